@@ -1,0 +1,227 @@
+//! [`Builder`]: a driver with settings of one's own.
+
+use std::time::Duration;
+use std::{error, fmt};
+
+use tokio::runtime::Handle;
+
+use crate::driver::registry;
+use crate::driver::settings::Settings;
+use crate::handle::Wheel;
+
+/// Sets up a driver.
+///
+/// Nothing has to be set: by default deadlines are kept to the nanosecond, and
+/// there is one shard per worker of the runtime.
+///
+/// # Examples
+///
+/// A driver whose timers need not be exact, so that they share wake-ups:
+///
+/// ```
+/// use wheel::{Builder, Duration};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), wheel::BuildError> {
+/// let idle_timers = Builder::new().tick(Duration::from_millis(100)).build()?;
+/// idle_timers.sleep(Duration::from_millis(1)).await; // takes up to 100 ms
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until `build` or `install` is called"]
+pub struct Builder {
+    tick: Option<Duration>,
+    shards: Option<usize>,
+    capacity: usize,
+    hold: Option<usize>,
+}
+
+/// Why a driver was not made.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let error = wheel::Builder::new().shards(0).build().unwrap_err();
+/// assert_eq!(error.to_string(), "`shards` is 0: allowed is 1 to 1024");
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The tick is neither a divisor nor a multiple of a millisecond, or it is
+    /// longer than a day.
+    Tick(Duration),
+    /// No shards, or more than 1024.
+    Shards(usize),
+    /// More than 2³¹ timers.
+    Capacity(usize),
+    /// No entries per hold, or more than 4096.
+    EntriesPerHold(usize),
+    /// The free functions of this runtime have a driver already: the default one
+    /// starts with the first timer.
+    AlreadyStarted,
+}
+
+const MILLISECOND: u128 = 1_000_000;
+const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
+const MOST_SHARDS: usize = 1024;
+const MOST_CAPACITY: usize = 1 << 31;
+const MOST_PER_HOLD: usize = 4096;
+
+impl Builder {
+    /// The defaults.
+    pub fn new() -> Self {
+        Builder::default()
+    }
+
+    /// Rounds deadlines up to a multiple of `tick`, counted from when the driver
+    /// starts, so that timers share wake-ups.
+    ///
+    /// It must be a multiple of a millisecond, at most a day, or divide one.
+    /// tokio rings on whole milliseconds, so one that divides a millisecond
+    /// cannot be told from the default: nothing is rounded.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.tick = Some(tick);
+        self
+    }
+
+    /// How many wheels, each behind a lock of its own, there are: 1 to 1024.
+    /// One per worker by default.
+    pub fn shards(mut self, shards: usize) -> Self {
+        self.shards = Some(shards);
+        self
+    }
+
+    /// Makes room for this many pending timers, over all shards. There can be
+    /// more.
+    pub fn capacity(mut self, timers: usize) -> Self {
+        self.capacity = timers;
+        self
+    }
+
+    /// How many entries are fired or moved per hold of a shard's lock: 1 to
+    /// 4096, 16 by default. More is faster and has others wait longer.
+    pub fn entries_per_hold(mut self, entries: usize) -> Self {
+        self.hold = Some(entries);
+        self
+    }
+
+    /// Starts a driver on the current runtime, beside the one that the free
+    /// functions use.
+    ///
+    /// It has a task of its own, which ends with the runtime and not before.
+    ///
+    /// # Errors
+    ///
+    /// When a setting is out of range; the error says what is allowed.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime, and in one built without `enable_time`, at the
+    /// caller's line and with tokio's message.
+    #[track_caller]
+    pub fn build(self) -> Result<Wheel, BuildError> {
+        let handle = Handle::current();
+        let settings = self.settings(&handle)?;
+        Ok(Wheel::new(registry::start(&handle, &settings)))
+    }
+
+    /// Starts the driver that the free functions use on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// When a setting is out of range, or a timer was made before.
+    ///
+    /// # Panics
+    ///
+    /// As [`build`](Self::build).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{BuildError, Builder};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), BuildError> {
+    /// Builder::new().shards(4).install()?;
+    /// wheel::sleep(wheel::Duration::from_millis(1)).await;
+    /// assert_eq!(Builder::new().install().unwrap_err(), BuildError::AlreadyStarted);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn install(self) -> Result<Wheel, BuildError> {
+        let handle = Handle::current();
+        let settings = self.settings(&handle)?;
+        match registry::install(&handle, &settings) {
+            Ok(serving) => Ok(Wheel::new(serving)),
+            Err(_) => Err(BuildError::AlreadyStarted),
+        }
+    }
+
+    fn settings(&self, handle: &Handle) -> Result<Settings, BuildError> {
+        let mut settings = Settings::for_runtime(handle);
+        if let Some(tick) = self.tick {
+            settings.tick = checked_tick(tick)?;
+        }
+        if let Some(shards) = self.shards {
+            let sane = (1..=MOST_SHARDS).contains(&shards);
+            settings.shards = sane.then_some(shards).ok_or(BuildError::Shards(shards))?;
+        }
+        if let Some(hold) = self.hold {
+            let sane = (1..=MOST_PER_HOLD).contains(&hold);
+            settings.hold = sane
+                .then_some(hold)
+                .ok_or(BuildError::EntriesPerHold(hold))?;
+        }
+        if self.capacity > MOST_CAPACITY {
+            return Err(BuildError::Capacity(self.capacity));
+        }
+        settings.capacity = self.capacity;
+        Ok(settings)
+    }
+}
+
+/// The tick in nanoseconds, 1 if it makes no difference.
+fn checked_tick(tick: Duration) -> Result<u64, BuildError> {
+    let nanos = tick.as_nanos();
+    if nanos == 0 || tick > LONGEST_TICK {
+        Err(BuildError::Tick(tick))
+    } else if MILLISECOND % nanos == 0 {
+        Ok(1)
+    } else if nanos % MILLISECOND == 0 {
+        u64::try_from(nanos).map_err(|_| BuildError::Tick(tick))
+    } else {
+        Err(BuildError::Tick(tick))
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Tick(tick) => write!(
+                f,
+                "`tick` is {tick:?}: allowed is a divisor of a millisecond, \
+                 or a multiple of one up to a day",
+            ),
+            BuildError::Shards(shards) => {
+                write!(f, "`shards` is {shards}: allowed is 1 to {MOST_SHARDS}")
+            }
+            BuildError::Capacity(timers) => {
+                write!(f, "`capacity` is {timers}: allowed is 0 to {MOST_CAPACITY}")
+            }
+            BuildError::EntriesPerHold(entries) => {
+                write!(
+                    f,
+                    "`entries_per_hold` is {entries}: allowed is 1 to {MOST_PER_HOLD}"
+                )
+            }
+            BuildError::AlreadyStarted => f.write_str(
+                "this runtime's timers have a driver already: install one before the first timer",
+            ),
+        }
+    }
+}
+
+impl error::Error for BuildError {}

@@ -1,0 +1,129 @@
+//! The driver's alarm: one `tokio::time::Interval`, whose waker runs the turn.
+//!
+//! tokio calls wakers with none of its locks held, on the thread that drives
+//! time, so a turn run by the waker itself saves a scheduling hop, is on time
+//! when the run queue is long, and is over before `advance().await` returns.
+//!
+//! # Ground rules
+//!
+//! * An `Alarm` is behind the driver's `alarm` mutex, and only the re-armer (see
+//!   `plan.rs`) locks it, but for opening and closing. No shard is locked
+//!   while it is held, except by reading its atomics.
+//! * Setting the alarm may ring it at once, on this very thread, if tokio's
+//!   clock has reached the time by then. Such a ring runs no turn (arming never
+//!   fires a stranger's timer): [`is_arming`] tells it to leave a note only, and
+//!   the re-armer, which finds the note, tries again a little later.
+//! * The clock of another runtime says nothing about ours. Away from home
+//!   nothing is compared with `now`; the driver task is woken instead.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::task::coop;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+use super::clock::Tick;
+
+/// The alarm is never armed further ahead than this: tokio before 1.54 hangs on
+/// deadlines in the top level of its own wheel, 12 days away.
+pub(super) const HORIZON: Duration = Duration::from_secs(24 * 60 * 60);
+/// The least that can be armed ahead without tokio ringing on the spot.
+const INSTANTLY: Duration = Duration::from_nanos(1);
+
+thread_local! {
+    static ARMING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is setting an alarm right now.
+pub(super) fn is_arming() -> bool {
+    ARMING.get()
+}
+
+/// Marks this thread as setting an alarm for as long as it lives.
+struct Arming;
+
+impl Arming {
+    fn begin() -> Self {
+        ARMING.set(true);
+        Arming
+    }
+}
+
+impl Drop for Arming {
+    fn drop(&mut self) {
+        ARMING.set(false);
+    }
+}
+
+/// An interval, what it is armed for, and the runtime it belongs to.
+pub(super) struct Alarm {
+    interval: Interval,
+    /// Rings: runs a turn of the driver.
+    waker: Waker,
+    /// [`Tick::NEVER`] when nothing is registered with tokio.
+    pub(super) armed: Tick,
+    pub(super) runtime: runtime::Id,
+    /// A time that tokio has certainly passed.
+    past: Instant,
+}
+
+impl Alarm {
+    /// An alarm of the current runtime, not armed.
+    ///
+    /// # Panics
+    ///
+    /// As `tokio::time::interval`: without a runtime, or one without timers.
+    #[track_caller]
+    pub(super) fn interval() -> Interval {
+        // tokio's `sleep` reports the caller's line where its `interval` does not.
+        drop(tokio::time::sleep(Duration::ZERO));
+        let mut interval = tokio::time::interval(Duration::from_millis(1));
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        interval
+    }
+
+    pub(super) fn new(interval: Interval, waker: Waker, runtime: runtime::Id, now: Tick) -> Self {
+        let start = now.to_instant();
+        let past = start.checked_sub(HORIZON).unwrap_or(start);
+        Alarm {
+            interval,
+            waker,
+            armed: Tick::NEVER,
+            runtime,
+            past,
+        }
+    }
+
+    /// Arms for `target`, or a moment ahead of `now` if that has passed.
+    /// `false` when tokio rang meanwhile, so that nothing is armed.
+    pub(super) fn set(&mut self, target: Tick, now: Option<Tick>) -> bool {
+        let soonest = now.map_or(target, |now| now.saturating_add(INSTANTLY));
+        let pending = self.arm(target.max(soonest).to_instant());
+        self.armed = if pending { target } else { Tick::NEVER };
+        pending
+    }
+
+    /// Leaves nothing registered with tokio, so that a paused clock is not drawn
+    /// to a timer that is gone. An interval that has just yielded a tick, and is
+    /// not polled for the next, has no timer.
+    pub(super) fn disarm(&mut self) {
+        let pending = self.arm(self.past);
+        debug_assert!(!pending, "a tick in the past is yielded at once");
+        self.armed = Tick::NEVER;
+    }
+
+    /// Whether the interval, set to `at`, is pending.
+    fn arm(&mut self, at: Instant) -> bool {
+        let _arming = Arming::begin();
+        self.interval.reset_at(at);
+        let interval = &mut self.interval;
+        // An exhausted budget would make it pending without being registered.
+        let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
+        let polled = Future::poll(pin!(tick), &mut Context::from_waker(&self.waker));
+        matches!(polled, Poll::Pending)
+    }
+}

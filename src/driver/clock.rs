@@ -1,0 +1,146 @@
+//! Every conversion between an [`Instant`] and a [`Tick`], and all rounding.
+//!
+//! A tick is one nanosecond since [`ORIGIN`], so a deadline is kept exactly:
+//! nothing is rounded here, and the one rounding that is left is tokio's own,
+//! whose alarm rings on whole milliseconds since its runtime began. Rounding
+//! twice, on a grid of ours and then on tokio's, is how a paused clock ends up
+//! a millisecond late.
+//!
+//! The origin is one for the process, not one per runtime, so that converting
+//! touches nothing that belongs to a driver.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A point in time: nanoseconds since [`ORIGIN`], 584 years of them.
+///
+/// Instants before the origin are tick 0, those beyond the end are [`Tick::LAST`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tick(pub(crate) u64);
+
+impl Tick {
+    pub(crate) const ZERO: Tick = Tick(0);
+    /// Later than every deadline: nothing is due, nothing is armed.
+    pub(crate) const NEVER: Tick = Tick(u64::MAX);
+    /// The latest deadline there is.
+    pub(crate) const LAST: Tick = Tick(u64::MAX - 1);
+
+    pub(crate) fn saturating_add(self, duration: Duration) -> Tick {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Tick(self.0.saturating_add(nanos)).min(Tick::LAST)
+    }
+
+    /// The instant of this tick; exact for every tick that came from one.
+    pub(crate) fn to_instant(self) -> Instant {
+        let since = Duration::from_nanos(self.0);
+        // An origin in the past plus 584 years fits every platform's clock.
+        ORIGIN.checked_add(since).unwrap_or(*ORIGIN)
+    }
+
+    /// The tick of an instant.
+    #[inline]
+    pub(crate) fn of(instant: Instant) -> Tick {
+        let since = instant.saturating_duration_since(*ORIGIN);
+        let nanos = since
+            .as_secs()
+            .checked_mul(NANOS_PER_SEC)
+            .and_then(|whole| whole.checked_add(u64::from(since.subsec_nanos())));
+        Tick(nanos.unwrap_or(u64::MAX)).min(Tick::LAST)
+    }
+
+    /// Now, by the clock of the runtime whose context this is called in.
+    pub(crate) fn now() -> Tick {
+        Tick::of(Instant::now())
+    }
+}
+
+const NANOS_PER_SEC: u64 = 1_000_000_000;
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Earlier than any clock a runtime of this process can show.
+///
+/// A runtime may have been paused before its first timer is created, and then
+/// lags behind the real clock; hence not "now" but as far back, up to a year,
+/// as the platform's clock reaches.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(|| {
+    let now = std::time::Instant::now();
+    let mut back = YEAR;
+    while back > Duration::from_millis(1) {
+        if let Some(origin) = now.checked_sub(back) {
+            return Instant::from_std(origin);
+        }
+        back /= 2;
+    }
+    Instant::from_std(now)
+});
+
+/// Whether the clock of the current runtime is not the real one (paused, or
+/// resumed after it was advanced).
+pub(crate) fn is_virtual() -> bool {
+    let before = std::time::Instant::now();
+    let shown = Instant::now().into_std();
+    let after = std::time::Instant::now();
+    shown < before || shown > after
+}
+
+/// The grid that deadlines are rounded up to: a driver's configured tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    /// Where the grid begins: the moment the driver was started.
+    pub(crate) origin: Tick,
+    /// The distance of its lines in nanoseconds; 1 means "not rounded".
+    pub(crate) width: u64,
+}
+
+impl Grid {
+    /// The first line of the grid that is not before `tick`.
+    pub(crate) fn round_up(self, tick: Tick) -> Tick {
+        let since = tick.0.saturating_sub(self.origin.0);
+        let lines = since.div_ceil(self.width);
+        let rounded = self
+            .origin
+            .0
+            .saturating_add(lines.saturating_mul(self.width));
+        Tick(rounded).min(Tick::LAST).max(tick)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_survives_the_round_trip_to_the_nanosecond() {
+        let instant = Instant::now() + Duration::new(12, 345_678_901);
+        assert_eq!(Tick::of(instant).to_instant(), instant);
+    }
+
+    #[test]
+    fn instants_outside_the_range_are_its_ends() {
+        let now = std::time::Instant::now();
+        if let Some(old) = now.checked_sub(2 * YEAR) {
+            assert_eq!(Tick::of(Instant::from_std(old)), Tick::ZERO);
+        }
+        let far = now.checked_add(Duration::from_secs(u64::MAX / 4));
+        if let Some(far) = far {
+            assert_eq!(Tick::of(Instant::from_std(far)), Tick::LAST);
+        }
+        assert!(Tick::LAST < Tick::NEVER);
+        assert_eq!(Tick::LAST.saturating_add(YEAR), Tick::LAST);
+    }
+
+    #[test]
+    fn the_grid_rounds_up_and_never_down() {
+        let grid = Grid {
+            origin: Tick(7),
+            width: 10,
+        };
+        assert_eq!(grid.round_up(Tick(7)), Tick(7));
+        assert_eq!(grid.round_up(Tick(8)), Tick(17));
+        assert_eq!(grid.round_up(Tick(17)), Tick(17));
+        assert_eq!(grid.round_up(Tick(3)), Tick(7));
+        assert_eq!(grid.round_up(Tick::LAST), Tick::LAST);
+    }
+}

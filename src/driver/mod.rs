@@ -1,0 +1,337 @@
+//! The driver: fires the timers of one runtime.
+//!
+//! ```text
+//!  register / cancel / reset                     tokio's turn         driver task
+//!        │ (timer.rs)                                 │ rings               │ polled
+//!        ▼                                            ▼                     ▼
+//!  ┌─ Driver ──────────────────────────────────────────────────────────────────┐
+//!  │ Shard 0: clock, next, Lock<wheel of wakers>    Shard 1 …    one per worker  │
+//!  │ Plan: planned, asked, rung                     Alarm: tokio::time::Interval │
+//!  └───────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `clock.rs` | instants, ticks, rounding |
+//! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
+//! | `plan.rs` | what is armed, and that no deadline is missed |
+//! | `alarm.rs` | the interval that rings in tokio's turn |
+//! | `turn.rs` | firing what is due, in bounded holds, wakers outside the lock |
+//! | `registry.rs` | which driver belongs to which runtime; drivers that have ended |
+//! | `local.rs` | finding it again without touching anything shared |
+//! | `timer.rs` | one timer: the states that a `Sleep` goes through |
+//! | `settings.rs` | what a `Builder` sets |
+//!
+//! # Ground rules
+//!
+//! * Locks are taken in this order and never the other way: `alarm`, then
+//!   tokio's own. A shard's lock is taken alone. No waker is woken, cloned or
+//!   dropped under any of them, but for the driver task's own.
+//! * Turns, and every comparison of a deadline with now, happen in the driver's
+//!   own runtime; elsewhere a timer is only put into its shard.
+//! * Only the end of the driver task closes a driver. Drivers are never freed:
+//!   a `Sleep` refers to one for ever, at no cost per timer. One that has ended
+//!   goes to a pool; the *generation*, checked under the shard's lock, tells a
+//!   `Sleep` that the driver it knew is gone.
+//!
+//! # What an operation writes, and who else writes there
+//!
+//! Registering and cancelling write the lock, the wheel and (seldom) `next` of
+//! the thread's own shard, and the reference count of the task's waker. Other
+//! threads write these lines only where they take this shard because theirs is
+//! busy, cancel a timer that was registered here, or run a turn. `planned` and
+//! the settings are read, and written once per alarm. Nothing is written that
+//! every worker writes, so the cost does not depend on how many there are.
+
+mod alarm;
+pub(crate) mod clock;
+pub(crate) mod local;
+#[cfg(all(test, loom))]
+mod loom;
+mod plan;
+pub(crate) mod registry;
+pub(crate) mod settings;
+pub(crate) mod shard;
+mod sync;
+pub(crate) mod timer;
+mod turn;
+mod vtable;
+
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+use tokio::runtime::{self, Handle};
+use tokio::time::Interval;
+
+use self::alarm::{Alarm, HORIZON, is_arming};
+use self::clock::Tick;
+use self::plan::Plan;
+use self::settings::{Active, Settings};
+use self::shard::Shard;
+use self::sync::{AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, lock};
+
+/// How often an alarm that rings while it is being set is set again before the
+/// driver task is asked to do it.
+const SET_ATTEMPTS: usize = 3;
+
+/// Fires the timers of one runtime at a time; lives as long as the process.
+pub(crate) struct Driver {
+    shards: OnceLock<&'static [Home]>,
+    plan: Plan,
+    alarm: Mutex<Option<Alarm>>,
+    /// The driver task's waker.
+    task: Mutex<Option<Waker>>,
+    settings: Active,
+    /// A cancelled timer must not draw a paused clock: its alarm is taken back.
+    takes_back: AtomicBool,
+    /// Threads that have been given a shard so far.
+    threads: AtomicUsize,
+}
+
+/// A shard and the driver that it is part of.
+pub(crate) struct Home {
+    pub(crate) shard: Shard,
+    pub(crate) driver: &'static Driver,
+    index: usize,
+}
+
+impl Driver {
+    /// A driver with so many shards, which serves nobody yet.
+    fn leak(shards: usize) -> &'static Driver {
+        let driver: &'static Driver = Box::leak(Box::new(Driver {
+            shards: OnceLock::new(),
+            plan: Plan::new(),
+            alarm: Mutex::new(None),
+            task: Mutex::new(None),
+            settings: Active::new(),
+            takes_back: AtomicBool::new(false),
+            threads: AtomicUsize::new(0),
+        }));
+        let homes: Vec<Home> = (0..shards)
+            .map(|index| Home {
+                shard: Shard::new(),
+                driver,
+                index,
+            })
+            .collect();
+        // Set once, here: nobody else has seen the driver yet.
+        let _ = driver.shards.set(homes.leak());
+        driver
+    }
+
+    pub(crate) fn shards(&self) -> &'static [Home] {
+        self.shards.get().copied().unwrap_or(&[])
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.shards()[0].shard.generation()
+    }
+
+    /// Begins to serve a runtime. Nothing is armed, and no task runs, yet.
+    fn open(&'static self, interval: Interval, runtime: runtime::Id, settings: &Settings) {
+        let now = Tick::now();
+        let each = settings.capacity.div_ceil(self.shards().len());
+        for home in self.shards() {
+            home.shard.open(now, each);
+        }
+        self.plan.clear();
+        self.settings.set(settings, now);
+        self.threads.store(0, Ordering::Relaxed);
+        self.note_clock();
+        let ring = Ring {
+            driver: self,
+            generation: self.generation(),
+        };
+        let alarm = Alarm::new(interval, Waker::from(Arc::new(ring)), runtime, now);
+        *lock(&self.alarm) = Some(alarm);
+    }
+
+    /// Ends the service: frees the interval, which keeps the runtime's handle
+    /// alive, and wakes everything that is pending, to find that out.
+    fn close(&'static self) {
+        // First the alarm, so that nobody polls an interval of a runtime that ends.
+        let alarm = lock(&self.alarm).take();
+        drop(alarm);
+        for home in self.shards() {
+            for waker in home.shard.close() {
+                turn::wake(waker);
+            }
+        }
+        let task = lock(&self.task).take();
+        drop(task);
+    }
+
+    /// When the alarm rings at the latest.
+    #[inline]
+    pub(crate) fn planned(&self) -> Tick {
+        self.plan.planned()
+    }
+
+    #[inline]
+    pub(crate) fn settings(&self) -> &Active {
+        &self.settings
+    }
+
+    /// The earliest time at which a shard wants a turn.
+    fn earliest(&self) -> Tick {
+        let nexts = self.shards().iter().map(|home| home.shard.next());
+        nexts.min().unwrap_or(Tick::NEVER)
+    }
+
+    fn earliest_within(&self, horizon: Tick) -> Tick {
+        match self.earliest() {
+            Tick::NEVER => Tick::NEVER,
+            earliest => earliest.min(horizon),
+        }
+    }
+
+    /// Now, if this is called in the driver's own runtime.
+    pub(crate) fn now_at_home(&self) -> Option<Tick> {
+        let home = lock(&self.alarm).as_ref().map(|alarm| alarm.runtime);
+        is_current(home?).then(Tick::now)
+    }
+
+    /// Arms the alarm for the earliest deadline; see `plan.rs`.
+    #[cold]
+    pub(crate) fn rearm(&self) {
+        self.plan.rearm(|| self.arm());
+    }
+
+    fn arm(&self) {
+        self.arm_with(|alarm| self.arm_once(alarm));
+    }
+
+    /// Sets the alarm with `set`, which says `false` when it rang meanwhile.
+    fn arm_with(&self, mut set: impl FnMut(&mut Alarm) -> bool) {
+        for _ in 0..SET_ATTEMPTS {
+            let mut slot = lock(&self.alarm);
+            let Some(alarm) = slot.as_mut() else { return };
+            if set(alarm) {
+                return;
+            }
+        }
+        self.ask_for_turn();
+    }
+
+    fn arm_once(&self, alarm: &mut Alarm) -> bool {
+        if self.plan.take_ring() {
+            alarm.armed = Tick::NEVER;
+        }
+        let now = is_current(alarm.runtime).then(Tick::now);
+        if now.is_some() {
+            self.note_clock();
+        }
+        // An alarm for a timer that is gone costs one wake-up, and is left.
+        let keep = (!self.takes_back()).then_some(alarm.armed);
+        let reached = now.unwrap_or_else(|| self.shards()[0].shard.clock());
+        let horizon = reached.saturating_add(HORIZON);
+        let target = self.plan.settle(keep, || self.earliest_within(horizon));
+        if target == alarm.armed {
+            true
+        } else if target != Tick::NEVER {
+            alarm.set(target, now)
+        } else if now.is_some() {
+            alarm.disarm();
+            // Disarming rings once, on this thread.
+            self.plan.take_ring();
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Whether a cancelled timer's alarm is taken back: where a clock is, or
+    /// may be, paused.
+    #[inline]
+    pub(crate) fn takes_back(&self) -> bool {
+        cfg!(feature = "test-util") || self.takes_back.load(Ordering::Relaxed)
+    }
+
+    fn note_clock(&self) {
+        if !self.takes_back() && clock::is_virtual() {
+            self.takes_back.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// After a timer of this shard was cancelled or put off, where the clock may
+    /// be paused.
+    #[cold]
+    pub(crate) fn take_back(&self, shard: &Shard) {
+        if shard
+            .refresh()
+            .is_some_and(|before| before <= self.planned())
+        {
+            self.rearm();
+        }
+    }
+
+    /// Wakes the driver task.
+    #[cold]
+    pub(crate) fn ask_for_turn(&self) {
+        let task = lock(&self.task).take();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    fn listen(&self, task: &Waker) {
+        let task = task.clone();
+        let old = lock(&self.task).replace(task);
+        drop(old);
+    }
+
+    /// The shard of a thread that has none yet.
+    fn assign(&'static self) -> &'static Home {
+        let turn = self.threads.fetch_add(1, Ordering::Relaxed);
+        &self.shards()[turn % self.shards().len()]
+    }
+}
+
+impl Home {
+    /// The shards of the driver, this one first.
+    pub(crate) fn and_others(&'static self) -> impl Iterator<Item = &'static Home> {
+        let shards = self.driver.shards();
+        shards[self.index..].iter().chain(&shards[..self.index])
+    }
+}
+
+/// The alarm's waker.
+struct Ring {
+    driver: &'static Driver,
+    generation: u32,
+}
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.driver.generation() == self.generation {
+            self.driver.rung();
+        }
+    }
+}
+
+impl Driver {
+    /// The alarm went off: in tokio's turn, or on a thread that was setting it.
+    fn rung(&self) {
+        self.plan.ring();
+        if is_arming() {
+            return;
+        }
+        // Early: the clock went back, or the runtime is about to end. Not a time
+        // to touch the interval; the driver task, if it still runs, will.
+        let now = Tick::now();
+        if now < self.planned() {
+            return self.ask_for_turn();
+        }
+        if self.turn_in_tokios_turn(now) {
+            self.rearm();
+        }
+    }
+}
+
+fn is_current(runtime: runtime::Id) -> bool {
+    Handle::try_current().is_ok_and(|handle| handle.id() == runtime)
+}

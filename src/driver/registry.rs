@@ -1,0 +1,152 @@
+//! Which driver serves which runtime, and the drivers that serve none.
+//!
+//! # Ground rules
+//!
+//! * Nothing that can call back is done under the registry's lock: the interval
+//!   is made before (it panics in a runtime without timers) and the driver task
+//!   is spawned after (a runtime that is ending drops it inside `spawn`, and
+//!   with it the [`Lease`], which locks the registry).
+//! * A driver is in the registry from before its task is spawned until its
+//!   `Lease` is dropped, with the task: when the runtime ends.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use tokio::runtime::{self, Handle};
+
+use super::alarm::Alarm;
+use super::settings::Settings;
+use super::{Driver, turn};
+
+/// A driver in service is known by its generation too.
+#[derive(Clone, Copy)]
+pub(crate) struct Serving {
+    pub(crate) driver: &'static Driver,
+    pub(crate) generation: u32,
+}
+
+/// A timer keeps its driver's generation in 24 bits; a driver that has served
+/// so many runtimes is not used again.
+const LAST_GENERATION: u32 = (1 << 24) - 1;
+
+#[derive(Default)]
+struct Registry {
+    serving: HashMap<runtime::Id, Serving>,
+    /// Drivers that serve nobody, by their number of shards.
+    idle: HashMap<usize, Vec<&'static Driver>>,
+}
+
+static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
+
+fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
+    f(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The driver that the free functions use in this runtime, started if need be.
+#[track_caller]
+pub(crate) fn of(handle: &Handle) -> Serving {
+    match find(handle) {
+        Some(serving) => serving,
+        None => install(handle, &Settings::for_runtime(handle)).unwrap_or_else(|first| first),
+    }
+}
+
+fn find(handle: &Handle) -> Option<Serving> {
+    with_registry(|registry| registry.serving.get(&handle.id()).copied())
+}
+
+/// Starts a driver as the one that the free functions use in this runtime. The
+/// error is the one that does already.
+#[track_caller]
+pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<Serving, Serving> {
+    let lease = Lease::new(handle, settings);
+    let serving = lease.serving;
+    let first = with_registry(|registry| *registry.serving.entry(handle.id()).or_insert(serving));
+    if !first.is(serving) {
+        return Err(first);
+    }
+    handle.spawn(turn::task(lease));
+    Ok(serving)
+}
+
+/// Starts a driver beside the one that the free functions use.
+#[track_caller]
+pub(crate) fn start(handle: &Handle, settings: &Settings) -> Serving {
+    let lease = Lease::new(handle, settings);
+    let serving = lease.serving;
+    handle.spawn(turn::task(lease));
+    serving
+}
+
+impl Serving {
+    fn is(self, other: Serving) -> bool {
+        std::ptr::eq(self.driver, other.driver) && self.generation == other.generation
+    }
+}
+
+/// A driver's time in service. Held by its task; dropping it closes the driver.
+pub(crate) struct Lease {
+    serving: Serving,
+    runtime: runtime::Id,
+}
+
+impl Lease {
+    /// Opens a driver in the current runtime, whose handle this must be.
+    ///
+    /// # Panics
+    ///
+    /// In a runtime without timers, with tokio's message, at the caller's line.
+    #[track_caller]
+    fn new(handle: &Handle, settings: &Settings) -> Self {
+        let interval = Alarm::interval();
+        let driver = with_registry(|registry| registry.idle(settings.shards));
+        let driver = driver.unwrap_or_else(|| Driver::leak(settings.shards));
+        driver.open(interval, handle.id(), settings);
+        let serving = Serving {
+            driver,
+            generation: driver.generation(),
+        };
+        Lease {
+            serving,
+            runtime: handle.id(),
+        }
+    }
+
+    pub(super) fn driver(&self) -> &'static Driver {
+        self.serving.driver
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        with_registry(|registry| registry.retire(self.runtime, self.serving));
+        let driver = self.serving.driver;
+        driver.close();
+        if driver.generation() < LAST_GENERATION {
+            with_registry(|registry| registry.pool(driver));
+        }
+    }
+}
+
+impl Registry {
+    fn idle(&mut self, shards: usize) -> Option<&'static Driver> {
+        self.idle.get_mut(&shards)?.pop()
+    }
+
+    fn pool(&mut self, driver: &'static Driver) {
+        self.idle
+            .entry(driver.shards().len())
+            .or_default()
+            .push(driver);
+    }
+
+    fn retire(&mut self, runtime: runtime::Id, serving: Serving) {
+        if self
+            .serving
+            .get(&runtime)
+            .is_some_and(|found| found.is(serving))
+        {
+            self.serving.remove(&runtime);
+        }
+    }
+}

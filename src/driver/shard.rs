@@ -1,0 +1,395 @@
+//! One worker's share of the timers: a wheel of wakers behind a lock that
+//! nobody but the driver waits for long.
+//!
+//! # Ground rules
+//!
+//! * `state`, and every *store* to `clock`, `next` and `generation`, happens
+//!   under the lock. The three are atomics so that they can be *read* without it.
+//! * **A time-ordered owner.** An entry whose deadline is later than `clock`
+//!   belongs to its timer, one at or before it belongs to the driver. Both look
+//!   at the same clock under the same lock, so a key is used only while its
+//!   entry is certainly there, and a fired timer needs no second visit.
+//!   (A timer that goes away once its entry is due leaves one spurious wake.)
+//! * **No foreign code under the lock.** Wakers are cloned before it is taken,
+//!   and handed out to be woken or dropped after it is released; the same goes
+//!   for memory to be freed.
+//! * **Bounded holds.** One hold touches at most `hold` entries while firing,
+//!   collects at most [`LETTERS`] letters, and moves at most one bunch.
+//! * **Nobody waits for a mass expiry.** Registering on a busy shard is refused
+//!   (the caller takes another shard); cancelling on one leaves a letter for
+//!   whoever locks it next. The driver, and a reset, wait for one hold.
+//! * **Generations.** A shard outlives the runtimes it serves, one after
+//!   another. Every operation says for which generation it is meant and finds
+//!   [`Closed`](Refused::Closed) once that one has ended.
+//!
+//! Races that remain, and where they are caught: a letter may be posted just
+//! after the holder looked for mail. The poster tries the lock once more, and
+//! failing that asks the driver for a turn, which visits every shard with mail.
+
+use std::mem;
+use std::task::Waker;
+
+use super::clock::Tick;
+use super::sync::{
+    AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Mutex, Ordering, lock, relax,
+};
+use crate::wheel::core::{Core, Garbage, Progress};
+
+/// Slots per level.
+const SLOTS: usize = 64;
+/// Slots up to this level (64³ ns = 262 µs wide) fire as a whole when all of
+/// them is due: wakers within one such slot are woken in no particular order.
+const GRAIN: usize = 3;
+/// Letters collected in one hold.
+const LETTERS: usize = 16;
+
+type Wheel = Core<Waker, SLOTS, GRAIN>;
+
+/// A shard of a driver. Aligned so that no two share a cache line, nor a pair
+/// of lines that the processor fetches together.
+#[repr(align(128))]
+pub(crate) struct Shard {
+    state: Lock<Wheel>,
+    /// Everything at or before this is the driver's.
+    clock: AtomicU64,
+    /// Nothing in the wheel is due before this. [`Tick::NEVER`] when it is empty.
+    next: AtomicU64,
+    /// Counts the drivers that this shard has served.
+    generation: AtomicU32,
+    has_mail: AtomicBool,
+    mail: Mutex<Vec<Letter>>,
+}
+
+/// A cancel that found its shard busy.
+#[derive(Clone, Copy)]
+struct Letter {
+    key: u32,
+    when: Tick,
+    generation: u32,
+}
+
+/// Why a shard did not take a timer.
+pub(crate) enum Refused {
+    /// Somebody holds the lock. The waker is handed back.
+    Busy(Waker),
+    /// The deadline is not after the shard's clock.
+    Due,
+    /// The driver has ended.
+    Closed,
+}
+
+/// What became of a change to a registered timer.
+pub(crate) enum Changed {
+    /// It was made. A waker that was replaced is handed out.
+    Made(Option<Waker>),
+    /// The timer had already fired; its entry is the driver's.
+    Fired,
+    /// The driver has ended.
+    Closed,
+}
+
+/// Things taken from a shard, to be dropped when its lock is no longer held.
+#[must_use = "to be dropped outside the lock"]
+#[expect(dead_code, reason = "held only to be dropped")]
+struct Leftovers {
+    wakers: Vec<Waker>,
+    garbage: Option<Garbage<Waker>>,
+}
+
+impl Shard {
+    pub(crate) fn new() -> Self {
+        Shard {
+            state: Lock::new(Wheel::starting_at(0)),
+            clock: AtomicU64::new(0),
+            next: AtomicU64::new(Tick::NEVER.0),
+            generation: AtomicU32::new(0),
+            has_mail: AtomicBool::new(false),
+            mail: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The clock up to which entries belong to the driver. For a timer's own
+    /// check, follow it by [`serves`](Self::serves): in that order, a clock of
+    /// a later generation cannot be mistaken for one's own.
+    #[inline]
+    pub(crate) fn clock(&self) -> Tick {
+        Tick(self.clock.load(Ordering::Acquire))
+    }
+
+    #[inline]
+    pub(crate) fn next(&self) -> Tick {
+        Tick(self.next.load(Ordering::SeqCst))
+    }
+
+    #[inline]
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn serves(&self, generation: u32) -> bool {
+        self.generation() == generation
+    }
+
+    pub(crate) fn has_mail(&self) -> bool {
+        self.has_mail.load(Ordering::SeqCst)
+    }
+
+    /// Registers a timer, unless the shard is busy, past the deadline or closed.
+    #[inline]
+    pub(crate) fn register(
+        &self,
+        generation: u32,
+        when: Tick,
+        waker: Waker,
+    ) -> Result<u32, Refused> {
+        let Some(mut wheel) = self.state.try_lock() else {
+            return Err(Refused::Busy(waker));
+        };
+        // A refused waker is dropped with the arguments: after the guard.
+        if !self.serves(generation) {
+            return Err(Refused::Closed);
+        }
+        if when.0 <= self.clock.load(Ordering::Relaxed) {
+            return Err(Refused::Due);
+        }
+        let key = wheel.insert(when.0, waker);
+        self.announce(when);
+        self.unlock(wheel);
+        Ok(key)
+    }
+
+    /// Cancels a timer. `false` when the shard was busy twice: the cancel is in
+    /// the mail, and somebody has to be asked to collect it.
+    #[inline]
+    #[must_use]
+    pub(crate) fn cancel(&self, generation: u32, key: u32, when: Tick) -> bool {
+        let Some(mut wheel) = self.state.try_lock() else {
+            return self.post(Letter {
+                key,
+                when,
+                generation,
+            });
+        };
+        let waker = self.take(&mut wheel, generation, key, when);
+        self.unlock(wheel);
+        drop(waker);
+        true
+    }
+
+    /// Gives a registered timer another waker.
+    pub(crate) fn replace_waker(
+        &self,
+        generation: u32,
+        key: u32,
+        when: Tick,
+        waker: Waker,
+    ) -> Changed {
+        let mut wheel = self.wait();
+        if let Some(refusal) = self.refusal(generation, when) {
+            drop(wheel);
+            return refusal;
+        }
+        let old = mem::replace(wheel.get_mut(key), waker);
+        self.unlock(wheel);
+        Changed::Made(Some(old))
+    }
+
+    /// Moves a registered timer to another deadline. One that is not after the
+    /// shard's clock takes it out and hands its waker back.
+    pub(crate) fn reschedule(
+        &self,
+        generation: u32,
+        key: u32,
+        when: Tick,
+        deadline: Tick,
+    ) -> Changed {
+        let mut wheel = self.wait();
+        if let Some(refusal) = self.refusal(generation, when) {
+            drop(wheel);
+            return refusal;
+        }
+        let due = deadline.0 <= self.clock.load(Ordering::Relaxed);
+        let waker = if due {
+            Some(wheel.remove(key))
+        } else {
+            wheel.reschedule(key, deadline.0);
+            self.announce(deadline);
+            None
+        };
+        self.unlock(wheel);
+        Changed::Made(waker)
+    }
+
+    /// Takes a registered timer out, waiting for the lock if need be.
+    pub(crate) fn withdraw(&self, generation: u32, key: u32, when: Tick) -> Option<Waker> {
+        let mut wheel = self.wait();
+        let waker = self.take(&mut wheel, generation, key, when);
+        self.unlock(wheel);
+        waker
+    }
+
+    /// One bounded hold of a turn: collects mail, moves the clock to `now`, and
+    /// puts the wakers of at most `hold` due timers into `batch`.
+    pub(crate) fn expire(&self, now: Tick, hold: usize, batch: &mut Vec<Waker>) -> Progress {
+        let mut wheel = self.wait();
+        if self.clock.load(Ordering::Relaxed) < now.0 {
+            self.clock.store(now.0, Ordering::Release);
+        }
+        let progress = wheel.advance(now.0, hold, &mut |_, _, waker| batch.push(waker));
+        self.publish(match progress {
+            Progress::CaughtUp => next_of(&wheel),
+            Progress::Unfinished => now,
+        });
+        self.unlock(wheel);
+        progress
+    }
+
+    /// Publishes the earliest deadline anew, after a timer was taken out or put
+    /// off. Says what was published before if that has changed.
+    pub(crate) fn refresh(&self) -> Option<Tick> {
+        let mut wheel = self.wait();
+        let leftovers = self.tidy(&mut wheel);
+        let (before, after) = (self.next(), next_of(&wheel));
+        self.publish(after);
+        drop(wheel);
+        drop(leftovers);
+        (before != after).then_some(before)
+    }
+
+    /// Timers registered and not fired; cancels still in the mail count as gone.
+    pub(crate) fn pending(&self, generation: u32) -> usize {
+        let wheel = self.wait();
+        let registered = if self.serves(generation) {
+            wheel.len()
+        } else {
+            0
+        };
+        self.unlock(wheel);
+        registered.saturating_sub(lock(&self.mail).len())
+    }
+
+    /// Begins to serve a new driver whose clock shows `now`.
+    pub(crate) fn open(&self, now: Tick, capacity: usize) {
+        let mut fresh = Wheel::starting_at(now.0);
+        fresh.reserve(capacity);
+        let mut wheel = self.wait();
+        let old = mem::replace(&mut *wheel, fresh);
+        self.clock.store(now.0, Ordering::Release);
+        self.publish(Tick::NEVER);
+        drop(wheel);
+        drop(old);
+    }
+
+    /// Ends the generation and hands out the wheel with all that is pending.
+    pub(crate) fn close(&self) -> impl Iterator<Item = Waker> {
+        let mut wheel = self.wait();
+        // Before anything of the next generation: see `clock`.
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.publish(Tick::NEVER);
+        let old = mem::replace(&mut *wheel, Wheel::starting_at(0));
+        drop(wheel);
+        self.has_mail.store(false, Ordering::SeqCst);
+        drop(mem::take(&mut *lock(&self.mail)));
+        old.into_values().map(|(_, waker)| waker)
+    }
+
+    /// Waits for the lock: for the driver, and for changes that cannot be left
+    /// in the mail.
+    fn wait(&self) -> LockGuard<'_, Wheel> {
+        let mut tries = 0;
+        loop {
+            if let Some(wheel) = self.state.try_lock() {
+                return wheel;
+            }
+            relax(tries);
+            tries += 1;
+        }
+    }
+
+    /// Releases the lock. Whoever held it collects the mail first, and drops
+    /// what it took, and memory no longer needed, afterwards.
+    #[inline]
+    fn unlock(&self, mut wheel: LockGuard<'_, Wheel>) {
+        if !self.has_mail.load(Ordering::Relaxed) && !wheel.has_garbage() {
+            return drop(wheel);
+        }
+        let leftovers = self.tidy(&mut wheel);
+        drop(wheel);
+        drop(leftovers);
+    }
+
+    #[cold]
+    fn tidy(&self, wheel: &mut Wheel) -> Leftovers {
+        let wakers = self
+            .letters()
+            .into_iter()
+            .filter_map(|letter| self.take(wheel, letter.generation, letter.key, letter.when))
+            .collect();
+        Leftovers {
+            wakers,
+            garbage: wheel.take_garbage(),
+        }
+    }
+
+    /// Takes up to [`LETTERS`] letters out of the mailbox.
+    fn letters(&self) -> Vec<Letter> {
+        let mut mail = lock(&self.mail);
+        let rest = mail.len().saturating_sub(LETTERS);
+        let letters = mail.split_off(rest);
+        self.has_mail.store(rest > 0, Ordering::SeqCst);
+        letters
+    }
+
+    /// Posts a cancel, and tries once more to see it through.
+    #[cold]
+    fn post(&self, letter: Letter) -> bool {
+        {
+            let mut mail = lock(&self.mail);
+            mail.push(letter);
+            self.has_mail.store(true, Ordering::SeqCst);
+        }
+        match self.state.try_lock() {
+            Some(wheel) => {
+                self.unlock(wheel);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Removes an entry if it is still its timer's.
+    #[inline]
+    fn take(&self, wheel: &mut Wheel, generation: u32, key: u32, when: Tick) -> Option<Waker> {
+        let owned = self.refusal(generation, when).is_none();
+        owned.then(|| wheel.remove(key))
+    }
+
+    /// Why an entry may not be touched any more. To be asked under the lock.
+    #[inline]
+    fn refusal(&self, generation: u32, when: Tick) -> Option<Changed> {
+        if !self.serves(generation) {
+            Some(Changed::Closed)
+        } else if when.0 <= self.clock.load(Ordering::Relaxed) {
+            Some(Changed::Fired)
+        } else {
+            None
+        }
+    }
+
+    /// Makes sure that `next` is not later than `when`.
+    #[inline]
+    fn announce(&self, when: Tick) {
+        if when.0 < self.next.load(Ordering::Relaxed) {
+            self.publish(when);
+        }
+    }
+
+    fn publish(&self, next: Tick) {
+        self.next.store(next.0, Ordering::SeqCst);
+    }
+}
+
+fn next_of(wheel: &Wheel) -> Tick {
+    wheel.next_expiration().map_or(Tick::NEVER, Tick)
+}

@@ -1,0 +1,391 @@
+//! One timer: where it is registered, and with which waker.
+//!
+//! # States
+//!
+//! | `key` | meaning | invariant | leaves by |
+//! | --- | --- | --- | --- |
+//! | [`ASSUMED`] | not registered; its shard was found by task id | | first poll, which checks that |
+//! | [`IDLE`] | not registered | | poll, reset |
+//! | any other | registered | while `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
+//! | [`DONE`] | fired, or found due | | reset |
+//!
+//! A timer knows its driver's generation; when the driver has ended, polling it
+//! panics with tokio's words, dropping and resetting it do nothing.
+//!
+//! # Ground rules
+//!
+//! * Registering does not read the clock, except when the deadline is earlier
+//!   than what the alarm is armed for. Then it is compared with now: due at
+//!   once, or the alarm is moved, on this thread. (Waking the driver task to do
+//!   that would be wrong: it lands in this worker's own queue, where nobody can
+//!   steal it, and if the worker then blocks, every timer waits.)
+//! * Re-polling takes no lock: two loads, and the identity of the waker.
+
+use std::task::{Poll, Waker};
+
+use super::Home;
+use super::clock::Tick;
+use super::local::{self, Found};
+use super::registry::Serving;
+use super::shard::{Changed, Refused};
+use super::sync::relax;
+use super::vtable::{self, VtableId};
+
+const ASSUMED: u32 = u32::MAX;
+const IDLE: u32 = u32::MAX - 1;
+const DONE: u32 = u32::MAX - 2;
+
+/// The driver's side of a `Sleep`.
+pub(crate) struct Timer {
+    home: &'static Home,
+    /// The deadline that is registered.
+    when: Tick,
+    /// The data pointer of the waker that is registered.
+    waker: usize,
+    key: u32,
+    /// The driver's generation, 24 bits, and the waker's vtable, 8 bits.
+    tags: u32,
+}
+
+impl Timer {
+    /// A timer of the current runtime's driver. Registers nothing.
+    ///
+    /// # Panics
+    ///
+    /// Without a runtime, or in one without timers, at the caller's line.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn new() -> Self {
+        Timer::at(local::current())
+    }
+
+    /// A timer of a driver that is known.
+    pub(crate) fn of(serving: Serving) -> Self {
+        let home = local::home_in(serving);
+        Timer::at(Found {
+            home,
+            generation: serving.generation,
+            assumed: false,
+        })
+    }
+
+    #[inline]
+    fn at(found: Found) -> Self {
+        let Found {
+            home,
+            generation,
+            assumed,
+        } = found;
+        let key = if assumed { ASSUMED } else { IDLE };
+        Timer {
+            home,
+            when: Tick::ZERO,
+            waker: 0,
+            key,
+            tags: generation << 8,
+        }
+    }
+
+    /// Whether the deadline was reached while this was registered.
+    pub(crate) fn is_elapsed(&self) -> bool {
+        match self.key {
+            ASSUMED | IDLE => false,
+            DONE => true,
+            _ => self.clock() >= self.when || self.has_ended(),
+        }
+    }
+
+    /// Polls for `deadline`, which must be the one given before if registered.
+    ///
+    /// # Panics
+    ///
+    /// When the runtime has ended.
+    #[inline]
+    pub(crate) fn poll(&mut self, deadline: impl FnOnce() -> Tick, waker: &Waker) -> Poll<()> {
+        if self.is_registered() {
+            self.poll_registered(waker)
+        } else if self.key == DONE {
+            self.assert_running();
+            Poll::Ready(())
+        } else {
+            self.poll_first(deadline(), waker)
+        }
+    }
+
+    /// Moves the timer to another deadline, which need not be polled for: the
+    /// waker is kept.
+    pub(crate) fn reset(&mut self, deadline: Tick) {
+        let deadline = self.round_up(deadline);
+        if !self.is_registered() {
+            return self.register_silently(deadline);
+        }
+        if deadline < self.home.driver.planned() && self.is_due(deadline) {
+            return self.expire_now();
+        }
+        let before = self.when;
+        let (generation, key) = (self.generation(), self.key);
+        match self
+            .home
+            .shard
+            .reschedule(generation, key, before, deadline)
+        {
+            Changed::Fired => self.register_silently(deadline),
+            Changed::Closed => self.key = DONE,
+            Changed::Made(Some(waker)) => self.finish(waker),
+            Changed::Made(None) => self.moved(deadline),
+        }
+    }
+
+    /// Unregisters the timer; it is registered again when it is next polled.
+    #[inline]
+    pub(crate) fn cancel(&mut self) {
+        let state = (self.key, self.when);
+        let registered = self.is_registered();
+        self.key = IDLE;
+        if registered && self.clock() < state.1 {
+            self.cancel_entry(state.0, state.1);
+        }
+    }
+
+    #[inline]
+    fn cancel_entry(&self, key: u32, when: Tick) {
+        let Home { shard, driver, .. } = self.home;
+        if !shard.cancel(self.generation(), key, when) {
+            driver.ask_for_turn();
+        }
+        if driver.takes_back() {
+            driver.take_back(shard);
+        }
+    }
+
+    #[inline]
+    fn poll_registered(&mut self, waker: &Waker) -> Poll<()> {
+        let clock = self.clock();
+        self.assert_running();
+        if clock >= self.when {
+            self.key = DONE;
+            Poll::Ready(())
+        } else if self.knows(waker) {
+            Poll::Pending
+        } else {
+            self.poll_with_another(waker)
+        }
+    }
+
+    #[cold]
+    fn poll_with_another(&mut self, waker: &Waker) -> Poll<()> {
+        let (generation, key) = (self.generation(), self.key);
+        match self
+            .home
+            .shard
+            .replace_waker(generation, key, self.when, waker.clone())
+        {
+            Changed::Made(_old) => {
+                self.remember(waker);
+                Poll::Pending
+            }
+            Changed::Fired => {
+                self.key = DONE;
+                Poll::Ready(())
+            }
+            Changed::Closed => shut_down(),
+        }
+    }
+
+    fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        if self.key == ASSUMED {
+            self.confirm(waker);
+        }
+        let deadline = self.round_up(deadline);
+        match self.register(deadline, waker.clone()) {
+            Poll::Ready(None) => {
+                self.key = DONE;
+                Poll::Ready(())
+            }
+            Poll::Ready(Some(ShutDown)) => shut_down(),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Checks that the task id told the truth; see `local.rs`.
+    #[inline]
+    fn confirm(&mut self, waker: &Waker) {
+        let found = Found {
+            home: self.home,
+            generation: self.generation(),
+            assumed: true,
+        };
+        let really = local::confirm(found, waker);
+        self.home = really.home;
+        self.tags = really.generation << 8;
+        self.key = IDLE;
+    }
+
+    /// Registers with a waker that wakes nobody: as tokio's, a timer that is
+    /// reset elapses even if it is never polled.
+    #[cold]
+    fn register_silently(&mut self, deadline: Tick) {
+        if self.register(deadline, Waker::noop().clone()).is_ready() {
+            self.key = DONE;
+        }
+    }
+
+    /// Ready when it is due already, or the driver has ended.
+    #[inline]
+    fn register(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
+        if deadline < self.home.driver.planned() && self.is_due(deadline) {
+            return if self.has_ended() {
+                Poll::Ready(Some(ShutDown))
+            } else {
+                Poll::Ready(None)
+            };
+        }
+        self.remember(&waker);
+        match self.insert(deadline, waker) {
+            Ok(key) => {
+                self.key = key;
+                self.when = deadline;
+                self.see_to_alarm(deadline);
+                Poll::Pending
+            }
+            Err(Refused::Closed) => Poll::Ready(Some(ShutDown)),
+            Err(Refused::Due | Refused::Busy(_)) => Poll::Ready(None),
+        }
+    }
+
+    /// Puts an entry into the thread's shard, or another one if that is busy.
+    #[inline]
+    fn insert(&mut self, deadline: Tick, waker: Waker) -> Result<u32, Refused> {
+        match self.home.shard.register(self.generation(), deadline, waker) {
+            Err(Refused::Busy(waker)) => self.insert_elsewhere(deadline, waker),
+            done => done,
+        }
+    }
+
+    #[cold]
+    fn insert_elsewhere(&mut self, deadline: Tick, mut waker: Waker) -> Result<u32, Refused> {
+        let generation = self.generation();
+        let mut tries = 0;
+        loop {
+            for home in self.home.and_others() {
+                match home.shard.register(generation, deadline, waker) {
+                    Err(Refused::Busy(back)) => waker = back,
+                    done => {
+                        self.home = home;
+                        local::move_to(home, generation);
+                        return done;
+                    }
+                }
+            }
+            relax(tries);
+            tries += 1;
+        }
+    }
+
+    /// A deadline earlier than the plan moves the alarm.
+    #[inline]
+    fn see_to_alarm(&self, deadline: Tick) {
+        if deadline < self.home.driver.planned() {
+            self.home.driver.rearm();
+        }
+    }
+
+    fn moved(&mut self, deadline: Tick) {
+        let Home { shard, driver, .. } = self.home;
+        self.when = deadline;
+        if driver.takes_back() {
+            driver.take_back(shard);
+        }
+        self.see_to_alarm(deadline);
+    }
+
+    /// Reset to a time that has passed: fires on the spot.
+    #[cold]
+    fn expire_now(&mut self) {
+        let waker = self
+            .home
+            .shard
+            .withdraw(self.generation(), self.key, self.when);
+        self.key = DONE;
+        let Home { shard, driver, .. } = self.home;
+        if driver.takes_back() {
+            driver.take_back(shard);
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn finish(&mut self, waker: Waker) {
+        self.key = DONE;
+        waker.wake();
+    }
+
+    /// Whether a deadline has passed, as far as can be said here: elsewhere than
+    /// in the driver's own runtime the clock may be another one.
+    #[cold]
+    fn is_due(&self, deadline: Tick) -> bool {
+        self.home
+            .driver
+            .now_at_home()
+            .is_some_and(|now| deadline <= now)
+    }
+
+    #[inline]
+    fn round_up(&self, deadline: Tick) -> Tick {
+        self.home.driver.settings().round_up(deadline)
+    }
+
+    #[inline]
+    fn is_registered(&self) -> bool {
+        self.key < DONE
+    }
+
+    #[inline]
+    fn clock(&self) -> Tick {
+        self.home.shard.clock()
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        self.tags >> 8
+    }
+
+    #[inline]
+    fn has_ended(&self) -> bool {
+        !self.home.shard.serves(self.generation())
+    }
+
+    #[inline]
+    fn assert_running(&self) {
+        if self.has_ended() {
+            shut_down();
+        }
+    }
+
+    #[inline]
+    fn remember(&mut self, waker: &Waker) {
+        self.waker = waker.data() as usize;
+        self.tags = self.tags & !0xff | u32::from(vtable::id(waker).0);
+    }
+
+    /// Whether `waker` is the one that is registered: `will_wake`, without it.
+    #[inline]
+    fn knows(&self, waker: &Waker) -> bool {
+        self.waker == waker.data() as usize && vtable::is(waker, VtableId((self.tags & 0xff) as u8))
+    }
+}
+
+impl Drop for Timer {
+    #[inline]
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+struct ShutDown;
+
+#[cold]
+fn shut_down() -> ! {
+    panic!("A Tokio 1.x context was found, but it is being shutdown.")
+}

@@ -1,0 +1,77 @@
+//! Waker vtables by number, so that a timer can keep a waker's identity in nine
+//! bytes instead of sixteen.
+//!
+//! A waker is its data pointer and its vtable; comparing the data alone would
+//! take two wakers for one where data is a shared constant. A process has but a
+//! handful of vtables (tokio's tasks, `block_on`, `FuturesUnordered`, …). They
+//! are numbered in the order of their appearance; if there ever are more than
+//! 255, the rest have no number, and wakers of theirs are taken to be new ones
+//! at each poll, which costs a lock and is right.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+
+/// The number of a vtable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VtableId(pub(crate) u8);
+
+const NUMBERS: usize = 255;
+/// Not a number: matches no waker.
+const NONE: VtableId = VtableId(NUMBERS as u8);
+
+static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
+
+#[inline]
+fn address(waker: &Waker) -> usize {
+    std::ptr::from_ref(waker.vtable()) as usize
+}
+
+/// The number of the waker's vtable; given to it now if it has none yet.
+#[inline]
+pub(crate) fn id(waker: &Waker) -> VtableId {
+    let vtable = address(waker);
+    if VTABLES[0].load(Ordering::Relaxed) == vtable {
+        return VtableId(0);
+    }
+    search(vtable)
+}
+
+/// Whether the waker's vtable has this number.
+#[inline]
+pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
+    let known = VTABLES.get(usize::from(id.0));
+    known.is_some_and(|known| known.load(Ordering::Relaxed) == address(waker))
+}
+
+fn search(vtable: usize) -> VtableId {
+    for (number, known) in VTABLES.iter().enumerate() {
+        let taken = known.compare_exchange(0, vtable, Ordering::Relaxed, Ordering::Relaxed);
+        if taken.is_ok() || taken == Err(vtable) {
+            return VtableId(number as u8);
+        }
+    }
+    NONE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::task::Wake;
+
+    struct Nobody;
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn a_vtable_keeps_its_number_and_no_other_has_it() {
+        let noop = Waker::noop();
+        let arc = Waker::from(Arc::new(Nobody));
+        assert_eq!(id(noop), id(noop));
+        assert_ne!(id(noop), id(&arc));
+        assert!(is(&arc, id(&arc)));
+        assert!(!is(&arc, id(noop)));
+        assert!(!is(&arc, NONE));
+    }
+}

@@ -1,0 +1,221 @@
+//! [`Wheel`]: an explicit handle to a driver.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use crate::builder::Builder;
+use crate::driver::registry::{self, Serving};
+use crate::driver::timer::Timer;
+use crate::interval::Interval;
+use crate::sleep::{Sleep, deadline_after};
+use crate::timeout::Timeout;
+
+/// A handle to a driver: the free functions as methods, without looking up
+/// which runtime this is.
+///
+/// Two words, copied at no cost. Timers made with it belong to its driver
+/// wherever they are made, also outside any runtime. The driver lives as long
+/// as its runtime, whatever becomes of the handle; afterwards the handle can
+/// still be used, and its timers panic when polled, as all do then.
+///
+/// Durations are counted from now by the clock of the runtime this is called
+/// in, which matters only where one is paused.
+///
+/// # Examples
+///
+/// ```
+/// use wheel::{Duration, Wheel};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let wheel = Wheel::current();
+/// std::thread::spawn({
+///     let wheel = wheel.clone();
+///     move || wheel.sleep(Duration::from_millis(1))
+/// })
+/// .join()
+/// .unwrap()
+/// .await;
+/// assert_eq!(wheel.pending(), 0);
+/// # }
+/// ```
+///
+/// # Differences from tokio
+///
+/// tokio has no such handle; its timers are found through `Handle::enter`.
+#[derive(Clone)]
+pub struct Wheel {
+    serving: Serving,
+}
+
+impl Wheel {
+    pub(crate) fn new(serving: Serving) -> Self {
+        Wheel { serving }
+    }
+
+    /// The driver that the free functions use in the current runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime, and in one built without `enable_time`, at the
+    /// caller's line and with tokio's message.
+    #[track_caller]
+    pub fn current() -> Self {
+        Wheel::new(registry::of(&Handle::current()))
+    }
+
+    /// Sets up a driver of one's own.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// let wheel = wheel::Wheel::builder().capacity(100_000).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// As [`sleep`](crate::sleep), but never panics here.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// wheel::Wheel::current().sleep(wheel::Duration::from_millis(1)).await;
+    /// # }
+    /// ```
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        self.sleep_until(deadline_after(duration))
+    }
+
+    /// As [`sleep_until`](crate::sleep_until), but never panics here.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// wheel::Wheel::current().sleep_until(wheel::Instant::now()).await;
+    /// # }
+    /// ```
+    pub fn sleep_until(&self, deadline: Instant) -> Sleep {
+        Sleep::new(deadline, Timer::of(self.serving))
+    }
+
+    /// As [`timeout`](crate::timeout), but never panics here.
+    ///
+    /// # Errors
+    ///
+    /// The future's: [`Elapsed`](crate::error::Elapsed) when the time is over.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let wheel = wheel::Wheel::current();
+    /// assert_eq!(wheel.timeout(wheel::Duration::from_secs(1), async { 7 }).await, Ok(7));
+    /// # }
+    /// ```
+    pub fn timeout<F>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture>
+    where
+        F: IntoFuture,
+    {
+        let deadline = Instant::now().checked_add(duration);
+        let delay = deadline.map(|deadline| self.sleep_until(deadline));
+        Timeout::new(future.into_future(), delay)
+    }
+
+    /// As [`timeout_at`](crate::timeout_at), but never panics here.
+    ///
+    /// # Errors
+    ///
+    /// The future's: [`Elapsed`](crate::error::Elapsed) when the time is over.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let wheel = wheel::Wheel::current();
+    /// assert_eq!(wheel.timeout_at(wheel::Instant::now(), async { 7 }).await, Ok(7));
+    /// # }
+    /// ```
+    pub fn timeout_at<F>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture>
+    where
+        F: IntoFuture,
+    {
+        Timeout::new(future.into_future(), Some(self.sleep_until(deadline)))
+    }
+
+    /// As [`interval`](crate::interval).
+    ///
+    /// # Panics
+    ///
+    /// When `period` is zero.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// wheel::Wheel::current().interval(wheel::Duration::from_secs(1)).tick().await;
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn interval(&self, period: Duration) -> Interval {
+        self.interval_at(Instant::now(), period)
+    }
+
+    /// As [`interval_at`](crate::interval_at).
+    ///
+    /// # Panics
+    ///
+    /// When `period` is zero.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let start = wheel::Instant::now();
+    /// let mut interval = wheel::Wheel::current().interval_at(start, wheel::Duration::from_secs(1));
+    /// assert_eq!(interval.tick().await, start);
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
+        assert!(period > Duration::ZERO, "`period` must be non-zero.");
+        Interval::new(self.sleep_until(start), period)
+    }
+
+    /// How many timers are registered and have not fired.
+    ///
+    /// Timers that were never polled are not registered. Counted shard by shard,
+    /// so it is exact only while nobody arms or cancels. Zero once the runtime
+    /// has ended.
+    ///
+    /// ```
+    /// use futures::FutureExt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let wheel = wheel::Wheel::current();
+    /// let mut sleep = wheel.sleep(wheel::Duration::from_secs(60));
+    /// assert_eq!(wheel.pending(), 0);
+    /// assert!((&mut sleep).now_or_never().is_none());
+    /// assert_eq!(wheel.pending(), 1);
+    /// drop(sleep);
+    /// assert_eq!(wheel.pending(), 0);
+    /// # }
+    /// ```
+    pub fn pending(&self) -> usize {
+        let Serving { driver, generation } = self.serving;
+        let shards = driver.shards().iter();
+        shards.map(|home| home.shard.pending(generation)).sum()
+    }
+}
+
+impl fmt::Debug for Wheel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wheel")
+            .field("shards", &self.serving.driver.shards().len())
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}

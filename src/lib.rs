@@ -1,0 +1,105 @@
+//! Timers for Tokio services that arm and cancel a timeout per request, per
+//! connection, per packet.
+//!
+//! tokio keeps all timers of a runtime behind one lock, which every armed and
+//! every cancelled timeout takes. Here each worker has a [hierarchical timing
+//! wheel](timing_wheel) of its own, and a timer that is cancelled before it
+//! fires, as most are, touches nothing that another worker writes.
+//!
+//! Put `use wheel as time;` where `use tokio::time;` stood, and change nothing
+//! else:
+//!
+//! ```
+//! use wheel as time;
+//! use wheel::Duration;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! time::sleep(Duration::from_millis(1)).await;
+//!
+//! let answer = time::timeout(Duration::from_secs(1), async { 42 }).await;
+//! assert_eq!(answer, Ok(42));
+//!
+//! let mut interval = time::interval(Duration::from_millis(5));
+//! interval.tick().await;
+//! # }
+//! ```
+//!
+//! # What is the same
+//!
+//! Names, signatures, panics, the rounding up to tokio's milliseconds, paused
+//! clocks (`start_paused`, `pause`, `advance`), cooperative budgets. tokio's own
+//! published tests pass with only the import changed.
+//!
+//! # What is different
+//!
+//! * [`Sleep`] is `Unpin`, 48 bytes, and has [`reset_unpin`](Sleep::reset_unpin).
+//! * [`error::Elapsed`] is a type of its own.
+//! * The driver is one task per runtime, started by the first timer. It shows in
+//!   `num_alive_tasks`.
+//! * A waker that panics when woken takes nothing else down. Where panics abort
+//!   (`panic = "abort"`) it aborts the process, as everywhere.
+//! * Timers that are due in the same quarter of a millisecond may be woken in
+//!   any order.
+//!
+//! # How it works
+//!
+//! A `Sleep` that is polled puts its waker into the wheel of the thread it is
+//! polled on, and takes it out when it is dropped. A single
+//! `tokio::time::Interval` is armed for the earliest deadline of all wheels; it
+//! rings inside tokio's own turn, on the thread that drives time, and what is
+//! due is fired there and then, sixteen timers per hold of a lock. Nothing is
+//! armed while there are no timers.
+//!
+//! Built with `--cfg tokio_unstable` and `Builder::enable_alt_timer`, tokio
+//! keeps that interval with the worker that armed it last: while that worker is
+//! blocked, all timers wait, as a blocked worker's own timers do there anyway.
+//!
+//! # Limits
+//!
+//! * Inside `let _guard = other.enter();`, within a task that has armed timers
+//!   before, a timer goes to the task's own runtime, not to `other`. Use
+//!   [`Wheel`] there.
+//! * A runtime's clock may show at most 584 years more than at its start.
+//!   Deadlines beyond do not elapse.
+//! * Up to 2³¹ timers per shard.
+//!
+//! # Features
+//!
+//! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
+//! * `full`: everything else. There is nothing else so far.
+#![forbid(unsafe_code)]
+
+mod builder;
+mod driver;
+pub mod error;
+mod handle;
+mod interval;
+mod sleep;
+mod timeout;
+mod wheel;
+
+/// The data structure alone: [`TimingWheel`] and what belongs to it.
+pub mod timing_wheel {
+    pub use crate::wheel::*;
+}
+
+pub use self::builder::{BuildError, Builder};
+pub use self::handle::Wheel;
+pub use self::interval::{Interval, interval, interval_at};
+pub use self::sleep::{Sleep, sleep, sleep_until};
+pub use self::timeout::{Timeout, timeout, timeout_at};
+pub use self::timing_wheel::TimingWheel;
+
+#[doc(no_inline)]
+pub use std::time::Duration;
+#[doc(no_inline)]
+pub use tokio::time::{Instant, MissedTickBehavior};
+#[cfg(feature = "test-util")]
+#[doc(no_inline)]
+pub use tokio::time::{advance, pause, resume};
+
+/// The README's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

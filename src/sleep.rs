@@ -1,0 +1,253 @@
+//! `sleep`, `sleep_until` and [`Sleep`].
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::task::coop;
+use tokio::time::Instant;
+
+use crate::driver::clock::Tick;
+use crate::driver::timer::Timer;
+
+/// Longer than any service runs: tokio's own limit for `sleep`.
+pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
+
+/// The instant after a duration that may be as long as it likes.
+pub(crate) fn deadline_after(duration: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(duration.min(FAR)).unwrap_or(now)
+}
+
+/// Waits until `duration` has elapsed.
+///
+/// The future completes no earlier than that, and under a quiet runtime within
+/// about a millisecond of it. Nothing is registered before it is first polled;
+/// dropping it cancels the timer in constant time. A duration beyond 30 years
+/// is taken for 30 years.
+///
+/// # Panics
+///
+/// Outside a Tokio runtime, and in one built without `enable_time`, at the
+/// caller's line and with tokio's message. Polling it after its runtime has
+/// ended panics too.
+///
+/// # Cancel safety
+///
+/// Dropping the future cancels the timer; its waker is freed at once.
+///
+/// # Examples
+///
+/// ```
+/// use wheel::{sleep, Duration};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// sleep(Duration::from_millis(10)).await;
+/// println!("10 ms have elapsed");
+/// # }
+/// ```
+///
+/// # Differences from tokio
+///
+/// The future is [`Unpin`]: no `pin!` in a `select!` loop.
+#[doc(alias = "delay_for")]
+#[doc(alias = "wait")]
+#[inline]
+#[track_caller]
+pub fn sleep(duration: Duration) -> Sleep {
+    Sleep::new(deadline_after(duration), Timer::new())
+}
+
+/// Waits until `deadline`.
+///
+/// Completes at once if that has passed; otherwise as [`sleep`].
+///
+/// # Panics
+///
+/// As [`sleep`].
+///
+/// # Cancel safety
+///
+/// As [`sleep`].
+///
+/// # Examples
+///
+/// ```
+/// use wheel::{sleep_until, Duration, Instant};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let deadline = Instant::now() + Duration::from_millis(10);
+/// sleep_until(deadline).await;
+/// assert!(Instant::now() >= deadline);
+/// # }
+/// ```
+#[doc(alias = "delay_until")]
+#[inline]
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new(deadline, Timer::new())
+}
+
+/// Future returned by [`sleep`] and [`sleep_until`].
+///
+/// 48 bytes, `Send`, `Sync` and `Unpin`. It belongs to the runtime it was
+/// created in, and may be polled anywhere.
+///
+/// # Examples
+///
+/// An idle timer that each message puts off:
+///
+/// ```
+/// use wheel::{sleep, Duration, Instant};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let (tx, mut messages) = tokio::sync::mpsc::channel::<()>(1);
+/// # tx.send(()).await.unwrap();
+/// let idle = Duration::from_millis(20);
+/// let mut timer = sleep(idle);
+/// loop {
+///     tokio::select! {
+///         Some(_message) = messages.recv() => timer.reset_unpin(Instant::now() + idle),
+///         () = &mut timer => break,
+///     }
+/// }
+/// # }
+/// ```
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct Sleep {
+    deadline: Instant,
+    timer: Timer,
+}
+
+impl Sleep {
+    #[inline]
+    pub(crate) fn new(deadline: Instant, timer: Timer) -> Self {
+        Sleep { deadline, timer }
+    }
+
+    /// The instant at which this completes, as it was asked for, not rounded.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let deadline = wheel::Instant::now() + wheel::Duration::from_nanos(1_000_001);
+    /// assert_eq!(wheel::sleep_until(deadline).deadline(), deadline);
+    /// # }
+    /// ```
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether the deadline has been reached *while registered*: `false` before
+    /// the first poll or reset, even for a deadline in the past.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let mut sleep = wheel::sleep(wheel::Duration::ZERO);
+    /// assert!(!sleep.is_elapsed());
+    /// (&mut sleep).await;
+    /// assert!(sleep.is_elapsed());
+    /// # }
+    /// ```
+    pub fn is_elapsed(&self) -> bool {
+        self.timer.is_elapsed()
+    }
+
+    /// Moves the deadline, before or after it was reached.
+    ///
+    /// The task that polled this last is woken at the new deadline, without
+    /// polling again, and not at the old one. A deadline that has passed wakes
+    /// it on the spot. Never panics, also when the runtime has ended.
+    ///
+    /// To call it through `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
+    ///
+    /// ```
+    /// use wheel::{Duration, Instant};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let sleep = wheel::sleep(Duration::from_secs(3600));
+    /// tokio::pin!(sleep);
+    /// sleep.as_mut().reset(Instant::now() + Duration::from_millis(1));
+    /// sleep.await;
+    /// # }
+    /// ```
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        self.get_mut().reset_unpin(deadline);
+    }
+
+    /// [`reset`](Self::reset) for a `Sleep` that is not pinned.
+    ///
+    /// ```
+    /// use wheel::{Duration, Instant};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let mut sleep = wheel::sleep(Duration::from_secs(3600));
+    /// sleep.reset_unpin(Instant::now() + Duration::from_millis(1));
+    /// sleep.await;
+    /// # }
+    /// ```
+    ///
+    /// # Differences from tokio
+    ///
+    /// tokio's `Sleep` is not `Unpin` and has no such method.
+    pub fn reset_unpin(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+        self.timer.reset(Tick::of(deadline));
+    }
+
+    /// Moves the deadline without registering it: the next poll does.
+    pub(crate) fn reset_lazily(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+        self.timer.cancel();
+    }
+
+    /// Polls without spending from the task's budget.
+    #[inline]
+    pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = self.deadline;
+        self.timer.poll(|| Tick::of(deadline), cx.waker())
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let budget = ready!(coop::poll_proceed(cx));
+        let polled = self.get_mut().poll_unconstrained(cx);
+        if polled.is_ready() {
+            budget.made_progress();
+        }
+        polled
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep")
+            .field("deadline", &self.deadline)
+            .field("is_elapsed", &self.is_elapsed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What users build on, checked when this compiles.
+const _: () = {
+    const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
+    send_sync_unpin::<Sleep>();
+    assert!(
+        size_of::<Sleep>() <= 56,
+        "a `Sleep` is part of every `timeout` future"
+    );
+    #[cfg(target_pointer_width = "64")]
+    assert!(size_of::<Sleep>() == 48, "documented");
+};

@@ -1,0 +1,195 @@
+//! `timeout`, `timeout_at` and [`Timeout`].
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+use tokio::task::coop;
+use tokio::time::Instant;
+
+use crate::driver::timer::Timer;
+use crate::error::Elapsed;
+use crate::sleep::Sleep;
+
+/// Gives a future `duration` to complete.
+///
+/// The future is polled first, so its output always wins, also at or after the
+/// deadline; and if it is ready at once no timer is ever registered. A duration
+/// that leads past the end of time means "no timeout".
+///
+/// # Errors
+///
+/// [`Elapsed`] when the deadline passes first. The future is then still there:
+/// dropping the `Timeout` drops it, [`into_inner`](Timeout::into_inner) gives it back.
+///
+/// # Panics
+///
+/// Outside a Tokio runtime, and in one built without `enable_time`, at the
+/// caller's line and with tokio's message.
+///
+/// # Cancel safety
+///
+/// Dropping the `Timeout` drops the future and cancels the timer in constant time.
+///
+/// # Examples
+///
+/// ```
+/// use wheel::{timeout, Duration};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let (tx, rx) = tokio::sync::oneshot::channel::<u32>();
+/// # let _keep = tx;
+/// if timeout(Duration::from_millis(10), rx).await.is_err() {
+///     println!("no answer within 10 ms");
+/// }
+/// # }
+/// ```
+#[inline]
+#[track_caller]
+pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
+where
+    F: IntoFuture,
+{
+    // A closure would hide the caller's line.
+    #[allow(clippy::manual_map)]
+    let delay = match Instant::now().checked_add(duration) {
+        Some(deadline) => Some(Sleep::new(deadline, Timer::new())),
+        None => None,
+    };
+    Timeout::new(future.into_future(), delay)
+}
+
+/// Gives a future until `deadline` to complete.
+///
+/// As [`timeout`] otherwise.
+///
+/// # Errors
+///
+/// As [`timeout`].
+///
+/// # Panics
+///
+/// As [`timeout`].
+///
+/// # Cancel safety
+///
+/// As [`timeout`].
+///
+/// # Examples
+///
+/// Two calls that share a deadline:
+///
+/// ```
+/// use wheel::{timeout_at, Duration, Instant};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), wheel::error::Elapsed> {
+/// let deadline = Instant::now() + Duration::from_secs(1);
+/// let first = timeout_at(deadline, async { 1 }).await?;
+/// let second = timeout_at(deadline, async { 2 }).await?;
+/// assert_eq!(first + second, 3);
+/// # Ok(())
+/// # }
+/// ```
+#[inline]
+#[track_caller]
+pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
+where
+    F: IntoFuture,
+{
+    let delay = Sleep::new(deadline, Timer::new());
+    Timeout::new(future.into_future(), Some(delay))
+}
+
+pin_project! {
+    /// Future returned by [`timeout`] and [`timeout_at`].
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    #[derive(Debug)]
+    pub struct Timeout<T> {
+        #[pin]
+        value: T,
+        // `None` never elapses.
+        delay: Option<Sleep>,
+    }
+}
+
+impl<T> Timeout<T> {
+    #[inline]
+    pub(crate) fn new(value: T, delay: Option<Sleep>) -> Self {
+        Timeout { value, delay }
+    }
+
+    /// The future, by reference.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let timeout = wheel::timeout(wheel::Duration::from_secs(1), std::future::ready(5));
+    /// assert_eq!(format!("{:?}", timeout.get_ref()), "Ready(Some(5))");
+    /// # }
+    /// ```
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The future, by mutable reference.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let ready = std::future::ready(5);
+    /// let mut timeout = wheel::timeout(wheel::Duration::from_secs(1), ready);
+    /// *timeout.get_mut() = std::future::ready(6);
+    /// assert_eq!(timeout.await, Ok(6));
+    /// # }
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// The future itself; the timer is cancelled.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let timeout = wheel::timeout(wheel::Duration::from_secs(1), std::future::ready(5));
+    /// assert_eq!(timeout.into_inner().await, 5);
+    /// # }
+    /// ```
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T: Future> Future for Timeout<T> {
+    type Output = Result<T::Output, Elapsed>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let me = self.project();
+        let had_budget = coop::has_budget_remaining();
+        if let Poll::Ready(output) = me.value.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        match me.delay {
+            Some(delay) => poll_delay(delay, had_budget, cx).map(Err),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// The part that does not depend on the future: compiled once.
+fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    // A future that burns the whole budget at each poll must not keep its own
+    // timeout from being seen.
+    let starved = had_budget && !coop::has_budget_remaining();
+    let polled = if starved {
+        delay.poll_unconstrained(cx)
+    } else {
+        Pin::new(delay).poll(cx)
+    };
+    polled.map(|()| Elapsed::new())
+}

@@ -1,0 +1,129 @@
+//! The passing of time: firing what is due, filing anew what is in too wide a slot.
+
+use super::core::Core;
+use super::level::{Scale, Spot};
+
+/// Whether [`TimingWheel::advance`](super::TimingWheel::advance) has done all there was to do.
+#[must_use = "an unfinished advance leaves due entries in the wheel"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Everything due has fired, and the clock stands at the target.
+    CaughtUp,
+    /// The budget ran out first; the next advance continues.
+    Unfinished,
+}
+
+impl Progress {
+    /// Whether everything due has fired.
+    #[must_use]
+    pub const fn is_caught_up(self) -> bool {
+        matches!(self, Self::CaughtUp)
+    }
+}
+
+/// A slot with more entries than this is not searched for its earliest deadline.
+const FEW: usize = 16;
+
+/// How many entries of a slot are looked at together.
+const AHEAD: usize = 16;
+
+impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
+    /// Moves the clock to `to`, slot by slot, and fires what is due on the way.
+    ///
+    /// Each entry touched costs one of `budget`. The clock never goes back: an earlier `to` only
+    /// finishes what a former advance has left over.
+    #[inline]
+    pub(crate) fn advance(
+        &mut self,
+        to: u64,
+        mut budget: usize,
+        fire: &mut impl FnMut(u32, u64, T),
+    ) -> Progress {
+        let to = to.max(self.now);
+        while let Some(next) = self.slots.first(self.now) {
+            if next.start > to {
+                break;
+            }
+            // A half-emptied slot has started before now, or at it.
+            self.now = self.now.max(next.start);
+            budget = self.empty_slot(next.spot, to, budget, fire);
+            if self.slots.is_occupied(next.spot) {
+                return Progress::Unfinished;
+            }
+        }
+        self.now = to;
+        Progress::CaughtUp
+    }
+
+    /// Empties a slot as far as the budget goes, and returns what is left of the budget.
+    #[inline]
+    fn empty_slot(
+        &mut self,
+        spot: Spot,
+        to: u64,
+        mut budget: usize,
+        fire: &mut impl FnMut(u32, u64, T),
+    ) -> usize {
+        // In a narrow slot the order of ticks may be given up, which saves filing entries anew.
+        let due = if spot.level <= GRAIN { to } else { self.now };
+        while budget > 0 && self.slots.is_occupied(spot) {
+            let (deadlines, count) = self.look_ahead(spot, budget);
+            debug_assert!(count > 0, "an occupied slot has entries");
+            for &deadline in &deadlines[..count] {
+                self.settle(spot, deadline, due, fire);
+            }
+            budget -= count;
+        }
+        budget
+    }
+
+    /// The deadlines of the entries that come next in a slot.
+    ///
+    /// Entries of one slot lie anywhere in memory. Read together, their cache misses overlap; read
+    /// one by one between calls of `fire`, each would be waited for.
+    #[inline]
+    fn look_ahead(&self, spot: Spot, most: usize) -> ([u64; AHEAD], usize) {
+        let (mut deadlines, mut count) = ([0; AHEAD], 0);
+        for key in self.slots.first_keys(spot).take(most.min(AHEAD)) {
+            deadlines[count] = self.entries.at(key).deadline;
+            count += 1;
+        }
+        (deadlines, count)
+    }
+
+    /// Takes the first entry out of a slot: to be fired, or to be filed on a lower level.
+    #[inline]
+    fn settle(&mut self, spot: Spot, deadline: u64, due: u64, fire: &mut impl FnMut(u32, u64, T)) {
+        let key = self.slots.pop(spot);
+        if deadline <= due {
+            fire(key, deadline, self.entries.remove(key).value);
+        } else {
+            let below = Scale::<SLOTS>::spot(deadline, self.now);
+            debug_assert!(below.level < spot.level, "filing anew is filing lower");
+            self.entries.at_mut(key).place = self.slots.push(below, key);
+        }
+    }
+
+    /// A tick by which to advance next: never later than the earliest deadline, and that deadline
+    /// itself when few entries share its slot.
+    pub(crate) fn next_expiration(&self) -> Option<u64> {
+        let mut earliest: Option<u64> = None;
+        for (level, start) in self.slots.starts(self.now) {
+            if earliest.is_none_or(|earliest| start < earliest) {
+                let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
+                let bound = self.earliest_of_few(Spot { level, slot }).unwrap_or(start);
+                earliest = Some(earliest.map_or(bound, |earliest| earliest.min(bound)));
+            }
+        }
+        earliest
+    }
+
+    /// The earliest deadline in a slot, unless that is much to search.
+    fn earliest_of_few(&self, spot: Spot) -> Option<u64> {
+        let few = || self.slots.keys(spot).take(FEW + 1);
+        if spot.level == 0 || few().count() > FEW {
+            return None;
+        }
+        few().map(|key| self.entries.at(key).deadline).min()
+    }
+}

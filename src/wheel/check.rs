@@ -1,0 +1,123 @@
+//! Every invariant of the wheel, for tests. Walks all of it.
+
+use super::core::Core;
+use super::level::{Chain, NIL, Scale, Spot};
+
+impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
+    /// Panics unless every invariant holds.
+    pub(crate) fn check(&self) {
+        self.entries.check();
+        self.slots.bunches.pages.check();
+        let (mut bunches, mut cells) = (0, 0);
+        for (spot, chain) in self.slots.chains() {
+            bunches += self.check_chain(spot, chain);
+            cells += self.check_entries(spot);
+            self.check_density(spot);
+        }
+        assert_eq!(bunches, self.slots.bunches.pages.len(), "bunches in chains");
+        assert_eq!(cells, self.len(), "entries in slots");
+        self.check_next_expiration();
+    }
+
+    /// The links of a chain agree, and its occupied bit; returns how many bunches there are.
+    fn check_chain(&self, spot: Spot, chain: Chain) -> usize {
+        let (mut count, mut live, mut last) = (0, 0, NIL);
+        for key in self.slots.bunches_of(spot) {
+            let bunch = self.slots.bunches.at(key);
+            assert_eq!(
+                bunch.home,
+                spot.home::<SLOTS>(),
+                "home of a bunch in {spot:?}"
+            );
+            assert_eq!(bunch.prev, last, "link back in {spot:?}");
+            assert!(
+                bunch.live != 0 || chain.head == chain.tail,
+                "an empty bunch among others in {spot:?}"
+            );
+            (count, live, last) = (count + 1, live + bunch.count(), key);
+        }
+        assert_eq!(last, chain.tail, "end of the chain of {spot:?}");
+        assert_eq!(
+            self.slots.is_occupied(spot),
+            live != 0,
+            "occupied bit of {spot:?}"
+        );
+        count
+    }
+
+    /// Every live cell belongs to an entry that knows it, in a slot that is right for its deadline.
+    fn check_entries(&self, spot: Spot) -> usize {
+        let mut count = 0;
+        for (place, key) in self.slots.places(spot) {
+            let entry = self.entries.get(key).expect("a live cell has an entry");
+            assert_eq!(entry.place, place, "place of entry {key} in {spot:?}");
+            self.check_deadline(spot, entry.deadline);
+            count += 1;
+        }
+        count
+    }
+
+    /// The slot lies ahead of the clock by less than a turn; or it is the one being emptied.
+    fn check_deadline(&self, spot: Spot, deadline: u64) {
+        let number = Scale::<SLOTS>::number(deadline, spot.level);
+        let current = Scale::<SLOTS>::number(self.now, spot.level);
+        assert_eq!(
+            Scale::<SLOTS>::position(number),
+            spot.slot,
+            "slot of deadline {deadline} in {spot:?}"
+        );
+        assert!(
+            number >= current,
+            "deadline {deadline} in {spot:?} is behind {}",
+            self.now
+        );
+        assert!(
+            number - current < SLOTS as u64,
+            "deadline {deadline} in {spot:?} is a turn ahead of {}",
+            self.now
+        );
+        if number == current {
+            let start = number * Scale::<SLOTS>::unit(spot.level);
+            assert_eq!(
+                start, self.now,
+                "the clock has passed the start of {spot:?}, which holds {deadline}"
+            );
+        }
+    }
+
+    /// Two neighbouring bunches are not both sparse. Firing empties the first, inserts fill the last.
+    fn check_density(&self, spot: Spot) {
+        let current = Scale::<SLOTS>::number(self.now, spot.level);
+        if spot.slot == Scale::<SLOTS>::position(current) {
+            return;
+        }
+        let counts: Vec<u32> = self
+            .slots
+            .bunches_of(spot)
+            .map(|key| self.slots.bunches.at(key).count())
+            .collect();
+        let settled = &counts[..counts.len().saturating_sub(1)];
+        assert!(
+            settled.windows(2).all(|pair| pair[0] + pair[1] > 32),
+            "sparse bunches in {spot:?}: {counts:?}"
+        );
+    }
+
+    fn check_next_expiration(&self) {
+        let earliest = self.iter().map(|(_, deadline, _)| deadline).min();
+        let promised = self.next_expiration();
+        assert_eq!(
+            promised.is_some(),
+            earliest.is_some(),
+            "an expiration if and only if there are entries"
+        );
+        assert!(
+            promised <= earliest,
+            "next expiration {promised:?} hides {earliest:?}"
+        );
+        assert!(
+            promised.is_none_or(|tick| tick >= self.now),
+            "next expiration {promised:?} has passed"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! What the wheel hands out: keys, what has expired, how a rescheduling went.
+
+use std::num::NonZeroU64;
+
+/// Names an entry of one [`TimingWheel`](super::TimingWheel), for ever.
+///
+/// Once its entry is gone a key finds nothing, however often the place in memory is used again:
+/// every insertion of a wheel has a stamp of its own. A key means nothing to another wheel, which
+/// cannot tell that it is not its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub(super) index: u32,
+    pub(super) stamp: NonZeroU64,
+}
+
+/// A value with the stamp of its insertion.
+pub(super) struct Stamped<T> {
+    pub(super) stamp: NonZeroU64,
+    pub(super) value: T,
+}
+
+/// An entry whose time has come, handed out by [`TimingWheel::advance`](super::TimingWheel::advance).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    /// The key it had. It finds nothing any more.
+    pub key: Key,
+    /// When it was due, in ticks.
+    pub deadline: u64,
+    /// What was inserted.
+    pub value: T,
+}
+
+/// The outcome of [`TimingWheel::reschedule`](super::TimingWheel::reschedule).
+#[must_use = "an expired value is handed back and is no longer in the wheel"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rescheduled<T> {
+    /// The entry has its new deadline; the key stays valid.
+    Moved,
+    /// The new deadline is not after now: the entry is removed, and this is its value.
+    Expired(T),
+    /// The key's entry was gone already; nothing has changed.
+    Stale,
+}

@@ -1,0 +1,299 @@
+//! The arithmetic of levels: which slot a deadline belongs to, and which slot comes next.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "levels and slots are at most 64"
+)]
+
+/// One level of the hierarchy: the chains of its slots, and a bit for each slot that holds entries.
+pub(crate) struct Level<const SLOTS: usize> {
+    pub(crate) occupied: u64,
+    pub(crate) chains: [Chain; SLOTS],
+}
+
+/// The bunches of one slot, first and last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chain {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+}
+
+/// The end of a chain.
+pub(crate) const NIL: u32 = u32::MAX;
+
+impl Chain {
+    pub(crate) const EMPTY: Self = Self {
+        head: NIL,
+        tail: NIL,
+    };
+}
+
+impl<const SLOTS: usize> Level<SLOTS> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            occupied: 0,
+            chains: [Chain::EMPTY; SLOTS],
+        }
+    }
+}
+
+/// A slot, by its level and its position on that level's ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) level: usize,
+    pub(crate) slot: usize,
+}
+
+impl Spot {
+    /// The spot as one small number, which every bunch carries.
+    #[inline]
+    pub(crate) const fn home<const SLOTS: usize>(self) -> u16 {
+        (self.level * SLOTS + self.slot) as u16
+    }
+
+    #[inline]
+    pub(crate) const fn of_home<const SLOTS: usize>(home: u16) -> Self {
+        Self {
+            level: home as usize / SLOTS,
+            slot: home as usize % SLOTS,
+        }
+    }
+}
+
+/// Levels of `SLOTS` slots: a slot of level `l` is `SLOTS^l` ticks wide and starts at a multiple of it.
+///
+/// Every branch on the kind of `SLOTS` is on a constant: powers of two cost shifts and masks.
+pub(crate) struct Scale<const SLOTS: usize>;
+
+impl<const SLOTS: usize> Scale<SLOTS> {
+    /// As many levels as the whole of `u64` needs: on the topmost, any two times are less than a turn apart.
+    pub(crate) const LEVELS: usize = u64::MAX.ilog(SLOTS as u64) as usize + 1;
+    const POWER_OF_TWO: bool = SLOTS.is_power_of_two();
+    const BITS: u32 = SLOTS.trailing_zeros();
+    const UNITS: [u64; 64] = Self::units();
+
+    const fn units() -> [u64; 64] {
+        let mut units = [1; 64];
+        let mut level = 1;
+        while level < Self::LEVELS {
+            units[level] = units[level - 1] * SLOTS as u64;
+            level += 1;
+        }
+        units
+    }
+
+    /// Width of a slot, in ticks.
+    #[inline]
+    pub(crate) const fn unit(level: usize) -> u64 {
+        if Self::POWER_OF_TWO {
+            1 << (Self::BITS * level as u32)
+        } else {
+            Self::UNITS[level]
+        }
+    }
+
+    /// How many slots of this level lie between tick 0 and the one that holds `time`.
+    #[inline]
+    pub(crate) const fn number(time: u64, level: usize) -> u64 {
+        if Self::POWER_OF_TWO {
+            time >> (Self::BITS * level as u32)
+        } else {
+            time / Self::UNITS[level]
+        }
+    }
+
+    /// Position on the ring of the slot with this number.
+    #[inline]
+    pub(crate) const fn position(number: u64) -> usize {
+        (number % SLOTS as u64) as usize
+    }
+
+    /// The lowest level on which the deadline is less than one turn away, and its slot there.
+    #[inline]
+    pub(crate) fn spot(deadline: u64, now: u64) -> Spot {
+        let mut level = Self::level_of_distance(deadline - now);
+        // A distance that fits the ring may still straddle one slot too many.
+        if Self::number(deadline, level) - Self::number(now, level) >= SLOTS as u64 {
+            level += 1;
+        }
+        Spot {
+            level,
+            slot: Self::position(Self::number(deadline, level)),
+        }
+    }
+
+    #[inline]
+    fn level_of_distance(distance: u64) -> usize {
+        if Self::POWER_OF_TWO {
+            return ((distance | 1).ilog2() / Self::BITS) as usize;
+        }
+        let wider = Self::UNITS[1..Self::LEVELS].iter();
+        wider.take_while(|&&unit| unit <= distance).count()
+    }
+
+    /// Start of the first occupied slot, from the one that holds `now` on and once around.
+    #[inline]
+    pub(crate) fn first_start(occupied: u64, level: usize, now: u64) -> Option<u64> {
+        let number = Self::number(now, level);
+        let distance = Self::distance(occupied, Self::position(number) as u32)?;
+        Some((number + u64::from(distance)) * Self::unit(level))
+    }
+
+    /// Slots from `position` to the first occupied one, 0 for `position` itself.
+    #[inline]
+    fn distance(occupied: u64, position: u32) -> Option<u32> {
+        if occupied == 0 {
+            return None;
+        }
+        if SLOTS == 64 {
+            return Some(occupied.rotate_right(position).trailing_zeros());
+        }
+        let ahead = occupied >> position;
+        if ahead != 0 {
+            return Some(ahead.trailing_zeros());
+        }
+        Some(SLOTS as u32 - position + occupied.trailing_zeros())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first occupied slot on level 0, from the slot with this number on.
+    fn first<const SLOTS: usize>(slots: &[u32], now: u64) -> Option<u64> {
+        let occupied = slots.iter().fold(0, |bits, slot| bits | 1 << slot);
+        Scale::<SLOTS>::first_start(occupied, 0, now)
+    }
+
+    #[test]
+    fn no_slot_occupied() {
+        assert_eq!(first::<64>(&[], 17), None);
+        assert_eq!(first::<3>(&[], 2), None);
+    }
+
+    #[test]
+    fn the_slot_that_holds_now_is_first() {
+        assert_eq!(first::<64>(&[10, 40], 10), Some(10));
+        assert_eq!(first::<10>(&[0, 7], 27), Some(27));
+        assert_eq!(first::<2>(&[0, 1], 5), Some(5));
+    }
+
+    #[test]
+    fn the_last_slot_of_the_ring() {
+        assert_eq!(first::<64>(&[63], 0), Some(63));
+        assert_eq!(first::<60>(&[59], 61), Some(119));
+        assert_eq!(first::<3>(&[2], 0), Some(2));
+    }
+
+    #[test]
+    fn around_the_end_of_the_ring() {
+        assert_eq!(first::<64>(&[10, 40], 41), Some(74));
+        assert_eq!(first::<20>(&[0], 39), Some(40));
+        assert_eq!(first::<10>(&[1, 2], 5), Some(11));
+    }
+
+    #[test]
+    fn the_only_slot_is_found_from_everywhere() {
+        for now in 64..128 {
+            let next = first::<64>(&[10], now).unwrap();
+            assert_eq!(next % 64, 10);
+            assert!((now..now + 64).contains(&next), "{next} from {now}");
+        }
+        for now in 30..33 {
+            assert!((now..now + 3).contains(&first::<3>(&[1], now).unwrap()));
+        }
+    }
+
+    #[test]
+    fn starts_are_multiples_of_the_unit() {
+        // On level 1 of 64 slots: now is in slot 2 of the second turn.
+        assert_eq!(
+            Scale::<64>::first_start(1 << 5, 1, 66 * 64 + 9),
+            Some(69 * 64)
+        );
+        assert_eq!(
+            Scale::<64>::first_start(1 << 1, 1, 66 * 64 + 9),
+            Some(129 * 64)
+        );
+    }
+
+    #[test]
+    fn the_lowest_level_less_than_a_turn_away() {
+        let spot = |deadline, now| {
+            let Spot { level, slot } = Scale::<64>::spot(deadline, now);
+            (level, slot)
+        };
+        assert_eq!(spot(1, 0), (0, 1));
+        assert_eq!(spot(63, 0), (0, 63));
+        assert_eq!(spot(64, 0), (1, 1));
+        assert_eq!(spot(73, 10), (0, 9)); // slides past the edge of a turn
+        assert_eq!(spot(4095, 0), (1, 63));
+        assert_eq!(spot(4096, 0), (2, 1));
+        assert_eq!(spot(64 + 4095, 64), (1, 0)); // the slot before that of now, a turn later
+    }
+
+    #[test]
+    fn a_distance_that_straddles_a_slot_too_many_goes_up() {
+        // 4095 ticks are less than 64 slots of 64; from the end of a slot they reach into the 64th.
+        assert_eq!(Scale::<64>::spot(63 + 4095, 63), Spot { level: 2, slot: 1 });
+        assert_eq!(Scale::<10>::spot(9 + 99, 9), Spot { level: 2, slot: 1 });
+    }
+
+    fn agrees_with_its_definition<const SLOTS: usize>() {
+        let edges = (0..64).flat_map(|bit| {
+            [
+                (1_u64 << bit) - 1,
+                1 << bit,
+                u64::MAX - (1 << bit),
+                u64::MAX,
+            ]
+        });
+        let edges: Vec<u64> = edges.collect();
+        for &now in &edges {
+            for &deadline in edges.iter().filter(|&&deadline| deadline > now) {
+                let found = Scale::<SLOTS>::spot(deadline, now);
+                let fits = |level: usize| {
+                    let unit = u128::from(SLOTS as u64).pow(level as u32);
+                    u128::from(deadline) / unit - u128::from(now) / unit < SLOTS as u128
+                };
+                let level = (0..64).find(|&level| fits(level)).unwrap();
+                let unit = (SLOTS as u64).pow(level as u32);
+                let slot = (deadline / unit % SLOTS as u64) as usize;
+                assert_eq!(found, Spot { level, slot }, "{deadline} from {now}");
+                assert!(level < Scale::<SLOTS>::LEVELS);
+            }
+        }
+    }
+
+    #[test]
+    fn every_number_of_slots_agrees_with_its_definition() {
+        agrees_with_its_definition::<2>();
+        agrees_with_its_definition::<3>();
+        agrees_with_its_definition::<10>();
+        agrees_with_its_definition::<20>();
+        agrees_with_its_definition::<60>();
+        agrees_with_its_definition::<64>();
+    }
+
+    #[test]
+    fn levels_for_all_of_u64() {
+        assert_eq!(Scale::<64>::LEVELS, 11);
+        assert_eq!(Scale::<2>::LEVELS, 64);
+        assert_eq!(Scale::<10>::LEVELS, 20);
+    }
+
+    #[test]
+    fn a_home_leads_back_to_its_spot() {
+        for spot in [
+            Spot { level: 0, slot: 0 },
+            Spot {
+                level: 10,
+                slot: 63,
+            },
+            Spot { level: 3, slot: 9 },
+        ] {
+            assert_eq!(Spot::of_home::<64>(spot.home::<64>()), spot);
+        }
+    }
+}

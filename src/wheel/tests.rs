@@ -1,0 +1,192 @@
+//! The core as the driver uses it: with a grain, and with wakers for values.
+
+#![allow(clippy::cast_possible_truncation, clippy::items_after_statements)]
+
+use std::collections::BTreeMap;
+use std::mem::size_of;
+use std::task::Waker;
+
+use super::core::{Core, Entry, Progress};
+use super::{Key, TimingWheel};
+
+/// A core of grain 3 beside a map from keys to deadlines.
+struct Grained {
+    core: Core<u64, 64, 3>,
+    model: BTreeMap<u32, u64>,
+    random: u64,
+}
+
+impl Grained {
+    fn starting_at(now: u64, seed: u64) -> Self {
+        Self {
+            core: Core::starting_at(now),
+            model: BTreeMap::new(),
+            random: seed,
+        }
+    }
+
+    fn random(&mut self, below: u64) -> u64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 20) % below
+    }
+
+    /// From one nanosecond to a minute, each scale as likely as the others.
+    fn deadline(&mut self) -> u64 {
+        let scale = self.random(36);
+        let distance = 1 + self.random(1 << scale);
+        self.core.now().saturating_add(distance)
+    }
+
+    fn step(&mut self) {
+        match self.random(8) {
+            0..4 => self.insert(),
+            4 => self.remove(),
+            5 => self.reschedule(),
+            _ => self.advance(),
+        }
+        self.core.check();
+        assert_eq!(self.core.len(), self.model.len());
+        assert!(self.core.next_expiration() <= self.model.values().copied().min());
+    }
+
+    fn insert(&mut self) {
+        let deadline = self.deadline();
+        for deadline in deadline..deadline + 1 + self.random(3) * 40 {
+            let key = self.core.insert(deadline, deadline);
+            assert_eq!(self.model.insert(key, deadline), None);
+        }
+    }
+
+    fn pick(&mut self) -> Option<u32> {
+        let at = self.random(u64::MAX >> 20) as usize;
+        self.model
+            .keys()
+            .nth(at.checked_rem(self.model.len())?)
+            .copied()
+    }
+
+    fn remove(&mut self) {
+        for _ in 0..self.random(60) {
+            if let Some(key) = self.pick() {
+                let deadline = self.model.remove(&key).unwrap();
+                assert_eq!(self.core.deadline(key), deadline);
+                self.core.remove(key);
+            }
+        }
+    }
+
+    fn reschedule(&mut self) {
+        let deadline = self.deadline();
+        if let Some(key) = self.pick() {
+            self.core.reschedule(key, deadline);
+            self.model.insert(key, deadline);
+        }
+    }
+
+    fn advance(&mut self) {
+        let to = self.deadline();
+        let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
+        let model = &mut self.model;
+        let mut touched = 0;
+        let progress = self.core.advance(to, budget, &mut |key, deadline, _| {
+            assert!(deadline <= to, "fired early");
+            assert_eq!(model.remove(&key), Some(deadline), "fired twice");
+            touched += 1;
+        });
+        assert!(touched <= budget);
+        drop(self.core.take_garbage());
+        match progress {
+            Progress::CaughtUp => assert!(
+                self.model.values().all(|&deadline| deadline > to),
+                "fired late"
+            ),
+            Progress::Unfinished => assert!(self.core.now() <= to),
+        }
+    }
+}
+
+#[test]
+fn with_a_grain_everything_due_fires_once_and_nothing_else() {
+    for seed in 0..40 {
+        let now = [0, (1 << 36) - 1, 1 << 50, u64::MAX >> 1][seed as usize % 4];
+        let mut grained = Grained::starting_at(now, seed);
+        (0..150).for_each(|_| grained.step());
+    }
+}
+
+#[test]
+fn a_slot_within_the_grain_is_emptied_in_one_go() {
+    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    core.insert(70, ());
+    core.insert(100, ());
+    let mut fired = Vec::new();
+    // With a budget of one for each there is nothing left for filing them anew.
+    assert!(
+        core.advance(100, 2, &mut |_, deadline, ()| fired.push(deadline))
+            .is_caught_up()
+    );
+    assert_eq!(fired, [70, 100]);
+}
+
+#[test]
+fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
+    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
+    assert_eq!(
+        core.advance(200, 10, &mut |_, _, ()| {}),
+        Progress::Unfinished
+    );
+    assert_eq!(core.now(), 64);
+    core.insert(65, ());
+    let mut fired = 0;
+    assert!(
+        core.advance(200, 100, &mut |_, _, ()| fired += 1)
+            .is_caught_up()
+    );
+    assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
+}
+
+#[test]
+fn garbage_comes_out_when_a_crowd_has_gone() {
+    let mut core: Core<u64, 64, 3> = Core::starting_at(0);
+    (0..10_000).for_each(|i| _ = core.insert(1_000 + i, i));
+    assert!(!core.has_garbage());
+    assert!(
+        core.advance(100_000, usize::MAX, &mut |_, _, _| {})
+            .is_caught_up()
+    );
+    assert!(core.take_garbage().is_some());
+    assert!(core.take_garbage().is_none());
+    assert!(core.capacity() <= 2048);
+}
+
+#[test]
+fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
+    assert_eq!(size_of::<Entry<Waker>>(), 32);
+    // The slab's own entry is either a value or the index of the next free one.
+    enum Place<T> {
+        #[expect(dead_code, reason = "for its size")]
+        Vacant(usize),
+        #[expect(dead_code, reason = "for its size")]
+        Occupied(T),
+    }
+    assert_eq!(size_of::<Place<Entry<Waker>>>(), 32);
+    assert_eq!(size_of::<Option<super::bunch::Bunch>>(), 32);
+}
+
+#[test]
+fn keys_are_sixteen_bytes_with_a_niche() {
+    assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (16, 16));
+}
+
+#[test]
+fn a_wheel_goes_where_its_values_go() {
+    const fn send_and_sync<T: Send + Sync>() {}
+    send_and_sync::<TimingWheel<u8>>();
+    send_and_sync::<Key>();
+    const fn send<T: Send>() {}
+    send::<TimingWheel<std::cell::Cell<u8>>>();
+}

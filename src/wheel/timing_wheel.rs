@@ -1,0 +1,338 @@
+//! The public wheel: a core whose keys carry a stamp.
+
+use std::mem;
+use std::num::NonZeroU64;
+
+use super::Progress;
+use super::core::Core;
+use super::key::{Expired, Key, Rescheduled, Stamped};
+
+/// A hierarchical timing wheel of `SLOTS` slots per level, 2 to 64.
+///
+/// Deadlines and the clock are absolute ticks; a tick is as long as the caller likes. The number of
+/// slots changes nothing that can be observed but speed, and 64 is the fastest.
+///
+/// ```
+/// use wheel::timing_wheel::{Progress, TimingWheel};
+///
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// let ping = wheel.insert(30, "ping").unwrap();
+/// wheel.insert(5000, "time-out").unwrap();
+///
+/// assert_eq!(wheel.next_expiration(), Some(30));
+/// let mut fired = Vec::new();
+/// assert_eq!(wheel.advance(100, usize::MAX, |expired| fired.push(expired.value)), Progress::CaughtUp);
+/// assert_eq!(fired, ["ping"]);
+/// assert_eq!(wheel.remove(ping), None); // it has fired
+/// ```
+///
+/// More or fewer slots than a `u64` has bits for do not compile:
+///
+/// ```compile_fail
+/// let wheel = wheel::timing_wheel::TimingWheel::<(), 65>::new();
+/// ```
+pub struct TimingWheel<T, const SLOTS: usize = 64> {
+    pub(super) core: Core<Stamped<T>, SLOTS, 0>,
+    /// For the next insertion. Never set back, or a stale key might find a stranger's entry.
+    stamp: NonZeroU64,
+}
+
+impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
+    /// An empty wheel whose clock stands at tick 0. It allocates with the first insertion.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::starting_at(0)
+    }
+
+    /// An empty wheel whose clock stands at `now`.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<u8> = TimingWheel::starting_at(1_000);
+    /// assert_eq!(wheel.insert(999, 1), Err(1));
+    /// assert!(wheel.insert(1_001, 2).is_ok());
+    /// ```
+    #[must_use]
+    pub const fn starting_at(now: u64) -> Self {
+        Self {
+            core: Core::starting_at(now),
+            stamp: NonZeroU64::MIN,
+        }
+    }
+
+    /// An empty wheel at tick 0 with memory for `capacity` entries.
+    ///
+    /// # Panics
+    ///
+    /// As [`reserve`](Self::reserve).
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut wheel = Self::new();
+        wheel.reserve(capacity);
+        wheel
+    }
+
+    /// The tick the clock stands at: the highest one advanced to, or where it started.
+    #[must_use]
+    pub const fn now(&self) -> u64 {
+        self.core.now()
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.core.len()
+    }
+
+    /// Whether there are no entries.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many levels there are: none in a new wheel, and then as many as a deadline has needed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<(), 10> = TimingWheel::new();
+    /// assert_eq!(wheel.levels(), 0);
+    /// wheel.insert(9, ()).unwrap();
+    /// assert_eq!(wheel.levels(), 1);
+    /// wheel.insert(15, ()).unwrap(); // the overflow wheel, with slots of 10 ticks
+    /// assert_eq!(wheel.levels(), 2);
+    /// ```
+    #[must_use]
+    pub fn levels(&self) -> usize {
+        self.core.slots.levels.len()
+    }
+
+    /// How many entries there is memory for. Takes time in proportion to that.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.core.capacity()
+    }
+
+    /// Makes memory for `additional` more entries, and keeps it until [`shrink_to_fit`](Self::shrink_to_fit).
+    ///
+    /// # Panics
+    ///
+    /// If this makes more than 2^32 entries, or the allocation does not fit the address space.
+    pub fn reserve(&mut self, additional: usize) {
+        self.core.reserve(additional);
+    }
+
+    /// Frees memory that is not in use: whole pages, and the bunches kept in empty slots.
+    pub fn shrink_to_fit(&mut self) {
+        self.core.shrink_to_fit();
+    }
+
+    /// Removes all entries and frees their memory. The clock stays, and old keys stay stale.
+    pub fn clear(&mut self) {
+        drop(self.take_core());
+    }
+
+    /// Removes all entries, even if the iterator is not used up, and yields each one's deadline and
+    /// value in no particular order. The clock stays, and old keys stay stale.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<char> = TimingWheel::new();
+    /// wheel.insert(7, 'x').unwrap();
+    /// assert_eq!(wheel.drain().collect::<Vec<_>>(), [(7, 'x')]);
+    /// assert!(wheel.is_empty());
+    /// ```
+    pub fn drain(&mut self) -> impl Iterator<Item = (u64, T)> {
+        self.take_core()
+            .into_values()
+            .map(|(deadline, stamped)| (deadline, stamped.value))
+    }
+
+    fn take_core(&mut self) -> Core<Stamped<T>, SLOTS, 0> {
+        let now = self.now();
+        mem::replace(&mut self.core, Core::starting_at(now))
+    }
+
+    /// All entries in no particular order: key, deadline, value.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, u64, &T)> {
+        let entries = self.core.iter();
+        entries.map(|(index, deadline, Stamped { stamp, value })| {
+            (
+                Key {
+                    index,
+                    stamp: *stamp,
+                },
+                deadline,
+                value,
+            )
+        })
+    }
+
+    /// Adds an entry that fires when the clock reaches `deadline`. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// Hands the value back if `deadline` is not after [`now`](Self::now): it is due already.
+    ///
+    /// # Panics
+    ///
+    /// If memory for more than 2^32 entries is needed. Slots that are only partly filled count in
+    /// full, which in the worst case leaves room for a quarter of that.
+    #[inline]
+    pub fn insert(&mut self, deadline: u64, value: T) -> Result<Key, T> {
+        if deadline <= self.now() {
+            return Err(value);
+        }
+        let stamp = self.stamp;
+        self.stamp = stamp.checked_add(1).expect("nobody inserts 2^64 times");
+        let index = self.core.insert(deadline, Stamped { stamp, value });
+        Ok(Key { index, stamp })
+    }
+
+    /// Removes an entry and returns its value; `None` if it has fired or been removed. Constant time.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let key = wheel.insert(10, "never").unwrap();
+    /// assert_eq!(wheel.remove(key), Some("never"));
+    /// assert_eq!(wheel.remove(key), None);
+    /// ```
+    #[inline]
+    pub fn remove(&mut self, key: Key) -> Option<T> {
+        self.get(key)?;
+        let removed = self.core.remove(key.index);
+        drop(self.core.take_garbage());
+        Some(removed.value)
+    }
+
+    /// Gives an entry another deadline, earlier or later, under the same key. Constant time.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::{Rescheduled, TimingWheel};
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::starting_at(10);
+    /// let key = wheel.insert(20, "idle").unwrap();
+    /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Moved);
+    /// assert_eq!(wheel.reschedule(key, 10), Rescheduled::Expired("idle"));
+    /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Stale);
+    /// ```
+    #[inline]
+    pub fn reschedule(&mut self, key: Key, deadline: u64) -> Rescheduled<T> {
+        if self.get(key).is_none() {
+            return Rescheduled::Stale;
+        }
+        if deadline > self.now() {
+            self.core.reschedule(key.index, deadline);
+            return Rescheduled::Moved;
+        }
+        self.remove(key)
+            .map_or(Rescheduled::Stale, Rescheduled::Expired)
+    }
+
+    /// The value of an entry; `None` if it has fired or been removed.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, key: Key) -> Option<&T> {
+        let stamped = self.core.get(key.index)?;
+        (stamped.stamp == key.stamp).then_some(&stamped.value)
+    }
+
+    /// The value of an entry, to be changed; `None` if it has fired or been removed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<u32> = TimingWheel::new();
+    /// let key = wheel.insert(10, 1).unwrap();
+    /// *wheel.get_mut(key).unwrap() += 1;
+    /// assert_eq!(wheel.get(key), Some(&2));
+    /// assert_eq!(wheel.deadline(key), Some(10));
+    /// ```
+    #[inline]
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        self.get(key)?;
+        Some(&mut self.core.get_mut(key.index).value)
+    }
+
+    /// The tick at which an entry fires; `None` if it has fired or been removed.
+    #[must_use]
+    #[inline]
+    pub fn deadline(&self, key: Key) -> Option<u64> {
+        self.get(key)?;
+        Some(self.core.deadline(key.index))
+    }
+
+    /// A tick at which to advance next: never later than the earliest deadline; `None` when empty.
+    ///
+    /// It is that deadline itself if it is within one turn of the lowest level, or if no more than
+    /// 16 entries share its slot; else it may be the start of the slot. It is later than
+    /// [`now`](Self::now), except while an unfinished advance has left entries over. It looks at no
+    /// more than 16 entries of each level.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<()> = TimingWheel::new();
+    /// assert_eq!(wheel.next_expiration(), None);
+    /// wheel.insert(1_000_003, ()).unwrap();
+    /// assert_eq!(wheel.next_expiration(), Some(1_000_003));
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn next_expiration(&self) -> Option<u64> {
+        self.core.next_expiration()
+    }
+
+    /// Moves the clock to `to` and hands out what is due by then, in the order of deadlines.
+    ///
+    /// Entries of the same tick come in no particular order. Each entry that fires or moves down a
+    /// level costs one of `budget`; when that is used up and there is more to do, the clock stops
+    /// on the way. The wheel may then be used like any other, and the next advance continues. The
+    /// clock never goes back: an earlier `to` only finishes what was left over.
+    ///
+    /// An entry moves down at most once a level. Empty slots cost nothing, so a long step is no
+    /// dearer than a short one. If `fire` panics, the entry it was given is lost and no other.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::{Progress, TimingWheel};
+    /// let mut wheel: TimingWheel<u64> = TimingWheel::new();
+    /// for deadline in [3, 1, 2] {
+    ///     wheel.insert(deadline, deadline * 10).unwrap();
+    /// }
+    /// let mut fired = Vec::new();
+    /// assert_eq!(wheel.advance(5, 2, |expired| fired.push(expired.value)), Progress::Unfinished);
+    /// assert_eq!(wheel.now(), 3);
+    /// assert!(wheel.advance(5, 2, |expired| fired.push(expired.value)).is_caught_up());
+    /// assert_eq!(fired, [10, 20, 30]);
+    /// ```
+    #[inline]
+    pub fn advance(
+        &mut self,
+        to: u64,
+        budget: usize,
+        mut fire: impl FnMut(Expired<T>),
+    ) -> Progress {
+        let progress = self.core.advance(
+            to,
+            budget,
+            &mut |index, deadline, Stamped { stamp, value }| {
+                fire(Expired {
+                    key: Key { index, stamp },
+                    deadline,
+                    value,
+                });
+            },
+        );
+        drop(self.core.take_garbage());
+        progress
+    }
+
+    /// Panics unless every invariant holds. Walks the whole wheel; for tests.
+    #[doc(hidden)]
+    pub fn check(&self) {
+        self.core.check();
+    }
+}
+
+impl<T, const SLOTS: usize> Default for TimingWheel<T, SLOTS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
