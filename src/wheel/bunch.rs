@@ -191,17 +191,19 @@ impl Bunches {
             .unwrap_or_else(|| Box::new([0; CELLS as usize]));
         cells[0] = key;
         let prev = chain.tail;
-        let bunch = self.pages.insert_with(|_| Bunch {
-            live: 1,
-            prev,
-            next: NIL,
-            home,
-            cells,
+        let bunch = self.pages.insert_with(|bunch| {
+            assert!(
+                bunch <= u32::MAX / CELLS,
+                "a timing wheel has 2^32 cells for entries, and all are taken"
+            );
+            Bunch {
+                live: 1,
+                prev,
+                next: NIL,
+                home,
+                cells,
+            }
         });
-        assert!(
-            bunch <= u32::MAX / CELLS,
-            "a timing wheel has 2^32 cells for entries, and all are taken"
-        );
         match prev {
             NIL => chain.head = bunch,
             _ => self.pages.at_mut(prev).next = bunch,

@@ -31,9 +31,11 @@ impl<const SLOTS: usize> Slots<SLOTS> {
             self.add_levels(spot.level);
         }
         let level = &mut self.levels[spot.level];
+        let place = self
+            .bunches
+            .push(&mut level.chains[spot.slot], spot.home::<SLOTS>(), key);
         level.occupied |= 1 << spot.slot;
-        self.bunches
-            .push(&mut level.chains[spot.slot], spot.home::<SLOTS>(), key)
+        place
     }
 
     #[cold]

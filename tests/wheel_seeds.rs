@@ -1,0 +1,472 @@
+//! The worked examples of the sources this wheel is built after, and what other wheels got wrong.
+
+use wheel::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
+
+/// Advances with no bound and returns the deadlines that fired, in order.
+fn fire<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, to: u64) -> Vec<u64> {
+    let mut fired = Vec::new();
+    let progress = wheel.advance(to, usize::MAX, |expired| fired.push(expired.deadline));
+    assert_eq!(progress, Progress::CaughtUp);
+    wheel.check();
+    fired
+}
+
+/// The levels as `Debug` shows them: per level, each occupied slot and its count.
+fn levels<T, const SLOTS: usize>(wheel: &TimingWheel<T, SLOTS>) -> String {
+    let shown = format!("{wheel:?}");
+    let (_, levels) = shown.split_once("levels: ").expect("levels are shown last");
+    levels.trim_end_matches(" }").to_owned()
+}
+
+fn filled<const SLOTS: usize>(
+    now: u64,
+    deadlines: impl IntoIterator<Item = u64>,
+) -> TimingWheel<u64, SLOTS> {
+    let mut wheel = TimingWheel::starting_at(now);
+    for deadline in deadlines {
+        wheel.insert(deadline, deadline).expect("not yet due");
+    }
+    wheel.check();
+    wheel
+}
+
+/// Kafka's table for u = 1 and n = 3: the last tick that each of three levels covers, from a start
+/// time c on. (The table has c + 17 and c + 26 as ends of slots; c is a multiple of 27 here.)
+#[test]
+fn kafka_three_levels_of_three_slots() {
+    const C: u64 = 27 * 1_000;
+    let level_of = |now: u64, deadline: u64| filled::<3>(now, [deadline]).levels();
+    let table = [
+        // clock, last of level 1, last of level 2, last of level 3
+        (C, C + 2, C + 8, C + 26),
+        (C + 1, C + 3, C + 8, C + 26),
+        (C + 2, C + 4, C + 8, C + 26),
+        (C + 3, C + 5, C + 11, C + 26),
+    ];
+    for (now, first, second, third) in table {
+        assert_eq!(
+            (level_of(now, now + 1), level_of(now, first)),
+            (1, 1),
+            "at {now}"
+        );
+        assert_eq!(
+            (level_of(now, first + 1), level_of(now, second)),
+            (2, 2),
+            "at {now}"
+        );
+        assert_eq!(
+            (level_of(now, second + 1), level_of(now, third)),
+            (3, 3),
+            "at {now}"
+        );
+        assert_eq!(level_of(now, third + 1), 4, "at {now}");
+    }
+}
+
+#[test]
+fn kafka_buckets_from_c_to_c_plus_3() {
+    const C: u64 = 27 * 1_000;
+    let mut wheel = filled::<3>(C, C + 1..C + 27);
+    // Nothing is ever in the bucket of the current time, [c,c], nor in the wider ones around it.
+    assert_eq!(levels(&wheel), "[{1: 1, 2: 1}, {1: 3, 2: 3}, {1: 9, 2: 9}]");
+    assert_eq!(fire(&mut wheel, C + 1), [C + 1]);
+    assert_eq!(levels(&wheel), "[{2: 1}, {1: 3, 2: 3}, {1: 9, 2: 9}]");
+    assert_eq!(fire(&mut wheel, C + 2), [C + 2]);
+    assert_eq!(levels(&wheel), "[{}, {1: 3, 2: 3}, {1: 9, 2: 9}]");
+    // Level 2 ticks: [c+3,c+5] comes down, its first fires at once, c+4 and c+5 go to level 1.
+    assert_eq!(fire(&mut wheel, C + 3), [C + 3]);
+    assert_eq!(levels(&wheel), "[{1: 1, 2: 1}, {2: 3}, {1: 9, 2: 9}]");
+    assert_eq!(
+        fire(&mut wheel, C + 26),
+        (C + 4..C + 27).collect::<Vec<_>>()
+    );
+}
+
+/// Ten slots of a second; the pointer at 2 when a timer of 9 s arrives, which takes slot 1.
+#[test]
+fn ten_slots_with_timers_of_2_9_and_15_seconds() {
+    let mut wheel = filled::<10>(0, [2]);
+    assert_eq!(levels(&wheel), "[{2: 1}]");
+    assert_eq!(fire(&mut wheel, 2), [2]);
+    wheel.insert(wheel.now() + 9, 11).unwrap();
+    assert_eq!(levels(&wheel), "[{1: 1}]");
+    assert_eq!(fire(&mut wheel, 11), [11]);
+}
+
+/// A timer of 15 s waits in [10, 19] of the overflow wheel; with 5 s to go it moves to slot 5.
+#[test]
+fn fifteen_seconds_are_demoted_to_slot_5() {
+    let mut wheel = filled::<10>(0, [15]);
+    assert_eq!(levels(&wheel), "[{}, {1: 1}]");
+    assert_eq!(fire(&mut wheel, 9), []);
+    assert_eq!(levels(&wheel), "[{}, {1: 1}]");
+    assert_eq!(fire(&mut wheel, 10), []);
+    assert_eq!(levels(&wheel), "[{5: 1}, {}]");
+    assert_eq!(fire(&mut wheel, 14), []);
+    assert_eq!(fire(&mut wheel, 15), [15]);
+}
+
+/// Ten slots of 100 ms: 2 min 4.3 s = 100 s + 20 s + 4 s + 300 ms, and down one level for each.
+#[test]
+fn two_minutes_four_seconds_300_ms_go_down_level_by_level() {
+    let mut wheel = filled::<10>(0, [1243]);
+    assert_eq!(levels(&wheel), "[{}, {}, {}, {1: 1}]");
+    assert_eq!(
+        (fire(&mut wheel, 1000), levels(&wheel)),
+        (vec![], "[{}, {}, {2: 1}, {}]".into())
+    );
+    assert_eq!(
+        (fire(&mut wheel, 1200), levels(&wheel)),
+        (vec![], "[{}, {4: 1}, {}, {}]".into())
+    );
+    assert_eq!(
+        (fire(&mut wheel, 1240), levels(&wheel)),
+        (vec![], "[{3: 1}, {}, {}, {}]".into())
+    );
+    assert_eq!(fire(&mut wheel, 1242), []);
+    assert_eq!(fire(&mut wheel, 1243), [1243]);
+}
+
+/// 1 ms × 20, as Kafka and the Go port have it: 20 ms, 400 ms, 8 s, and wheels on top as needed.
+#[test]
+fn twenty_slots_of_a_millisecond() {
+    for (deadline, levels) in [
+        (1, 1),
+        (19, 1),
+        (20, 2),
+        (399, 2),
+        (400, 3),
+        (7_999, 3),
+        (8_000, 4),
+    ] {
+        let mut wheel = filled::<20>(0, [deadline]);
+        assert_eq!(wheel.levels(), levels, "{deadline} ms");
+        assert_eq!(wheel.next_expiration(), Some(deadline));
+        assert_eq!(fire(&mut wheel, deadline - 1), []);
+        assert_eq!(fire(&mut wheel, deadline), [deadline]);
+    }
+}
+
+/// A buff that heals every 3 s for 12 hours is one entry that is armed again, not 14,400.
+#[test]
+fn a_buff_every_three_seconds() {
+    let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    wheel.insert(3, "heal").unwrap();
+    let mut healed = 0;
+    while let Some(due) = wheel.next_expiration().filter(|&due| due <= 43_200) {
+        assert_eq!((fire(&mut wheel, due), due % 3), (vec![due], 0));
+        healed += 1;
+        wheel.insert(due + 3, "heal").unwrap();
+    }
+    assert_eq!((healed, wheel.len()), (14_400, 1));
+}
+
+/// Twelve slots, the pointer at 2: a buff 15 ticks away shares slot 5 with one 3 ticks away, and
+/// waits for its own round.
+#[test]
+fn a_buff_of_the_next_round_does_not_fire_in_this_one() {
+    let mut wheel = filled::<12>(2, [5, 17]);
+    assert_eq!(fire(&mut wheel, 5), [5]);
+    assert_eq!(fire(&mut wheel, 16), []);
+    assert_eq!(fire(&mut wheel, 17), [17]);
+}
+
+/// A wheel of 350 ms asked for 400 and 500 ms needs no event buffer, only an overflow wheel.
+#[test]
+fn beyond_the_range_of_the_first_wheel() {
+    let mut wheel = filled::<7>(0, [8, 10]); // slots of 50 ms
+    assert_eq!(fire(&mut wheel, 7), []);
+    assert_eq!(fire(&mut wheel, 8), [8]);
+    assert_eq!(fire(&mut wheel, 10), [10]);
+}
+
+/// Kafka's `TimerTest`: 0 to 4, two each of 10 to 99, 100 to 499; all expire, in order here.
+#[test]
+fn kafka_task_expiration() {
+    let delays = (0..5)
+        .chain((10..100).flat_map(|delay| [delay, delay]))
+        .chain(100..500);
+    let mut wheel: TimingWheel<u64, 3> = TimingWheel::starting_at(1_000);
+    let mut fired = Vec::new();
+    for delay in delays.clone() {
+        if let Err(due) = wheel.insert(1_000 + delay, delay) {
+            fired.push(due);
+        }
+    }
+    assert_eq!(fired, [0]);
+    while let Some(next) = wheel.next_expiration() {
+        fired.extend(
+            fire(&mut wheel, next)
+                .into_iter()
+                .map(|deadline| deadline - 1_000),
+        );
+    }
+    assert_eq!(fired, delays.collect::<Vec<_>>());
+}
+
+/// Kafka's `TimingWheelTest`: the past and the current tick are refused, the far future is not.
+#[test]
+fn kafka_adds_at_the_edges_of_the_present() {
+    let mut wheel: TimingWheel<(), 5> = TimingWheel::starting_at(100);
+    assert!(wheel.insert(99, ()).is_err());
+    assert!(wheel.insert(100, ()).is_err());
+    assert!(wheel.insert(102, ()).is_ok());
+    assert_eq!(wheel.levels(), 1);
+    assert!(wheel.insert(106, ()).is_ok());
+    assert_eq!(wheel.levels(), 2);
+    assert!(wheel.insert(107, ()).is_ok());
+    assert_eq!(wheel.levels(), 2);
+}
+
+/// glommio #44: arm 300, let 250 pass, arm 400. The wheel that said 400 overslept.
+#[test]
+fn a_later_timer_does_not_hide_an_earlier_one_in_a_coarser_slot() {
+    let mut wheel = filled::<64>(0, [300]);
+    assert_eq!(fire(&mut wheel, 250), []);
+    wheel.insert(400, 400).unwrap();
+    assert_eq!(wheel.next_expiration(), Some(300));
+    assert_eq!(fire(&mut wheel, 350), [300]);
+    assert_eq!(wheel.next_expiration(), Some(400));
+}
+
+/// tokio #8334: with the clock at a slot of the top level, that slot is not the next one.
+#[test]
+fn the_slot_of_now_is_not_taken_for_the_next() {
+    for start in [
+        1 << 24,
+        1 << 30,
+        1 << 36,
+        1 << 37,
+        5 << 30,
+        (1 << 30) - 1,
+        (1 << 36) + (5 << 30),
+    ] {
+        for distance in [1, 5, 10, 63, 64, 4_096, 1 << 24, 20 << 30, 1 << 36] {
+            let mut wheel = filled::<64>(start, [start + distance]);
+            assert_eq!(wheel.next_expiration(), Some(start + distance));
+            assert_eq!(fire(&mut wheel, start + distance - 1), []);
+            assert_eq!(fire(&mut wheel, start + distance), [start + distance]);
+        }
+    }
+    let mut wheel = filled::<64>(0, [(1 << 36) + 1, (1 << 30) + 10]);
+    assert_eq!(fire(&mut wheel, 5 << 30), [(1 << 30) + 10]);
+    wheel.insert((20 << 30) + 10, 0).unwrap();
+    assert_eq!(wheel.next_expiration(), Some((20 << 30) + 10));
+}
+
+/// Netty #744 and many after it: delays that are multiples of a wheel's period.
+#[test]
+fn multiples_of_the_period_are_not_a_round_off() {
+    for start in [0, 1, 5, 63, 250, 4_095] {
+        for period in [64, 256, 4_096] {
+            for delay in (1..5).flat_map(|k| [k * period - 1, k * period, k * period + 1]) {
+                let mut wheel = filled::<64>(start, [start + delay]);
+                assert_eq!(
+                    fire(&mut wheel, start + delay - 1),
+                    [],
+                    "{delay} from {start}"
+                );
+                assert_eq!(fire(&mut wheel, start + delay), [start + delay]);
+                assert_eq!(fire(&mut wheel, start + 2 * delay), []);
+            }
+        }
+    }
+}
+
+/// folly 09a84b282, `RussellLuo` #53: what is inserted while a slot is being emptied neither fires
+/// with it nor keeps the loop going.
+#[test]
+fn inserting_while_a_slot_is_being_emptied() {
+    let mut wheel = filled::<64>(0, 64..128);
+    let mut fired = Vec::new();
+    let mut rounds = 0;
+    while !wheel
+        .advance(127, 1, |expired| fired.push(expired.deadline))
+        .is_caught_up()
+    {
+        // The same ring position a turn later, and the next tick.
+        wheel.insert(wheel.now() + 64, 0).unwrap();
+        wheel.check();
+        rounds += 1;
+        assert!(rounds < 1_000, "it does not end");
+    }
+    assert!(fired.is_sorted());
+    assert_eq!(wheel.now(), 127);
+    assert!(fired.starts_with(&[64]));
+    assert!(wheel.iter().all(|(_, deadline, _)| deadline > 127));
+}
+
+/// tokio's 2^36 ms, `TiKV`'s 2 years, Linux's 15 days, timeout.c's 2^24: no deadline is too far.
+#[test]
+fn nothing_is_out_of_range() {
+    for bit in 0..64 {
+        for deadline in [(1 << bit) - 1, 1 << bit, u64::MAX - (1 << bit) + 1]
+            .into_iter()
+            .filter(|&at| at > 0)
+        {
+            let mut wheel = filled::<64>(0, [deadline]);
+            assert_eq!(wheel.next_expiration(), Some(deadline));
+            assert_eq!(fire(&mut wheel, deadline - 1), []);
+            assert_eq!(fire(&mut wheel, deadline), [deadline]);
+        }
+    }
+    let mut wheel = filled::<2>(0, [u64::MAX, 1]);
+    assert_eq!(wheel.levels(), 64);
+    assert_eq!(fire(&mut wheel, u64::MAX), [1, u64::MAX]);
+    assert_eq!(wheel.insert(u64::MAX, 7), Err(7));
+}
+
+/// ratas: not periodic through a wrap; cancelled twice; the last of two schedules counts.
+#[test]
+fn ratas_single_timer() {
+    let mut wheel = filled::<64>(0, [5]);
+    assert_eq!(fire(&mut wheel, 5), [5]);
+    assert_eq!(fire(&mut wheel, 261), []);
+    let key = wheel.insert(266, 0).unwrap();
+    assert_eq!((wheel.remove(key), wheel.remove(key)), (Some(0), None));
+    let key = wheel.insert(266, 0).unwrap();
+    assert_eq!(wheel.reschedule(key, 271), Rescheduled::Moved);
+    assert_eq!(fire(&mut wheel, 270), []);
+    assert_eq!(fire(&mut wheel, 271), [271]);
+}
+
+/// ratas: schedule 270, let 128 pass: 142 to go; add 250 later, still 142; moved to 10, 10.
+#[test]
+fn ratas_next_event() {
+    let mut start = 0;
+    for _ in 0..20 {
+        let mut wheel = filled::<64>(start, []);
+        let key: Key = wheel.insert(start + 270, 0).unwrap();
+        assert_eq!(fire(&mut wheel, start + 128), []);
+        assert_eq!(wheel.next_expiration(), Some(start + 270));
+        wheel.insert(wheel.now() + 250, 0).unwrap();
+        assert_eq!(wheel.next_expiration(), Some(start + 270));
+        assert_eq!(wheel.reschedule(key, wheel.now() + 10), Rescheduled::Moved);
+        assert_eq!(wheel.next_expiration(), Some(start + 138));
+        start += 1_037;
+    }
+}
+
+/// ratas: two at 256 from different levels, a budget of one, and inserts in the middle of a tick.
+#[test]
+fn ratas_budget_in_the_middle_of_a_tick() {
+    let mut wheel = filled::<64>(0, [256, 256]);
+    assert_eq!(fire(&mut wheel, 200), []);
+    wheel.insert(256, 256).unwrap(); // on the lowest level, the others above
+    let mut fired = Vec::new();
+    while fired.is_empty() {
+        assert_eq!(
+            wheel.advance(256, 1, |expired| fired.push(expired.deadline)),
+            Progress::Unfinished
+        );
+    }
+    assert_eq!((wheel.now(), wheel.next_expiration()), (256, Some(256)));
+    for delay in 1..=512 {
+        wheel.insert(256 + delay, 0).unwrap();
+    }
+    fired.extend(fire(&mut wheel, 256));
+    assert_eq!(fired, [256; 3]);
+    for tick in 257..=768 {
+        assert_eq!(fire(&mut wheel, tick), [tick]);
+    }
+}
+
+/// Of one tick, what has come down from a wider slot has waited longer, and fires first.
+#[test]
+fn who_came_first_fires_first() {
+    let mut wheel: TimingWheel<u8> = TimingWheel::new();
+    wheel.insert(256, 1).unwrap(); // on the second level
+    assert_eq!(fire(&mut wheel, 200), []);
+    wheel.insert(256, 2).unwrap(); // on the first
+    let mut fired = Vec::new();
+    assert!(
+        wheel
+            .advance(256, usize::MAX, |expired| fired.push(expired.value))
+            .is_caught_up()
+    );
+    assert_eq!(fired, [1, 2]);
+}
+
+/// ratas, timeout.c: an entry that is always pushed out never fires, and fires once when it is not.
+#[test]
+fn pushed_out_for_ever() {
+    for start in (0..256).step_by(5) {
+        let mut wheel: TimingWheel<(), 64> = TimingWheel::starting_at(start);
+        let key = wheel.insert(start + 258, ()).unwrap();
+        for tick in start + 1..start + 300 {
+            assert_eq!(fire(&mut wheel, tick), []);
+            assert_eq!(wheel.reschedule(key, tick + 258), Rescheduled::Moved);
+        }
+        assert_eq!(fire(&mut wheel, start + 299 + 258), [start + 299 + 258]);
+    }
+}
+
+/// Agrona, `DelayQueue`: a place in memory is used again, the key to it is not.
+#[test]
+fn a_stale_key_is_nobody_elses() {
+    let mut wheel: TimingWheel<u32> = TimingWheel::new();
+    let mut stale = Vec::new();
+    for i in 0..100 {
+        let key = wheel.insert(10, i).unwrap();
+        assert!(stale.iter().all(|&old| wheel.get(old).is_none()));
+        match i % 3 {
+            0 => assert_eq!(wheel.remove(key), Some(i)),
+            1 => wheel.clear(),
+            _ => assert_eq!(wheel.drain().collect::<Vec<_>>(), [(10, i)]),
+        }
+        wheel.shrink_to_fit();
+        stale.push(key);
+    }
+}
+
+/// Agrona: a handler that throws loses its own timer and no other.
+#[test]
+fn a_panic_while_firing_takes_nothing_else_down() {
+    let mut wheel = filled::<64>(0, [64, 65, 65, 66, 4_000]);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = wheel.advance(70, usize::MAX, |expired| {
+            assert_ne!(expired.deadline, 65, "on purpose")
+        });
+    }));
+    assert!(outcome.is_err());
+    wheel.check();
+    assert_eq!(wheel.len(), 3);
+    assert_eq!(fire(&mut wheel, 4_000), [65, 66, 4_000]);
+}
+
+/// Agrona: growth, in numbers and in one slot, keeps everything; and memory comes back.
+#[test]
+fn a_crowd_in_one_slot_and_back_to_nothing() {
+    let mut wheel: TimingWheel<usize> = TimingWheel::new();
+    let keys: Vec<Key> = (0..20_000)
+        .map(|i| wheel.insert(1_000_000 + i as u64 % 7, i).unwrap())
+        .collect();
+    wheel.check();
+    assert!(wheel.capacity() >= 20_000);
+    for (i, &key) in keys.iter().enumerate().filter(|(i, _)| i % 20 != 0) {
+        assert_eq!(wheel.remove(key), Some(i));
+    }
+    wheel.check();
+    assert_eq!(fire(&mut wheel, 2_000_000).len(), 1_000);
+    assert!(wheel.capacity() <= 2_048);
+    wheel.shrink_to_fit();
+    assert_eq!((wheel.capacity(), wheel.levels()), (0, 0));
+    wheel.check();
+}
+
+/// Time does not go back: an earlier target does nothing.
+#[test]
+fn an_earlier_target_does_nothing() {
+    let mut wheel = filled::<64>(1_000, [1_010]);
+    assert_eq!(fire(&mut wheel, 10), []);
+    assert_eq!((wheel.now(), wheel.len()), (1_000, 1));
+}
+
+#[test]
+fn debug_is_readable() {
+    let wheel = filled::<64>(5, [7, 7, 300]);
+    assert_eq!(
+        format!("{wheel:?}"),
+        "TimingWheel { now: 5, len: 3, levels: [{7: 2}, {4: 1}] }"
+    );
+}
