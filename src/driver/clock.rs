@@ -43,11 +43,11 @@ impl Tick {
     #[inline]
     pub(crate) fn of(instant: Instant) -> Tick {
         let since = instant.saturating_duration_since(*ORIGIN);
-        let nanos = since
-            .as_secs()
-            .checked_mul(NANOS_PER_SEC)
-            .and_then(|whole| whole.checked_add(u64::from(since.subsec_nanos())));
-        Tick(nanos.unwrap_or(u64::MAX)).min(Tick::LAST)
+        // Cheaper than checked arithmetic: one comparison, and no overflow below it.
+        if since.as_secs() >= u64::MAX / NANOS_PER_SEC {
+            return Tick::LAST;
+        }
+        Tick(since.as_secs() * NANOS_PER_SEC + u64::from(since.subsec_nanos()))
     }
 
     /// Now, by the clock of the runtime whose context this is called in.

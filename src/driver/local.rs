@@ -35,8 +35,17 @@ const TASKS: usize = 1024;
 pub(crate) struct Found {
     pub(crate) home: &'static Home,
     pub(crate) generation: u32,
-    /// Found by task id alone.
-    pub(crate) assumed: bool,
+    pub(crate) certainty: Certainty,
+}
+
+/// Whether a shard is one of the current runtime.
+#[derive(Clone, Copy)]
+pub(crate) enum Certainty {
+    /// It is.
+    Known,
+    /// It was found by task id alone. The task's waker, by its data pointer,
+    /// vouches for it if there is one; see above.
+    Assumed { voucher: usize },
 }
 
 #[derive(Clone, Copy)]
@@ -71,11 +80,7 @@ thread_local! {
 pub(crate) fn current() -> Found {
     if let Some(id) = task::try_id() {
         if let Some(task) = recall(id) {
-            return Found {
-                home: task.home,
-                generation: task.generation,
-                assumed: true,
-            };
+            return task.found();
         }
         let found = look_up(&Handle::current());
         remember(id, found, 0);
@@ -84,27 +89,17 @@ pub(crate) fn current() -> Found {
     look_up(&Handle::current())
 }
 
-/// Whether a timer that was assumed to belong to `found` does, by the waker it
-/// is first polled with; if not, where it belongs.
-#[inline]
-pub(crate) fn confirm(found: Found, waker: &Waker) -> Found {
-    let data = waker.data() as usize;
-    let task = task::try_id().and_then(recall);
-    if task.is_some_and(|task| task.waker == data && task.is(found)) {
-        return found;
-    }
-    check(found, data)
-}
-
+/// Where a timer belongs that was assumed to belong to `found`, and is polled
+/// for the first time with a waker that does not vouch for it.
 #[cold]
-fn check(found: Found, waker: usize) -> Found {
+pub(crate) fn check(found: Found, waker: &Waker) -> Found {
     let Ok(handle) = Handle::try_current() else {
         return found;
     };
     let really = look_up(&handle);
     if std::ptr::eq(really.home.driver, found.home.driver) {
         if let Some(id) = task::try_id() {
-            remember(id, found, waker);
+            remember(id, found, waker.data() as usize);
         }
         return found;
     }
@@ -154,7 +149,7 @@ fn look_up(handle: &Handle) -> Found {
         return Found {
             home: thread.home,
             generation: thread.generation,
-            assumed: false,
+            certainty: Certainty::Known,
         };
     }
     let Serving { driver, generation } = registry::of(handle);
@@ -167,7 +162,7 @@ fn look_up(handle: &Handle) -> Found {
     Found {
         home,
         generation,
-        assumed: false,
+        certainty: Certainty::Known,
     }
 }
 
@@ -178,8 +173,15 @@ impl Thread {
 }
 
 impl Task {
-    fn is(&self, found: Found) -> bool {
-        same_driver(self.home, found.home) && self.generation == found.generation
+    #[inline]
+    fn found(&self) -> Found {
+        Found {
+            home: self.home,
+            generation: self.generation,
+            certainty: Certainty::Assumed {
+                voucher: self.waker,
+            },
+        }
     }
 }
 

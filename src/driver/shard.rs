@@ -136,7 +136,7 @@ impl Shard {
     }
 
     /// Registers a timer, unless the shard is busy, past the deadline or closed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn register(
         &self,
         generation: u32,

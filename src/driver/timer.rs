@@ -25,7 +25,7 @@ use std::task::{Poll, Waker};
 
 use super::Home;
 use super::clock::Tick;
-use super::local::{self, Found};
+use super::local::{self, Certainty, Found};
 use super::registry::Serving;
 use super::shard::{Changed, Refused};
 use super::sync::relax;
@@ -40,7 +40,8 @@ pub(crate) struct Timer {
     home: &'static Home,
     /// The deadline that is registered.
     when: Tick,
-    /// The data pointer of the waker that is registered.
+    /// The data pointer of the waker that is registered; in the state
+    /// [`ASSUMED`], of one that vouches for the shard.
     waker: usize,
     key: u32,
     /// The driver's generation, 24 bits, and the waker's vtable, 8 bits.
@@ -65,24 +66,22 @@ impl Timer {
         Timer::at(Found {
             home,
             generation: serving.generation,
-            assumed: false,
+            certainty: Certainty::Known,
         })
     }
 
     #[inline]
     fn at(found: Found) -> Self {
-        let Found {
-            home,
-            generation,
-            assumed,
-        } = found;
-        let key = if assumed { ASSUMED } else { IDLE };
+        let (key, waker) = match found.certainty {
+            Certainty::Known => (IDLE, 0),
+            Certainty::Assumed { voucher } => (ASSUMED, voucher),
+        };
         Timer {
-            home,
+            home: found.home,
             when: Tick::ZERO,
-            waker: 0,
+            waker,
             key,
-            tags: generation << 8,
+            tags: found.generation << 8,
         }
     }
 
@@ -192,9 +191,10 @@ impl Timer {
         }
     }
 
+    /// Out of line, where everything below is inlined: users' futures get a call.
     fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if self.key == ASSUMED {
-            self.confirm(waker);
+        if self.key == ASSUMED && self.waker != waker.data() as usize {
+            self.check_home(waker);
         }
         let deadline = self.round_up(deadline);
         match self.register(deadline, waker.clone()) {
@@ -208,14 +208,14 @@ impl Timer {
     }
 
     /// Checks that the task id told the truth; see `local.rs`.
-    #[inline]
-    fn confirm(&mut self, waker: &Waker) {
+    #[cold]
+    fn check_home(&mut self, waker: &Waker) {
         let found = Found {
             home: self.home,
             generation: self.generation(),
-            assumed: true,
+            certainty: Certainty::Known,
         };
-        let really = local::confirm(found, waker);
+        let really = local::check(found, waker);
         self.home = really.home;
         self.tags = really.generation << 8;
         self.key = IDLE;
@@ -231,7 +231,7 @@ impl Timer {
     }
 
     /// Ready when it is due already, or the driver has ended.
-    #[inline]
+    #[inline(always)]
     fn register(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
         if deadline < self.home.driver.planned() && self.is_due(deadline) {
             return if self.has_ended() {
@@ -254,7 +254,7 @@ impl Timer {
     }
 
     /// Puts an entry into the thread's shard, or another one if that is busy.
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, deadline: Tick, waker: Waker) -> Result<u32, Refused> {
         match self.home.shard.register(self.generation(), deadline, waker) {
             Err(Refused::Busy(waker)) => self.insert_elsewhere(deadline, waker),
