@@ -1,0 +1,87 @@
+//! What a pending timer takes: an allocator that counts, thread by thread so that it shares nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::mem::size_of;
+use std::time::Duration;
+
+use rand::Rng;
+use tokio::time::Instant;
+
+use crate::figure::{Did, Measured, Scale, Workload};
+use crate::peer::Peer;
+use crate::stage::{Crowd, Stage, armed, seeded};
+
+thread_local! {
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count(bytes: i64) {
+    LIVE.set(LIVE.get() + bytes);
+}
+
+/// What an allocation takes in glibc's heap: a word of bookkeeping, and rounded up to 16.
+fn chunk(size: usize) -> i64 {
+    (size + 8).next_multiple_of(16).max(32) as i64
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came; the counter neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(chunk(layout.size()));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(chunk(layout.size()));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-chunk(layout.size()));
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(chunk(size) - chunk(layout.size()));
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+/// `size_of::<Sleep>()`, and the live bytes of a million pending timers, each with its box and the pointer to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes;
+
+impl Workload for Bytes {
+    fn run<P: Peer>(&self, _: Scale) -> Measured {
+        const TIMERS: usize = 1_000_000;
+        let stage = Stage::new::<P>(1);
+        let (grown, crowd) = stage.on_worker(|cx| {
+            let mut rng = seeded();
+            let start = Instant::now() + Duration::from_secs(60);
+            let before = LIVE.get();
+            let mut crowd: Crowd<P> = Vec::with_capacity(TIMERS);
+            crowd.extend((0..TIMERS).map(|_| {
+                armed::<P>(
+                    cx,
+                    start + Duration::from_millis(rng.random_range(0..1_800_000)),
+                )
+            }));
+            (LIVE.get() - before, crowd)
+        });
+        drop(crowd);
+        Measured::new(
+            [size_of::<P::Sleep>() as f64, grown as f64 / TIMERS as f64],
+            Did::cancelled(TIMERS as u64),
+        )
+    }
+}

@@ -1,0 +1,308 @@
+//! Every figure there is, with the goals it is held to.
+
+use crate::bytes::Bytes;
+use crate::cancel::{Earliest, FreshTask, ReadyTimeout, RegisterCancel, Scaling};
+use crate::echo::Echo;
+use crate::figure::{Figure, Line, Race, Unit, race};
+use crate::fire::{FireCounting, FireTasks, InsertWait};
+use crate::lateness::{Lateness, Load};
+use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
+use crate::process::Idle;
+use crate::services::{Connections, FanOut, Purgatory};
+use crate::structure::{delay_queue, timing_wheel};
+
+pub(crate) fn all() -> Vec<Figure> {
+    [
+        register_cancel(),
+        single(),
+        fired(),
+        late(),
+        crowds(),
+        services(),
+        resources(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+const fn nanos(what: &'static str) -> Line {
+    Line::new(what, Unit::Nanos)
+}
+
+fn register_cancel() -> Vec<Figure> {
+    const MILLION: usize = 1_000_000;
+    let figure = |name, about, workers, others, goal| {
+        race(name, about, RegisterCancel { workers, others })
+            .line(nanos("each").ratio(goal))
+            .alt(&[7.0])
+    };
+    let alone = |race: Race<RegisterCancel>| race.pingora().rounds(11).done();
+    let crowded = |race: Race<RegisterCancel>| race.rounds(5).done();
+    vec![
+        alone(figure(
+            "register-cancel-1",
+            "arm and cancel, one worker",
+            1,
+            0,
+            2.2,
+        )),
+        alone(figure(
+            "register-cancel-2",
+            "arm and cancel, two workers",
+            2,
+            0,
+            20.0,
+        )),
+        crowded(figure(
+            "register-cancel-1-million",
+            "one worker, 1 M pending",
+            1,
+            MILLION,
+            2.2,
+        )),
+        crowded(figure(
+            "register-cancel-2-million",
+            "two workers, 1 M pending",
+            2,
+            MILLION,
+            20.0,
+        )),
+        race("scaling-1-2", "throughput of two workers over one", Scaling)
+            .line(Line::new("speed-up", Unit::Times).larger_is_better())
+            .alt(&[])
+            .done(),
+    ]
+}
+
+fn single() -> Vec<Figure> {
+    let fresh = |name, about, workers, goal| {
+        race(name, about, FreshTask { workers })
+            .line(nanos("each").ratio(goal))
+            .rounds(11)
+            .done()
+    };
+    vec![
+        fresh(
+            "fresh-task-1",
+            "spawn a task that arms and cancels, one worker",
+            1,
+            1.1,
+        ),
+        fresh("fresh-task-2", "the same on two workers at once", 2, 2.0),
+        race(
+            "earliest",
+            "every timer earlier than all before it",
+            Earliest,
+        )
+        .line(nanos("each").ratio(0.9))
+        .done(),
+        race(
+            "ready-timeout",
+            "a timeout around a ready future",
+            ReadyTimeout,
+        )
+        .line(nanos("each").ratio(1.5))
+        .rounds(11)
+        .done(),
+        race("repoll", "poll a pending timer again", Repoll)
+            .line(nanos("each").ratio(10.0))
+            .rounds(11)
+            .done(),
+        race("reset-later", "push a timer out and poll it", ResetLater)
+            .line(nanos("each").ratio(2.5))
+            .rounds(11)
+            .done(),
+    ]
+}
+
+fn fired() -> Vec<Figure> {
+    vec![
+        race(
+            "fire-million-counting",
+            "CPU to fire a million counting wakers",
+            FireCounting,
+        )
+        .line(nanos("each").ratio(2.5))
+        .alt(&[])
+        .rounds(5)
+        .done(),
+        race(
+            "fire-million-tasks",
+            "CPU to wake a million sleeping tasks",
+            FireTasks,
+        )
+        .line(nanos("each").ratio(1.2))
+        .rounds(3)
+        .done(),
+        race(
+            "insert-wait",
+            "arm and cancel while a million timers fire",
+            InsertWait,
+        )
+        .line(nanos("p99.99").ratio(500.0))
+        .line(nanos("longest").at_most(25_000.0))
+        .alt(&[2.0])
+        .rounds(5)
+        .done(),
+        race(
+            "echo-p99",
+            "round trips of an echo server while a million timers fire",
+            Echo,
+        )
+        .line(nanos("p50"))
+        .line(nanos("p99"))
+        .rounds(3)
+        .done(),
+    ]
+}
+
+fn late() -> Vec<Figure> {
+    let busy = |name, about, load| {
+        race(
+            name,
+            about,
+            Lateness {
+                load,
+                quantile: 0.99,
+            },
+        )
+        .line(nanos("p50").ratio(1.5))
+        .line(nanos("p99").ratio(1.2))
+        .alt(&[])
+        .rounds(5)
+        .done()
+    };
+    vec![
+        race(
+            "lateness-quiet",
+            "how late sleepers wake in a quiet runtime",
+            Lateness {
+                load: Load::Quiet,
+                quantile: 0.999,
+            },
+        )
+        .line(nanos("p50").ratio(1.6))
+        .line(nanos("p99.9").ratio(1.0))
+        .rounds(5)
+        .done(),
+        busy(
+            "lateness-busy",
+            "the same with every worker busy",
+            Load::Busy,
+        ),
+        busy(
+            "lateness-busy-mixed",
+            "the same with longer sleeps among the short",
+            Load::BusyMixed,
+        ),
+    ]
+}
+
+fn crowds() -> Vec<Figure> {
+    vec![
+        race(
+            "random-replace",
+            "cancel and replace one of a million at random",
+            RandomReplace,
+        )
+        .line(nanos("each").ratio(1.5))
+        .rounds(5)
+        .done(),
+        race(
+            "start-stop",
+            "start and stop with 1, 5, 10 million live (a tenth when quick)",
+            StartStop,
+        )
+        .line(nanos("1 M"))
+        .line(nanos("5 M"))
+        .line(nanos("10 M"))
+        .line(Line::new("10 M ÷ 1 M", Unit::Times).at_most(1.2))
+        .rounds(3)
+        .done(),
+        race(
+            "half-hour",
+            "a million half-hour timers at once, nine of ten cancelled",
+            HalfHour,
+        )
+        .line(nanos("create"))
+        .line(nanos("cancel"))
+        .rounds(5)
+        .done(),
+        Figure::new(
+            "wheel-vs-delayqueue",
+            "replace one of a million entries: the bare structure",
+            timing_wheel,
+        )
+        .peer("DelayQueue", delay_queue)
+        .line(nanos("each"))
+        .rounds(5),
+    ]
+}
+
+fn services() -> Vec<Figure> {
+    let purgatory = |name, about, median, upper_quartile| {
+        race(
+            name,
+            about,
+            Purgatory {
+                median,
+                upper_quartile,
+            },
+        )
+        .line(nanos("CPU each"))
+        .rounds(3)
+        .done()
+    };
+    vec![
+        purgatory(
+            "purgatory-low",
+            "CPU per request, 20 ms at the median, timeout 200 ms",
+            20.0,
+            60.0,
+        ),
+        purgatory(
+            "purgatory-high",
+            "CPU per request, 200 ms at the median, timeout 200 ms",
+            200.0,
+            400.0,
+        ),
+        race(
+            "connections",
+            "CPU per packet of connections with timers of every fate",
+            Connections,
+        )
+        .line(nanos("CPU each"))
+        .rounds(3)
+        .done(),
+        race(
+            "fan-out-6534",
+            "a thousand tasks under one timeout after the other",
+            FanOut,
+        )
+        .line(nanos("each"))
+        .alt(&[])
+        .done(),
+    ]
+}
+
+fn resources() -> Vec<Figure> {
+    let switches = |what| Line::new(what, Unit::Count).ratio(1.0);
+    vec![
+        race(
+            "bytes",
+            "size of a sleep, and of a pending one in its box",
+            Bytes,
+        )
+        .line(Line::new("size_of", Unit::Bytes).at_most(48.0))
+        .line(Line::new("pending", Unit::Bytes).at_most(100.0))
+        .alt(&[])
+        .rounds(1)
+        .done(),
+        race("idle", "context switches of idle workers in a second", Idle)
+            .line(switches("no timer"))
+            .line(switches("one, an hour away"))
+            .rounds(3)
+            .done(),
+    ]
+}

@@ -1,0 +1,347 @@
+//! A figure: contenders that do the same work, round after round in turn, and what they are compared by.
+
+use std::time::Duration;
+
+use crate::outcome::{Outcome, Row};
+use crate::peer::{Peer, Pingora, Tokio, Wheel};
+use crate::process::undisturbed;
+
+/// How much of a workload to run.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) quick: bool,
+}
+
+impl Scale {
+    /// `count`, or a fifth of it when in a hurry.
+    pub(crate) fn of(self, count: usize) -> usize {
+        if self.quick { count / 5 } else { count }
+    }
+
+    pub(crate) fn time(self, time: Duration) -> Duration {
+        if self.quick { time / 4 } else { time }
+    }
+}
+
+/// What a side did; both sides of a round must have done the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Did {
+    pub(crate) armed: u64,
+    pub(crate) moved: u64,
+    pub(crate) fired: u64,
+    pub(crate) cancelled: u64,
+}
+
+impl Did {
+    /// `count` timers armed, and all of them cancelled.
+    pub(crate) fn cancelled(count: u64) -> Self {
+        Self {
+            armed: count,
+            cancelled: count,
+            ..Self::default()
+        }
+    }
+
+    /// `count` timers armed, and all of them fired.
+    pub(crate) fn fired(count: u64) -> Self {
+        Self {
+            armed: count,
+            fired: count,
+            ..Self::default()
+        }
+    }
+}
+
+/// What one side measured in one round: a value for each line of the figure.
+pub(crate) struct Measured {
+    pub(crate) values: Vec<f64>,
+    pub(crate) did: Did,
+}
+
+impl Measured {
+    pub(crate) fn new(values: impl Into<Vec<f64>>, did: Did) -> Self {
+        Self {
+            values: values.into(),
+            did,
+        }
+    }
+}
+
+/// Work that any peer can do.
+pub(crate) trait Workload: Copy + 'static {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    Nanos,
+    Bytes,
+    Times,
+    Count,
+}
+
+/// One value of a figure.
+#[derive(Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) what: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) larger_is_better: bool,
+    /// The ratio to reach against `tokio::time`.
+    pub(crate) ratio: Option<f64>,
+    /// What our own value may be at most.
+    pub(crate) at_most: Option<f64>,
+}
+
+impl Line {
+    pub(crate) const fn new(what: &'static str, unit: Unit) -> Self {
+        Self {
+            what,
+            unit,
+            larger_is_better: false,
+            ratio: None,
+            at_most: None,
+        }
+    }
+
+    pub(crate) const fn larger_is_better(self) -> Self {
+        Self {
+            larger_is_better: true,
+            ..self
+        }
+    }
+
+    pub(crate) const fn ratio(self, goal: f64) -> Self {
+        Self {
+            ratio: Some(goal),
+            ..self
+        }
+    }
+
+    pub(crate) const fn at_most(self, goal: f64) -> Self {
+        Self {
+            at_most: Some(goal),
+            ..self
+        }
+    }
+
+    /// How many times better than the peer's our value is.
+    pub(crate) fn compare(&self, peer: f64, ours: f64) -> f64 {
+        match (peer == ours, self.larger_is_better) {
+            (true, _) => 1.0,
+            (_, true) => ours / peer,
+            (_, false) => peer / ours,
+        }
+    }
+}
+
+type Run = Box<dyn Fn(Scale) -> Measured>;
+
+struct Contender {
+    name: &'static str,
+    run: Run,
+    /// The ratio to reach against it, line by line; the lines' own where there is none.
+    goals: Option<&'static [f64]>,
+}
+
+/// A named comparison of ours with its peers.
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) lines: Vec<Line>,
+    rounds: usize,
+    ours: Run,
+    peers: Vec<Contender>,
+}
+
+impl Figure {
+    /// A figure without peers yet.
+    pub(crate) fn new(
+        name: &'static str,
+        about: &'static str,
+        ours: impl Fn(Scale) -> Measured + 'static,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            lines: Vec::new(),
+            rounds: 7,
+            ours: Box::new(ours),
+            peers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn line(mut self, line: Line) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    pub(crate) fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = rounds;
+        self
+    }
+
+    pub(crate) fn peer(
+        mut self,
+        name: &'static str,
+        run: impl Fn(Scale) -> Measured + 'static,
+    ) -> Self {
+        self.peers.push(Contender {
+            name,
+            run: Box::new(run),
+            goals: None,
+        });
+        self
+    }
+
+    fn against<P: Peer>(mut self, workload: impl Workload, goals: Option<&'static [f64]>) -> Self {
+        let run = Box::new(move |scale| workload.run::<P>(scale));
+        self.peers.push(Contender {
+            name: P::NAME,
+            run,
+            goals,
+        });
+        self
+    }
+
+    /// Lets all sides run in turn, the other way round every second time.
+    pub(crate) fn run(&self, scale: Scale, rounds: Option<usize>, patient: bool) -> Outcome {
+        let rounds = rounds.unwrap_or(if scale.quick { 3 } else { self.rounds });
+        let mut taken: Vec<Vec<Vec<f64>>> = vec![Vec::new(); 1 + self.peers.len()];
+        for round in 0..rounds {
+            let measured = if patient {
+                undisturbed(|| self.round(round, scale))
+            } else {
+                self.round(round, scale)
+            };
+            for (side, measured) in measured.into_iter().enumerate() {
+                taken[side].push(measured.values);
+            }
+        }
+        self.outcome(&taken)
+    }
+
+    /// One round; the results are ordered ours first, then the peers.
+    fn round(&self, round: usize, scale: Scale) -> Vec<Measured> {
+        let sides: Vec<&Run> = std::iter::once(&self.ours)
+            .chain(self.peers.iter().map(|peer| &peer.run))
+            .collect();
+        let mut measured: Vec<Option<Measured>> = sides.iter().map(|_| None).collect();
+        for step in 0..sides.len() {
+            let side = if round % 2 == 0 {
+                sides.len() - 1 - step
+            } else {
+                step
+            };
+            measured[side] = Some(sides[side](scale));
+        }
+        let measured: Vec<Measured> = measured.into_iter().flatten().collect();
+        self.check(&measured);
+        measured
+    }
+
+    /// The same work on every side, or there is nothing to compare.
+    fn check(&self, measured: &[Measured]) {
+        let ours = &measured[0];
+        for (theirs, peer) in measured[1..].iter().zip(&self.peers) {
+            assert_eq!(
+                theirs.did, ours.did,
+                "{}: {} (left) and ours did different work",
+                self.name, peer.name
+            );
+        }
+        for side in measured {
+            assert_eq!(
+                side.values.len(),
+                self.lines.len(),
+                "{}: a value for every line",
+                self.name
+            );
+        }
+    }
+
+    fn outcome(&self, taken: &[Vec<Vec<f64>>]) -> Outcome {
+        let mut rows = Vec::new();
+        for (index, line) in self.lines.iter().enumerate() {
+            let column = |side: usize| {
+                taken[side]
+                    .iter()
+                    .map(|values| values[index])
+                    .collect::<Vec<f64>>()
+            };
+            for (side, peer) in self.peers.iter().enumerate() {
+                rows.push(Row::new(
+                    *line,
+                    peer.name,
+                    peer.goals.map(|goals| goals.get(index).copied()),
+                    column(side + 1),
+                    column(0),
+                ));
+            }
+        }
+        Outcome {
+            name: self.name,
+            about: self.about,
+            rows,
+        }
+    }
+}
+
+/// A figure whose sides all do the same [`Workload`].
+pub(crate) struct Race<W> {
+    figure: Figure,
+    workload: W,
+}
+
+/// Ours against `tokio::time`.
+pub(crate) fn race<W: Workload>(name: &'static str, about: &'static str, workload: W) -> Race<W> {
+    let figure = Figure::new(name, about, move |scale| workload.run::<Wheel>(scale));
+    Race {
+        figure: figure.against::<Tokio>(workload, None),
+        workload,
+    }
+}
+
+impl<W: Workload> Race<W> {
+    pub(crate) fn line(self, line: Line) -> Self {
+        Self {
+            figure: self.figure.line(line),
+            ..self
+        }
+    }
+
+    pub(crate) fn rounds(self, rounds: usize) -> Self {
+        Self {
+            figure: self.figure.rounds(rounds),
+            ..self
+        }
+    }
+
+    /// Also against tokio's timer per worker, where this build has it.
+    #[cfg(tokio_unstable)]
+    pub(crate) fn alt(self, goals: &'static [f64]) -> Self {
+        Self {
+            figure: self
+                .figure
+                .against::<crate::peer::Alt>(self.workload, Some(goals)),
+            ..self
+        }
+    }
+
+    /// Also against tokio's timer per worker, where this build has it.
+    #[cfg(not(tokio_unstable))]
+    pub(crate) fn alt(self, _goals: &'static [f64]) -> Self {
+        self
+    }
+
+    /// Also against `pingora_timeout`, without a goal.
+    pub(crate) fn pingora(self) -> Self {
+        Self {
+            figure: self.figure.against::<Pingora>(self.workload, Some(&[])),
+            ..self
+        }
+    }
+
+    pub(crate) fn done(self) -> Figure {
+        self.figure
+    }
+}

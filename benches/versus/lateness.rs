@@ -1,0 +1,109 @@
+//! How late a sleeping task runs, in a quiet runtime and in a busy one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::Instant;
+
+use crate::figure::{Did, Measured, Scale, Workload};
+use crate::peer::Peer;
+use crate::stage::Stage;
+
+const WORKERS: usize = 2;
+
+/// What keeps the workers of the runtime busy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// Nothing: the timers alone.
+    Quiet,
+    /// More tasks than workers, each computing for 50–100 µs between yields.
+    Busy,
+    /// The same, and half of the timers are long ones.
+    BusyMixed,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Lateness {
+    pub(crate) load: Load,
+    /// The quantile reported beside the median.
+    pub(crate) quantile: f64,
+}
+
+impl Lateness {
+    const BURNERS: usize = 8;
+
+    fn sleepers(&self) -> u64 {
+        if self.load == Load::Quiet { 100 } else { 40 }
+    }
+}
+
+impl Workload for Lateness {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let stage = Stage::new::<P>(WORKERS);
+        let stop = Arc::new(AtomicBool::new(false));
+        if self.load != Load::Quiet {
+            (0..Self::BURNERS)
+                .for_each(|seed| drop(stage.handle().spawn(burn(seed as u64, Arc::clone(&stop)))));
+        }
+        let (sleepers, load, rounds) = (self.sleepers(), self.load, scale.of(150));
+        let late = stage.run(async move {
+            let tasks = (0..sleepers)
+                .map(|seed| tokio::spawn(sleep_often::<P>(seed, load, rounds)))
+                .collect();
+            merge(tasks).await
+        });
+        stop.store(true, Ordering::Relaxed);
+        let values = [
+            late.value_at_quantile(0.5) as f64,
+            late.value_at_quantile(self.quantile) as f64,
+        ];
+        Measured::new(values, Did::fired(late.len()))
+    }
+}
+
+/// Computes for 50–100 µs at a time.
+async fn burn(seed: u64, stop: Arc<AtomicBool>) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    while !stop.load(Ordering::Relaxed) {
+        let until = Instant::now() + Duration::from_micros(rng.random_range(50..100));
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        yield_now().await;
+    }
+}
+
+/// Sleeps `rounds` times for 1–20 ms, or longer where the load is mixed, and records how late it woke.
+async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut late = Histogram::new(3).expect("a histogram");
+    let long = load == Load::BusyMixed && seed % 2 == 1;
+    let (between, rounds) = if long {
+        (20_000..300_000, rounds / 15)
+    } else {
+        (1_000..20_000, rounds)
+    };
+    for _ in 0..rounds {
+        let at = Instant::now() + Duration::from_micros(rng.random_range(between.clone()));
+        P::sleep_until(at).await;
+        let now = Instant::now();
+        assert!(now >= at, "{} woke a sleeper {:?} early", P::NAME, at - now);
+        late.record((now - at).as_nanos() as u64)
+            .expect("a lateness");
+    }
+    late
+}
+
+async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {
+    let mut all = Histogram::new(3).expect("a histogram");
+    for task in tasks {
+        all.add(task.await.expect("a sleeper panicked"))
+            .expect("equal histograms");
+    }
+    all
+}

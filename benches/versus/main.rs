@@ -1,0 +1,116 @@
+//! `wheel` against `tokio::time`, figure by figure.
+//!
+//! ```text
+//! cargo bench --bench versus                      # every figure, about eight minutes
+//! cargo bench --bench versus -- --quick           # a minute and a half, fewer timers and rounds
+//! cargo bench --bench versus -- repoll bytes      # the figures asked for
+//! cargo bench --bench versus -- --list            # what there is
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # tokio's timer per worker takes part
+//! ```
+//!
+//! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
+//! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
+//! cancelled, and a round in which the sides did different work is a panic.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+
+use crate::figure::{Figure, Scale};
+use crate::outcome::Outcome;
+use crate::process::Neighbours;
+
+mod bytes;
+mod cancel;
+mod catalogue;
+mod echo;
+mod figure;
+mod fire;
+mod lateness;
+mod outcome;
+mod peer;
+mod pending;
+mod process;
+mod report;
+mod services;
+mod stage;
+mod structure;
+
+#[derive(Parser)]
+#[command(
+    about = "Compares wheel with its peers",
+    bin_name = "cargo bench --bench versus --"
+)]
+struct Arguments {
+    /// The figures to take; all without one.
+    names: Vec<String>,
+    /// Name the figures instead of taking them.
+    #[arg(long)]
+    list: bool,
+    /// Rounds for each figure.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Fewer timers, shorter runs, three rounds.
+    #[arg(long)]
+    quick: bool,
+    /// Wait for a quiet machine before each round, and take it again if other processes got in.
+    #[arg(long)]
+    patient: bool,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let figures = catalogue::all();
+    if arguments.list || !(arguments.bench || arguments.quick || !arguments.names.is_empty()) {
+        print!("{}", report::list(&figures));
+        return ExitCode::SUCCESS;
+    }
+    if let Some(name) = arguments
+        .names
+        .iter()
+        .find(|name| figures.iter().all(|figure| figure.name != **name))
+    {
+        eprintln!(
+            "no figure is called {name}; these are:\n{}",
+            report::list(&figures)
+        );
+        return ExitCode::FAILURE;
+    }
+    let neighbours = Neighbours::watch();
+    let outcomes = take(&figures, &arguments);
+    if arguments.json {
+        println!("{:#}", report::json(&outcomes));
+    } else {
+        println!("{}", report::table(&outcomes));
+        println!(
+            "Median of the rounds, peer ÷ ours: larger is better. Others kept {:.2} processors busy meanwhile.",
+            neighbours.busy()
+        );
+    }
+    ExitCode::SUCCESS
+}
+
+fn take(figures: &[Figure], arguments: &Arguments) -> Vec<Outcome> {
+    let scale = Scale {
+        quick: arguments.quick,
+    };
+    let asked = |figure: &&Figure| {
+        arguments.names.is_empty() || arguments.names.iter().any(|name| name == figure.name)
+    };
+    let rounds = arguments.rounds.map(|rounds| rounds as usize);
+    let mut outcomes = Vec::new();
+    for figure in figures.iter().filter(asked) {
+        let begin = Instant::now();
+        eprint!("{} … ", figure.name);
+        outcomes.push(figure.run(scale, rounds, arguments.patient));
+        eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
+    }
+    outcomes
+}

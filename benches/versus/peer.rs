@@ -1,0 +1,207 @@
+//! What a timer has to offer to take part: every workload is written once, against [`Peer`].
+
+use std::future::{Future, Pending, pending};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::Instant;
+
+/// The name every worker thread carries, by which its CPU time is found.
+pub(crate) const WORKER: &str = "versus-worker";
+
+/// A timer under test.
+pub(crate) trait Peer: 'static {
+    const NAME: &'static str;
+    type Sleep: Future<Output = ()> + Send + 'static;
+    type Elapsed: Send + 'static;
+
+    fn sleep(after: Duration) -> Self::Sleep;
+
+    fn sleep_until(at: Instant) -> Self::Sleep;
+
+    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant);
+
+    fn timeout<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send;
+
+    /// A multi-thread runtime as `#[tokio::main]` builds it, I/O and all.
+    fn runtime(workers: usize) -> Runtime {
+        builder(workers).build().expect("a runtime")
+    }
+}
+
+fn builder(workers: usize) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder
+        .worker_threads(workers)
+        .thread_name(WORKER)
+        .enable_all();
+    builder
+}
+
+/// The library under test.
+pub(crate) struct Wheel;
+
+impl Peer for Wheel {
+    const NAME: &'static str = "wheel";
+    type Sleep = wheel::Sleep;
+    type Elapsed = wheel::error::Elapsed;
+
+    #[inline]
+    fn sleep(after: Duration) -> Self::Sleep {
+        wheel::sleep(after)
+    }
+
+    #[inline]
+    fn sleep_until(at: Instant) -> Self::Sleep {
+        wheel::sleep_until(at)
+    }
+
+    #[inline]
+    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
+        sleep.as_mut().reset(at);
+    }
+
+    #[inline]
+    fn timeout<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        wheel::timeout(after, future)
+    }
+}
+
+/// `tokio::time`.
+pub(crate) struct Tokio;
+
+impl Peer for Tokio {
+    const NAME: &'static str = "tokio";
+    type Sleep = tokio::time::Sleep;
+    type Elapsed = tokio::time::error::Elapsed;
+
+    #[inline]
+    fn sleep(after: Duration) -> Self::Sleep {
+        tokio::time::sleep(after)
+    }
+
+    #[inline]
+    fn sleep_until(at: Instant) -> Self::Sleep {
+        tokio::time::sleep_until(at)
+    }
+
+    #[inline]
+    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant) {
+        sleep.reset(at);
+    }
+
+    #[inline]
+    fn timeout<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        tokio::time::timeout(after, future)
+    }
+}
+
+/// `tokio::time` on a runtime with a timer per worker.
+#[cfg(tokio_unstable)]
+pub(crate) struct Alt;
+
+#[cfg(tokio_unstable)]
+impl Peer for Alt {
+    const NAME: &'static str = "tokio-alt";
+    type Sleep = tokio::time::Sleep;
+    type Elapsed = tokio::time::error::Elapsed;
+
+    #[inline]
+    fn sleep(after: Duration) -> Self::Sleep {
+        Tokio::sleep(after)
+    }
+
+    #[inline]
+    fn sleep_until(at: Instant) -> Self::Sleep {
+        Tokio::sleep_until(at)
+    }
+
+    #[inline]
+    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant) {
+        Tokio::reset(sleep, at);
+    }
+
+    #[inline]
+    fn timeout<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        Tokio::timeout(after, future)
+    }
+
+    fn runtime(workers: usize) -> Runtime {
+        builder(workers)
+            .enable_alt_timer()
+            .build()
+            .expect("a runtime")
+    }
+}
+
+/// `pingora_timeout`: 10 ms ticks, timers that share a deadline share an entry, nothing is ever removed.
+pub(crate) struct Pingora;
+
+/// Its own `fast_sleep` cannot be named, a timeout of a future that never ends can.
+pub(crate) struct PingoraSleep(pingora_timeout::Timeout<Pending<()>, FastOrTokioTimeout>);
+
+impl Future for PingoraSleep {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(|_| ())
+    }
+}
+
+impl Peer for Pingora {
+    const NAME: &'static str = "pingora";
+    type Sleep = PingoraSleep;
+    type Elapsed = pingora_timeout::Elapsed;
+
+    #[inline]
+    fn sleep(after: Duration) -> Self::Sleep {
+        PingoraSleep(fast_timeout(after, pending()))
+    }
+
+    #[inline]
+    fn sleep_until(at: Instant) -> Self::Sleep {
+        Self::sleep(at.saturating_duration_since(Instant::now()))
+    }
+
+    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
+        sleep.set(Self::sleep_until(at));
+    }
+
+    #[inline]
+    fn timeout<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        fast_timeout(after, future)
+    }
+}

@@ -1,0 +1,152 @@
+//! What the kernel counts for this process, and the cost of doing nothing.
+
+use std::fs;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::figure::{Did, Measured, Scale, Workload};
+use crate::peer::{Peer, WORKER};
+use crate::stage::{Stage, armed};
+
+/// CPU time of all worker threads so far.
+pub(crate) fn worker_cpu() -> Duration {
+    let nanos = |task: PathBuf| {
+        let statistics = read(task.join("schedstat"));
+        statistics
+            .split(' ')
+            .next()
+            .and_then(|nanos| nanos.parse::<u64>().ok())
+            .expect("a time in schedstat")
+    };
+    Duration::from_nanos(worker_tasks().into_iter().map(nanos).sum())
+}
+
+/// How often worker threads have gone to sleep so far.
+fn worker_switches() -> u64 {
+    let switches = |task: PathBuf| {
+        let status = read(task.join("status"));
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse::<u64>().ok())
+            .expect("a count in status")
+    };
+    worker_tasks().into_iter().map(switches).sum()
+}
+
+fn worker_tasks() -> Vec<PathBuf> {
+    let tasks = fs::read_dir("/proc/self/task").expect("Linux's /proc");
+    let paths = tasks.map(|task| task.expect("a thread of ours").path());
+    paths
+        .filter(|task| read(task.join("comm")).trim_end() == WORKER)
+        .collect()
+}
+
+fn read(path: PathBuf) -> String {
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Context switches of the workers in a second (a quarter when quick): without a timer, and with one an hour away.
+#[derive(Clone, Copy)]
+pub(crate) struct Idle;
+
+impl Workload for Idle {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let time = scale.time(Duration::from_secs(1));
+        let stage = Stage::bare::<P>(2);
+        let arm = || {
+            stage.on_worker(|cx| {
+                armed::<P>(cx, tokio::time::Instant::now() + Duration::from_secs(3600))
+            })
+        };
+        let warm: Pin<Box<P::Sleep>> = arm();
+        drop(warm);
+        let without = switches_in(time);
+        let hour = arm();
+        let with = switches_in(time);
+        drop(hour);
+        Measured::new([without, with], Did::cancelled(2))
+    }
+}
+
+fn switches_in(time: Duration) -> f64 {
+    thread::sleep(Duration::from_millis(100));
+    let before = worker_switches();
+    thread::sleep(time);
+    (worker_switches() - before) as f64
+}
+
+/// What other processes take of this machine while figures are measured.
+pub(crate) struct Neighbours {
+    machine: f64,
+    ours: f64,
+    since: Instant,
+}
+
+impl Neighbours {
+    /// Linux reports both in hundredths of a second.
+    const PER_SECOND: f64 = 100.0;
+
+    pub(crate) fn watch() -> Self {
+        Self {
+            machine: machine_busy(),
+            ours: own_busy(),
+            since: Instant::now(),
+        }
+    }
+
+    /// In processors, on average since the watch began.
+    pub(crate) fn busy(&self) -> f64 {
+        let others = (machine_busy() - self.machine) - (own_busy() - self.ours);
+        (others / Self::PER_SECOND / self.since.elapsed().as_secs_f64()).max(0.0)
+    }
+}
+
+/// Takes a round when the machine is quiet, and again if others disturbed it; a few times at most.
+pub(crate) fn undisturbed<R>(round: impl Fn() -> R) -> R {
+    const QUIET: f64 = 0.2;
+    for _ in 0..3 {
+        wait_for_quiet(QUIET);
+        let neighbours = Neighbours::watch();
+        let result = round();
+        if neighbours.busy() < QUIET {
+            return result;
+        }
+    }
+    round()
+}
+
+/// Waits until others use less than `quiet` processors, ten seconds at most.
+fn wait_for_quiet(quiet: f64) {
+    for _ in 0..50 {
+        let neighbours = Neighbours::watch();
+        thread::sleep(Duration::from_millis(200));
+        if neighbours.busy() < quiet {
+            return;
+        }
+    }
+}
+
+/// Time of all processors in user, nice, system, interrupts and stolen: all but idle and waiting.
+fn machine_busy() -> f64 {
+    let statistics = read("/proc/stat".into());
+    let fields = numbers(statistics.lines().next().unwrap_or_default());
+    [1, 2, 3, 6, 7, 8]
+        .iter()
+        .filter_map(|&field| fields.get(field))
+        .sum()
+}
+
+/// User and system time of this process; its name, in parentheses, has no space.
+fn own_busy() -> f64 {
+    let fields = numbers(&read("/proc/self/stat".into()));
+    [13, 14].iter().filter_map(|&field| fields.get(field)).sum()
+}
+
+fn numbers(line: &str) -> Vec<f64> {
+    line.split_whitespace()
+        .map(|word| word.parse().unwrap_or(0.0))
+        .collect()
+}

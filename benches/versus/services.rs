@@ -1,0 +1,233 @@
+//! Whole services: requests that mostly finish before their timeout, connections with timers of every fate.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rand::Rng;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand_distr::{Distribution, Exp, LogNormal};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
+use tokio::time::Instant;
+
+use crate::figure::{Did, Measured, Scale, Workload};
+use crate::peer::Peer;
+use crate::process::worker_cpu;
+use crate::stage::{Count, Stage};
+
+const WORKERS: usize = 2;
+
+/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of the given quartiles.
+#[derive(Clone, Copy)]
+pub(crate) struct Purgatory {
+    pub(crate) median: f64,
+    pub(crate) upper_quartile: f64,
+}
+
+impl Purgatory {
+    const TIMEOUT: Duration = Duration::from_millis(200);
+    const PER_SECOND: f64 = 40_000.0;
+
+    /// When each request arrives and how long it takes. None ends close to its timeout, so each one's fate is certain.
+    fn requests(&self, count: usize) -> Vec<(Duration, Duration)> {
+        let mut rng = SmallRng::seed_from_u64(200);
+        let sigma = (self.upper_quartile.ln() - self.median.ln()) / 0.674_490;
+        let latency = LogNormal::new(self.median.ln(), sigma).expect("a distribution");
+        let gap = Exp::new(Self::PER_SECOND).expect("a distribution");
+        let mut at = 0.0;
+        let mut request = || {
+            at += gap.sample(&mut rng);
+            let millis = std::iter::repeat_with(|| latency.sample(&mut rng))
+                .find(|ms| !(170.0..270.0).contains(ms));
+            (
+                Duration::from_secs_f64(at),
+                Duration::from_secs_f64(millis.unwrap_or(0.0).min(300.0) / 1e3),
+            )
+        };
+        (0..count).map(|_| request()).collect()
+    }
+}
+
+impl Workload for Purgatory {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let requests = self.requests(scale.of(50_000));
+        let late = requests
+            .iter()
+            .filter(|(_, takes)| *takes > Self::TIMEOUT)
+            .count();
+        let stage = Stage::new::<P>(WORKERS);
+        let tally = Arc::new(Tally::default());
+        let before = worker_cpu();
+        generate::<P>(stage.handle(), &requests, &tally);
+        tally.settled.wait_for(requests.len());
+        let cpu = worker_cpu() - before;
+        let fired = tally.fired.get();
+        // A stall of the machine may cost a few requests their fate; the work stays the same.
+        assert!(
+            fired.abs_diff(late) * 100 <= requests.len(),
+            "{}: {fired} timed out, not {late}",
+            P::NAME
+        );
+        let did = Did {
+            armed: requests.len() as u64,
+            fired: late as u64,
+            ..Did::default()
+        };
+        Measured::new([cpu.as_nanos() as f64 / requests.len() as f64], did)
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    fired: Count,
+    settled: Count,
+}
+
+/// Plays the requests in real time from this thread, whose own CPU time is not counted.
+fn generate<P: Peer>(runtime: &Handle, requests: &[(Duration, Duration)], tally: &Arc<Tally>) {
+    let mut senders: Vec<Option<oneshot::Sender<()>>> = Vec::new();
+    let mut events: Vec<(Duration, Option<usize>)> =
+        requests.iter().map(|&(at, _)| (at, None)).collect();
+    events.extend(
+        requests
+            .iter()
+            .enumerate()
+            .map(|(index, &(at, takes))| (at + takes, Some(index))),
+    );
+    events.sort();
+    let start = Instant::now();
+    for (at, completes) in events {
+        if start.elapsed() < at {
+            thread::sleep(Duration::from_millis(1).max(at.saturating_sub(start.elapsed())));
+        }
+        match completes {
+            None => senders.push(Some(arrive::<P>(runtime, tally))),
+            Some(index) => drop(senders[index].take().map(|sender| sender.send(()))),
+        }
+    }
+}
+
+fn arrive<P: Peer>(runtime: &Handle, tally: &Arc<Tally>) -> oneshot::Sender<()> {
+    let (sender, receiver) = oneshot::channel();
+    let tally = Arc::clone(tally);
+    runtime.spawn(async move {
+        if P::timeout(Purgatory::TIMEOUT, receiver).await.is_err() {
+            tally.fired.add();
+        }
+        tally.settled.add();
+    });
+    sender
+}
+
+/// Connections whose timers have different fates (after the benchmark of ratas): the idle timer is pushed out by
+/// each packet, the pacing timer always fires, the deadline of a response is always met, the close timer just waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Connections;
+
+impl Connections {
+    const PACKETS: usize = 32;
+    const IDLE: Duration = Duration::from_secs(60);
+    const CLOSE: Duration = Duration::from_secs(180);
+    const DEADLINE: Duration = Duration::from_secs(5);
+}
+
+impl Workload for Connections {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let (connections, responses) = (scale.of(1_000), 3);
+        let stage = Stage::new::<P>(WORKERS);
+        let before = worker_cpu();
+        let did = stage.run(async move {
+            let tasks: Vec<_> = (0..connections)
+                .map(|seed| tokio::spawn(connection::<P>(seed as u64, responses)))
+                .collect();
+            let mut all = Did::default();
+            for task in tasks {
+                let did = task.await.expect("a connection panicked");
+                all.armed += did.armed;
+                all.moved += did.moved;
+                all.fired += did.fired;
+                all.cancelled += did.cancelled;
+            }
+            all
+        });
+        let cpu = worker_cpu() - before;
+        Measured::new([cpu.as_nanos() as f64 / did.moved as f64], did)
+    }
+}
+
+async fn connection<P: Peer>(seed: u64, responses: usize) -> Did {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut did = Did {
+        armed: 2,
+        cancelled: 2,
+        ..Did::default()
+    };
+    let mut idle = pin!(P::sleep(Connections::IDLE));
+    let mut close = pin!(P::sleep(Connections::CLOSE));
+    for _ in 0..responses {
+        let mut deadline = pin!(P::sleep(Connections::DEADLINE));
+        for _ in 0..Connections::PACKETS {
+            let pace = P::sleep(Duration::from_micros(rng.random_range(5_000..15_000)));
+            tokio::select! {
+                biased;
+                () = idle.as_mut() => unreachable!("idle"),
+                () = close.as_mut() => unreachable!("closed"),
+                () = deadline.as_mut() => unreachable!("a late response"),
+                () = pace => did.fired += 1,
+            }
+            P::reset(idle.as_mut(), Instant::now() + Connections::IDLE);
+            did.moved += 1;
+        }
+        did.armed += 1 + Connections::PACKETS as u64;
+        did.cancelled += 1;
+    }
+    did
+}
+
+/// A thousand tasks over all workers, each under one timeout after the other (tokio #6534).
+#[derive(Clone, Copy)]
+pub(crate) struct FanOut;
+
+impl Workload for FanOut {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        const TASKS: usize = 1024;
+        let each = scale.of(200);
+        let stage = Stage::new::<P>(WORKERS);
+        stage.run(fan_out::<P>(TASKS, each / 10));
+        let begin = Instant::now();
+        let passed = stage.run(fan_out::<P>(TASKS, each));
+        let time = begin.elapsed();
+        Measured::new(
+            [time.as_nanos() as f64 / (TASKS * each) as f64],
+            Did::cancelled(passed),
+        )
+    }
+}
+
+async fn fan_out<P: Peer>(tasks: usize, each: usize) -> u64 {
+    let tasks: Vec<_> = (0..tasks)
+        .map(|_| {
+            tokio::spawn(async move {
+                let mut passed = 0;
+                for _ in 0..each {
+                    // Pending once, so the timer is armed.
+                    passed += u64::from(
+                        P::timeout(Duration::from_secs(1), yield_now())
+                            .await
+                            .is_ok(),
+                    );
+                }
+                passed
+            })
+        })
+        .collect();
+    let mut passed = 0;
+    for task in tasks {
+        passed += task.await.expect("a task panicked");
+    }
+    passed
+}

@@ -1,0 +1,275 @@
+//! Where the workloads play: a peer's runtime, code on its workers, crowds of pending timers.
+//!
+//! Timers are polled by hand, from inside a spawned task and without its cooperative budget: a `Sleep` that is never
+//! polled registers nothing, and one polled on an exhausted budget is pending without being registered.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::coop::unconstrained;
+use tokio::time::Instant;
+
+use crate::peer::Peer;
+
+pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Peer>::Sleep>>>;
+
+const SETTLE: Duration = Duration::from_millis(20);
+const BEAT: Duration = Duration::from_millis(500);
+const HOUR: Duration = Duration::from_secs(3600);
+/// How long every timer of a crowd may take to fire before it counts as lost.
+const LOST: Duration = Duration::from_secs(60);
+
+/// A peer's runtime. It is shut down when dropped.
+pub(crate) struct Stage {
+    runtime: Runtime,
+    workers: usize,
+}
+
+impl Stage {
+    /// A runtime on which another timer is always due before those under test, as in a service.
+    ///
+    /// Without one tokio writes to its eventfd for every timer, since each would be the earliest.
+    pub(crate) fn new<P: Peer>(workers: usize) -> Self {
+        let stage = Self::bare::<P>(workers);
+        stage.runtime.spawn(async {
+            loop {
+                P::sleep(BEAT).await;
+            }
+        });
+        thread::sleep(SETTLE);
+        stage
+    }
+
+    /// A runtime with no timer at all.
+    pub(crate) fn bare<P: Peer>(workers: usize) -> Self {
+        let runtime = P::runtime(workers);
+        let stage = Self { runtime, workers };
+        thread::sleep(SETTLE);
+        stage
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        self.runtime.handle()
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Drives `future` as a spawned task.
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        future: impl Future<Output = R> + Send + 'static,
+    ) -> R {
+        let task = self.runtime.spawn(future);
+        self.runtime.block_on(task).expect("the workload panicked")
+    }
+
+    /// Runs `work` on a worker, inside a task whose waker it gets.
+    pub(crate) fn on_worker<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Context<'_>) -> R + Send + 'static,
+    ) -> R {
+        self.run(in_one_poll(work))
+    }
+
+    /// Runs `work` on every worker at once. Each calls the barrier when it is warm.
+    pub(crate) fn on_each_worker<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Context<'_>, &Barrier) -> R + Clone + Send + 'static,
+    ) -> Vec<R> {
+        let barrier = Arc::new(Barrier::new(self.workers));
+        let tasks: Vec<_> = (0..self.workers)
+            .map(|_| {
+                let (work, barrier) = (work.clone(), Arc::clone(&barrier));
+                self.runtime
+                    .spawn(in_one_poll(move |cx: &mut Context<'_>| work(cx, &barrier)))
+            })
+            .collect();
+        tasks
+            .into_iter()
+            .map(|task| self.runtime.block_on(task).expect("the workload panicked"))
+            .collect()
+    }
+
+    /// `count` pending timers, an hour away give or take half of it.
+    pub(crate) fn crowd<P: Peer>(&self, count: usize) -> Crowd<P> {
+        self.on_worker(move |cx| {
+            let start = Instant::now() + HOUR / 2;
+            let mut rng = seeded();
+            (0..count)
+                .map(|_| armed::<P>(cx, start + rng.random_range(Duration::ZERO..HOUR)))
+                .collect()
+        })
+    }
+
+    /// `count` timers with one counting waker, which start to fire in about `lead` and are spread over `spread`.
+    pub(crate) fn volley<P: Peer>(
+        &self,
+        count: usize,
+        lead: Duration,
+        spread: Duration,
+    ) -> Volley<P> {
+        let fired = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&fired));
+        let (start, sleeps) = self.on_worker(move |_| {
+            let start = Instant::now() + lead;
+            let mut rng = seeded();
+            let cx = &mut Context::from_waker(&waker);
+            let sleeps = (0..count)
+                .map(|_| armed::<P>(cx, start + rng.random_range(Duration::ZERO..spread)))
+                .collect();
+            (start, sleeps)
+        });
+        assert!(
+            Instant::now() < start,
+            "{count} timers of {} took longer than {lead:?} to arm",
+            P::NAME
+        );
+        Volley {
+            start,
+            sleeps,
+            fired,
+        }
+    }
+}
+
+/// Runs `work` in the only poll of a future without a budget.
+async fn in_one_poll<R>(work: impl FnOnce(&mut Context<'_>) -> R) -> R {
+    let mut work = Some(work);
+    unconstrained(poll_fn(move |cx| {
+        Poll::Ready(work.take().expect("one poll")(cx))
+    }))
+    .await
+}
+
+/// Arms `sleep`: polls it once, and it must not be due.
+#[inline]
+pub(crate) fn arm<S: Future<Output = ()>>(cx: &mut Context<'_>, sleep: Pin<&mut S>) {
+    assert!(
+        sleep.poll(cx).is_pending(),
+        "a timer of the future was ready at once"
+    );
+}
+
+#[inline]
+pub(crate) fn armed<P: Peer>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<P::Sleep>> {
+    let mut sleep = Box::pin(P::sleep_until(at));
+    arm(cx, sleep.as_mut());
+    sleep
+}
+
+/// Timers that are going to fire.
+pub(crate) struct Volley<P: Peer> {
+    pub(crate) start: Instant,
+    sleeps: Crowd<P>,
+    fired: Arc<Count>,
+}
+
+impl<P: Peer> Volley<P> {
+    pub(crate) fn fired(&self) -> Arc<Count> {
+        Arc::clone(&self.fired)
+    }
+
+    /// Blocks until every timer has fired.
+    pub(crate) fn wait(&self) {
+        self.fired.wait_for(self.sleeps.len());
+    }
+
+    /// How many of the timers are ready. None may have been woken twice.
+    pub(crate) fn ready(mut self, stage: &Stage) -> u64 {
+        thread::sleep(SETTLE);
+        assert_eq!(
+            self.fired.get(),
+            self.sleeps.len(),
+            "{}: wakes and timers differ",
+            P::NAME
+        );
+        stage.on_worker(move |cx| {
+            self.sleeps
+                .iter_mut()
+                .map(|sleep| u64::from(sleep.as_mut().poll(cx).is_ready()))
+                .sum()
+        })
+    }
+}
+
+/// A counter; as a waker it counts its wakes.
+#[derive(Default)]
+pub(crate) struct Count(AtomicUsize);
+
+impl Count {
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+
+    /// Blocks until the counter stands at `count`.
+    pub(crate) fn wait_for(&self, count: usize) {
+        let begin = Instant::now();
+        while self.get() < count {
+            assert!(
+                begin.elapsed() < LOST,
+                "lost timers: {} of {count} fired",
+                self.get()
+            );
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.add();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.add();
+    }
+}
+
+/// Blocks the calling thread until a little before `at`.
+pub(crate) fn wait_until_just_before(at: Instant) {
+    thread::sleep(
+        at.saturating_duration_since(Instant::now())
+            .saturating_sub(Duration::from_millis(5)),
+    );
+}
+
+/// The same random numbers for every peer.
+pub(crate) fn seeded() -> SmallRng {
+    SmallRng::seed_from_u64(0x7143)
+}
+
+/// Random delays of 1 s to 30 s, to be taken in turn.
+pub(crate) struct Delays(Vec<Duration>);
+
+impl Delays {
+    const COUNT: usize = 4096;
+
+    pub(crate) fn new() -> Self {
+        let mut rng = seeded();
+        let between = Duration::from_secs(1)..Duration::from_secs(30);
+        Self(
+            (0..Self::COUNT)
+                .map(|_| rng.random_range(between.clone()))
+                .collect(),
+        )
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Duration {
+        self.0[index % Self::COUNT]
+    }
+}
