@@ -54,7 +54,7 @@ pub enum BuildError {
     Tick(Duration),
     /// No shards, or more than 1024.
     Shards(usize),
-    /// More than 2³¹ timers.
+    /// More than 2²⁶ timers to make room for at once.
     Capacity(usize),
     /// No entries per hold, or more than 4096.
     EntriesPerHold(usize),
@@ -66,7 +66,7 @@ pub enum BuildError {
 const MILLISECOND: u128 = 1_000_000;
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_SHARDS: usize = 1024;
-const MOST_CAPACITY: usize = 1 << 31;
+const MOST_CAPACITY: usize = 1 << 26;
 const MOST_PER_HOLD: usize = 4096;
 
 impl Builder {
@@ -93,8 +93,8 @@ impl Builder {
         self
     }
 
-    /// Makes room for this many pending timers, over all shards. There can be
-    /// more.
+    /// Makes room for this many pending timers, over all shards: at most 2²⁶, 36
+    /// bytes each. There can be more.
     pub fn capacity(mut self, timers: usize) -> Self {
         self.capacity = timers;
         self

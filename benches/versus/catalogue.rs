@@ -251,7 +251,7 @@ fn services() -> Vec<Figure> {
             },
         )
         .line(nanos("CPU each"))
-        .rounds(3)
+        .rounds(5)
         .done()
     };
     vec![

@@ -12,6 +12,7 @@
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
 //! cancelled, and a round in which the sides did different work is a panic.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -84,7 +85,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let neighbours = Neighbours::watch();
-    let outcomes = take(&figures, &arguments);
+    let (outcomes, failed) = take(&figures, &arguments);
     if arguments.json {
         println!("{:#}", report::json(&outcomes));
     } else {
@@ -94,10 +95,15 @@ fn main() -> ExitCode {
             neighbours.busy()
         );
     }
-    ExitCode::SUCCESS
+    if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
-fn take(figures: &[Figure], arguments: &Arguments) -> Vec<Outcome> {
+/// The outcomes, and whether a figure failed.
+fn take(figures: &[Figure], arguments: &Arguments) -> (Vec<Outcome>, bool) {
     let scale = Scale {
         quick: arguments.quick,
     };
@@ -105,12 +111,17 @@ fn take(figures: &[Figure], arguments: &Arguments) -> Vec<Outcome> {
         arguments.names.is_empty() || arguments.names.iter().any(|name| name == figure.name)
     };
     let rounds = arguments.rounds.map(|rounds| rounds as usize);
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut failed) = (Vec::new(), false);
     for figure in figures.iter().filter(asked) {
         let begin = Instant::now();
         eprint!("{} … ", figure.name);
-        outcomes.push(figure.run(scale, rounds, arguments.patient));
+        // A figure that fails says why, and must not cost the others.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            figure.run(scale, rounds, arguments.patient)
+        }));
         eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
+        failed |= outcome.is_err();
+        outcomes.extend(outcome);
     }
-    outcomes
+    (outcomes, failed)
 }

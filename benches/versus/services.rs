@@ -21,6 +21,11 @@ use crate::stage::{Count, Stage};
 
 const WORKERS: usize = 2;
 
+type Senders = Vec<Option<oneshot::Sender<()>>>;
+
+/// When a request arrives and how long it takes; one without an answer in time times out.
+type Request = (Duration, Option<Duration>);
+
 /// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of the given quartiles.
 #[derive(Clone, Copy)]
 pub(crate) struct Purgatory {
@@ -32,8 +37,8 @@ impl Purgatory {
     const TIMEOUT: Duration = Duration::from_millis(200);
     const PER_SECOND: f64 = 40_000.0;
 
-    /// When each request arrives and how long it takes. None ends close to its timeout, so each one's fate is certain.
-    fn requests(&self, count: usize) -> Vec<(Duration, Duration)> {
+    /// None ends close to its timeout, so each one's fate is certain.
+    fn requests(&self, count: usize) -> Vec<Request> {
         let mut rng = SmallRng::seed_from_u64(200);
         let sigma = (self.upper_quartile.ln() - self.median.ln()) / 0.674_490;
         let latency = LogNormal::new(self.median.ln(), sigma).expect("a distribution");
@@ -41,12 +46,11 @@ impl Purgatory {
         let mut at = 0.0;
         let mut request = || {
             at += gap.sample(&mut rng);
-            let millis = std::iter::repeat_with(|| latency.sample(&mut rng))
-                .find(|ms| !(170.0..270.0).contains(ms));
-            (
-                Duration::from_secs_f64(at),
-                Duration::from_secs_f64(millis.unwrap_or(0.0).min(300.0) / 1e3),
-            )
+            let mut draws = std::iter::repeat_with(|| latency.sample(&mut rng));
+            let millis = draws.find(|millis| !(170.0..270.0).contains(millis));
+            let in_time = millis.filter(|&millis| millis < 200.0);
+            let takes = in_time.map(|millis| Duration::from_secs_f64(millis / 1e3));
+            (Duration::from_secs_f64(at), takes)
         };
         (0..count).map(|_| request()).collect()
     }
@@ -55,30 +59,34 @@ impl Purgatory {
 impl Workload for Purgatory {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
         let requests = self.requests(scale.of(50_000));
-        let late = requests
-            .iter()
-            .filter(|(_, takes)| *takes > Self::TIMEOUT)
-            .count();
-        let stage = Stage::new::<P>(WORKERS);
-        let tally = Arc::new(Tally::default());
-        let before = worker_cpu();
-        generate::<P>(stage.handle(), &requests, &tally);
-        tally.settled.wait_for(requests.len());
-        let cpu = worker_cpu() - before;
-        let fired = tally.fired.get();
-        // A stall of the machine may cost a few requests their fate; the work stays the same.
-        assert!(
-            fired.abs_diff(late) * 100 <= requests.len(),
-            "{}: {fired} timed out, not {late}",
-            P::NAME
-        );
-        let did = Did {
-            armed: requests.len() as u64,
-            fired: late as u64,
-            ..Did::default()
-        };
-        Measured::new([cpu.as_nanos() as f64 / requests.len() as f64], did)
+        let late = requests.iter().filter(|(_, takes)| takes.is_none()).count();
+        let mut fired = 0;
+        for _ in 0..5 {
+            let cpu;
+            (cpu, fired) = play::<P>(&requests);
+            if fired.abs_diff(late) * 100 <= requests.len() {
+                let did = Did {
+                    armed: requests.len() as u64,
+                    fired: late as u64,
+                    ..Did::default()
+                };
+                return Measured::new([cpu.as_nanos() as f64 / requests.len() as f64], did);
+            }
+            // The machine stood still for so long that requests missed their fate: once more.
+        }
+        panic!("{}: {fired} timed out, not {late}", P::NAME);
     }
+}
+
+/// The workers' CPU time for all requests, and how many of them timed out.
+fn play<P: Peer>(requests: &[Request]) -> (Duration, usize) {
+    let stage = Stage::new::<P>(WORKERS);
+    let tally = Arc::new(Tally::default());
+    let before = worker_cpu();
+    let unanswered = generate::<P>(stage.handle(), requests, &tally);
+    tally.settled.wait_for(requests.len());
+    drop(unanswered);
+    (worker_cpu() - before, tally.fired.get())
 }
 
 #[derive(Default)]
@@ -87,28 +95,27 @@ struct Tally {
     settled: Count,
 }
 
-/// Plays the requests in real time from this thread, whose own CPU time is not counted.
-fn generate<P: Peer>(runtime: &Handle, requests: &[(Duration, Duration)], tally: &Arc<Tally>) {
-    let mut senders: Vec<Option<oneshot::Sender<()>>> = Vec::new();
-    let mut events: Vec<(Duration, Option<usize>)> =
-        requests.iter().map(|&(at, _)| (at, None)).collect();
-    events.extend(
-        requests
-            .iter()
-            .enumerate()
-            .map(|(index, &(at, takes))| (at + takes, Some(index))),
-    );
+/// Plays the requests in real time from this thread, whose own CPU time is not counted. Returns what nobody answered.
+fn generate<P: Peer>(runtime: &Handle, requests: &[Request], tally: &Arc<Tally>) -> Senders {
+    let mut events: Vec<(Duration, Option<usize>)> = Vec::new();
+    for (index, &(at, takes)) in requests.iter().enumerate() {
+        events.push((at, None));
+        events.extend(takes.map(|takes| (at + takes, Some(index))));
+    }
     events.sort();
+    let mut senders = Senders::new();
     let start = Instant::now();
-    for (at, completes) in events {
-        if start.elapsed() < at {
-            thread::sleep(Duration::from_millis(1).max(at.saturating_sub(start.elapsed())));
+    for (at, answered) in events {
+        let ahead = at.saturating_sub(start.elapsed());
+        if !ahead.is_zero() {
+            thread::sleep(ahead.max(Duration::from_millis(1)));
         }
-        match completes {
+        match answered {
             None => senders.push(Some(arrive::<P>(runtime, tally))),
             Some(index) => drop(senders[index].take().map(|sender| sender.send(()))),
         }
     }
+    senders
 }
 
 fn arrive<P: Peer>(runtime: &Handle, tally: &Arc<Tally>) -> oneshot::Sender<()> {

@@ -13,11 +13,15 @@
 //!   clock has reached the time by then. Such a ring runs no turn (arming never
 //!   fires a stranger's timer): [`is_arming`] tells it to leave a note only, and
 //!   the re-armer, which finds the note, tries again a little later.
+//! * A runtime that has ended panics when its interval is polled. A driver is
+//!   closed before that, but one that was started on an ended runtime may be
+//!   found, and armed, in the instant before it is closed; so that is caught.
 //! * The clock of another runtime says nothing about ours. Away from home
 //!   nothing is compared with `now`; the driver task is woken instead.
 
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -98,11 +102,12 @@ impl Alarm {
         }
     }
 
-    /// Arms for `target`, or a moment ahead of `now` if that has passed.
-    /// `false` when tokio rang meanwhile, so that nothing is armed.
-    pub(super) fn set(&mut self, target: Tick, now: Option<Tick>) -> bool {
-        let soonest = now.map_or(target, |now| now.saturating_add(INSTANTLY));
-        let pending = self.arm(target.max(soonest).to_instant());
+    /// Has tokio ring at `at`, or a moment ahead of `now` if that has passed, for
+    /// what is due at `target`. `false` when it rang meanwhile, so that nothing
+    /// is armed.
+    pub(super) fn set(&mut self, at: Tick, target: Tick, now: Option<Tick>) -> bool {
+        let soonest = now.map_or(at, |now| now.saturating_add(INSTANTLY));
+        let pending = self.arm(at.max(soonest).to_instant());
         self.armed = if pending { target } else { Tick::NEVER };
         pending
     }
@@ -111,19 +116,23 @@ impl Alarm {
     /// to a timer that is gone. An interval that has just yielded a tick, and is
     /// not polled for the next, has no timer.
     pub(super) fn disarm(&mut self) {
-        let pending = self.arm(self.past);
-        debug_assert!(!pending, "a tick in the past is yielded at once");
+        self.arm(self.past);
         self.armed = Tick::NEVER;
     }
 
-    /// Whether the interval, set to `at`, is pending.
+    /// Whether the interval, set to `at`, is pending; also if it never rings,
+    /// because its runtime has ended.
     fn arm(&mut self, at: Instant) -> bool {
         let _arming = Arming::begin();
+        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
+        polled.map_or(true, |polled| polled.is_pending())
+    }
+
+    fn poll_at(&mut self, at: Instant) -> Poll<Instant> {
         self.interval.reset_at(at);
         let interval = &mut self.interval;
         // An exhausted budget would make it pending without being registered.
         let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
-        let polled = Future::poll(pin!(tick), &mut Context::from_waker(&self.waker));
-        matches!(polled, Poll::Pending)
+        Future::poll(pin!(tick), &mut Context::from_waker(&self.waker))
     }
 }

@@ -7,15 +7,24 @@
 //! # What the task id does not say
 //!
 //! Inside `block_in_place(|| other.block_on(..))` the task id is still that of
-//! the task outside, though the timer belongs to the runtime inside. Such a
-//! timer is polled with another waker than the task's own. So a shard found by
-//! task id is *assumed* until the timer is first polled: a waker with which the
-//! assumption has been checked before vouches for it, any other has it checked,
-//! and a timer that turns out to be another runtime's moves there.
+//! the task outside, though the timer belongs to the runtime inside. But such a
+//! timer is not polled with the task's own waker, which is known by tokio's
+//! vtable for tasks. So:
 //!
-//! What remains: inside `let _guard = other.enter();` within a task of this
-//! runtime, which has armed a timer before, the timer goes to the task's own
-//! runtime. An explicit [`Wheel`](crate::Wheel) is exact everywhere.
+//! * A task's first two timers ask for the runtime. The second, when it is
+//!   polled with the task's own waker, has that *vouch* for the task from then on.
+//! * Later timers are *assumed* to belong to the task's runtime until they are
+//!   first polled. The voucher confirms it; any other waker, and a `reset` that
+//!   comes first, has it checked. A timer that turns out to be another runtime's
+//!   moves there, and the task is no longer trusted until it is vouched for anew.
+//! * A timer that was made in one task and is first polled in another, or in
+//!   none, stays where it is.
+//!
+//! What remains: in a task that has used timers before, and by its id alone, a
+//! timer goes to the task's own runtime if it is made inside
+//! `let _guard = other.enter();`, or is the first one made inside a nested
+//! `block_on` and moved out of there before it is polled. An explicit
+//! [`Wheel`](crate::Wheel) is exact everywhere.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -25,8 +34,10 @@ use tokio::runtime::{self, Handle};
 use tokio::task;
 
 use super::registry::{self, Serving};
-use super::{Driver, Home};
+use super::{Driver, Home, vtable};
 
+/// No waker's data pointer.
+const NOBODY: usize = 0;
 /// Tasks that a thread remembers; direct-mapped by task id.
 const TASKS: usize = 1024;
 
@@ -43,6 +54,8 @@ pub(crate) struct Found {
 pub(crate) enum Certainty {
     /// It is.
     Known,
+    /// It is, and the waker that it is polled with may vouch for the task.
+    Unvouched,
     /// It was found by task id alone. The task's waker, by its data pointer,
     /// vouches for it if there is one; see above.
     Assumed { voucher: usize },
@@ -53,8 +66,7 @@ struct Task {
     id: task::Id,
     home: &'static Home,
     generation: u32,
-    /// The data pointer of a waker that the task was polled with while its
-    /// runtime was known to be the current one; 0 before that.
+    /// The data pointer of the task's own waker, if it vouches for the runtime.
     waker: usize,
 }
 
@@ -66,6 +78,8 @@ struct Thread {
 }
 
 thread_local! {
+    /// The shard of the driver last used through a `Wheel`.
+    static EXPLICIT: Cell<Option<&'static Home>> = const { Cell::new(None) };
     static THREAD: Cell<Option<Thread>> = const { Cell::new(None) };
     static TABLE: [Cell<Option<Task>>; TASKS] = const { [const { Cell::new(None) }; TASKS] };
 }
@@ -78,40 +92,63 @@ thread_local! {
 #[inline]
 #[track_caller]
 pub(crate) fn current() -> Found {
-    if let Some(id) = task::try_id() {
-        if let Some(task) = recall(id) {
-            return task.found();
-        }
-        let found = look_up(&Handle::current());
-        remember(id, found, 0);
+    let Some(id) = task::try_id() else {
+        return look_up(&Handle::current());
+    };
+    let task = recall(id);
+    if let Some(found) = task.and_then(|task| task.vouched()) {
         return found;
     }
-    look_up(&Handle::current())
+    let mut found = look_up(&Handle::current());
+    match task {
+        Some(_) => found.certainty = Certainty::Unvouched,
+        None => remember(id, found, NOBODY),
+    }
+    found
 }
 
 /// Where a timer belongs that was assumed to belong to `found`, and is polled
-/// for the first time with a waker that does not vouch for it.
+/// for the first time with a waker that does not vouch for it, or reset.
 #[cold]
-pub(crate) fn check(found: Found, waker: &Waker) -> Found {
+pub(crate) fn check(found: Found) -> Found {
+    let Some(task) = task::try_id().and_then(recall) else {
+        return found;
+    };
+    if !same_driver(task.home, found.home) {
+        return found;
+    }
     let Ok(handle) = Handle::try_current() else {
         return found;
     };
     let really = look_up(&handle);
-    if std::ptr::eq(really.home.driver, found.home.driver) {
-        if let Some(id) = task::try_id() {
-            remember(id, found, waker.data() as usize);
-        }
+    if same_driver(really.home, found.home) {
         return found;
     }
+    remember(task.id, found, NOBODY);
     really
+}
+
+/// Has the current task's own waker vouch for it, if this is that.
+#[cold]
+pub(crate) fn vouch(found: Found, waker: &Waker) {
+    let (Some(id), Ok(handle)) = (task::try_id(), Handle::try_current()) else {
+        return;
+    };
+    if vtable::is_of_a_task(waker) && same_driver(look_up(&handle).home, found.home) {
+        remember(id, found, waker.data() as usize);
+    }
 }
 
 /// The thread's shard of a driver that is known.
 pub(crate) fn home_in(serving: Serving) -> &'static Home {
-    let cached = THREAD
-        .get()
-        .filter(|thread| std::ptr::eq(thread.home.driver, serving.driver));
-    cached.map_or_else(|| serving.driver.assign(), |thread| thread.home)
+    let is_its = |home: &&'static Home| std::ptr::eq(home.driver, serving.driver);
+    let usual = THREAD.get().map(|thread| thread.home);
+    if let Some(home) = usual.filter(is_its).or(EXPLICIT.get().filter(is_its)) {
+        return home;
+    }
+    let home = serving.driver.assign();
+    EXPLICIT.set(Some(home));
+    home
 }
 
 /// Makes `home` the shard that this thread tries first from now on: the one it
@@ -125,6 +162,12 @@ pub(crate) fn move_to(home: &'static Home, generation: u32) {
             generation,
             ..thread
         }));
+    }
+    if EXPLICIT
+        .get()
+        .is_some_and(|explicit| same_driver(explicit, home))
+    {
+        EXPLICIT.set(Some(home));
     }
     let task = task::try_id().and_then(recall);
     if let Some(task) = task.filter(|task| same_driver(task.home, home)) {
@@ -174,14 +217,13 @@ impl Thread {
 
 impl Task {
     #[inline]
-    fn found(&self) -> Found {
-        Found {
+    fn vouched(&self) -> Option<Found> {
+        let voucher = self.waker;
+        (voucher != NOBODY).then_some(Found {
             home: self.home,
             generation: self.generation,
-            certainty: Certainty::Assumed {
-                voucher: self.waker,
-            },
-        }
+            certainty: Certainty::Assumed { voucher },
+        })
     }
 }
 

@@ -70,6 +70,8 @@ use self::settings::{Active, Settings};
 use self::shard::Shard;
 use self::sync::{AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 
+/// What tokio adds to a deadline at most.
+const ROUNDED_UP: u64 = 999_999;
 /// How often an alarm that rings while it is being set is set again before the
 /// driver task is asked to do it.
 const SET_ATTEMPTS: usize = 3;
@@ -229,7 +231,7 @@ impl Driver {
         if target == alarm.armed {
             true
         } else if target != Tick::NEVER {
-            alarm.set(target, now)
+            alarm.set(self.ring_time(target), target, now)
         } else if now.is_some() {
             alarm.disarm();
             // Disarming rings once, on this thread.
@@ -238,6 +240,16 @@ impl Driver {
         } else {
             false
         }
+    }
+
+    /// What the interval is set to so that it rings at `target`.
+    ///
+    /// A paused clock moves by whole milliseconds, and tokio rounds up to those
+    /// of its runtime. Paused inside one, it would ring a millisecond late.
+    fn ring_time(&self, target: Tick) -> Tick {
+        let rounded_up = self.takes_back() && clock::is_virtual();
+        let early = if rounded_up { ROUNDED_UP } else { 0 };
+        Tick(target.0.saturating_sub(early))
     }
 
     /// Whether a cancelled timer's alarm is taken back: where a clock is, or
@@ -257,10 +269,7 @@ impl Driver {
     /// be paused.
     #[cold]
     pub(crate) fn take_back(&self, shard: &Shard) {
-        if shard
-            .refresh()
-            .is_some_and(|before| before <= self.planned())
-        {
+        if shard.refresh() && self.planned() < self.earliest() {
             self.rearm();
         }
     }
@@ -275,6 +284,7 @@ impl Driver {
     }
 
     fn listen(&self, task: &Waker) {
+        vtable::note_task(task);
         let task = task.clone();
         let old = lock(&self.task).replace(task);
         drop(old);

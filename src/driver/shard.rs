@@ -246,15 +246,15 @@ impl Shard {
     }
 
     /// Publishes the earliest deadline anew, after a timer was taken out or put
-    /// off. Says what was published before if that has changed.
-    pub(crate) fn refresh(&self) -> Option<Tick> {
+    /// off. `true` if that changed it.
+    pub(crate) fn refresh(&self) -> bool {
         let mut wheel = self.wait();
         let leftovers = self.tidy(&mut wheel);
         let (before, after) = (self.next(), next_of(&wheel));
         self.publish(after);
         drop(wheel);
         drop(leftovers);
-        (before != after).then_some(before)
+        before != after
     }
 
     /// Timers registered and not fired; cancels still in the mail count as gone.

@@ -5,6 +5,7 @@
 //! | `key` | meaning | invariant | leaves by |
 //! | --- | --- | --- | --- |
 //! | [`ASSUMED`] | not registered; its shard was found by task id | | first poll, which checks that |
+//! | [`UNVOUCHED`] | not registered; its task's waker may vouch for the task | | poll, reset |
 //! | [`IDLE`] | not registered | | poll, reset |
 //! | any other | registered | while `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
 //! | [`DONE`] | fired, or found due | | reset |
@@ -33,7 +34,8 @@ use super::vtable::{self, VtableId};
 
 const ASSUMED: u32 = u32::MAX;
 const IDLE: u32 = u32::MAX - 1;
-const DONE: u32 = u32::MAX - 2;
+const UNVOUCHED: u32 = u32::MAX - 2;
+const DONE: u32 = u32::MAX - 3;
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -74,6 +76,7 @@ impl Timer {
     fn at(found: Found) -> Self {
         let (key, waker) = match found.certainty {
             Certainty::Known => (IDLE, 0),
+            Certainty::Unvouched => (UNVOUCHED, 0),
             Certainty::Assumed { voucher } => (ASSUMED, voucher),
         };
         Timer {
@@ -88,7 +91,7 @@ impl Timer {
     /// Whether the deadline was reached while this was registered.
     pub(crate) fn is_elapsed(&self) -> bool {
         match self.key {
-            ASSUMED | IDLE => false,
+            ASSUMED | UNVOUCHED | IDLE => false,
             DONE => true,
             _ => self.clock() >= self.when || self.has_ended(),
         }
@@ -194,7 +197,9 @@ impl Timer {
     /// Out of line, where everything below is inlined: users' futures get a call.
     fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.key == ASSUMED && self.waker != waker.data() as usize {
-            self.check_home(waker);
+            self.check_home();
+        } else if self.key == UNVOUCHED {
+            local::vouch(self.found(), waker);
         }
         let deadline = self.round_up(deadline);
         match self.register(deadline, waker.clone()) {
@@ -209,22 +214,28 @@ impl Timer {
 
     /// Checks that the task id told the truth; see `local.rs`.
     #[cold]
-    fn check_home(&mut self, waker: &Waker) {
-        let found = Found {
-            home: self.home,
-            generation: self.generation(),
-            certainty: Certainty::Known,
-        };
-        let really = local::check(found, waker);
+    fn check_home(&mut self) {
+        let really = local::check(self.found());
         self.home = really.home;
         self.tags = really.generation << 8;
         self.key = IDLE;
+    }
+
+    fn found(&self) -> Found {
+        Found {
+            home: self.home,
+            generation: self.generation(),
+            certainty: Certainty::Known,
+        }
     }
 
     /// Registers with a waker that wakes nobody: as tokio's, a timer that is
     /// reset elapses even if it is never polled.
     #[cold]
     fn register_silently(&mut self, deadline: Tick) {
+        if self.key == ASSUMED {
+            self.check_home();
+        }
         if self.register(deadline, Waker::noop().clone()).is_ready() {
             self.key = DONE;
         }

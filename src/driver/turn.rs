@@ -11,6 +11,7 @@
 //!   tokio does.
 
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -63,7 +64,8 @@ impl Driver {
             self.arm_with(|alarm| {
                 self.plan.take_ring();
                 let now = Tick::now();
-                alarm.set(now.saturating_add(BACKSTOP), Some(now))
+                let at = now.saturating_add(BACKSTOP);
+                alarm.set(at, at, Some(now))
             });
         });
     }
@@ -90,7 +92,12 @@ fn fire(shard: &Shard, now: Tick, hold: usize, left: &mut usize, batch: &mut Vec
 /// Wakes a task; its panic, if it has one, is its own affair.
 pub(super) fn wake(waker: Waker) {
     // The hook has reported it; there is nobody here to whom it could be returned.
-    let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else {
+        return;
+    };
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(worse);
+    }
 }
 
 /// The driver task: does what tokio's turn left over, and re-arms.

@@ -21,6 +21,19 @@ const NONE: VtableId = VtableId(NUMBERS as u8);
 
 static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
 
+/// The vtable of tokio's tasks; 0 until a driver task has been polled.
+static OF_TASKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes the vtable of tokio's tasks, from a waker that is known to be one's.
+pub(crate) fn note_task(waker: &Waker) {
+    OF_TASKS.store(address(waker), Ordering::Relaxed);
+}
+
+/// Whether this is the own waker of one of tokio's tasks.
+pub(crate) fn is_of_a_task(waker: &Waker) -> bool {
+    OF_TASKS.load(Ordering::Relaxed) == address(waker)
+}
+
 #[inline]
 fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
