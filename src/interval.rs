@@ -1,7 +1,6 @@
 //! `interval`, `interval_at` and [`Interval`].
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -125,7 +124,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        ready!(Pin::new(&mut self.delay).poll(cx));
+        ready!(self.delay.poll_in_budget(cx));
         let due = self.delay.deadline();
         self.delay.reset_lazily(self.after(due, Instant::now()));
         Poll::Ready(due)

@@ -209,6 +209,18 @@ impl Sleep {
         self.timer.cancel();
     }
 
+    /// Polls for an owner that does not reset this when it is ready, or polls it
+    /// again when it does.
+    #[inline]
+    pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let budget = ready!(coop::poll_proceed(cx));
+        let polled = self.poll_unconstrained(cx);
+        if polled.is_ready() {
+            budget.made_progress();
+        }
+        polled
+    }
+
     /// Polls without spending from the task's budget.
     #[inline]
     pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -222,10 +234,10 @@ impl Future for Sleep {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let budget = ready!(coop::poll_proceed(cx));
-        let polled = self.get_mut().poll_unconstrained(cx);
+        let me = self.get_mut();
+        let polled = me.poll_in_budget(cx);
         if polled.is_ready() {
-            budget.made_progress();
+            me.timer.keep(cx.waker());
         }
         polled
     }

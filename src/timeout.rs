@@ -189,7 +189,7 @@ fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll
     let polled = if starved {
         delay.poll_unconstrained(cx)
     } else {
-        Pin::new(delay).poll(cx)
+        delay.poll_in_budget(cx)
     };
     polled.map(|()| Elapsed::new())
 }

@@ -158,6 +158,8 @@ fn polling_with_new_wakers_races_with_firing() {
                     break;
                 }
             }
+            // A sleep that is done keeps its waker for a reset.
+            drop(sleep);
             eventually("the waker is freed", || Arc::strong_count(&last) == 1);
         }
         eventually("nothing is left", || wheel.pending() == 0);

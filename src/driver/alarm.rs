@@ -26,7 +26,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::runtime;
+use tokio::runtime::{self, Handle};
 use tokio::task::coop;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
@@ -70,7 +70,7 @@ pub(super) struct Alarm {
     waker: Waker,
     /// [`Tick::NEVER`] when nothing is registered with tokio.
     pub(super) armed: Tick,
-    pub(super) runtime: runtime::Id,
+    runtime: runtime::Id,
     /// A time that tokio has certainly passed.
     past: Instant,
 }
@@ -100,6 +100,12 @@ impl Alarm {
             runtime,
             past,
         }
+    }
+
+    /// Now, if this is called in the alarm's own runtime.
+    pub(super) fn now(&self) -> Option<Tick> {
+        let handle = Handle::try_current().ok()?;
+        (handle.id() == self.runtime).then(Tick::now)
     }
 
     /// Has tokio ring at `at`, or a moment ahead of `now` if that has passed, for

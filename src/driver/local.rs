@@ -26,7 +26,7 @@
 //! `block_on` and moved out of there before it is polled. An explicit
 //! [`Wheel`](crate::Wheel) is exact everywhere.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::hash::{Hash, Hasher};
 use std::task::Waker;
 
@@ -81,7 +81,8 @@ thread_local! {
     /// The shard of the driver last used through a `Wheel`.
     static EXPLICIT: Cell<Option<&'static Home>> = const { Cell::new(None) };
     static THREAD: Cell<Option<Thread>> = const { Cell::new(None) };
-    static TABLE: [Cell<Option<Task>>; TASKS] = const { [const { Cell::new(None) }; TASKS] };
+    /// Allocated by threads that use timers in tasks: 32 KiB.
+    static TABLE: OnceCell<Box<[Cell<Option<Task>>]>> = const { OnceCell::new() };
 }
 
 /// The current thread's shard of the current runtime's driver.
@@ -156,7 +157,8 @@ pub(crate) fn home_in(serving: Serving) -> &'static Home {
 #[cold]
 pub(crate) fn move_to(home: &'static Home, generation: u32) {
     let thread = THREAD.get();
-    if let Some(thread) = thread.filter(|thread| same_driver(thread.home, home)) {
+    let same = |thread: &Thread| same_driver(thread.home, home) && thread.generation == generation;
+    if let Some(thread) = thread.filter(same) {
         THREAD.set(Some(Thread {
             home,
             generation,
@@ -229,7 +231,8 @@ impl Task {
 
 #[inline]
 fn recall(id: task::Id) -> Option<Task> {
-    with_slot(id, Cell::get).filter(|task| task.id == id && task.home.shard.serves(task.generation))
+    with_slot(id, Cell::get)?
+        .filter(|task| task.id == id && task.home.shard.serves(task.generation))
 }
 
 fn remember(id: task::Id, found: Found, waker: usize) {
@@ -246,12 +249,19 @@ fn remember(id: task::Id, found: Found, waker: usize) {
     });
 }
 
+/// A task's slot in the table, unless the thread is about to end.
 #[inline]
-fn with_slot<R>(id: task::Id, f: impl FnOnce(&Cell<Option<Task>>) -> R) -> R {
+fn with_slot<R>(id: task::Id, f: impl FnOnce(&Cell<Option<Task>>) -> R) -> Option<R> {
     let mut hasher = Number(0);
     id.hash(&mut hasher);
     let index = hasher.finish() as usize % TASKS;
-    TABLE.with(|table| f(&table[index]))
+    let at = |table: &OnceCell<Box<[_]>>| f(&table.get_or_init(new_table)[index]);
+    TABLE.try_with(at).ok()
+}
+
+#[cold]
+fn new_table() -> Box<[Cell<Option<Task>>]> {
+    (0..TASKS).map(|_| Cell::new(None)).collect()
 }
 
 /// Takes a task id's number as it is: ids are handed out one by one, so their

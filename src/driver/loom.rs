@@ -72,7 +72,7 @@ impl Model {
     fn turn(&self, now: Tick) {
         let mut batch = Vec::new();
         for shard in &self.shards {
-            while let Progress::Unfinished = shard.expire(now, 1, &mut batch) {}
+            while let Some(Progress::Unfinished) = shard.expire(0, now, 1, &mut batch) {}
         }
         batch.into_iter().for_each(Waker::wake);
     }

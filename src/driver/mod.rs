@@ -17,10 +17,12 @@
 //! | `plan.rs` | what is armed, and that no deadline is missed |
 //! | `alarm.rs` | the interval that rings in tokio's turn |
 //! | `turn.rs` | firing what is due, in bounded holds, wakers outside the lock |
+//! | `foreign.rs` | waking and dropping wakers, which may panic |
 //! | `registry.rs` | which driver belongs to which runtime; drivers that have ended |
 //! | `local.rs` | finding it again without touching anything shared |
 //! | `timer.rs` | one timer: the states that a `Sleep` goes through |
 //! | `settings.rs` | what a `Builder` sets |
+//! | `vtable.rs` | the identity of a waker in nine bytes |
 //!
 //! # Ground rules
 //!
@@ -45,6 +47,7 @@
 
 mod alarm;
 pub(crate) mod clock;
+mod foreign;
 pub(crate) mod local;
 #[cfg(all(test, loom))]
 mod loom;
@@ -60,7 +63,7 @@ mod vtable;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use tokio::runtime::{self, Handle};
+use tokio::runtime;
 use tokio::time::Interval;
 
 use self::alarm::{Alarm, HORIZON, is_arming};
@@ -88,6 +91,8 @@ pub(crate) struct Driver {
     takes_back: AtomicBool,
     /// Threads that have been given a shard so far.
     threads: AtomicUsize,
+    /// The shard that the next turn begins with.
+    first: AtomicUsize,
 }
 
 /// A shard and the driver that it is part of.
@@ -108,6 +113,7 @@ impl Driver {
             settings: Active::new(),
             takes_back: AtomicBool::new(false),
             threads: AtomicUsize::new(0),
+            first: AtomicUsize::new(0),
         }));
         let homes: Vec<Home> = (0..shards)
             .map(|index| Home {
@@ -156,7 +162,7 @@ impl Driver {
         drop(alarm);
         for home in self.shards() {
             for waker in home.shard.close() {
-                turn::wake(waker);
+                foreign::wake(waker);
             }
         }
         let task = lock(&self.task).take();
@@ -189,8 +195,7 @@ impl Driver {
 
     /// Now, if this is called in the driver's own runtime.
     pub(crate) fn now_at_home(&self) -> Option<Tick> {
-        let home = lock(&self.alarm).as_ref().map(|alarm| alarm.runtime);
-        is_current(home?).then(Tick::now)
+        lock(&self.alarm).as_ref()?.now()
     }
 
     /// Arms the alarm for the earliest deadline; see `plan.rs`.
@@ -219,7 +224,7 @@ impl Driver {
         if self.plan.take_ring() {
             alarm.armed = Tick::NEVER;
         }
-        let now = is_current(alarm.runtime).then(Tick::now);
+        let now = alarm.now();
         if now.is_some() {
             self.note_clock();
         }
@@ -318,14 +323,14 @@ impl Wake for Ring {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if self.driver.generation() == self.generation {
-            self.driver.rung();
+            self.driver.rung(self.generation);
         }
     }
 }
 
 impl Driver {
     /// The alarm went off: in tokio's turn, or on a thread that was setting it.
-    fn rung(&self) {
+    fn rung(&self, generation: u32) {
         self.plan.ring();
         if is_arming() {
             return;
@@ -336,12 +341,8 @@ impl Driver {
         if now < self.planned() {
             return self.ask_for_turn();
         }
-        if self.turn_in_tokios_turn(now) {
+        if self.turn_in_tokios_turn(generation, now) {
             self.rearm();
         }
     }
-}
-
-fn is_current(runtime: runtime::Id) -> bool {
-    Handle::try_current().is_ok_and(|handle| handle.id() == runtime)
 }

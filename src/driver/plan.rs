@@ -68,6 +68,7 @@ impl Plan {
         if self.asked.fetch_add(1, Ordering::SeqCst) > 0 {
             return;
         }
+        let working = Working(&self.asked);
         loop {
             let seen = self.asked.load(Ordering::SeqCst);
             arm();
@@ -75,7 +76,7 @@ impl Plan {
                 .asked
                 .compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst);
             if done.is_ok() {
-                return;
+                break std::mem::forget(working);
             }
         }
     }
@@ -84,5 +85,14 @@ impl Plan {
     pub(crate) fn clear(&self) {
         self.planned.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Lets others re-arm should the re-armer panic.
+struct Working<'a>(&'a AtomicUsize);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::SeqCst);
     }
 }

@@ -115,6 +115,10 @@ impl Lease {
     pub(super) fn driver(&self) -> &'static Driver {
         self.serving.driver
     }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.serving.generation
+    }
 }
 
 impl Drop for Lease {

@@ -22,6 +22,9 @@
 //!   another. Every operation says for which generation it is meant and finds
 //!   [`Closed`](Refused::Closed) once that one has ended.
 //!
+//! `kept` has a lock of its own, taken alone, since nothing in it has to do with
+//! time; a worker takes it when a `Sleep` that a user polls is done.
+//!
 //! Races that remain, and where they are caught: a letter may be posted just
 //! after the holder looked for mail. The poster tries the lock once more, and
 //! failing that asks the driver for a turn, which visits every shard with mail.
@@ -30,10 +33,12 @@ use std::mem;
 use std::task::Waker;
 
 use super::clock::Tick;
+use super::foreign;
 use super::sync::{
     AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Mutex, Ordering, lock, relax,
 };
 use crate::wheel::core::{Core, Garbage, Progress};
+use crate::wheel::pages::Pages;
 
 /// Slots per level.
 const SLOTS: usize = 64;
@@ -44,6 +49,8 @@ const GRAIN: usize = 3;
 const LETTERS: usize = 16;
 
 type Wheel = Core<Waker, SLOTS, GRAIN>;
+/// Wakers of timers that are done; see [`Shard::keep`].
+type Kept = Pages<Waker, 8>;
 
 /// A shard of a driver. Aligned so that no two share a cache line, nor a pair
 /// of lines that the processor fetches together.
@@ -58,6 +65,7 @@ pub(crate) struct Shard {
     generation: AtomicU32,
     has_mail: AtomicBool,
     mail: Mutex<Vec<Letter>>,
+    kept: Mutex<Kept>,
 }
 
 /// A cancel that found its shard busy.
@@ -90,10 +98,16 @@ pub(crate) enum Changed {
 
 /// Things taken from a shard, to be dropped when its lock is no longer held.
 #[must_use = "to be dropped outside the lock"]
-#[expect(dead_code, reason = "held only to be dropped")]
 struct Leftovers {
     wakers: Vec<Waker>,
+    #[expect(dead_code, reason = "held only to be dropped")]
     garbage: Option<Garbage<Waker>>,
+}
+
+impl Drop for Leftovers {
+    fn drop(&mut self) {
+        foreign::discard(self.wakers.drain(..));
+    }
 }
 
 impl Shard {
@@ -105,6 +119,7 @@ impl Shard {
             generation: AtomicU32::new(0),
             has_mail: AtomicBool::new(false),
             mail: Mutex::new(Vec::new()),
+            kept: Mutex::new(Kept::new()),
         }
     }
 
@@ -221,6 +236,24 @@ impl Shard {
         Changed::Made(waker)
     }
 
+    /// Keeps the waker of a timer that is done. As with tokio's, the task that saw
+    /// it done is woken again if it is reset, though it may not poll it before.
+    pub(crate) fn keep(&self, generation: u32, waker: Waker) -> Option<u32> {
+        let mut kept = lock(&self.kept);
+        // `close` empties this after it has ended the generation.
+        self.serves(generation).then(|| kept.insert_with(|_| waker))
+    }
+
+    /// Hands out a waker that was kept, unless the driver has ended.
+    pub(crate) fn release(&self, generation: u32, key: u32) -> Option<Waker> {
+        let mut kept = lock(&self.kept);
+        let waker = self.serves(generation).then(|| kept.remove(key));
+        let garbage = kept.take_garbage();
+        drop(kept);
+        drop(garbage);
+        waker
+    }
+
     /// Takes a registered timer out, waiting for the lock if need be.
     pub(crate) fn withdraw(&self, generation: u32, key: u32, when: Tick) -> Option<Waker> {
         let mut wheel = self.wait();
@@ -230,9 +263,19 @@ impl Shard {
     }
 
     /// One bounded hold of a turn: collects mail, moves the clock to `now`, and
-    /// puts the wakers of at most `hold` due timers into `batch`.
-    pub(crate) fn expire(&self, now: Tick, hold: usize, batch: &mut Vec<Waker>) -> Progress {
+    /// puts the wakers of at most `hold` due timers into `batch`. `None` when the
+    /// driver has ended.
+    pub(crate) fn expire(
+        &self,
+        generation: u32,
+        now: Tick,
+        hold: usize,
+        batch: &mut Vec<Waker>,
+    ) -> Option<Progress> {
         let mut wheel = self.wait();
+        if !self.serves(generation) {
+            return None;
+        }
         if self.clock.load(Ordering::Relaxed) < now.0 {
             self.clock.store(now.0, Ordering::Release);
         }
@@ -242,7 +285,7 @@ impl Shard {
             Progress::Unfinished => now,
         });
         self.unlock(wheel);
-        progress
+        Some(progress)
     }
 
     /// Publishes the earliest deadline anew, after a timer was taken out or put
@@ -265,8 +308,9 @@ impl Shard {
         } else {
             0
         };
+        let cancelled = lock(&self.mail).len();
         self.unlock(wheel);
-        registered.saturating_sub(lock(&self.mail).len())
+        registered.saturating_sub(cancelled)
     }
 
     /// Begins to serve a new driver whose clock shows `now`.
@@ -291,6 +335,8 @@ impl Shard {
         drop(wheel);
         self.has_mail.store(false, Ordering::SeqCst);
         drop(mem::take(&mut *lock(&self.mail)));
+        let kept = mem::replace(&mut *lock(&self.kept), Kept::new());
+        drop(kept);
         old.into_values().map(|(_, waker)| waker)
     }
 

@@ -8,7 +8,7 @@
 //! | [`UNVOUCHED`] | not registered; its task's waker may vouch for the task | | poll, reset |
 //! | [`IDLE`] | not registered | | poll, reset |
 //! | any other | registered | while `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
-//! | [`DONE`] | fired, or found due | | reset |
+//! | [`DONE`] | fired, or found due | `when` is [`NOTHING_KEPT`], or the key of the waker that the shard keeps for a reset | reset, drop |
 //!
 //! A timer knows its driver's generation; when the driver has ended, polling it
 //! panics with tokio's words, dropping and resetting it do nothing.
@@ -36,6 +36,8 @@ const ASSUMED: u32 = u32::MAX;
 const IDLE: u32 = u32::MAX - 1;
 const UNVOUCHED: u32 = u32::MAX - 2;
 const DONE: u32 = u32::MAX - 3;
+/// In the state [`DONE`]: there is no waker to be woken after a reset.
+const NOTHING_KEPT: Tick = Tick::NEVER;
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -119,7 +121,7 @@ impl Timer {
     pub(crate) fn reset(&mut self, deadline: Tick) {
         let deadline = self.round_up(deadline);
         if !self.is_registered() {
-            return self.register_silently(deadline);
+            return self.register_unpolled(deadline);
         }
         if deadline < self.home.driver.planned() && self.is_due(deadline) {
             return self.expire_now();
@@ -131,8 +133,8 @@ impl Timer {
             .shard
             .reschedule(generation, key, before, deadline)
         {
-            Changed::Fired => self.register_silently(deadline),
-            Changed::Closed => self.key = DONE,
+            Changed::Fired => self.register_unpolled(deadline),
+            Changed::Closed => self.set_done(),
             Changed::Made(Some(waker)) => self.finish(waker),
             Changed::Made(None) => self.moved(deadline),
         }
@@ -141,11 +143,15 @@ impl Timer {
     /// Unregisters the timer; it is registered again when it is next polled.
     #[inline]
     pub(crate) fn cancel(&mut self) {
-        let state = (self.key, self.when);
-        let registered = self.is_registered();
-        self.key = IDLE;
-        if registered && self.clock() < state.1 {
-            self.cancel_entry(state.0, state.1);
+        if self.is_registered() {
+            let (key, when) = (self.key, self.when);
+            self.key = IDLE;
+            if self.clock() < when {
+                self.cancel_entry(key, when);
+            }
+        } else if self.key == DONE {
+            self.key = IDLE;
+            drop(self.release());
         }
     }
 
@@ -165,7 +171,7 @@ impl Timer {
         let clock = self.clock();
         self.assert_running();
         if clock >= self.when {
-            self.key = DONE;
+            self.set_done();
             Poll::Ready(())
         } else if self.knows(waker) {
             Poll::Pending
@@ -187,7 +193,7 @@ impl Timer {
                 Poll::Pending
             }
             Changed::Fired => {
-                self.key = DONE;
+                self.set_done();
                 Poll::Ready(())
             }
             Changed::Closed => shut_down(),
@@ -204,7 +210,7 @@ impl Timer {
         let deadline = self.round_up(deadline);
         match self.register(deadline, waker.clone()) {
             Poll::Ready(None) => {
-                self.key = DONE;
+                self.set_done();
                 Poll::Ready(())
             }
             Poll::Ready(Some(ShutDown)) => shut_down(),
@@ -229,15 +235,22 @@ impl Timer {
         }
     }
 
-    /// Registers with a waker that wakes nobody: as tokio's, a timer that is
-    /// reset elapses even if it is never polled.
+    /// Registers without being polled. As tokio's, a timer that is reset elapses
+    /// though nobody polls it, and wakes the task that last did.
     #[cold]
-    fn register_silently(&mut self, deadline: Tick) {
+    fn register_unpolled(&mut self, deadline: Tick) {
         if self.key == ASSUMED {
             self.check_home();
         }
-        if self.register(deadline, Waker::noop().clone()).is_ready() {
-            self.key = DONE;
+        let kept = if self.key == DONE {
+            self.release()
+        } else {
+            None
+        };
+        let waker = kept.unwrap_or_else(|| Waker::noop().clone());
+        if self.register(deadline, waker.clone()).is_ready() {
+            self.set_done();
+            waker.wake();
         }
     }
 
@@ -317,7 +330,7 @@ impl Timer {
             .home
             .shard
             .withdraw(self.generation(), self.key, self.when);
-        self.key = DONE;
+        self.set_done();
         let Home { shard, driver, .. } = self.home;
         if driver.takes_back() {
             driver.take_back(shard);
@@ -327,8 +340,36 @@ impl Timer {
         }
     }
 
-    fn finish(&mut self, waker: Waker) {
+    #[inline]
+    fn set_done(&mut self) {
         self.key = DONE;
+        self.when = NOTHING_KEPT;
+    }
+
+    /// Keeps the waker that a timer which is done was polled with, to be woken
+    /// if it is reset.
+    pub(crate) fn keep(&mut self, waker: &Waker) {
+        if self.key != DONE || (self.when != NOTHING_KEPT && self.knows(waker)) {
+            return;
+        }
+        drop(self.release());
+        let kept = self.home.shard.keep(self.generation(), waker.clone());
+        if let Some(key) = kept {
+            self.remember(waker);
+            self.when = Tick(u64::from(key));
+        }
+    }
+
+    /// The waker that was kept.
+    #[cold]
+    fn release(&mut self) -> Option<Waker> {
+        let kept = u32::try_from(self.when.0).ok()?;
+        self.when = NOTHING_KEPT;
+        self.home.shard.release(self.generation(), kept)
+    }
+
+    fn finish(&mut self, waker: Waker) {
+        self.set_done();
         waker.wake();
     }
 

@@ -11,16 +11,15 @@
 //!   tokio does.
 
 use std::future::{Future, poll_fn};
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use super::Driver;
 use super::clock::Tick;
+use super::foreign;
 use super::registry::Lease;
 use super::shard::Shard;
-use crate::wheel::core::Progress;
+use super::sync::Ordering;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
 const IN_TOKIOS_TURN: usize = 512;
@@ -31,12 +30,24 @@ const BACKSTOP: Duration = Duration::from_millis(1);
 
 impl Driver {
     /// Fires what is due at `now`, or about `limit` timers; `true` if all.
-    fn turn(&self, now: Tick, limit: usize) -> bool {
-        let hold = self.settings.hold();
-        let mut batch = Vec::with_capacity(hold.min(64));
-        let mut left = limit;
-        for home in self.shards() {
-            if !fire(&home.shard, now, hold, &mut left, &mut batch) {
+    ///
+    /// A waker may keep a turn so long that its runtime ends meanwhile, and
+    /// another one takes the driver over: the rest of the turn is then void.
+    fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
+        let mut turn = Turn {
+            generation,
+            now,
+            hold: self.settings.hold(),
+            left: limit,
+            batch: Vec::with_capacity(16),
+        };
+        let shards = self.shards();
+        let first = self.first.load(Ordering::Relaxed);
+        for index in (first..shards.len()).chain(0..first) {
+            if !turn.fire(&shards[index].shard) {
+                // The others come first next time, however much is due in this one.
+                let next = (index + 1) % shards.len();
+                self.first.store(next, Ordering::Relaxed);
                 return false;
             }
         }
@@ -44,14 +55,13 @@ impl Driver {
     }
 
     /// A turn on the thread that drives time, inside tokio's own.
-    pub(super) fn turn_in_tokios_turn(&self, now: Tick) -> bool {
-        // One shard: a current-thread runtime, unless a builder said otherwise.
+    pub(super) fn turn_in_tokios_turn(&self, generation: u32, now: Tick) -> bool {
         let limit = if self.settings.fires_all() {
             usize::MAX
         } else {
             IN_TOKIOS_TURN
         };
-        let done = self.turn(now, limit);
+        let done = self.turn(generation, now, limit);
         if !done {
             self.arm_backstop();
             self.ask_for_turn();
@@ -63,7 +73,7 @@ impl Driver {
         self.plan.rearm(|| {
             self.arm_with(|alarm| {
                 self.plan.take_ring();
-                let now = Tick::now();
+                let Some(now) = alarm.now() else { return true };
                 let at = now.saturating_add(BACKSTOP);
                 alarm.set(at, at, Some(now))
             });
@@ -71,32 +81,33 @@ impl Driver {
     }
 }
 
-/// `false` when `left` ran out before all that is due had been fired.
-fn fire(shard: &Shard, now: Tick, hold: usize, left: &mut usize, batch: &mut Vec<Waker>) -> bool {
-    if shard.next() > now && !shard.has_mail() {
-        return true;
-    }
-    loop {
-        let progress = shard.expire(now, hold, batch);
-        batch.drain(..).for_each(wake);
-        if let Progress::CaughtUp = progress {
-            return true;
-        }
-        *left = left.saturating_sub(hold);
-        if *left == 0 {
-            return false;
-        }
-    }
+/// A turn that is under way.
+struct Turn {
+    generation: u32,
+    now: Tick,
+    hold: usize,
+    /// Timers that may still be fired, give or take one hold.
+    left: usize,
+    batch: Vec<Waker>,
 }
 
-/// Wakes a task; its panic, if it has one, is its own affair.
-pub(super) fn wake(waker: Waker) {
-    // The hook has reported it; there is nobody here to whom it could be returned.
-    let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else {
-        return;
-    };
-    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(worse);
+impl Turn {
+    /// `false` when the limit was reached before all that is due had been fired,
+    /// and all mail collected.
+    fn fire(&mut self, shard: &Shard) -> bool {
+        while shard.next() <= self.now || shard.has_mail() {
+            let expired = shard.expire(self.generation, self.now, self.hold, &mut self.batch);
+            let Some(progress) = expired else { return true };
+            self.batch.drain(..).for_each(foreign::wake);
+            if progress.is_caught_up() && !shard.has_mail() {
+                return true;
+            }
+            self.left = self.left.saturating_sub(self.hold);
+            if self.left == 0 {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -105,7 +116,7 @@ pub(super) fn task(lease: Lease) -> impl Future<Output = ()> + Send {
     poll_fn(move |cx| {
         let driver = lease.driver();
         driver.listen(cx.waker());
-        if driver.turn(Tick::now(), IN_TASK_POLL) {
+        if driver.turn(lease.generation(), Tick::now(), IN_TASK_POLL) {
             driver.rearm();
         } else {
             cx.waker().wake_by_ref();

@@ -57,13 +57,15 @@ pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
 }
 
 fn search(vtable: usize) -> VtableId {
-    for (number, known) in VTABLES.iter().enumerate() {
-        let taken = known.compare_exchange(0, vtable, Ordering::Relaxed, Ordering::Relaxed);
-        if taken.is_ok() || taken == Err(vtable) {
-            return VtableId(number as u8);
-        }
-    }
-    NONE
+    let holds = |known: &AtomicUsize| match known.load(Ordering::Relaxed) {
+        // Only a free one is written to: workers share this table.
+        0 => known
+            .compare_exchange(0, vtable, Ordering::Relaxed, Ordering::Relaxed)
+            .map_or_else(|holder| holder == vtable, |_| true),
+        holder => holder == vtable,
+    };
+    let number = VTABLES.iter().position(holds);
+    number.map_or(NONE, |number| VtableId(number as u8))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) mod core;
 mod debug;
 mod key;
 mod level;
-mod pages;
+pub(crate) mod pages;
 mod slots;
 #[cfg(test)]
 mod tests;

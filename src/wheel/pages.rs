@@ -137,8 +137,10 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         if wanted <= Self::SIZE && self.all.len() <= 1 {
             return self.reserve_small(wanted);
         }
-        while self.capacity() < wanted {
-            self.widen();
+        self.widen_first();
+        let missing = wanted.saturating_sub(self.capacity());
+        for _ in 0..missing.div_ceil(Self::SIZE) {
+            self.open_last();
         }
     }
 
@@ -273,13 +275,12 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         slab.reserve_exact(wanted - slab.len());
     }
 
-    /// More capacity: the rest of the first page, or one page more.
-    fn widen(&mut self) {
-        match self.all.first_mut() {
-            Some(first) if first.slab.capacity() != 0 && first.slab.capacity() < Self::SIZE => {
+    /// The rest of the first page, which alone may be smaller than the others.
+    fn widen_first(&mut self) {
+        if let Some(first) = self.all.first_mut() {
+            if first.slab.capacity() != 0 && first.slab.capacity() < Self::SIZE {
                 first.slab.reserve_exact(Self::SIZE - first.slab.len());
             }
-            _ => self.open_last(),
         }
     }
 
