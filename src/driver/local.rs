@@ -11,19 +11,21 @@
 //! timer is not polled with the task's own waker, which is known by tokio's
 //! vtable for tasks. So:
 //!
-//! * A task's first two timers ask for the runtime. The second, when it is
-//!   polled with the task's own waker, has that *vouch* for the task from then on.
-//! * Later timers are *assumed* to belong to the task's runtime until they are
-//!   first polled. The voucher confirms it; any other waker, and a `reset` that
-//!   comes first, has it checked. A timer that turns out to be another runtime's
-//!   moves there, and the task is no longer trusted until it is vouched for anew.
+//! * A task's first timer asks for the runtime. Later ones are *assumed* to belong
+//!   to the same until they are first polled.
+//! * The task's own waker, once that has been checked with it, *vouches* for the
+//!   task. With any other waker, and before a `reset` that comes first, it is
+//!   checked, and a timer that turns out to be another runtime's moves there.
+//! * A task whose first timer is polled with another waker, or one of whose
+//!   timers had to move, is *distrusted*: its timers ask for the runtime, until
+//!   its own waker vouches for it.
 //! * A timer that was made in one task and is first polled in another, or in
 //!   none, stays where it is.
 //!
-//! What remains: in a task that has used timers before, and by its id alone, a
+//! What remains: in a task that has used timers before, and is not distrusted, a
 //! timer goes to the task's own runtime if it is made inside
-//! `let _guard = other.enter();`, or is the first one made inside a nested
-//! `block_on` and moved out of there before it is polled. An explicit
+//! `let _guard = other.enter();`, or inside a nested `block_on` which it leaves
+//! before any timer has been polled there. An explicit
 //! [`Wheel`](crate::Wheel) is exact everywhere.
 
 use std::cell::{Cell, OnceCell};
@@ -36,8 +38,10 @@ use tokio::task;
 use super::registry::{self, Serving};
 use super::{Driver, Home, vtable};
 
-/// No waker's data pointer.
-const NOBODY: usize = 0;
+/// No waker's data pointer: the task has not been met yet.
+const NOBODY: usize = usize::MAX;
+/// Nor is this: the task has polled a timer with another waker than its own.
+const DISTRUSTED: usize = usize::MAX - 1;
 /// Tasks that a thread remembers; direct-mapped by task id.
 const TASKS: usize = 1024;
 
@@ -54,7 +58,7 @@ pub(crate) struct Found {
 pub(crate) enum Certainty {
     /// It is.
     Known,
-    /// It is, and the waker that it is polled with may vouch for the task.
+    /// It is, and the waker that it is polled with tells whether to trust the task.
     Unvouched,
     /// It was found by task id alone. The task's waker, by its data pointer,
     /// vouches for it if there is one; see above.
@@ -66,7 +70,8 @@ struct Task {
     id: task::Id,
     home: &'static Home,
     generation: u32,
-    /// The data pointer of the task's own waker, if it vouches for the runtime.
+    /// The data pointer of the task's own waker, if it vouches for the runtime;
+    /// else [`NOBODY`] or [`DISTRUSTED`].
     waker: usize,
 }
 
@@ -97,13 +102,13 @@ pub(crate) fn current() -> Found {
         return look_up(&Handle::current());
     };
     let task = recall(id);
-    if let Some(found) = task.and_then(|task| task.vouched()) {
+    if let Some(found) = task.and_then(|task| task.trusted()) {
         return found;
     }
     let mut found = look_up(&Handle::current());
-    match task {
-        Some(_) => found.certainty = Certainty::Unvouched,
-        None => remember(id, found, NOBODY),
+    found.certainty = Certainty::Unvouched;
+    if task.is_none() {
+        remember(id, found, NOBODY);
     }
     found
 }
@@ -111,7 +116,7 @@ pub(crate) fn current() -> Found {
 /// Where a timer belongs that was assumed to belong to `found`, and is polled
 /// for the first time with a waker that does not vouch for it, or reset.
 #[cold]
-pub(crate) fn check(found: Found) -> Found {
+pub(crate) fn check(found: Found, waker: Option<&Waker>) -> Found {
     let Some(task) = task::try_id().and_then(recall) else {
         return found;
     };
@@ -122,21 +127,36 @@ pub(crate) fn check(found: Found) -> Found {
         return found;
     };
     let really = look_up(&handle);
-    if same_driver(really.home, found.home) {
-        return found;
+    if !same_driver(really.home, found.home) {
+        remember(task.id, found, DISTRUSTED);
+        return really;
     }
-    remember(task.id, found, NOBODY);
-    really
+    if let Some(waker) = waker {
+        task.meet(waker);
+    }
+    found
 }
 
-/// Has the current task's own waker vouch for it, if this is that.
-#[cold]
+/// Tells by the waker that a timer of a task is polled with for the first time
+/// whether the task may be trusted.
+#[inline]
 pub(crate) fn vouch(found: Found, waker: &Waker) {
-    let (Some(id), Ok(handle)) = (task::try_id(), Handle::try_current()) else {
+    let Some(task) = task::try_id().and_then(recall) else {
         return;
     };
-    if vtable::is_of_a_task(waker) && same_driver(look_up(&handle).home, found.home) {
-        remember(id, found, waker.data() as usize);
+    // Most tasks have but one timer: nothing is asked for its sake.
+    if task.waker != NOBODY || !vtable::is_of_a_task(waker) {
+        vouch_again(task, found, waker);
+    }
+}
+
+#[cold]
+fn vouch_again(task: Task, found: Found, waker: &Waker) {
+    let Ok(handle) = Handle::try_current() else {
+        return;
+    };
+    if same_driver(look_up(&handle).home, found.home) {
+        task.meet(waker);
     }
 }
 
@@ -219,13 +239,29 @@ impl Thread {
 
 impl Task {
     #[inline]
-    fn vouched(&self) -> Option<Found> {
+    fn trusted(&self) -> Option<Found> {
         let voucher = self.waker;
-        (voucher != NOBODY).then_some(Found {
+        (voucher != DISTRUSTED).then_some(Found {
             home: self.home,
             generation: self.generation,
             certainty: Certainty::Assumed { voucher },
         })
+    }
+
+    /// The task polls a timer of the runtime that it is thought to be of.
+    fn meet(self, waker: &Waker) {
+        let voucher = if vtable::is_of_a_task(waker) {
+            waker.data() as usize
+        } else if self.waker == NOBODY {
+            DISTRUSTED
+        } else {
+            return;
+        };
+        let task = Task {
+            waker: voucher,
+            ..self
+        };
+        with_slot(self.id, |slot| slot.set(Some(task)));
     }
 }
 

@@ -203,7 +203,7 @@ impl Timer {
     /// Out of line, where everything below is inlined: users' futures get a call.
     fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.key == ASSUMED && self.waker != waker.data() as usize {
-            self.check_home();
+            self.check_home(Some(waker));
         } else if self.key == UNVOUCHED {
             local::vouch(self.found(), waker);
         }
@@ -220,8 +220,8 @@ impl Timer {
 
     /// Checks that the task id told the truth; see `local.rs`.
     #[cold]
-    fn check_home(&mut self) {
-        let really = local::check(self.found());
+    fn check_home(&mut self, waker: Option<&Waker>) {
+        let really = local::check(self.found(), waker);
         self.home = really.home;
         self.tags = really.generation << 8;
         self.key = IDLE;
@@ -240,7 +240,7 @@ impl Timer {
     #[cold]
     fn register_unpolled(&mut self, deadline: Tick) {
         if self.key == ASSUMED {
-            self.check_home();
+            self.check_home(None);
         }
         let kept = if self.key == DONE {
             self.release()
