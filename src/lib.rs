@@ -67,15 +67,20 @@
 //! # Features
 //!
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
-//! * `full`: everything else. There is nothing else so far.
+//! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time methods and wrappers.
+//! * `full`: everything else, that is `stream`.
 #![forbid(unsafe_code)]
 
 mod builder;
+pub mod delay_queue;
 mod driver;
 pub mod error;
+mod future_ext;
 mod handle;
 mod interval;
 mod sleep;
+#[cfg(feature = "stream")]
+pub mod stream;
 mod timeout;
 mod wheel;
 
@@ -84,10 +89,23 @@ pub mod timing_wheel {
     pub use crate::wheel::*;
 }
 
+/// Under the name that tokio-stream has for it: [`IntervalStream`].
+#[cfg(feature = "stream")]
+pub mod wrappers {
+    #[doc(no_inline)]
+    pub use crate::stream::IntervalStream;
+}
+
 pub use self::builder::{BuildError, Builder};
+#[doc(inline)]
+pub use self::delay_queue::DelayQueue;
+pub use self::future_ext::FutureExt;
 pub use self::handle::Wheel;
 pub use self::interval::{Interval, interval, interval_at};
 pub use self::sleep::{Sleep, sleep, sleep_until};
+#[cfg(feature = "stream")]
+#[doc(inline)]
+pub use self::stream::{IntervalStream, StreamExt};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;
 

@@ -152,6 +152,34 @@ fn a_timer_polled_where_there_is_no_runtime_fires() {
 }
 
 #[test]
+fn arming_on_a_foreign_thread_fires_nobodys_timer() {
+    within(LIMIT, || {
+        let runtime = current_thread();
+        let (waker, count) = counting();
+        let (mut stranger, mut late) = {
+            let _guard = runtime.enter();
+            (sleep(ms(300)), sleep(ms(5)))
+        };
+        assert!(poll(&mut stranger, &waker).is_pending());
+        // tokio has passed 5 ms, and is not driven when the 300 are over.
+        runtime.block_on(async { tokio::time::sleep(ms(15)).await });
+        thread::sleep(ms(400));
+        let before = count.wakes();
+        let late = thread::spawn(move || {
+            // Due by tokio's reckoning: setting the alarm for it rings at once.
+            let _ = poll_quietly(&mut late);
+            late
+        });
+        let late = late.join().unwrap();
+        assert_eq!(count.wakes(), before, "fired by a foreign thread");
+        runtime.block_on(async {
+            late.await;
+            stranger.await;
+        });
+    });
+}
+
+#[test]
 fn several_runtimes_at_once() {
     within(LIMIT, || {
         let threads: Vec<_> = (0..8)

@@ -1,5 +1,7 @@
 //! Wakers that do what they like: in `wake`, and in their own drop.
 
+#![allow(clippy::async_yields_async, reason = "timers are handed on by tasks")]
+
 mod support;
 
 use std::future::Future;

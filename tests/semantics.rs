@@ -507,7 +507,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         2 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Create(at, millis)),
         5 => (0..SLEEPS, 0..WAKERS).prop_map(|(at, waker)| Op::Poll(at, waker)),
-        4 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Reset(at, millis.cast_signed() - 5)),
+        4 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Reset(at, i64::try_from(millis).unwrap() - 5)),
         1 => (0..SLEEPS).prop_map(Op::Drop),
         3 => millis().prop_map(Op::Advance),
         1 => (0..SLEEPS).prop_map(Op::Await),

@@ -201,11 +201,18 @@ impl Driver {
     /// Arms the alarm for the earliest deadline; see `plan.rs`.
     #[cold]
     pub(crate) fn rearm(&self) {
-        self.plan.rearm(|| self.arm());
+        self.rearm_at(None);
     }
 
-    fn arm(&self) {
-        self.arm_with(|alarm| self.arm_once(alarm));
+    /// The same where it has just been found to be `now` at home.
+    #[cold]
+    pub(crate) fn rearm_at(&self, mut now: Option<Tick>) {
+        self.plan.rearm(|| {
+            self.arm_with(|alarm| {
+                let now = now.take().or_else(|| alarm.now());
+                self.arm_once(alarm, now)
+            });
+        });
     }
 
     /// Sets the alarm with `set`, which says `false` when it rang meanwhile.
@@ -220,11 +227,10 @@ impl Driver {
         self.ask_for_turn();
     }
 
-    fn arm_once(&self, alarm: &mut Alarm) -> bool {
+    fn arm_once(&self, alarm: &mut Alarm, now: Option<Tick>) -> bool {
         if self.plan.take_ring() {
             alarm.armed = Tick::NEVER;
         }
-        let now = alarm.now();
         if now.is_some() {
             self.note_clock();
         }
@@ -264,8 +270,9 @@ impl Driver {
         cfg!(feature = "test-util") || self.takes_back.load(Ordering::Relaxed)
     }
 
+    /// Only the clock of a current-thread runtime can be paused.
     fn note_clock(&self) {
-        if !self.takes_back() && clock::is_virtual() {
+        if !self.takes_back() && self.settings.fires_all() && clock::is_virtual() {
             self.takes_back.store(true, Ordering::Relaxed);
         }
     }

@@ -257,19 +257,35 @@ impl Timer {
     /// Ready when it is due already, or the driver has ended.
     #[inline(always)]
     fn register(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
-        if deadline < self.home.driver.planned() && self.is_due(deadline) {
-            return if self.has_ended() {
-                Poll::Ready(Some(ShutDown))
-            } else {
-                Poll::Ready(None)
-            };
+        if deadline < self.home.driver.planned() {
+            return self.register_early(deadline, waker);
         }
+        self.register_at(deadline, waker, None)
+    }
+
+    /// With a deadline that is earlier than what the alarm is armed for.
+    #[cold]
+    fn register_early(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
+        let now = self.home.driver.now_at_home();
+        if now.is_some_and(|now| deadline <= now) {
+            return Poll::Ready(self.has_ended().then_some(ShutDown));
+        }
+        self.register_at(deadline, waker, now)
+    }
+
+    #[inline(always)]
+    fn register_at(
+        &mut self,
+        deadline: Tick,
+        waker: Waker,
+        now: Option<Tick>,
+    ) -> Poll<Option<ShutDown>> {
         self.remember(&waker);
         match self.insert(deadline, waker) {
             Ok(key) => {
                 self.key = key;
                 self.when = deadline;
-                self.see_to_alarm(deadline);
+                self.see_to_alarm(deadline, now);
                 Poll::Pending
             }
             Err(Refused::Closed) => Poll::Ready(Some(ShutDown)),
@@ -308,9 +324,9 @@ impl Timer {
 
     /// A deadline earlier than the plan moves the alarm.
     #[inline]
-    fn see_to_alarm(&self, deadline: Tick) {
+    fn see_to_alarm(&self, deadline: Tick, now: Option<Tick>) {
         if deadline < self.home.driver.planned() {
-            self.home.driver.rearm();
+            self.home.driver.rearm_at(now);
         }
     }
 
@@ -320,7 +336,7 @@ impl Timer {
         if driver.takes_back() {
             driver.take_back(shard);
         }
-        self.see_to_alarm(deadline);
+        self.see_to_alarm(deadline, None);
     }
 
     /// Reset to a time that has passed: fires on the spot.

@@ -118,6 +118,21 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         earliest
     }
 
+    /// The key of an entry that none has an earlier deadline than. Searches one slot of each level
+    /// that starts no later than the earliest deadline found below.
+    pub(crate) fn first(&self) -> Option<u32> {
+        let mut first: Option<(u64, u32)> = None;
+        for (level, start) in self.slots.starts(self.now) {
+            if first.is_none_or(|(deadline, _)| start < deadline) {
+                let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
+                let keys = self.slots.keys(Spot { level, slot });
+                let of_slot = keys.map(|key| (self.entries.at(key).deadline, key)).min();
+                first = first.into_iter().chain(of_slot).min();
+            }
+        }
+        first.map(|(_, key)| key)
+    }
+
     /// The earliest deadline in a slot, unless that is much to search.
     fn earliest_of_few(&self, spot: Spot) -> Option<u64> {
         let few = || self.slots.keys(spot).take(FEW + 1);

@@ -280,6 +280,24 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.next_expiration()
     }
 
+    /// The key of an entry that none has an earlier deadline than; `None` when empty.
+    ///
+    /// Takes time in proportion to the entries that share its slot, on whichever level that is.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<()> = TimingWheel::new();
+    /// let later = wheel.insert(1_000_004, ()).unwrap();
+    /// let first = wheel.insert(1_000_003, ()).unwrap();
+    /// assert_eq!(wheel.first(), Some(first));
+    /// ```
+    #[must_use]
+    pub fn first(&self) -> Option<Key> {
+        let index = self.core.first()?;
+        let stamp = self.core.get(index)?.stamp;
+        Some(Key { index, stamp })
+    }
+
     /// Moves the clock to `to` and hands out what is due by then, in the order of deadlines.
     ///
     /// Entries of the same tick come in no particular order. Each entry that fires or moves down a

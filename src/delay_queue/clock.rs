@@ -1,0 +1,142 @@
+//! The queue's time: every conversion between instants and the ticks of its wheel.
+//!
+//! Deadlines are whole milliseconds since the queue was made, rounded up. A millisecond is 2^18
+//! ticks, three levels of the wheel, of which deadlines use the first alone. The others are for
+//! entries that are due when they come: a wheel takes nothing at or before its own clock, so they
+//! go to the tick after it, which is still within the millisecond that has been reached. Hence
+//! every entry is in the wheel, and there is no second place to look for it.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Ticks to a millisecond, as a power of two.
+const FINE: u32 = 18;
+
+/// The last tick of a millisecond.
+const LAST: u64 = (1 << FINE) - 1;
+
+/// 2230 years. What is further away is taken for that; the tick after it exists.
+const FARTHEST: u64 = (u64::MAX >> FINE) - 1;
+
+/// When the queue began, and how far it knows time to have come.
+#[derive(Debug)]
+pub(super) struct Clock {
+    start: Instant,
+    /// In milliseconds. Never goes back, whatever the system's clock does.
+    reached: u64,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Clock {
+            start: Instant::now(),
+            reached: 0,
+        }
+    }
+
+    /// The tick of a deadline; 0 if that is before the start.
+    #[inline]
+    pub(super) fn tick_of(&self, deadline: Instant) -> u64 {
+        let after = deadline.saturating_duration_since(self.start);
+        millis_rounded_up(after).min(FARTHEST) << FINE
+    }
+
+    /// The tick of a deadline that is some time away, however much.
+    #[inline]
+    pub(super) fn tick_after(&self, timeout: Duration) -> u64 {
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.tick_of(deadline),
+            None => FARTHEST << FINE,
+        }
+    }
+
+    /// The instant of a tick, rounded down to a millisecond.
+    #[inline]
+    pub(super) fn instant_of(&self, tick: u64) -> Instant {
+        let after = Duration::from_millis(tick >> FINE);
+        // No platform's instants end within so few years.
+        self.start.checked_add(after).unwrap_or(self.start)
+    }
+
+    /// Reads the clock: the first tick and the last one of the millisecond it shows.
+    pub(super) fn read(&mut self) -> (u64, u64) {
+        let elapsed = Instant::now().saturating_duration_since(self.start);
+        self.reached = self.reached.max(millis(elapsed));
+        let tick = self.reached.min(FARTHEST) << FINE;
+        (tick, tick | LAST)
+    }
+
+    /// Whether time is known to have come to this tick, without looking.
+    pub(super) const fn has_reached(&self, tick: u64) -> bool {
+        tick >> FINE <= self.reached
+    }
+
+    /// Time has come to this tick: the timer says so, and is believed before the clock, which may
+    /// be that of another runtime.
+    pub(super) fn trust(&mut self, tick: u64) {
+        self.reached = self.reached.max(tick >> FINE);
+    }
+
+    /// How many milliseconds a wheel that stands at this tick is behind.
+    pub(super) fn lag(&mut self, tick: u64) -> u64 {
+        self.read();
+        self.reached.saturating_sub(tick >> FINE)
+    }
+}
+
+#[inline]
+fn millis(duration: Duration) -> u64 {
+    (duration.as_secs().saturating_mul(1000)).saturating_add(duration.subsec_millis().into())
+}
+
+#[inline]
+fn millis_rounded_up(duration: Duration) -> u64 {
+    let part = duration.subsec_nanos().div_ceil(1_000_000);
+    (duration.as_secs().saturating_mul(1000)).saturating_add(part.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock() -> Clock {
+        Clock::new()
+    }
+
+    #[test]
+    fn deadlines_are_rounded_up_to_milliseconds() {
+        let clock = clock();
+        for (nanos, millis) in [(0, 0), (1, 1), (1_000_000, 1), (1_000_001, 2)] {
+            let tick = clock.tick_of(clock.start + Duration::from_nanos(nanos));
+            assert_eq!(tick, millis << FINE, "{nanos} ns");
+            assert_eq!(
+                clock.instant_of(tick),
+                clock.start + Duration::from_millis(millis)
+            );
+        }
+    }
+
+    #[test]
+    fn no_deadline_is_too_far() {
+        let clock = clock();
+        assert_eq!(clock.tick_after(Duration::MAX), FARTHEST << FINE);
+        const { assert!(FARTHEST << FINE < u64::MAX - LAST) };
+        assert!(clock.instant_of(FARTHEST << FINE) > clock.start);
+    }
+
+    #[test]
+    fn the_past_is_tick_zero() {
+        let clock = clock();
+        let past = clock.start.checked_sub(Duration::from_millis(1)).unwrap();
+        assert_eq!(clock.tick_of(past), 0);
+    }
+
+    #[test]
+    fn a_timer_is_believed_before_the_clock() {
+        let mut clock = clock();
+        clock.trust(5_000_000 << FINE);
+        assert_eq!(clock.read(), (5_000_000 << FINE, 5_000_000 << FINE | LAST));
+        assert_eq!(clock.lag(4_999_990 << FINE), 10);
+    }
+}

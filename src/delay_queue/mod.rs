@@ -1,0 +1,197 @@
+//! A queue of values, each of which comes out when its time has come.
+//!
+//! See [`DelayQueue`].
+
+mod alarm;
+mod clock;
+mod entries;
+mod key;
+mod memory;
+mod moved;
+mod poll;
+
+use std::fmt;
+
+use self::alarm::Alarm;
+use self::clock::Clock;
+use self::moved::Moved;
+use crate::timing_wheel::TimingWheel;
+
+pub use self::key::{Expired, Key};
+
+/// Values with deadlines; each comes out when its deadline has passed, unless removed before.
+///
+/// One task polls the queue, with [`poll_expired`](Self::poll_expired) or, with the feature
+/// `stream`, as a `Stream`. Whatever changes the answer while that task waits wakes it: an
+/// earlier entry, a reset, the removal of the last entry, [`clear`](Self::clear). Values come in
+/// the order of their deadlines, those of the same millisecond in any order.
+///
+/// An empty queue says `None`. It goes on when something is inserted, and wakes for that the task
+/// that was told `None`.
+///
+/// Deadlines are rounded up to whole milliseconds since the queue was made: an entry is at most a
+/// millisecond late, and never early. Inserting, removing and resetting take constant time,
+/// whatever is in the queue. One timer of the runtime serves all entries, and is moved only when
+/// the task waits.
+///
+/// | method | |
+/// | --- | --- |
+/// | [`new`](Self::new), [`with_capacity`](Self::with_capacity) | make a queue |
+/// | [`insert`](Self::insert), [`insert_at`](Self::insert_at) | add a value, get its key |
+/// | [`reset`](Self::reset), [`reset_at`](Self::reset_at) | move a deadline |
+/// | [`remove`](Self::remove), [`try_remove`](Self::try_remove), [`clear`](Self::clear) | take values out before their time |
+/// | [`poll_expired`](Self::poll_expired) | take out what is due |
+/// | [`deadline`](Self::deadline), [`peek`](Self::peek) | look at an entry, and for the first one |
+/// | [`len`](Self::len), [`is_empty`](Self::is_empty) | count |
+/// | [`capacity`](Self::capacity), [`reserve`](Self::reserve), [`shrink_to_fit`](Self::shrink_to_fit), [`compact`](Self::compact) | memory |
+///
+/// # Panics
+///
+/// With `invalid key`, at the caller's line, where a method says so. Polling panics outside of a
+/// Tokio runtime, and in one built without `enable_time`, when there is something to wait for.
+///
+/// # Cancel safety
+///
+/// Dropping a future that waits for the next entry loses no entry.
+///
+/// # Examples
+///
+/// Sessions that end when they have been idle for too long:
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::future::poll_fn;
+/// use wheel::{delay_queue, DelayQueue, Duration};
+///
+/// const IDLE: Duration = Duration::from_millis(20);
+///
+/// #[derive(Default)]
+/// struct Sessions {
+///     timers: HashMap<u32, delay_queue::Key>,
+///     idle: DelayQueue<u32>,
+/// }
+///
+/// impl Sessions {
+///     /// A message on a session.
+///     fn heard(&mut self, id: u32) {
+///         match self.timers.get(&id) {
+///             Some(key) => self.idle.reset(key, IDLE),
+///             None => _ = self.timers.insert(id, self.idle.insert(id, IDLE)),
+///         }
+///     }
+///
+///     fn close(&mut self, id: u32) {
+///         if let Some(key) = self.timers.remove(&id) {
+///             self.idle.remove(&key);
+///         }
+///     }
+///
+///     /// The next session that has been idle for too long; `None` if there are no sessions.
+///     async fn ended(&mut self) -> Option<u32> {
+///         let expired = poll_fn(|cx| self.idle.poll_expired(cx)).await?;
+///         self.timers.remove(expired.get_ref());
+///         Some(expired.into_inner())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut sessions = Sessions::default();
+/// sessions.heard(1);
+/// sessions.heard(2);
+/// sessions.close(1);
+/// assert_eq!(sessions.ended().await, Some(2));
+/// assert_eq!(sessions.ended().await, None);
+/// # }
+/// ```
+///
+/// # Differences from tokio-util
+///
+/// * A key stays that of its entry. A stale one finds nothing; there it finds whatever has taken
+///   its place since.
+/// * No deadline is too far: there, more than two years from now panics.
+/// * An entry that expires costs no allocation and no registration of a timer.
+/// * A poll does a bounded amount of work, and spends from the task's budget.
+/// * [`compact`](Self::compact) moves entries only if that frees memory.
+/// * The timer belongs to the runtime in which the queue is polled, not inserted to; inserting and
+///   resetting need none.
+/// * `Debug` asks nothing of `T`.
+pub struct DelayQueue<T> {
+    wheel: TimingWheel<T>,
+    moved: Moved,
+    clock: Clock,
+    alarm: Alarm,
+    /// How far the wheel is to be advanced: what the clock showed when it was last read.
+    target: u64,
+    /// Whether the wheel has not arrived there yet.
+    behind: bool,
+}
+
+impl<T> DelayQueue<T> {
+    /// An empty queue, which allocates with the first insertion.
+    ///
+    /// Needs no runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue: wheel::DelayQueue<u32> = wheel::DelayQueue::new();
+    /// assert!(queue.is_empty());
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        DelayQueue {
+            wheel: TimingWheel::new(),
+            moved: Moved::default(),
+            clock: Clock::new(),
+            alarm: Alarm::new(),
+            target: 0,
+            behind: false,
+        }
+    }
+
+    /// An empty queue with memory for `capacity` entries.
+    ///
+    /// # Panics
+    ///
+    /// As [`reserve`](Self::reserve).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let queue: wheel::DelayQueue<u32> = wheel::DelayQueue::with_capacity(10);
+    /// assert!(queue.capacity() >= 10);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut queue = Self::new();
+        queue.reserve(capacity);
+        queue
+    }
+}
+
+impl<T> Default for DelayQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// Entries are never pinned.
+impl<T> Unpin for DelayQueue<T> {}
+
+impl<T> fmt::Debug for DelayQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayQueue")
+            .field("wheel", &self.wheel)
+            .field("clock", &self.clock)
+            .field("alarm", &self.alarm)
+            .finish_non_exhaustive()
+    }
+}
+
+const _: () = {
+    const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
+    send_sync_unpin::<DelayQueue<u8>>();
+    send_sync_unpin::<Expired<u8>>();
+};

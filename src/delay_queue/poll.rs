@@ -1,0 +1,146 @@
+//! Waiting for what is due.
+
+use std::task::{Context, Poll, ready};
+
+use tokio::task::coop;
+
+use super::{DelayQueue, Expired};
+use crate::timing_wheel;
+
+/// How many entries a poll may touch: each is either due or filed on a lower level of the wheel.
+const STEPS: usize = 128;
+
+/// What there is to do when the wheel has arrived where it was to be advanced to.
+enum Next {
+    /// Advance it further: something may be due.
+    Target(u64),
+    /// Wait: nothing is due before this tick.
+    Wait(u64),
+    /// Nothing: there are no entries.
+    Nothing,
+}
+
+impl<T> DelayQueue<T> {
+    /// Polls for an entry that is due, and takes it out.
+    ///
+    /// Ready with `None` if the queue is empty. Pending if nothing is due: then the task of the
+    /// last call is woken when something is, or when the queue is empty. It is woken a few times
+    /// more than that: when an entry that was the first has been removed or put off, and when
+    /// many entries are due at about the same time. Touches 128 entries at most; if that is not
+    /// enough to find one that is due, it has the task polled again at once.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime, in one built without `enable_time` and when it has ended, if
+    /// there are entries and none is due.
+    ///
+    /// # Cancel safety
+    ///
+    /// An entry is taken out only when it is returned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use wheel::{DelayQueue, Duration, Instant};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let mut queue = DelayQueue::new();
+    /// queue.insert("hello", Duration::from_millis(5));
+    /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await.unwrap();
+    /// assert_eq!(expired.get_ref(), &"hello");
+    /// assert!(expired.deadline() <= Instant::now());
+    /// assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_none());
+    /// # }
+    /// ```
+    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        let budget = ready!(coop::poll_proceed(cx));
+        let polled = self.poll_wheel(cx);
+        if polled.is_ready() {
+            budget.made_progress();
+        }
+        polled
+    }
+
+    fn poll_wheel(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        self.alarm.answer();
+        for _ in 0..STEPS {
+            if self.behind {
+                if let Some(expired) = self.advance_one() {
+                    return Poll::Ready(Some(expired));
+                }
+                continue;
+            }
+            match self.next() {
+                Next::Target(tick) => self.aim(tick),
+                Next::Wait(tick) => ready!(self.poll_alarm(tick, cx)),
+                Next::Nothing => {
+                    self.alarm.wait_for_anything(cx);
+                    return Poll::Ready(None);
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Reads the clock for where to advance the wheel to.
+    fn next(&mut self) -> Next {
+        let Some(tick) = self.wheel.next_expiration() else {
+            return Next::Nothing;
+        };
+        let (now, limit) = self.clock.read();
+        if tick <= limit {
+            // No further than it must: the ticks up to the limit are for entries yet to come.
+            Next::Target(tick.max(now))
+        } else if self.wheel.now() < now {
+            // Nothing is due, but entries that come now are filed lower in a wheel up to date.
+            Next::Target(now)
+        } else {
+            Next::Wait(tick)
+        }
+    }
+
+    fn aim(&mut self, tick: u64) {
+        self.target = tick;
+        self.behind = true;
+    }
+
+    /// Advances the wheel by one entry.
+    #[inline]
+    fn advance_one(&mut self) -> Option<Expired<T>> {
+        let mut fired = None;
+        let progress = self
+            .wheel
+            .advance(self.target, 1, |expired| fired = Some(expired));
+        self.behind = !progress.is_caught_up();
+        fired.map(|expired| self.expire(expired))
+    }
+
+    fn expire(&mut self, expired: timing_wheel::Expired<T>) -> Expired<T> {
+        Expired {
+            data: expired.value,
+            deadline: self.clock.instant_of(expired.deadline),
+            key: self.moved.forget(expired.key),
+        }
+    }
+
+    /// Has the task woken at a tick. Ready if that has come by now.
+    fn poll_alarm(&mut self, tick: u64, cx: &mut Context<'_>) -> Poll<()> {
+        let when = self.clock.instant_of(tick);
+        ready!(self.alarm.poll(tick, when, cx));
+        self.clock.trust(tick);
+        Poll::Ready(())
+    }
+}
+
+#[cfg(feature = "stream")]
+impl<T> futures_core::Stream for DelayQueue<T> {
+    type Item = Expired<T>;
+
+    /// As [`poll_expired`](DelayQueue::poll_expired): `None` does not mean the end.
+    fn poll_next(self: std::pin::Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_expired(cx)
+    }
+}

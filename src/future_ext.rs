@@ -1,0 +1,74 @@
+//! [`FutureExt`]: time-outs as methods of futures.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::timeout::{Timeout, timeout, timeout_at};
+
+/// Methods of futures that have to do with time.
+///
+/// # Differences from tokio-util
+///
+/// Its trait has methods for cancellation tokens besides, which have nothing to do with time: import
+/// both for those, `tokio_util::future::FutureExt` as something else.
+pub trait FutureExt: Future {
+    /// Gives the future `duration` to complete.
+    ///
+    /// The same as the function [`timeout`].
+    ///
+    /// # Panics
+    ///
+    /// As [`timeout`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{Duration, FutureExt};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let never = std::future::pending::<()>();
+    /// assert!(never.timeout(Duration::from_millis(5)).await.is_err());
+    /// # }
+    /// ```
+    #[inline]
+    #[track_caller]
+    fn timeout(self, duration: Duration) -> Timeout<Self>
+    where
+        Self: Sized,
+    {
+        timeout(duration, self)
+    }
+
+    /// Gives the future until `deadline` to complete.
+    ///
+    /// The same as the function [`timeout_at`].
+    ///
+    /// # Panics
+    ///
+    /// As [`timeout`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{Duration, FutureExt, Instant};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let deadline = Instant::now() + Duration::from_secs(1);
+    /// assert_eq!(async { 42 }.timeout_at(deadline).await, Ok(42));
+    /// # }
+    /// ```
+    #[inline]
+    #[track_caller]
+    fn timeout_at(self, deadline: Instant) -> Timeout<Self>
+    where
+        Self: Sized,
+    {
+        timeout_at(deadline, self)
+    }
+}
+
+impl<F: Future + ?Sized> FutureExt for F {}

@@ -1,0 +1,56 @@
+//! [`StreamExt::timeout_repeating`](super::StreamExt::timeout_repeating).
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use pin_project_lite::pin_project;
+
+use super::Elapsed;
+use super::fuse::Fuse;
+use crate::interval::Interval;
+
+pin_project! {
+    /// Stream returned by [`StreamExt::timeout_repeating`](super::StreamExt::timeout_repeating).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping a future that waits for the next item loses neither an item nor a tick.
+    #[must_use = "streams do nothing unless polled"]
+    #[derive(Debug)]
+    pub struct TimeoutRepeating<S> {
+        #[pin]
+        stream: Fuse<S>,
+        interval: Interval,
+    }
+}
+
+impl<S> TimeoutRepeating<S> {
+    pub(super) fn new(stream: S, interval: Interval) -> Self {
+        TimeoutRepeating {
+            stream: Fuse::new(stream),
+            interval,
+        }
+    }
+}
+
+impl<S: Stream> Stream for TimeoutRepeating<S> {
+    type Item = Result<S::Item, Elapsed>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let me = self.project();
+        if let Poll::Ready(item) = me.stream.poll_next(cx) {
+            if item.is_some() {
+                me.interval.reset();
+            }
+            return Poll::Ready(item.map(Ok));
+        }
+        ready!(me.interval.poll_tick(cx));
+        Poll::Ready(Some(Err(Elapsed::new())))
+    }
+
+    /// There is no end to the errors that may come before an item.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.stream.size_hint().0, None)
+    }
+}
