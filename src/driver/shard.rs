@@ -308,7 +308,8 @@ impl Shard {
         } else {
             0
         };
-        let cancelled = lock(&self.mail).len();
+        let owned = |letter: &&Letter| self.refusal(letter.generation, letter.when).is_none();
+        let cancelled = lock(&self.mail).iter().filter(owned).count();
         self.unlock(wheel);
         registered.saturating_sub(cancelled)
     }

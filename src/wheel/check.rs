@@ -1,5 +1,6 @@
 //! Every invariant of the wheel, for tests. Walks all of it.
 
+use super::bunch::{CELLS, SPARSE};
 use super::core::Core;
 use super::level::{Chain, NIL, Scale, Spot};
 
@@ -98,7 +99,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             .collect();
         let settled = &counts[..counts.len().saturating_sub(1)];
         assert!(
-            settled.windows(2).all(|pair| pair[0] + pair[1] > 32),
+            settled
+                .windows(2)
+                .all(|pair| pair[0].min(pair[1]) > SPARSE || pair[0] + pair[1] > CELLS / 2),
             "sparse bunches in {spot:?}: {counts:?}"
         );
     }

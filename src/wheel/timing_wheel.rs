@@ -176,7 +176,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// # Panics
     ///
     /// If memory for more than 2^32 entries is needed. Slots that are only partly filled count in
-    /// full, which in the worst case leaves room for a quarter of that.
+    /// full, which in the worst case leaves room for a twelfth of that.
     #[inline]
     pub fn insert(&mut self, deadline: u64, value: T) -> Result<Key, T> {
         if deadline <= self.now() {
