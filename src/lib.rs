@@ -44,8 +44,8 @@
 //!
 //! # How it works
 //!
-//! A `Sleep` that is polled puts its waker into the wheel of the thread it is
-//! polled on, and takes it out when it is dropped. A single
+//! A `Sleep` that is polled puts its waker into the wheel of the thread it was
+//! made on, and takes it out when it is dropped. A single
 //! `tokio::time::Interval` is armed for the earliest deadline of all wheels; it
 //! rings inside tokio's own turn, on the thread that drives time, and what is
 //! due is fired there and then, sixteen timers per hold of a lock. Nothing is
@@ -58,11 +58,15 @@
 //! # Limits
 //!
 //! * Inside `let _guard = other.enter();`, within a task that has armed timers
-//!   before, a timer goes to the task's own runtime, not to `other`. Use
-//!   [`Wheel`] there.
+//!   before, a timer goes to the task's own runtime, not to `other`; and so does
+//!   one that is made inside a nested `block_on` and leaves it before any timer
+//!   has been polled there. Use [`Wheel`] in such places.
+//! * Futures that poll their parts with wakers of their own, as
+//!   `FuturesUnordered` does, have each timer ask for its runtime once: about 20
+//!   ns, and a counter that workers share.
 //! * A runtime's clock may show at most 584 years more than at its start.
 //!   Deadlines beyond do not elapse.
-//! * Up to 2³¹ timers per shard.
+//! * Some hundred million timers per shard.
 //!
 //! # Features
 //!
