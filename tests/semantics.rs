@@ -718,3 +718,14 @@ fn the_tolerance_for_missed_ticks_is_tokios() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_in_a_mock_task_wakes_it_once_and_is_ready() {
+    let mut task = tokio_test::task::spawn(sleep(ms(10)));
+    tokio_test::assert_pending!(task.poll());
+    advance(ms(9)).await;
+    assert!(!task.is_woken());
+    advance(ms(1)).await;
+    assert!(task.is_woken());
+    tokio_test::assert_ready!(task.poll());
+}

@@ -3,11 +3,12 @@
 //! # Ground rules
 //!
 //! * Nothing that can call back is done under the registry's lock: the interval
-//!   is made before (it panics in a runtime without timers) and the driver task
-//!   is spawned after (a runtime that is ending drops it inside `spawn`, and
-//!   with it the [`Lease`], which locks the registry).
-//! * A driver is in the registry from before its task is spawned until its
-//!   `Lease` is dropped, with the task: when the runtime ends.
+//!   is made before, since it panics in a runtime without timers, and so is the
+//!   driver task, since a runtime that has ended drops it inside `spawn`, and
+//!   with it the [`Lease`], which locks the registry.
+//! * A driver is found by others only while its task lives: it is entered after
+//!   the task is spawned, if it has not ended by then; and a `Lease` first ends
+//!   its generation, then takes it out.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -59,14 +60,19 @@ fn find(handle: &Handle) -> Option<Serving> {
 /// error is the one that does already.
 #[track_caller]
 pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<Serving, Serving> {
-    let lease = Lease::new(handle, settings);
-    let serving = lease.serving;
-    let first = with_registry(|registry| *registry.serving.entry(handle.id()).or_insert(serving));
-    if !first.is(serving) {
+    if let Some(first) = find(handle) {
         return Err(first);
     }
-    handle.spawn(turn::task(lease));
-    Ok(serving)
+    let lease = Lease::new(handle, settings);
+    let serving = lease.serving;
+    let task = handle.spawn(turn::task(lease));
+    let first = with_registry(|registry| registry.enter(handle.id(), serving));
+    if first.is(serving) {
+        return Ok(serving);
+    }
+    // Another thread was quicker.
+    task.abort();
+    Err(first)
 }
 
 /// Starts a driver beside the one that the free functions use.
@@ -123,9 +129,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        with_registry(|registry| registry.retire(self.runtime, self.serving));
         let driver = self.serving.driver;
         driver.close();
+        with_registry(|registry| registry.retire(self.runtime, self.serving));
         if driver.generation() < LAST_GENERATION {
             with_registry(|registry| registry.pool(driver));
         }
@@ -142,6 +148,15 @@ impl Registry {
             .entry(driver.shards().len())
             .or_default()
             .push(driver);
+    }
+
+    /// Who serves the runtime: this one, unless there is another. One that has
+    /// ended meanwhile is not entered.
+    fn enter(&mut self, runtime: runtime::Id, serving: Serving) -> Serving {
+        if serving.driver.generation() != serving.generation {
+            return serving;
+        }
+        *self.serving.entry(runtime).or_insert(serving)
     }
 
     fn retire(&mut self, runtime: runtime::Id, serving: Serving) {
