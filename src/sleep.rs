@@ -16,6 +16,7 @@ use crate::driver::timer::Timer;
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// The instant after a duration that may be as long as it likes.
+#[inline]
 pub(crate) fn deadline_after(duration: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(duration.min(FAR)).unwrap_or(now)
