@@ -14,6 +14,8 @@
 //! | --- | --- |
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
+//! | `mail.rs` | cancels that found their shard busy |
+//! | `kept.rs` | wakers of timers that are done, for a reset |
 //! | `plan.rs` | what is armed, and that no deadline is missed |
 //! | `alarm.rs` | the interval that rings in tokio's turn |
 //! | `turn.rs` | firing what is due, in bounded holds, wakers outside the lock |
@@ -48,9 +50,11 @@
 mod alarm;
 pub(crate) mod clock;
 mod foreign;
+mod kept;
 pub(crate) mod local;
 #[cfg(all(test, loom))]
 mod loom;
+mod mail;
 mod plan;
 pub(crate) mod registry;
 pub(crate) mod settings;

@@ -22,9 +22,6 @@
 //!   another. Every operation says for which generation it is meant and finds
 //!   [`Closed`](Refused::Closed) once that one has ended.
 //!
-//! `kept` has a lock of its own, taken alone, since nothing in it has to do with
-//! time; a worker takes it when a `Sleep` that a user polls is done.
-//!
 //! Races that remain, and where they are caught: a letter may be posted just
 //! after the holder looked for mail. The poster tries the lock once more, and
 //! failing that asks the driver for a turn, which visits every shard with mail.
@@ -34,23 +31,18 @@ use std::task::Waker;
 
 use super::clock::Tick;
 use super::foreign;
-use super::sync::{
-    AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Mutex, Ordering, lock, relax,
-};
+use super::kept::Kept;
+use super::mail::{LETTERS, Letter, Mailbox};
+use super::sync::{AtomicU32, AtomicU64, Lock, LockGuard, Ordering, relax};
 use crate::wheel::core::{Core, Garbage, Progress};
-use crate::wheel::pages::Pages;
 
 /// Slots per level.
 const SLOTS: usize = 64;
 /// Slots up to this level (64³ ns = 262 µs wide) fire as a whole when all of
 /// them is due: wakers within one such slot are woken in no particular order.
 const GRAIN: usize = 3;
-/// Letters collected in one hold.
-const LETTERS: usize = 16;
 
 type Wheel = Core<Waker, SLOTS, GRAIN>;
-/// Wakers of timers that are done; see [`Shard::keep`].
-type Kept = Pages<Waker, 8>;
 
 /// A shard of a driver. Aligned so that no two share a cache line, nor a pair
 /// of lines that the processor fetches together.
@@ -63,17 +55,8 @@ pub(crate) struct Shard {
     next: AtomicU64,
     /// Counts the drivers that this shard has served.
     generation: AtomicU32,
-    has_mail: AtomicBool,
-    mail: Mutex<Vec<Letter>>,
-    kept: Mutex<Kept>,
-}
-
-/// A cancel that found its shard busy.
-#[derive(Clone, Copy)]
-struct Letter {
-    key: u32,
-    when: Tick,
-    generation: u32,
+    mail: Mailbox,
+    kept: Kept,
 }
 
 /// Why a shard did not take a timer.
@@ -117,9 +100,8 @@ impl Shard {
             clock: AtomicU64::new(0),
             next: AtomicU64::new(Tick::NEVER.0),
             generation: AtomicU32::new(0),
-            has_mail: AtomicBool::new(false),
-            mail: Mutex::new(Vec::new()),
-            kept: Mutex::new(Kept::new()),
+            mail: Mailbox::new(),
+            kept: Kept::new(),
         }
     }
 
@@ -147,7 +129,7 @@ impl Shard {
     }
 
     pub(crate) fn has_mail(&self) -> bool {
-        self.has_mail.load(Ordering::SeqCst)
+        self.mail.has_any()
     }
 
     /// Registers a timer, unless the shard is busy, past the deadline or closed.
@@ -236,22 +218,14 @@ impl Shard {
         Changed::Made(waker)
     }
 
-    /// Keeps the waker of a timer that is done. As with tokio's, the task that saw
-    /// it done is woken again if it is reset, though it may not poll it before.
+    /// Keeps the waker of a timer that is done; see `kept.rs`.
     pub(crate) fn keep(&self, generation: u32, waker: Waker) -> Option<u32> {
-        let mut kept = lock(&self.kept);
-        // `close` empties this after it has ended the generation.
-        self.serves(generation).then(|| kept.insert_with(|_| waker))
+        self.kept.keep(waker, || self.serves(generation))
     }
 
     /// Hands out a waker that was kept, unless the driver has ended.
     pub(crate) fn release(&self, generation: u32, key: u32) -> Option<Waker> {
-        let mut kept = lock(&self.kept);
-        let waker = self.serves(generation).then(|| kept.remove(key));
-        let garbage = kept.take_garbage();
-        drop(kept);
-        drop(garbage);
-        waker
+        self.kept.release(key, || self.serves(generation))
     }
 
     /// Takes a registered timer out, waiting for the lock if need be.
@@ -308,8 +282,8 @@ impl Shard {
         } else {
             0
         };
-        let owned = |letter: &&Letter| self.refusal(letter.generation, letter.when).is_none();
-        let cancelled = lock(&self.mail).iter().filter(owned).count();
+        let owned = |letter: &Letter| self.refusal(letter.generation, letter.when).is_none();
+        let cancelled = self.mail.count(owned);
         self.unlock(wheel);
         registered.saturating_sub(cancelled)
     }
@@ -334,10 +308,8 @@ impl Shard {
         self.publish(Tick::NEVER);
         let old = mem::replace(&mut *wheel, Wheel::starting_at(0));
         drop(wheel);
-        self.has_mail.store(false, Ordering::SeqCst);
-        drop(mem::take(&mut *lock(&self.mail)));
-        let kept = mem::replace(&mut *lock(&self.kept), Kept::new());
-        drop(kept);
+        self.mail.clear();
+        self.kept.clear();
         old.into_values().map(|(_, waker)| waker)
     }
 
@@ -358,7 +330,7 @@ impl Shard {
     /// what it took, and memory no longer needed, afterwards.
     #[inline]
     fn unlock(&self, mut wheel: LockGuard<'_, Wheel>) {
-        if !self.has_mail.load(Ordering::Relaxed) && !wheel.has_garbage() {
+        if !self.mail.may_have_any() && !wheel.has_garbage() {
             return drop(wheel);
         }
         let leftovers = self.tidy(&mut wheel);
@@ -368,8 +340,8 @@ impl Shard {
 
     #[cold]
     fn tidy(&self, wheel: &mut Wheel) -> Leftovers {
-        let wakers = self
-            .letters()
+        let letters = self.mail.collect(LETTERS);
+        let wakers = letters
             .into_iter()
             .filter_map(|letter| self.take(wheel, letter.generation, letter.key, letter.when))
             .collect();
@@ -379,23 +351,10 @@ impl Shard {
         }
     }
 
-    /// Takes up to [`LETTERS`] letters out of the mailbox.
-    fn letters(&self) -> Vec<Letter> {
-        let mut mail = lock(&self.mail);
-        let rest = mail.len().saturating_sub(LETTERS);
-        let letters = mail.split_off(rest);
-        self.has_mail.store(rest > 0, Ordering::SeqCst);
-        letters
-    }
-
     /// Posts a cancel, and tries once more to see it through.
     #[cold]
     fn post(&self, letter: Letter) -> bool {
-        {
-            let mut mail = lock(&self.mail);
-            mail.push(letter);
-            self.has_mail.store(true, Ordering::SeqCst);
-        }
+        self.mail.post(letter);
         match self.state.try_lock() {
             Some(wheel) => {
                 self.unlock(wheel);
