@@ -1,12 +1,10 @@
 //! How many entries there are, and memory for how many.
 
 use super::DelayQueue;
+use crate::wheel::core::PAGE;
 
-/// As many as tokio-util takes. The wheel takes that many however they are spread.
+/// As many as tokio-util takes. Thinned out at random, the wheel may be full with a third of that.
 pub(super) const MOST: usize = (1 << 30) - 1;
-
-/// The wheel allocates places for as many entries at a time, except for the first few.
-const PAGE: usize = 2048;
 
 impl<T> DelayQueue<T> {
     /// How many entries there are, due or not.

@@ -14,8 +14,8 @@
 //!   fires a stranger's timer): [`is_arming`] tells it to leave a note only, and
 //!   the re-armer, which finds the note, tries again a little later.
 //! * A runtime that has ended panics when its interval is polled. A driver is
-//!   closed before that, but one that was started on an ended runtime may be
-//!   found, and armed, in the instant before it is closed; so that is caught.
+//!   closed, and its interval taken out, before that. Should tokio ever end
+//!   things in another order, arming must not panic all the same: it is caught.
 //! * The clock of another runtime says nothing about ours. Away from home
 //!   nothing is compared with `now`; the driver task is woken instead.
 

@@ -193,13 +193,12 @@ pub(crate) fn move_to(home: &'static Home, generation: u32) {
     }
     let task = task::try_id().and_then(recall);
     if let Some(task) = task.filter(|task| same_driver(task.home, home)) {
-        with_slot(task.id, |slot| {
-            slot.set(Some(Task {
-                home,
-                generation,
-                ..task
-            }))
-        });
+        let moved = Task {
+            home,
+            generation,
+            ..task
+        };
+        moved.store();
     }
 }
 
@@ -257,11 +256,15 @@ impl Task {
         } else {
             return;
         };
-        let task = Task {
+        let met = Task {
             waker: voucher,
             ..self
         };
-        with_slot(self.id, |slot| slot.set(Some(task)));
+        met.store();
+    }
+
+    fn store(self) {
+        with_slot(self.id, |slot| slot.set(Some(self)));
     }
 }
 
@@ -275,14 +278,13 @@ fn remember(id: task::Id, found: Found, waker: usize) {
     let Found {
         home, generation, ..
     } = found;
-    with_slot(id, |slot| {
-        slot.set(Some(Task {
-            id,
-            home,
-            generation,
-            waker,
-        }))
-    });
+    let task = Task {
+        id,
+        home,
+        generation,
+        waker,
+    };
+    task.store();
 }
 
 /// A task's slot in the table, unless the thread is about to end.

@@ -123,7 +123,8 @@ impl Timer {
         if !self.is_registered() {
             return self.register_unpolled(deadline);
         }
-        if deadline < self.home.driver.planned() && self.is_due(deadline) {
+        let now = self.now_if_early(deadline);
+        if now.is_some_and(|now| deadline <= now) {
             return self.expire_now();
         }
         let before = self.when;
@@ -136,7 +137,7 @@ impl Timer {
             Changed::Fired => self.register_unpolled(deadline),
             Changed::Closed => self.set_done(),
             Changed::Made(Some(waker)) => self.finish(waker),
-            Changed::Made(None) => self.moved(deadline),
+            Changed::Made(None) => self.moved(deadline, now),
         }
     }
 
@@ -330,13 +331,13 @@ impl Timer {
         }
     }
 
-    fn moved(&mut self, deadline: Tick) {
+    fn moved(&mut self, deadline: Tick, now: Option<Tick>) {
         let Home { shard, driver, .. } = self.home;
         self.when = deadline;
         if driver.takes_back() {
             driver.take_back(shard);
         }
-        self.see_to_alarm(deadline, None);
+        self.see_to_alarm(deadline, now);
     }
 
     /// Reset to a time that has passed: fires on the spot.
@@ -389,14 +390,17 @@ impl Timer {
         waker.wake();
     }
 
-    /// Whether a deadline has passed, as far as can be said here: elsewhere than
-    /// in the driver's own runtime the clock may be another one.
-    #[cold]
-    fn is_due(&self, deadline: Tick) -> bool {
-        self.home
-            .driver
-            .now_at_home()
-            .is_some_and(|now| deadline <= now)
+    /// Now, for a deadline that is earlier than what the alarm is armed for, and
+    /// as far as can be said here: elsewhere than in the driver's own runtime the
+    /// clock may be another one.
+    #[inline]
+    fn now_if_early(&self, deadline: Tick) -> Option<Tick> {
+        let driver = self.home.driver;
+        if deadline < driver.planned() {
+            driver.now_at_home()
+        } else {
+            None
+        }
     }
 
     #[inline]

@@ -20,6 +20,8 @@ pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
 
 /// 2048 entries to a page: 64 KiB of wakers.
 const PAGE_BITS: u32 = 11;
+/// Entries that memory comes and goes for at a time.
+pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 pub(crate) struct Entry<T> {
     pub(super) value: T,
