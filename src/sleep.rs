@@ -37,7 +37,8 @@ pub(crate) fn deadline_after(duration: Duration) -> Instant {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer; its waker is freed at once.
+/// Dropping the future cancels the timer; its waker is freed at once, or, where it is that of a
+/// Tokio task, by the next timer of the thread or the next time the driver fires, at the latest.
 ///
 /// # Examples
 ///

@@ -36,7 +36,7 @@ use tokio::runtime::{self, Handle};
 use tokio::task;
 
 use super::registry::{self, Serving};
-use super::{Driver, Home, vtable};
+use super::{Driver, Home, spare, vtable};
 
 /// No waker's data pointer: the task has not been met yet.
 const NOBODY: usize = usize::MAX;
@@ -179,6 +179,7 @@ pub(crate) fn move_to(home: &'static Home, generation: u32) {
     let thread = THREAD.get();
     let same = |thread: &Thread| same_driver(thread.home, home) && thread.generation == generation;
     if let Some(thread) = thread.filter(same) {
+        spare::claim(home);
         THREAD.set(Some(Thread {
             home,
             generation,
@@ -218,6 +219,7 @@ fn look_up(handle: &Handle) -> Found {
     }
     let Serving { driver, generation } = registry::of(handle);
     let home = driver.assign();
+    spare::claim(home);
     THREAD.set(Some(Thread {
         runtime,
         home,

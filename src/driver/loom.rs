@@ -11,6 +11,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
 use super::clock::Tick;
+use super::mail::Letter;
 use super::plan::Plan;
 use super::shard::{Changed, Refused, Shard};
 use super::sync::{Mutex, lock};
@@ -54,7 +55,7 @@ impl Model {
     /// As `Timer::register`, on any shard that is free.
     fn register(&self, first: usize, when: Tick, mut waker: Waker) -> Option<(usize, u32)> {
         for index in (first..).map(|index| index % 2) {
-            match self.shards[index].register(0, when, waker) {
+            match self.shards[index].register(0, when, waker, None) {
                 Ok(key) => {
                     if when < self.plan.planned() {
                         self.rearm();
@@ -249,7 +250,7 @@ fn loom_a_timer_registered_while_its_driver_ends_is_woken_or_refused() {
             other.shards[0].close().for_each(Waker::wake);
         });
         let registered = loop {
-            match driver.shards[0].register(0, Tick(10), waker.clone()) {
+            match driver.shards[0].register(0, Tick(10), waker.clone(), None) {
                 Err(Refused::Busy(_)) => thread::yield_now(),
                 done => break done.is_ok(),
             }
@@ -276,4 +277,80 @@ fn loom_the_clock_of_a_later_generation_is_not_taken_for_ones_own() {
         thread.join().unwrap();
         assert_eq!(mistaken.load(Ordering::SeqCst), 0);
     });
+}
+
+#[test]
+fn loom_a_timer_left_in_a_spare_is_used_again_or_gone() {
+    model(|| {
+        let driver = Model::new();
+        let (woken, waker) = Count::new();
+        let (_, key) = driver.register(0, Tick(10), waker).unwrap();
+        let other = driver.clone();
+        let thread = thread::spawn(move || other.turn(Tick(10)));
+        let shard = &driver.shards[0];
+        let spare = &shard.spares()[0];
+        assert!(spare.leave(letter(key, Tick(10)), 0));
+        let reused = shard.reuse(0, Tick(50), spare);
+        thread.join().unwrap();
+        assert_eq!(driver.pending(), usize::from(reused.is_some()));
+        driver.turn(Tick(50));
+        // Woken at most for what it waited for, or in vain while it was let go.
+        assert!(woken.get() <= 1);
+        assert!(reused.is_none() || woken.get() == 1);
+        assert_eq!(driver.pending(), 0);
+        assert_eq!(std::sync::Arc::strong_count(&woken), 1);
+    });
+}
+
+#[test]
+fn loom_what_is_left_while_a_turn_looks_is_found_by_the_next() {
+    model(|| {
+        let driver = Model::new();
+        let (woken, waker) = Count::new();
+        let (_, key) = driver.register(0, Tick(100), waker).unwrap();
+        let other = driver.clone();
+        let thread = thread::spawn(move || other.turn(Tick(10)));
+        let spare = &driver.shards[0].spares()[0];
+        assert!(spare.leave(letter(key, Tick(100)), 0));
+        assert_eq!(driver.pending(), 0, "what was left counts as gone");
+        thread.join().unwrap();
+        driver.turn(Tick(11));
+        assert_eq!((driver.pending(), woken.get()), (0, 0));
+        assert_eq!(std::sync::Arc::strong_count(&woken), 1);
+    });
+}
+
+#[test]
+fn loom_what_was_left_to_a_driver_that_ended_does_not_hit_the_next_tenant() {
+    model(|| {
+        let driver = Model::new();
+        let (_, key) = driver
+            .register(0, Tick(100), Waker::noop().clone())
+            .unwrap();
+        let other = driver.clone();
+        let (woken, waker) = Count::new();
+        let thread = thread::spawn(move || {
+            let shard = &other.shards[0];
+            shard.close().for_each(drop);
+            shard.open(Tick(1), 0);
+            shard.register(1, Tick(100), waker, None).is_ok()
+        });
+        let spare = &driver.shards[0].spares()[0];
+        assert!(spare.leave(letter(key, Tick(100)), 0));
+        assert!(thread.join().unwrap());
+        let shard = &driver.shards[0];
+        assert_eq!(shard.pending(1), 1);
+        let mut batch = Vec::new();
+        assert!(shard.expire(1, Tick(100), 1, &mut batch).is_some());
+        batch.into_iter().for_each(Waker::wake);
+        assert_eq!(woken.get(), 1);
+    });
+}
+
+fn letter(key: u32, when: Tick) -> Letter {
+    Letter {
+        key,
+        when,
+        generation: 0,
+    }
 }

@@ -15,6 +15,7 @@
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
 //! | `mail.rs` | cancels that found their shard busy |
+//! | `spare.rs` | the timer a thread cancelled last, left for its next one |
 //! | `kept.rs` | wakers of timers that are done, for a reset |
 //! | `plan.rs` | what is armed, and that no deadline is missed |
 //! | `alarm.rs` | the interval that rings in tokio's turn |
@@ -59,6 +60,7 @@ mod plan;
 pub(crate) mod registry;
 pub(crate) mod settings;
 pub(crate) mod shard;
+mod spare;
 mod sync;
 pub(crate) mod timer;
 mod turn;
@@ -149,6 +151,8 @@ impl Driver {
         self.plan.clear();
         self.settings.set(settings, now);
         self.threads.store(0, Ordering::Relaxed);
+        let may_pause = cfg!(feature = "test-util") && settings.fires_all;
+        self.takes_back.store(may_pause, Ordering::Relaxed);
         self.note_clock();
         let ring = Ring {
             driver: self,
@@ -271,7 +275,7 @@ impl Driver {
     /// may be, paused.
     #[inline]
     pub(crate) fn takes_back(&self) -> bool {
-        cfg!(feature = "test-util") || self.takes_back.load(Ordering::Relaxed)
+        self.takes_back.load(Ordering::Relaxed)
     }
 
     /// Only the clock of a current-thread runtime can be paused.

@@ -33,6 +33,7 @@ use super::clock::Tick;
 use super::foreign;
 use super::kept::Kept;
 use super::mail::{LETTERS, Letter, Mailbox};
+use super::spare::{SPARES, Spare};
 use super::sync::{AtomicU32, AtomicU64, Lock, LockGuard, Ordering, relax};
 use crate::wheel::core::{Core, Garbage, Progress};
 
@@ -57,6 +58,7 @@ pub(crate) struct Shard {
     generation: AtomicU32,
     mail: Mailbox,
     kept: Kept,
+    spares: [Spare; SPARES],
 }
 
 /// Why a shard did not take a timer.
@@ -102,6 +104,7 @@ impl Shard {
             generation: AtomicU32::new(0),
             mail: Mailbox::new(),
             kept: Kept::new(),
+            spares: std::array::from_fn(|_| Spare::new()),
         }
     }
 
@@ -132,13 +135,19 @@ impl Shard {
         self.mail.has_any()
     }
 
-    /// Registers a timer, unless the shard is busy, past the deadline or closed.
+    pub(super) fn spares(&self) -> &[Spare] {
+        &self.spares
+    }
+
+    /// Registers a timer, unless the shard is busy, past the deadline or closed,
+    /// and takes out the one that this thread has left, if any.
     #[inline(always)]
     pub(crate) fn register(
         &self,
         generation: u32,
         when: Tick,
         waker: Waker,
+        spare: Option<&Spare>,
     ) -> Result<u32, Refused> {
         let Some(mut wheel) = self.state.try_lock() else {
             return Err(Refused::Busy(waker));
@@ -150,10 +159,32 @@ impl Shard {
         if when.0 <= self.clock.load(Ordering::Relaxed) {
             return Err(Refused::Due);
         }
+        let left = spare.and_then(|spare| self.clear(&mut wheel, spare));
         let key = wheel.insert(when.0, waker);
         self.announce(when);
         self.unlock(wheel);
+        drop(left);
         Ok(key)
+    }
+
+    /// Registers a timer by moving the one that was left in `spare`, which has the
+    /// same waker. `None` when that has gone, or the shard is busy: to be registered
+    /// as any other then.
+    #[inline(always)]
+    pub(crate) fn reuse(&self, generation: u32, when: Tick, spare: &Spare) -> Option<u32> {
+        let mut wheel = self.state.try_lock()?;
+        let left = spare.take()?;
+        let usable = left.generation == generation && self.is_owned(&left);
+        if !usable || when.0 <= self.clock.load(Ordering::Relaxed) {
+            let waker = self.take(&mut wheel, left);
+            self.unlock(wheel);
+            drop(waker);
+            return None;
+        }
+        wheel.reschedule(left.key, when.0);
+        self.announce(when);
+        self.unlock(wheel);
+        Some(left.key)
     }
 
     /// Cancels a timer. `false` when the shard was busy twice: the cancel is in
@@ -168,7 +199,14 @@ impl Shard {
                 generation,
             });
         };
-        let waker = self.take(&mut wheel, generation, key, when);
+        let waker = self.take(
+            &mut wheel,
+            Letter {
+                key,
+                when,
+                generation,
+            },
+        );
         self.unlock(wheel);
         drop(waker);
         true
@@ -231,7 +269,14 @@ impl Shard {
     /// Takes a registered timer out, waiting for the lock if need be.
     pub(crate) fn withdraw(&self, generation: u32, key: u32, when: Tick) -> Option<Waker> {
         let mut wheel = self.wait();
-        let waker = self.take(&mut wheel, generation, key, when);
+        let waker = self.take(
+            &mut wheel,
+            Letter {
+                key,
+                when,
+                generation,
+            },
+        );
         self.unlock(wheel);
         waker
     }
@@ -250,6 +295,8 @@ impl Shard {
         if !self.serves(generation) {
             return None;
         }
+        // Before the clock moves: what is due then would be fired in vain.
+        let left = self.clear_all(&mut wheel);
         if self.clock.load(Ordering::Relaxed) < now.0 {
             self.clock.store(now.0, Ordering::Release);
         }
@@ -259,6 +306,7 @@ impl Shard {
             Progress::Unfinished => now,
         });
         self.unlock(wheel);
+        drop(left);
         Some(progress)
     }
 
@@ -266,15 +314,17 @@ impl Shard {
     /// off. `true` if that changed it.
     pub(crate) fn refresh(&self) -> bool {
         let mut wheel = self.wait();
+        let left = self.clear_all(&mut wheel);
         let leftovers = self.tidy(&mut wheel);
         let (before, after) = (self.next(), next_of(&wheel));
         self.publish(after);
         drop(wheel);
-        drop(leftovers);
+        drop((left, leftovers));
         before != after
     }
 
-    /// Timers registered and not fired; cancels still in the mail count as gone.
+    /// Timers registered and not fired; those left in a spare, and cancels still
+    /// in the mail, count as gone.
     pub(crate) fn pending(&self, generation: u32) -> usize {
         let wheel = self.wait();
         let registered = if self.serves(generation) {
@@ -282,8 +332,9 @@ impl Shard {
         } else {
             0
         };
-        let owned = |letter: &Letter| self.refusal(letter.generation, letter.when).is_none();
-        let cancelled = self.mail.count(owned);
+        let owned = |letter: &Letter| self.is_owned(letter);
+        let left = self.spares.iter().filter_map(Spare::peek).filter(owned);
+        let cancelled = left.count() + self.mail.count(owned);
         self.unlock(wheel);
         registered.saturating_sub(cancelled)
     }
@@ -343,7 +394,7 @@ impl Shard {
         let letters = self.mail.collect(LETTERS);
         let wakers = letters
             .into_iter()
-            .filter_map(|letter| self.take(wheel, letter.generation, letter.key, letter.when))
+            .filter_map(|letter| self.take(wheel, letter))
             .collect();
         Leftovers {
             wakers,
@@ -364,11 +415,26 @@ impl Shard {
         }
     }
 
+    /// Takes out what was left in a spare.
+    #[inline]
+    fn clear(&self, wheel: &mut Wheel, spare: &Spare) -> Option<Waker> {
+        spare.take().and_then(|left| self.take(wheel, left))
+    }
+
+    /// The same for all spares.
+    fn clear_all(&self, wheel: &mut Wheel) -> [Option<Waker>; SPARES] {
+        std::array::from_fn(|index| self.clear(wheel, &self.spares[index]))
+    }
+
     /// Removes an entry if it is still its timer's.
     #[inline]
-    fn take(&self, wheel: &mut Wheel, generation: u32, key: u32, when: Tick) -> Option<Waker> {
-        let owned = self.refusal(generation, when).is_none();
-        owned.then(|| wheel.remove(key))
+    fn take(&self, wheel: &mut Wheel, timer: Letter) -> Option<Waker> {
+        self.is_owned(&timer).then(|| wheel.remove(timer.key))
+    }
+
+    #[inline]
+    fn is_owned(&self, timer: &Letter) -> bool {
+        self.refusal(timer.generation, timer.when).is_none()
     }
 
     /// Why an entry may not be touched any more. To be asked under the lock.

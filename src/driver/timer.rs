@@ -27,8 +27,10 @@ use std::task::{Poll, Waker};
 use super::Home;
 use super::clock::Tick;
 use super::local::{self, Certainty, Found};
+use super::mail::Letter;
 use super::registry::Serving;
 use super::shard::{Changed, Refused};
+use super::spare;
 use super::sync::relax;
 use super::vtable::{self, VtableId};
 
@@ -159,12 +161,35 @@ impl Timer {
     #[inline]
     fn cancel_entry(&self, key: u32, when: Tick) {
         let Home { shard, driver, .. } = self.home;
+        let takes_back = driver.takes_back();
+        if !takes_back && self.leave(key, when) {
+            return;
+        }
         if !shard.cancel(self.generation(), key, when) {
             driver.ask_for_turn();
         }
-        if driver.takes_back() {
+        if takes_back {
             driver.take_back(shard);
         }
+    }
+
+    /// Leaves the entry to this thread's next timer; see `spare.rs`.
+    #[inline]
+    fn leave(&self, key: u32, when: Tick) -> bool {
+        let Some(spare) = spare::mine(&self.home.shard) else {
+            return false;
+        };
+        let generation = self.generation();
+        let of_a_task = vtable::is_that_of_tasks(self.vtable());
+        of_a_task
+            && spare.leave(
+                Letter {
+                    key,
+                    when,
+                    generation,
+                },
+                self.waker,
+            )
     }
 
     #[inline]
@@ -209,6 +234,9 @@ impl Timer {
             local::vouch(self.found(), waker);
         }
         let deadline = self.round_up(deadline);
+        if self.reuse(deadline, waker) {
+            return Poll::Pending;
+        }
         match self.register(deadline, waker.clone()) {
             Poll::Ready(None) => {
                 self.set_done();
@@ -217,6 +245,25 @@ impl Timer {
             Poll::Ready(Some(ShutDown)) => shut_down(),
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    /// Registers in the place of the timer that this thread cancelled last, if that
+    /// has the same waker, and the alarm need not be moved.
+    #[inline]
+    fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
+        let Home { shard, driver, .. } = self.home;
+        let spare = spare::mine(shard).filter(|spare| spare.suits(waker));
+        let Some(spare) = spare.filter(|_| deadline >= driver.planned()) else {
+            return false;
+        };
+        let Some(key) = shard.reuse(self.generation(), deadline, spare) else {
+            return false;
+        };
+        self.remember(waker);
+        self.key = key;
+        self.when = deadline;
+        self.see_to_alarm(deadline, None);
+        true
     }
 
     /// Checks that the task id told the truth; see `local.rs`.
@@ -297,7 +344,8 @@ impl Timer {
     /// Puts an entry into the thread's shard, or another one if that is busy.
     #[inline(always)]
     fn insert(&mut self, deadline: Tick, waker: Waker) -> Result<u32, Refused> {
-        match self.home.shard.register(self.generation(), deadline, waker) {
+        let shard = &self.home.shard;
+        match shard.register(self.generation(), deadline, waker, spare::mine(shard)) {
             Err(Refused::Busy(waker)) => self.insert_elsewhere(deadline, waker),
             done => done,
         }
@@ -309,7 +357,7 @@ impl Timer {
         let mut tries = 0;
         loop {
             for home in self.home.and_others() {
-                match home.shard.register(generation, deadline, waker) {
+                match home.shard.register(generation, deadline, waker, None) {
                     Err(Refused::Busy(back)) => waker = back,
                     done => {
                         self.home = home;
@@ -444,7 +492,12 @@ impl Timer {
     /// Whether `waker` is the one that is registered: `will_wake`, without it.
     #[inline]
     fn knows(&self, waker: &Waker) -> bool {
-        self.waker == waker.data() as usize && vtable::is(waker, VtableId((self.tags & 0xff) as u8))
+        self.waker == waker.data() as usize && vtable::is(waker, self.vtable())
+    }
+
+    #[inline]
+    fn vtable(&self) -> VtableId {
+        VtableId((self.tags & 0xff) as u8)
     }
 }
 

@@ -8,7 +8,7 @@
 //! 255, the rest have no number, and wakers of theirs are taken to be new ones
 //! at each poll, which costs a lock and is right.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::Waker;
 
 /// The number of a vtable.
@@ -23,15 +23,25 @@ static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS
 
 /// The vtable of tokio's tasks; 0 until a driver task has been polled.
 static OF_TASKS: AtomicUsize = AtomicUsize::new(0);
+/// Its number.
+static NUMBER_OF_TASKS: AtomicU8 = AtomicU8::new(NONE.0);
 
 /// Notes the vtable of tokio's tasks, from a waker that is known to be one's.
 pub(crate) fn note_task(waker: &Waker) {
     OF_TASKS.store(address(waker), Ordering::Relaxed);
+    NUMBER_OF_TASKS.store(id(waker).0, Ordering::Relaxed);
 }
 
 /// Whether this is the own waker of one of tokio's tasks.
+#[inline]
 pub(crate) fn is_of_a_task(waker: &Waker) -> bool {
     OF_TASKS.load(Ordering::Relaxed) == address(waker)
+}
+
+/// Whether this is the number of the vtable of tokio's tasks.
+#[inline]
+pub(crate) fn is_that_of_tasks(id: VtableId) -> bool {
+    id != NONE && NUMBER_OF_TASKS.load(Ordering::Relaxed) == id.0
 }
 
 #[inline]
