@@ -11,6 +11,7 @@ use crate::builder::Builder;
 use crate::driver::registry::{self, Serving};
 use crate::driver::timer::Timer;
 use crate::interval::Interval;
+use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
 use crate::timeout::Timeout;
 
@@ -208,6 +209,25 @@ impl Wheel {
         let Serving { driver, generation } = self.serving;
         let shards = driver.shards().iter();
         shards.map(|home| home.shard.pending(generation)).sum()
+    }
+
+    /// What is counted of this driver's timers.
+    ///
+    /// Taken after the runtime has ended, it may show nothing: another runtime
+    /// may use the memory by then. One that was taken before keeps the last
+    /// figures.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let wheel = wheel::Wheel::current();
+    /// let metrics = wheel.metrics();
+    /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// assert_eq!(metrics.timers_fired_count(), 1);
+    /// # }
+    /// ```
+    pub fn metrics(&self) -> WheelMetrics {
+        WheelMetrics::new(self.serving)
     }
 }
 

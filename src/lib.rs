@@ -82,6 +82,7 @@ pub mod error;
 mod future_ext;
 mod handle;
 mod interval;
+pub mod metrics;
 mod sleep;
 #[cfg(feature = "stream")]
 pub mod stream;
@@ -106,6 +107,8 @@ pub use self::delay_queue::DelayQueue;
 pub use self::future_ext::FutureExt;
 pub use self::handle::Wheel;
 pub use self::interval::{Interval, interval, interval_at};
+#[doc(inline)]
+pub use self::metrics::{WheelMetrics, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
 #[cfg(feature = "stream")]
 #[doc(inline)]

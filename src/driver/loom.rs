@@ -73,7 +73,7 @@ impl Model {
     fn turn(&self, now: Tick) {
         let mut batch = Vec::new();
         for shard in &self.shards {
-            while let Some(Progress::Unfinished) = shard.expire(0, now, 1, &mut batch) {}
+            while let Some(Progress::Unfinished) = shard.expire(0, now, now, 1, &mut batch) {}
         }
         batch.into_iter().for_each(Waker::wake);
     }
@@ -247,7 +247,7 @@ fn loom_a_timer_registered_while_its_driver_ends_is_woken_or_refused() {
         let (woken, waker) = Count::new();
         let other = driver.clone();
         let thread = thread::spawn(move || {
-            other.shards[0].close().for_each(Waker::wake);
+            other.shards[0].close(|_| ()).for_each(Waker::wake);
         });
         let registered = loop {
             match driver.shards[0].register(0, Tick(10), waker.clone(), None) {
@@ -272,7 +272,7 @@ fn loom_the_clock_of_a_later_generation_is_not_taken_for_ones_own() {
                 seen.fetch_add(1, Ordering::SeqCst);
             }
         });
-        driver.shards[0].close().for_each(Waker::wake);
+        driver.shards[0].close(|_| ()).for_each(Waker::wake);
         driver.shards[0].open(Tick(1_000), 0);
         thread.join().unwrap();
         assert_eq!(mistaken.load(Ordering::SeqCst), 0);

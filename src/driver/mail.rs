@@ -62,13 +62,6 @@ impl Mailbox {
         collected
     }
 
-    pub(super) fn count(&self, which: impl Fn(&Letter) -> bool) -> usize {
-        lock(&self.letters)
-            .iter()
-            .filter(|letter| which(letter))
-            .count()
-    }
-
     pub(super) fn clear(&self) {
         let mut letters = lock(&self.letters);
         drop(mem::take(&mut *letters));

@@ -19,6 +19,8 @@
 //! | `kept.rs` | wakers of timers that are done, for a reset |
 //! | `plan.rs` | what is armed, and that no deadline is missed |
 //! | `alarm.rs` | the interval that rings in tokio's turn |
+//! | `tally.rs` | what is counted, and what is read of it |
+//! | `lag.rs` | how late timers fire: a histogram |
 //! | `turn.rs` | firing what is due, in bounded holds, wakers outside the lock |
 //! | `foreign.rs` | waking and dropping wakers, which may panic |
 //! | `registry.rs` | which driver belongs to which runtime; drivers that have ended |
@@ -52,6 +54,7 @@ mod alarm;
 pub(crate) mod clock;
 mod foreign;
 mod kept;
+pub(crate) mod lag;
 pub(crate) mod local;
 #[cfg(all(test, loom))]
 mod loom;
@@ -62,6 +65,7 @@ pub(crate) mod settings;
 pub(crate) mod shard;
 mod spare;
 mod sync;
+pub(crate) mod tally;
 pub(crate) mod timer;
 mod turn;
 mod vtable;
@@ -77,7 +81,8 @@ use self::clock::Tick;
 use self::plan::Plan;
 use self::settings::{Active, Settings};
 use self::shard::Shard;
-use self::sync::{AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, lock};
+use self::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
+use self::tally::{Last, Turns};
 
 /// What tokio adds to a deadline at most.
 const ROUNDED_UP: u64 = 999_999;
@@ -99,6 +104,10 @@ pub(crate) struct Driver {
     threads: AtomicUsize,
     /// The shard that the next turn begins with.
     first: AtomicUsize,
+    turns: AtomicU64,
+    idle_turns: AtomicU64,
+    /// Where this time in service leaves its last figures.
+    last: Mutex<Arc<Last>>,
 }
 
 /// A shard and the driver that it is part of.
@@ -120,6 +129,9 @@ impl Driver {
             takes_back: AtomicBool::new(false),
             threads: AtomicUsize::new(0),
             first: AtomicUsize::new(0),
+            turns: AtomicU64::new(0),
+            idle_turns: AtomicU64::new(0),
+            last: Mutex::new(Arc::new(Last::new(0, shards))),
         }));
         let homes: Vec<Home> = (0..shards)
             .map(|index| Home {
@@ -153,6 +165,10 @@ impl Driver {
         self.threads.store(0, Ordering::Relaxed);
         let may_pause = cfg!(feature = "test-util") && settings.fires_all;
         self.takes_back.store(may_pause, Ordering::Relaxed);
+        self.turns.store(0, Ordering::Relaxed);
+        self.idle_turns.store(0, Ordering::Relaxed);
+        let last = Last::new(self.generation(), self.shards().len());
+        *lock(&self.last) = Arc::new(last);
         self.note_clock();
         let ring = Ring {
             driver: self,
@@ -168,13 +184,29 @@ impl Driver {
         // First the alarm, so that nobody polls an interval of a runtime that ends.
         let alarm = lock(&self.alarm).take();
         drop(alarm);
+        let last = Arc::clone(&lock(&self.last));
+        // Set once: a generation is closed once.
+        let _ = last.turns.set(self.turns());
         for home in self.shards() {
-            for waker in home.shard.close() {
+            for waker in home.shard.close(|counted| last.set(home.index, counted)) {
                 foreign::wake(waker);
             }
         }
         let task = lock(&self.task).take();
         drop(task);
+    }
+
+    pub(crate) fn turns(&self) -> Turns {
+        Turns {
+            all: self.turns.load(Ordering::Relaxed),
+            idle: self.idle_turns.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Where this generation leaves its last figures, unless it is long gone.
+    pub(crate) fn last(&self, generation: u32) -> Option<Arc<Last>> {
+        let last = lock(&self.last);
+        last.is_of(generation).then(|| Arc::clone(&last))
     }
 
     /// When the alarm rings at the latest.

@@ -35,6 +35,7 @@ use super::kept::Kept;
 use super::mail::{LETTERS, Letter, Mailbox};
 use super::spare::{SPARES, Spare};
 use super::sync::{AtomicU32, AtomicU64, Lock, LockGuard, Ordering, relax};
+use super::tally::{Counted, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
 
 /// Slots per level.
@@ -43,13 +44,13 @@ const SLOTS: usize = 64;
 /// them is due: wakers within one such slot are woken in no particular order.
 const GRAIN: usize = 3;
 
-type Wheel = Core<Waker, SLOTS, GRAIN>;
+pub(super) type Wheel = Core<Waker, SLOTS, GRAIN>;
 
 /// A shard of a driver. Aligned so that no two share a cache line, nor a pair
 /// of lines that the processor fetches together.
 #[repr(align(128))]
 pub(crate) struct Shard {
-    state: Lock<Wheel>,
+    state: Lock<Counted>,
     /// Everything at or before this is the driver's.
     clock: AtomicU64,
     /// Nothing in the wheel is due before this. [`Tick::NEVER`] when it is empty.
@@ -98,7 +99,7 @@ impl Drop for Leftovers {
 impl Shard {
     pub(crate) fn new() -> Self {
         Shard {
-            state: Lock::new(Wheel::starting_at(0)),
+            state: Lock::new(Counted::starting_at(0)),
             clock: AtomicU64::new(0),
             next: AtomicU64::new(Tick::NEVER.0),
             generation: AtomicU32::new(0),
@@ -181,6 +182,7 @@ impl Shard {
             drop(waker);
             return None;
         }
+        wheel.reused += 1;
         wheel.reschedule(left.key, when.0);
         self.announce(when);
         self.unlock(wheel);
@@ -246,8 +248,10 @@ impl Shard {
         }
         let due = deadline.0 <= self.clock.load(Ordering::Relaxed);
         let waker = if due {
+            wheel.fired_by_reset();
             Some(wheel.remove(key))
         } else {
+            wheel.resets += 1;
             wheel.reschedule(key, deadline.0);
             self.announce(deadline);
             None
@@ -266,28 +270,31 @@ impl Shard {
         self.kept.release(key, || self.serves(generation))
     }
 
-    /// Takes a registered timer out, waiting for the lock if need be.
+    /// Takes a registered timer out, waiting for the lock if need be: it has been
+    /// reset to a time that has passed.
     pub(crate) fn withdraw(&self, generation: u32, key: u32, when: Tick) -> Option<Waker> {
         let mut wheel = self.wait();
-        let waker = self.take(
-            &mut wheel,
-            Letter {
-                key,
-                when,
-                generation,
-            },
-        );
+        let timer = Letter {
+            key,
+            when,
+            generation,
+        };
+        let waker = self.take(&mut wheel, timer);
+        if waker.is_some() {
+            wheel.fired_by_reset();
+        }
         self.unlock(wheel);
         waker
     }
 
     /// One bounded hold of a turn: collects mail, moves the clock to `now`, and
-    /// puts the wakers of at most `hold` due timers into `batch`. `None` when the
-    /// driver has ended.
+    /// puts the wakers of at most `hold` due timers into `batch`. They are as late
+    /// as it is `seen` to be. `None` when the driver has ended.
     pub(crate) fn expire(
         &self,
         generation: u32,
         now: Tick,
+        seen: Tick,
         hold: usize,
         batch: &mut Vec<Waker>,
     ) -> Option<Progress> {
@@ -300,7 +307,13 @@ impl Shard {
         if self.clock.load(Ordering::Relaxed) < now.0 {
             self.clock.store(now.0, Ordering::Release);
         }
-        let progress = wheel.advance(now.0, hold, &mut |_, _, waker| batch.push(waker));
+        let Counted {
+            wheel: due, lag, ..
+        } = &mut *wheel;
+        let progress = due.advance(now.0, hold, &mut |_, deadline, waker| {
+            lag.record(seen.0.saturating_sub(deadline));
+            batch.push(waker);
+        });
         self.publish(match progress {
             Progress::CaughtUp => next_of(&wheel),
             Progress::Unfinished => now,
@@ -323,25 +336,29 @@ impl Shard {
         before != after
     }
 
-    /// Timers registered and not fired; those left in a spare, and cancels still
-    /// in the mail, count as gone.
+    /// Timers registered and not fired.
     pub(crate) fn pending(&self, generation: u32) -> usize {
-        let wheel = self.wait();
-        let registered = if self.serves(generation) {
-            wheel.len()
-        } else {
-            0
-        };
-        let owned = |letter: &Letter| self.is_owned(letter);
-        let left = self.spares.iter().filter_map(Spare::peek).filter(owned);
-        let cancelled = left.count() + self.mail.count(owned);
-        self.unlock(wheel);
-        registered.saturating_sub(cancelled)
+        self.snapshot(generation).map_or(0, |now| now.pending)
+    }
+
+    /// What has been counted, with all mail delivered and nothing left in a spare.
+    /// `None` when the driver has ended.
+    pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
+        let mut wheel = self.wait();
+        while self.has_mail() {
+            self.unlock(wheel);
+            wheel = self.wait();
+        }
+        let left = self.clear_all(&mut wheel);
+        let snapshot = self.serves(generation).then(|| wheel.snapshot());
+        drop(wheel);
+        drop(left);
+        snapshot
     }
 
     /// Begins to serve a new driver whose clock shows `now`.
     pub(crate) fn open(&self, now: Tick, capacity: usize) {
-        let mut fresh = Wheel::starting_at(now.0);
+        let mut fresh = Counted::starting_at(now.0);
         fresh.reserve(capacity);
         let mut wheel = self.wait();
         let old = mem::replace(&mut *wheel, fresh);
@@ -352,21 +369,23 @@ impl Shard {
     }
 
     /// Ends the generation and hands out the wheel with all that is pending.
-    pub(crate) fn close(&self) -> impl Iterator<Item = Waker> {
+    /// Before anybody can find that it has ended, `last` is given what it counted.
+    pub(crate) fn close(&self, last: impl FnOnce(&Counted)) -> impl Iterator<Item = Waker> {
         let mut wheel = self.wait();
+        last(&wheel);
         // Before anything of the next generation: see `clock`.
         self.generation.fetch_add(1, Ordering::SeqCst);
         self.publish(Tick::NEVER);
-        let old = mem::replace(&mut *wheel, Wheel::starting_at(0));
+        let old = mem::replace(&mut *wheel, Counted::starting_at(0));
         drop(wheel);
         self.mail.clear();
         self.kept.clear();
-        old.into_values().map(|(_, waker)| waker)
+        old.wheel.into_values().map(|(_, waker)| waker)
     }
 
     /// Waits for the lock: for the driver, and for changes that cannot be left
     /// in the mail.
-    fn wait(&self) -> LockGuard<'_, Wheel> {
+    fn wait(&self) -> LockGuard<'_, Counted> {
         let mut tries = 0;
         loop {
             if let Some(wheel) = self.state.try_lock() {
@@ -380,7 +399,7 @@ impl Shard {
     /// Releases the lock. Whoever held it collects the mail first, and drops
     /// what it took, and memory no longer needed, afterwards.
     #[inline]
-    fn unlock(&self, mut wheel: LockGuard<'_, Wheel>) {
+    fn unlock(&self, mut wheel: LockGuard<'_, Counted>) {
         if !self.mail.may_have_any() && !wheel.has_garbage() {
             return drop(wheel);
         }
@@ -465,3 +484,6 @@ impl Shard {
 fn next_of(wheel: &Wheel) -> Tick {
     wheel.next_expiration().map_or(Tick::NEVER, Tick)
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -20,11 +20,15 @@ use super::foreign;
 use super::registry::Lease;
 use super::shard::Shard;
 use super::sync::Ordering;
+use crate::wheel::core::Progress;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
 const IN_TOKIOS_TURN: usize = 512;
 /// The same for one poll of the driver task.
 const IN_TASK_POLL: usize = 256;
+/// After so many timers a turn looks at the clock again, to tell how late the
+/// next ones are.
+const LOOK_AGAIN: usize = 256;
 /// When tokio's turn resumes what it left to the driver task, if need be.
 const BACKSTOP: Duration = Duration::from_millis(1);
 
@@ -37,10 +41,22 @@ impl Driver {
         let mut turn = Turn {
             generation,
             now,
+            seen: now,
+            unseen: 0,
             hold: self.settings.hold(),
             left: limit,
+            is_idle: true,
             batch: Vec::with_capacity(16),
         };
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        let done = self.visit(&mut turn);
+        if turn.is_idle {
+            self.idle_turns.fetch_add(1, Ordering::Relaxed);
+        }
+        done
+    }
+
+    fn visit(&self, turn: &mut Turn) -> bool {
         let shards = self.shards();
         let first = self.first.load(Ordering::Relaxed);
         for index in (first..shards.len()).chain(0..first) {
@@ -84,10 +100,16 @@ impl Driver {
 /// A turn that is under way.
 struct Turn {
     generation: u32,
+    /// What is due by then is fired.
     now: Tick,
+    /// When the clock was last looked at, and the timers fired since.
+    seen: Tick,
+    unseen: usize,
     hold: usize,
     /// Timers that may still be fired, give or take one hold.
     left: usize,
+    /// Nothing was due so far.
+    is_idle: bool,
     batch: Vec<Waker>,
 }
 
@@ -96,9 +118,9 @@ impl Turn {
     /// and all mail collected.
     fn fire(&mut self, shard: &Shard) -> bool {
         while shard.next() <= self.now || shard.has_mail() {
-            let expired = shard.expire(self.generation, self.now, self.hold, &mut self.batch);
-            let Some(progress) = expired else { return true };
-            self.batch.drain(..).for_each(foreign::wake);
+            let Some(progress) = self.expire(shard) else {
+                return true;
+            };
             if progress.is_caught_up() && !shard.has_mail() {
                 return true;
             }
@@ -108,6 +130,19 @@ impl Turn {
             }
         }
         true
+    }
+
+    /// One hold of a shard's lock; `None` when the driver has ended.
+    fn expire(&mut self, shard: &Shard) -> Option<Progress> {
+        if self.unseen >= LOOK_AGAIN {
+            (self.seen, self.unseen) = (Tick::now(), 0);
+        }
+        let (seen, batch) = (self.seen, &mut self.batch);
+        let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
+        self.is_idle &= batch.is_empty();
+        self.unseen += batch.len();
+        batch.drain(..).for_each(foreign::wake);
+        Some(progress)
     }
 }
 

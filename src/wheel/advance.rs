@@ -101,6 +101,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             let below = Scale::<SLOTS>::spot(deadline, self.now);
             debug_assert!(below.level < spot.level, "filing anew is filing lower");
             self.entries.at_mut(key).place = self.slots.push(below, key);
+            self.cascaded += 1;
         }
     }
 

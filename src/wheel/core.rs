@@ -16,6 +16,8 @@ pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
     pub(super) now: u64,
     pub(super) entries: Pages<Entry<T>, PAGE_BITS>,
     pub(super) slots: Slots<SLOTS>,
+    /// Entries filed anew on a lower level.
+    pub(super) cascaded: u64,
 }
 
 /// 2048 entries to a page: 64 KiB of wakers.
@@ -52,6 +54,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             now,
             entries: Pages::new(),
             slots: Slots::new(),
+            cascaded: 0,
         }
     }
 
@@ -64,6 +67,21 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Entries ever filed.
+    pub(crate) const fn inserted(&self) -> u64 {
+        self.entries.inserted()
+    }
+
+    /// Entries ever taken out, whether fired or removed.
+    pub(crate) const fn removed(&self) -> u64 {
+        self.entries.removed()
+    }
+
+    /// How often an entry was filed anew on a lower level.
+    pub(crate) const fn cascaded(&self) -> u64 {
+        self.cascaded
     }
 
     /// Files a value under a deadline, which must be later than `now`.

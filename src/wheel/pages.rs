@@ -20,7 +20,10 @@ pub(crate) struct Pages<T, const BITS: u32> {
     retired: Vec<u32>,
     /// Pages that have memory and hold nothing.
     empty: usize,
-    len: usize,
+    /// Values ever put in, and taken out: what is counted of timers costs no more
+    /// than their number would.
+    inserted: u64,
+    removed: u64,
     /// Places the owner asked for; below this no page is retired.
     reserved: usize,
     garbage: Vec<Slab<T>>,
@@ -44,14 +47,25 @@ impl<T, const BITS: u32> Pages<T, BITS> {
             roomy: Vec::new(),
             retired: Vec::new(),
             empty: 0,
-            len: 0,
+            inserted: 0,
+            removed: 0,
             reserved: 0,
             garbage: Vec::new(),
         }
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.len
+        (self.inserted - self.removed) as usize
+    }
+
+    /// Values ever put in.
+    pub(crate) const fn inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    /// Values ever taken out.
+    pub(crate) const fn removed(&self) -> u64 {
+        self.removed
     }
 
     /// Stores what `value` makes of its key. Panics when all 2^32 places are taken.
@@ -65,7 +79,7 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         let vacant = slab.vacant_entry();
         let key = number << BITS | vacant.key() as u32;
         vacant.insert(value(key));
-        self.len += 1;
+        self.inserted += 1;
         match slab.len() {
             1 => self.empty -= 1,
             full if full == Self::SIZE => _ = self.roomy.pop(),
@@ -80,7 +94,7 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         let (number, index) = Self::split(key);
         let slab = &mut self.all[number].slab;
         let value = slab.remove(index);
-        self.len -= 1;
+        self.removed += 1;
         match slab.len() {
             0 => self.emptied(number),
             left if left + 1 == Self::SIZE => self.welcome(number),
@@ -125,14 +139,18 @@ impl<T, const BITS: u32> Pages<T, BITS> {
             .flat_map(|page| page.slab.into_iter().map(|(_, value)| value))
     }
 
-    /// Places for which there is memory.
+    /// Places for which there is memory. Constant time: the first page alone may
+    /// be of another size than the rest.
     pub(crate) fn capacity(&self) -> usize {
-        self.all.iter().map(|page| page.slab.capacity()).sum()
+        let first = self.all.first().map_or(0, |page| page.slab.capacity());
+        let in_use = self.all.len() - self.retired.len();
+        let others = in_use - usize::from(first != 0);
+        first + others * Self::SIZE
     }
 
     /// Makes memory for `additional` more values, and keeps it until `shrink_to_fit`.
     pub(crate) fn reserve(&mut self, additional: usize) {
-        let wanted = self.len.saturating_add(additional);
+        let wanted = self.len().saturating_add(additional);
         self.reserved = self.reserved.max(wanted);
         if wanted <= Self::SIZE && self.all.len() <= 1 {
             return self.reserve_small(wanted);
@@ -268,7 +286,7 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         if wanted == 0 {
             return;
         }
-        if self.roomy.is_empty() && self.len == 0 {
+        if self.roomy.is_empty() && self.len() == 0 {
             self.open();
         }
         let slab = &mut self.all[0].slab;
@@ -300,7 +318,9 @@ impl<T, const BITS: u32> Pages<T, BITS> {
     /// Panics unless the counts, the stack of pages with room and the pages agree.
     pub(crate) fn check(&self) {
         let held: usize = self.all.iter().map(|page| page.slab.len()).sum();
-        assert_eq!(held, self.len, "entries counted and held");
+        assert_eq!(held, self.len(), "entries counted and held");
+        let memory: usize = self.all.iter().map(|page| page.slab.capacity()).sum();
+        assert_eq!(memory, self.capacity(), "places counted and there");
         for (rank, &number) in self.roomy.iter().enumerate() {
             let page = &self.all[number as usize];
             assert_eq!(page.rank as usize, rank, "rank of page {number}");

@@ -106,7 +106,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.slots.levels.len()
     }
 
-    /// How many entries there is memory for. Takes time in proportion to that.
+    /// How many entries there is memory for.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.core.capacity()

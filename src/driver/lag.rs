@@ -1,0 +1,215 @@
+//! How late timers fire: a histogram that costs a shift, an addition and a
+//! comparison per timer.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Width of the first bucket in nanoseconds. Sixteen are a millisecond, so that
+/// the wider ones begin at 1, 2, 4, … ms.
+const FIRST: u64 = 62_500;
+/// The last one begins at 62.5 µs · 2²⁰ = 65.536 s.
+const BUCKETS: usize = 22;
+
+/// How many timers fired how late.
+///
+/// Every bucket is twice as wide as the one before: up to 62.5 µs, 125 µs, 250
+/// µs, 500 µs, 1 ms, 2 ms and so on to 65.536 s, and one for all that is later.
+/// How late a timer fired is the time from its deadline to the turn that fired
+/// it. tokio's clock rings on whole milliseconds, so on a healthy runtime nearly
+/// all are in the buckets below 2 ms.
+///
+/// # Examples
+///
+/// ```
+/// use wheel::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// wheel::sleep(Duration::from_millis(1)).await;
+///
+/// let lag = wheel::metrics().snapshot().lag;
+/// assert_eq!(lag.count(), 1);
+/// assert!(lag.max() <= lag.quantile(1.0));
+/// for (range, timers) in lag.buckets() {
+///     println!("{range:?}: {timers}");
+/// }
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct LagHistogram {
+    counts: [u64; BUCKETS],
+    /// Of all lags, in nanoseconds.
+    total: u128,
+    max: u64,
+}
+
+impl LagHistogram {
+    pub(crate) const NUM_BUCKETS: usize = BUCKETS;
+
+    pub(crate) const fn new() -> Self {
+        LagHistogram {
+            counts: [0; BUCKETS],
+            total: 0,
+            max: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, nanos: u64) {
+        self.counts[Self::bucket_of(nanos)] += 1;
+        self.total += u128::from(nanos);
+        self.max = self.max.max(nanos);
+    }
+
+    #[inline]
+    fn bucket_of(nanos: u64) -> usize {
+        let firsts = nanos / FIRST;
+        ((u64::BITS - firsts.leading_zeros()) as usize).min(BUCKETS - 1)
+    }
+
+    pub(crate) fn add(&mut self, other: &LagHistogram) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        self.total += other.total;
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many timers have fired.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// How late they were, added up.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        const NANOS_PER_SEC: u128 = 1_000_000_000;
+        let whole = u64::try_from(self.total / NANOS_PER_SEC).unwrap_or(u64::MAX);
+        let nanos = (self.total % NANOS_PER_SEC) as u32;
+        Duration::new(whole, nanos)
+    }
+
+    /// How late the latest was, to the nanosecond.
+    #[must_use]
+    pub fn max(&self) -> Duration {
+        Duration::from_nanos(self.max)
+    }
+
+    /// All buckets, the narrowest first: the lags that belong to one, and how
+    /// many timers were so late.
+    pub fn buckets(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
+        let counts = self.counts.iter().enumerate();
+        counts.map(|(index, &count)| (Self::range(index), count))
+    }
+
+    /// A lag that this part of the timers did not exceed: the end of the bucket
+    /// in which the quantile falls, or the largest lag if that is less. Zero when
+    /// no timer has fired.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let lag = wheel::metrics().snapshot().lag;
+    /// assert_eq!(lag.quantile(0.99), wheel::Duration::ZERO);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Unless `quantile` is from 0 to 1.
+    #[must_use]
+    #[track_caller]
+    pub fn quantile(&self, quantile: f64) -> Duration {
+        assert!(
+            (0.0..=1.0).contains(&quantile),
+            "a quantile is from 0 to 1, not {quantile}"
+        );
+        let wanted = (quantile * self.count() as f64).ceil() as u64;
+        let mut seen = 0;
+        for (range, count) in self.buckets() {
+            seen += count;
+            if count > 0 && seen >= wanted {
+                return range.end.min(self.max());
+            }
+        }
+        self.max()
+    }
+
+    pub(crate) fn range(index: usize) -> Range<Duration> {
+        let edge = |index: usize| Duration::from_nanos(FIRST << index);
+        let start = match index {
+            0 => Duration::ZERO,
+            _ => edge(index - 1),
+        };
+        let is_last = index == BUCKETS - 1;
+        start..if is_last { Duration::MAX } else { edge(index) }
+    }
+
+    pub(crate) fn in_bucket(&self, index: usize) -> u64 {
+        self.counts[index]
+    }
+}
+
+impl Default for LagHistogram {
+    fn default() -> Self {
+        LagHistogram::new()
+    }
+}
+
+impl fmt::Debug for LagHistogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LagHistogram")
+            .field("count", &self.count())
+            .field("max", &self.max())
+            .field("total", &self.total())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lag_is_in_the_bucket_whose_range_holds_it() {
+        let edges = (0..64).flat_map(|bit| [FIRST << bit.min(40), 1 << bit]);
+        for lag in edges.flat_map(|edge| [edge - 1, edge, edge + 1]) {
+            let range = LagHistogram::range(LagHistogram::bucket_of(lag));
+            assert!(
+                range.contains(&Duration::from_nanos(lag)),
+                "{lag} in {range:?}"
+            );
+        }
+        assert_eq!(LagHistogram::bucket_of(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn the_buckets_adjoin_and_a_millisecond_is_an_edge() {
+        let ranges: Vec<_> = (0..BUCKETS).map(LagHistogram::range).collect();
+        assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(ranges[0].start, Duration::ZERO);
+        assert_eq!(ranges[5].start, Duration::from_millis(1));
+        assert_eq!(ranges[BUCKETS - 1].start, Duration::from_micros(65_536_000));
+        assert_eq!(ranges[BUCKETS - 1].end, Duration::MAX);
+    }
+
+    #[test]
+    fn totals_maxima_and_quantiles() {
+        let mut lag = LagHistogram::new();
+        assert_eq!((lag.count(), lag.quantile(1.0)), (0, Duration::ZERO));
+        for nanos in [0, 100_000, 100_000, 3_000_000_000] {
+            lag.record(nanos);
+        }
+        assert_eq!(lag.count(), 4);
+        assert_eq!(lag.max(), Duration::from_secs(3));
+        assert_eq!(lag.total(), Duration::new(3, 200_000));
+        assert_eq!(lag.quantile(0.0), Duration::from_nanos(FIRST));
+        assert_eq!(lag.quantile(0.75), Duration::from_micros(125));
+        assert_eq!(lag.quantile(1.0), Duration::from_secs(3));
+        let mut sum = lag.clone();
+        sum.add(&lag);
+        assert_eq!((sum.count(), sum.max()), (8, lag.max()));
+    }
+}
