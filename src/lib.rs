@@ -72,7 +72,8 @@
 //!
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time methods and wrappers.
-//! * `full`: everything else, that is `stream`.
+//! * `metrics`: publishes what is [counted](mod@metrics) to the `metrics` crate.
+//! * `full`: everything else, that is `stream` and `metrics`.
 #![forbid(unsafe_code)]
 
 mod builder;

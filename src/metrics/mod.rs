@@ -54,8 +54,12 @@
 //! in a run queue is for tokio's metrics to say. A deadline that was rounded up
 //! by [`Builder::tick`](crate::Builder::tick) counts as rounded.
 
+#[cfg(feature = "metrics")]
+mod report;
 mod wheel_metrics;
 
+#[cfg(feature = "metrics")]
+pub use self::report::{Reporter, describe, report};
 pub use self::wheel_metrics::WheelMetrics;
 pub use crate::driver::lag::LagHistogram;
 pub use crate::driver::tally::Snapshot;

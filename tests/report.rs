@@ -1,0 +1,232 @@
+//! What is published to the `metrics` crate.
+#![cfg(feature = "metrics")]
+
+mod support;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use metrics::Unit;
+use metrics_util::MetricKind;
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use support::{HOUR, current_thread, message_of, ms, poll_quietly};
+use wheel::metrics::{Reporter, describe, report};
+use wheel::{Builder, Sleep, sleep};
+
+/// Name and labels; the unit, the meaning and the value.
+type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
+
+/// Everything that was published since this was last asked.
+fn published(snapshotter: &Snapshotter) -> Published {
+    let all = snapshotter.snapshot().into_vec().into_iter();
+    all.map(|(key, unit, meaning, value)| {
+        let labels = key.key().labels();
+        let labels: Vec<_> = labels
+            .map(|label| format!("{}={}", label.key(), label.value()))
+            .collect();
+        let kind = match value {
+            DebugValue::Counter(_) => MetricKind::Counter,
+            DebugValue::Gauge(_) => MetricKind::Gauge,
+            DebugValue::Histogram(_) => MetricKind::Histogram,
+        };
+        assert_eq!(key.kind(), kind);
+        let name = key.key().name().to_owned();
+        ((name, labels.join(",")), (unit, meaning.is_some(), value))
+    })
+    .collect()
+}
+
+fn value<'a>(all: &'a Published, name: &str, labels: &str) -> &'a DebugValue {
+    let found = all.get(&(name.to_owned(), labels.to_owned()));
+    &found
+        .unwrap_or_else(|| panic!("{name} {labels} in {all:?}"))
+        .2
+}
+
+fn counter(all: &Published, name: &str, labels: &str) -> u64 {
+    match value(all, name, labels) {
+        DebugValue::Counter(count) => *count,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn gauge(all: &Published, name: &str) -> f64 {
+    match value(all, name, "") {
+        DebugValue::Gauge(level) => level.into_inner(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn lags(all: &Published, labels: &str) -> Vec<f64> {
+    match value(all, "wheel_timer_lag", labels) {
+        DebugValue::Histogram(lags) => lags.iter().map(|lag| lag.into_inner()).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Runs a test on this thread alone, with a recorder of its own.
+fn recorded<F: Future<Output = ()>>(test: impl FnOnce(Snapshotter) -> F) {
+    let recorder = DebuggingRecorder::new();
+    let test = test(recorder.snapshotter());
+    metrics::with_local_recorder(&recorder, || current_thread().block_on(test));
+}
+
+fn pending(duration: Duration) -> Sleep {
+    let mut sleep = sleep(duration);
+    assert!(poll_quietly(&mut sleep).is_pending());
+    sleep
+}
+
+#[test]
+fn every_name_is_published_with_its_unit_and_meaning() {
+    recorded(|snapshotter| async move {
+        describe();
+        Reporter::new(wheel::metrics()).publish();
+        let all = published(&snapshotter);
+        let mut names: Vec<_> = all.keys().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            [
+                "wheel_active_timers",
+                "wheel_driver_noops",
+                "wheel_driver_wakeups",
+                "wheel_slab_capacity",
+                "wheel_timer_lag",
+                "wheel_timers_cancelled",
+                "wheel_timers_cascaded",
+                "wheel_timers_fired",
+                "wheel_timers_registered",
+                "wheel_timers_reset",
+            ]
+        );
+        for ((name, _), (unit, has_meaning, _)) in &all {
+            let wanted = match name.as_str() {
+                "wheel_timer_lag" => Unit::Microseconds,
+                _ => Unit::Count,
+            };
+            assert_eq!((*unit, *has_meaning), (Some(wanted), true), "{name}");
+        }
+    });
+}
+
+#[test]
+fn what_is_published_is_what_was_counted_however_often() {
+    recorded(|snapshotter| async move {
+        let mut reporter = Reporter::new(wheel::metrics());
+        let mut another = reporter.clone();
+        for round in 1..=3 {
+            drop(pending(HOUR));
+            let mut held = pending(HOUR);
+            held.reset_unpin(wheel::Instant::now() + HOUR);
+            reporter.publish();
+            another.publish();
+            let all = published(&snapshotter);
+            assert_eq!(counter(&all, "wheel_timers_registered", ""), 2 * round);
+            assert_eq!(counter(&all, "wheel_timers_cancelled", ""), 2 * round - 1);
+            assert_eq!(counter(&all, "wheel_timers_reset", ""), round);
+            assert_eq!(gauge(&all, "wheel_active_timers"), 1.0);
+            assert!(gauge(&all, "wheel_slab_capacity") >= 1.0);
+        }
+    });
+}
+
+#[test]
+fn drivers_and_shards_are_told_apart_by_labels() {
+    recorded(|snapshotter| async move {
+        let _held = pending(HOUR);
+        let own = Builder::new().shards(2).build().unwrap();
+        Reporter::new(wheel::metrics())
+            .label("runtime", "io")
+            .publish();
+        Reporter::new(own.metrics())
+            .label("runtime", "own")
+            .by_shard()
+            .publish();
+        let all = published(&snapshotter);
+        let registered = |labels| counter(&all, "wheel_timers_registered", labels);
+        assert_eq!(registered("runtime=io"), 1);
+        assert_eq!(registered("runtime=own,shard=0"), 0);
+        assert_eq!(registered("runtime=own,shard=1"), 0);
+        counter(&all, "wheel_driver_wakeups", "runtime=own");
+    });
+}
+
+#[test]
+fn the_reporter_refuses_to_report_all_the_time() {
+    recorded(|_| async {
+        let message = message_of(|| report(Duration::ZERO));
+        assert_eq!(message, "`period` must be non-zero.");
+    });
+}
+
+#[test]
+fn the_future_publishes_at_once_and_describes() {
+    recorded(|snapshotter| async move {
+        let reporting = tokio::spawn(report(HOUR));
+        tokio::task::yield_now().await;
+        let all = published(&snapshotter);
+        let (unit, has_meaning, _) = &all[&("wheel_timers_fired".to_owned(), String::new())];
+        assert_eq!((*unit, *has_meaning), (Some(Unit::Count), true));
+        reporting.abort();
+    });
+}
+
+#[cfg(feature = "test-util")]
+mod paused {
+    use super::*;
+    use futures::future::join_all;
+    use wheel::advance;
+
+    #[test]
+    fn the_future_publishes_at_each_interval() {
+        recorded(|snapshotter| async move {
+            wheel::pause();
+            tokio::spawn(report(ms(100)));
+            tokio::task::yield_now().await;
+            for round in 1..=5 {
+                drop(pending(HOUR));
+                sleep(ms(100)).await;
+                tokio::task::yield_now().await;
+                let all = published(&snapshotter);
+                assert_eq!(counter(&all, "wheel_timers_cancelled", ""), round);
+            }
+        });
+    }
+
+    #[test]
+    fn lags_are_published_once_as_the_ends_of_their_buckets() {
+        recorded(|snapshotter| async move {
+            wheel::pause();
+            let mut reporter = Reporter::new(wheel::metrics());
+            let held: Vec<_> = [1, 8, 9, 10].map(|n| pending(ms(n))).into();
+            advance(ms(10)).await;
+            reporter.publish();
+            // 0, 1, 2 and 9 ms late; the last bucket ends at 16 ms.
+            assert_eq!(
+                lags(&published(&snapshotter), ""),
+                [62.5, 2_000.0, 4_000.0, 9_000.0]
+            );
+            reporter.publish();
+            assert_eq!(lags(&published(&snapshotter), ""), [] as [f64; 0]);
+            drop(held);
+        });
+    }
+
+    #[test]
+    fn of_very_many_lags_a_part_is_published_in_proportion() {
+        recorded(|snapshotter| async move {
+            wheel::pause();
+            let mut reporter = Reporter::new(wheel::metrics());
+            let late: Vec<_> = (0..2_500).map(|_| pending(ms(7))).collect();
+            let later: Vec<_> = (0..7_500).map(|_| pending(ms(1))).collect();
+            advance(ms(10)).await;
+            join_all(late.into_iter().chain(later)).await;
+            reporter.publish();
+            let lags = lags(&published(&snapshotter), "");
+            let later = lags.iter().filter(|&&lag| lag > 5_000.0).count();
+            // One in three.
+            assert_eq!((later, lags.len() - later), (2_500, 834));
+        });
+    }
+}
