@@ -48,6 +48,7 @@ fn futures(criterion: &mut Criterion, outstanding: usize) {
     operation("reset later", reset_later);
     operation("reset earlier", reset_earlier);
     operation("timeout of a ready future", ready_timeout);
+    operation("snapshot of the metrics", snapshot);
     drop(crowd);
     group.finish();
 }
@@ -96,6 +97,13 @@ fn ready_timeout(cx: &mut Context<'_>, count: u64) {
     for _ in 0..count {
         let timeout = pin!(wheel::timeout(MINUTE, ready(black_box(1))));
         assert!(timeout.poll(cx).is_ready());
+    }
+}
+
+fn snapshot(_: &mut Context<'_>, count: u64) {
+    let metrics = wheel::metrics();
+    for _ in 0..count {
+        black_box(metrics.snapshot());
     }
 }
 

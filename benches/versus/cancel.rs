@@ -46,7 +46,11 @@ impl Workload for RegisterCancel {
     }
 }
 
-fn register_cancel<P: Peer>(cx: &mut Context<'_>, barrier: &Barrier, count: usize) -> Duration {
+pub(crate) fn register_cancel<P: Peer>(
+    cx: &mut Context<'_>,
+    barrier: &Barrier,
+    count: usize,
+) -> Duration {
     let delays = Delays::new();
     cancel_loop::<P>(cx, &delays, count / 10);
     barrier.wait();

@@ -8,6 +8,7 @@ use crate::fire::{FireCounting, FireTasks, InsertWait};
 use crate::lateness::{Lateness, Load};
 use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
 use crate::process::Idle;
+use crate::scrape::{unwatched, watched};
 use crate::services::{Connections, FanOut, Purgatory};
 use crate::structure::{delay_queue, timing_wheel};
 
@@ -304,5 +305,13 @@ fn resources() -> Vec<Figure> {
             .line(switches("one, an hour away"))
             .rounds(3)
             .done(),
+        Figure::new(
+            "scrape",
+            "arm and cancel while the metrics are read 1000 times a second",
+            watched,
+        )
+        .peer("unwatched", unwatched)
+        .line(nanos("each").ratio(0.97))
+        .rounds(11),
     ]
 }

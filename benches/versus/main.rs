@@ -34,6 +34,7 @@ mod peer;
 mod pending;
 mod process;
 mod report;
+mod scrape;
 mod services;
 mod stage;
 mod structure;
