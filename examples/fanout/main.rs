@@ -1,0 +1,77 @@
+//! A million tasks, each under a timeout and each fanning out to calls under timeouts of their
+//! own, nearly all of which are cancelled: on `tokio::time` and on `wheel`, in turn.
+//!
+//! ```text
+//! task ──┬─ call ── answered           a timeout around the task, one around each call;
+//!        ├─ call ── answered           one call in two hundred tasks is never answered,
+//!        └─ call ── never: times out   and its timeout fires
+//! ```
+//!
+//! | file | measures |
+//! | --- | --- |
+//! | `crowd.rs` | the memory of a million tasks that all wait under a timeout |
+//! | `load.rs` | timeouts per second by workers, and how late those fire that do |
+//! | `expiry.rs` | how long arming a timer takes while a million others expire |
+//!
+//! Each side runs in a process of its own, so that neither uses memory that the other has
+//! left. What every task must have come to is known beforehand, and checked.
+//!
+//! `cargo run --release --example fanout -- --help`
+
+mod chart;
+mod crowd;
+mod expiry;
+mod load;
+mod options;
+mod outcome;
+mod report;
+mod sides;
+mod timers;
+
+#[path = "../orders/machine.rs"]
+mod machine;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+
+use options::Options;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let done = match options.side {
+        Some(side) => sides::run(side, &options),
+        None => compare(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(options: &Options) -> Result<()> {
+    println!("{}", report::headline(options));
+    let outcomes = sides::all(options)?;
+    println!("{}", report::table(&outcomes));
+
+    let picture = chart::draw(options, &outcomes);
+    let path = &options.svg;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
+    println!("Drawn to {}.", path.display());
+
+    let faults: Vec<_> = outcomes
+        .iter()
+        .flat_map(|outcome| outcome.faults(options))
+        .collect();
+    faults.iter().for_each(|fault| eprintln!("{fault}"));
+    ensure!(faults.is_empty(), "not all that was to be done was done");
+    println!("Every task came to what it should, and no timer fired early.");
+    Ok(())
+}

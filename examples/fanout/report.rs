@@ -1,0 +1,100 @@
+//! What the user sees on the terminal: a line before the runs, bars meanwhile, a table after them.
+
+use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+
+use crate::options::{Options, Side};
+use crate::outcome::Outcome;
+
+pub(crate) fn headline(options: &Options) -> String {
+    format!(
+        "Tasks: {}. Timeouts: {}, one around each task and one around each of its {} calls; \
+         {} of them fire, the others are cancelled. Workers: {:?}.",
+        HumanCount(options.tasks),
+        HumanCount(options.timeouts()),
+        options.calls,
+        HumanCount(options.lost_tasks()),
+        options.worker_counts(),
+    )
+}
+
+/// Draws to stderr, and only where that is a terminal.
+pub(crate) fn progress_bar(name: &'static str, tasks: u64) -> ProgressBar {
+    let style =
+        ProgressStyle::with_template("{prefix:11} {wide_bar} {human_pos}/{human_len} tasks {eta}");
+    let bar = ProgressBar::new(tasks).with_prefix(name);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// A row for each figure, a column for each side that has timers.
+pub(crate) fn table(outcomes: &[Outcome]) -> Table {
+    let sides: Vec<_> = outcomes
+        .iter()
+        .filter(|outcome| !outcome.is_of(Side::Without))
+        .collect();
+    let mut table = Table::new();
+    table.load_preset(UTF8_FULL_CONDENSED);
+    table.set_header(
+        [""].into_iter()
+            .chain(sides.iter().map(|side| &side.name[..])),
+    );
+    let mut row = |label: String, cell: &dyn Fn(&Outcome) -> String| {
+        table.add_row(
+            [label]
+                .into_iter()
+                .chain(sides.iter().map(|side| cell(side))),
+        );
+    };
+    for (index, load) in sides
+        .first()
+        .map_or(&[][..], |side| &side.loads)
+        .iter()
+        .enumerate()
+    {
+        row(
+            format!("timeouts per second, workers: {}", load.workers),
+            &|side| HumanCount(side.loads[index].timeouts_per_second as u64).to_string(),
+        );
+    }
+    for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        row(format!("fired too late, {name}"), &|side| {
+            duration(side.late.at(quantile))
+        });
+    }
+    for (name, quantile) in [("p50", 0.5), ("p99.99", 0.9999), ("longest", 1.0)] {
+        row(format!("arming during a mass expiry, {name}"), &|side| {
+            duration(side.waits.at(quantile))
+        });
+    }
+    let bare = bare_task(outcomes);
+    row("memory of a task under a timeout".to_owned(), &|side| {
+        side.bytes_per_task.map_or("n/a".to_owned(), bytes)
+    });
+    row("  of it for the timeout".to_owned(), &|side| {
+        let own = side.bytes_per_task.zip(bare);
+        own.map_or("n/a".to_owned(), |(all, bare)| bytes(all - bare))
+    });
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// What a task takes without a timeout.
+pub(crate) fn bare_task(outcomes: &[Outcome]) -> Option<f64> {
+    let bare = outcomes.iter().find(|outcome| outcome.is_of(Side::Without));
+    bare?.bytes_per_task
+}
+
+pub(crate) fn bytes(bytes: f64) -> String {
+    format!("{bytes:.0} B")
+}
+
+pub(crate) fn duration(nanos: f64) -> String {
+    match nanos {
+        nanos if nanos < 1e3 => format!("{nanos:.0} ns"),
+        nanos if nanos < 1e6 => format!("{:.1} µs", nanos / 1e3),
+        nanos => format!("{:.2} ms", nanos / 1e6),
+    }
+}
