@@ -22,7 +22,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// Of a call that is never answered: from this on, in steps of a part of a millisecond.
 const SHORT: Duration = Duration::from_millis(50);
 const STEP: Duration = Duration::from_micros(10_007);
-/// Tasks that a spawner starts before it lets them run.
+/// Tasks that a spawner starts before it lets them run, and that it has under way at most when
+/// it starts the next: a service that is loaded, not flooded.
 const BATCH: u64 = 64;
 
 /// What came of one run of the load.
@@ -110,16 +111,17 @@ where
     let all = share.clone().count() as u64;
     let tally = Arc::new(Tally::new(all - lost, lost)?);
     let calls = options.calls;
+    let mut to_start = all - lost;
     for (index, task) in (1..).zip(share) {
-        let tally = Arc::clone(&tally);
         if options.is_lost(task) {
-            tokio::spawn(times_out::<T>(task, calls, tally));
+            tokio::spawn(times_out::<T>(task, calls, Arc::clone(&tally)));
         } else {
-            tokio::spawn(is_answered::<T>(calls, tally));
+            tokio::spawn(is_answered::<T>(calls, Arc::clone(&tally)));
+            to_start -= 1;
         }
         if index % BATCH == 0 {
             progress.inc(BATCH);
-            yield_now().await;
+            tally.give_way(to_start).await;
         }
     }
     tally.wait_for(&tally.answers_due).await;
@@ -143,6 +145,17 @@ impl Tally {
     fn one_less(&self, due: &AtomicU64) {
         if due.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.done.notify_one();
+        }
+    }
+
+    /// Lets the tasks run until few of those that are answered are left.
+    async fn give_way(&self, to_start: u64) {
+        loop {
+            yield_now().await;
+            let under_way = self.answers_due.load(Ordering::Acquire) - to_start;
+            if under_way < BATCH {
+                return;
+            }
         }
     }
 

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 
 fn compare(options: &Options) -> Result<()> {
     println!("{}", report::headline(options));
-    let outcomes = sides::all(options)?;
+    let outcomes = sides::all()?;
     println!("{}", report::table(&outcomes));
 
     let picture = chart::draw(options, &outcomes);

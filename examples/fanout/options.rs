@@ -35,7 +35,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = count_to(1_024))]
     workers: Option<u64>,
 
-    /// How often the throughput is measured; the median counts
+    /// How often throughput and expiry are measured; the median counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = count_to(1_000))]
     pub(crate) rounds: u64,
 

@@ -45,6 +45,16 @@ impl Quantiles {
         Quantiles(even.chain(tail).map(at).collect())
     }
 
+    /// At each quantile the median of the rounds: the system takes a processor away now and then.
+    fn median(rounds: &[Quantiles]) -> Self {
+        let quantiles = rounds[0].0.iter().enumerate();
+        let medians = quantiles.map(|(index, &(quantile, _))| {
+            let values = rounds.iter().map(|round| round.0[index].1);
+            (quantile, median(values.collect()))
+        });
+        Quantiles(medians.collect())
+    }
+
     pub(crate) fn at(&self, quantile: f64) -> f64 {
         let found = self.0.iter().find(|(at, _)| *at >= quantile);
         found.map_or(0.0, |&(_, nanos)| nanos)
@@ -69,11 +79,10 @@ impl Outcome {
             late.add(&round.late)?;
             rates.push(timeouts as f64 / round.took.as_secs_f64());
         }
-        rates.sort_by(f64::total_cmp);
         self.late = Quantiles::of(&late);
         self.loads.push(Throughput {
             workers: workers as u64,
-            timeouts_per_second: rates[rates.len() / 2],
+            timeouts_per_second: median(rates),
             counts: rounds
                 .iter()
                 .map(|round| [round.answered, round.timed_out, round.early])
@@ -82,9 +91,14 @@ impl Outcome {
         Ok(())
     }
 
-    pub(crate) fn expire(&mut self, expiry: &Expiry) {
-        self.expired = expiry.fired;
-        self.waits = Quantiles::of(&expiry.waits);
+    /// Adds the expiries of all rounds.
+    pub(crate) fn expire(&mut self, rounds: &[Expiry]) {
+        self.expired = rounds.iter().map(|round| round.fired).sum();
+        let waits: Vec<_> = rounds
+            .iter()
+            .map(|round| Quantiles::of(&round.waits))
+            .collect();
+        self.waits = Quantiles::median(&waits);
     }
 
     /// Where it is not what the options say.
@@ -112,7 +126,7 @@ impl Outcome {
         let rounds = self.loads.iter().map(|load| load.counts.len() as u64);
         let wanted = options.rounds * options.worker_counts().len() as u64;
         check("rounds", rounds.sum(), wanted);
-        check("expired", self.expired, options.tasks);
+        check("expired", self.expired, options.tasks * options.rounds);
         faults
     }
 
@@ -166,4 +180,9 @@ impl Throughput {
             counts: serde_json::from_value(value["counts"].clone())?,
         })
     }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }

@@ -58,7 +58,7 @@ pub(crate) fn table(outcomes: &[Outcome]) -> Table {
         );
     }
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        row(format!("fired too late, {name}"), &|side| {
+        row(format!("lateness of those that fire, {name}"), &|side| {
             duration(side.late.at(quantile))
         });
     }

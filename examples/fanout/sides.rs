@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use indicatif::ProgressBar;
 
 use crate::options::{Options, Side};
 use crate::outcome::Outcome;
@@ -23,13 +22,13 @@ impl Side {
     }
 }
 
-/// Runs every side, each in a process of its own with the same options.
-pub(crate) fn all(options: &Options) -> Result<Vec<Outcome>> {
+/// Runs every side, each in a process of its own with the options of this one.
+pub(crate) fn all() -> Result<Vec<Outcome>> {
     let sides = Side::value_variants().iter();
-    sides.map(|&side| in_a_process(side, options)).collect()
+    sides.map(|&side| in_a_process(side)).collect()
 }
 
-fn in_a_process(side: Side, options: &Options) -> Result<Outcome> {
+fn in_a_process(side: Side) -> Result<Outcome> {
     let value = side.to_possible_value().context("a side has a name")?;
     let output = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))
@@ -44,7 +43,6 @@ fn in_a_process(side: Side, options: &Options) -> Result<Outcome> {
     );
     let outcome = Outcome::from_json(&serde_json::from_slice(&output.stdout)?)?;
     ensure!(outcome.is_of(side), "another side has run");
-    ensure!(!outcome.loads.is_empty() || side == Side::Without || options.rounds == 0);
     Ok(outcome)
 }
 
@@ -66,25 +64,18 @@ pub(crate) fn run(side: Side, options: &Options) -> Result<()> {
 
 fn measure<T: Timers>(options: &Options) -> Result<Outcome> {
     let counts = options.worker_counts();
-    let parts = 2 + options.rounds * counts.len() as u64;
+    let parts = 1 + options.rounds * (counts.len() as u64 + 1);
     let progress = progress_bar(T::NAME, parts * options.tasks);
     let mut outcome = Outcome::of_crowd(T::NAME, crowd::run::<T>(options, &progress)?);
     for workers in counts {
-        let rounds = loads::<T>(options, workers, &progress)?;
+        let rounds = rounds(options, || load::run::<T>(options, workers, &progress))?;
         outcome.add(workers, options.timeouts(), &rounds)?;
     }
-    outcome.expire(&expiry::run::<T>(options, &progress)?);
+    outcome.expire(&rounds(options, || expiry::run::<T>(options, &progress))?);
     progress.finish_and_clear();
     Ok(outcome)
 }
 
-fn loads<T: Timers>(
-    options: &Options,
-    workers: usize,
-    progress: &ProgressBar,
-) -> Result<Vec<load::Load>> {
-    let rounds = 0..options.rounds;
-    rounds
-        .map(|_| load::run::<T>(options, workers, progress))
-        .collect()
+fn rounds<R>(options: &Options, run: impl Fn() -> Result<R>) -> Result<Vec<R>> {
+    (0..options.rounds).map(|_| run()).collect()
 }

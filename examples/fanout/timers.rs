@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, Pending, pending};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::time::Instant;
 
 /// What the tasks use of a timer library.
@@ -73,10 +74,13 @@ impl Timers for Without {
         pending()
     }
 
-    async fn timeout<F>(_: Duration, future: F) -> Result<F::Output, Infallible>
+    fn timeout<F>(
+        _: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Infallible>> + Send
     where
         F: Future<Output: Send> + Send,
     {
-        Ok(future.await)
+        future.map(Ok)
     }
 }

@@ -97,7 +97,8 @@ fn heading(svg: &mut Svg, options: &Options, title: &str, sides: &[Drawn<'_>]) {
     let mut x = WIDTH - MARGIN;
     for side in sides.iter().rev() {
         svg.text((x, 46.0), &side.outcome.name, bold(15.0, INK, Anchor::End));
-        x -= 9.0 * side.outcome.name.len() as f64 + 22.0;
+        // Text has no width here; letters of this size are about so wide.
+        x -= 9.2 * side.outcome.name.len() as f64 + 20.0;
         let swatch = Area {
             x,
             y: 33.0,

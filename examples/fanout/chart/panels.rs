@@ -78,6 +78,12 @@ impl<'a> Panel<'a> {
         self.svg.text((x, y - 7.0), label, style);
     }
 
+    fn under(&mut self, place: (f64, f64), label: &str) {
+        let (x, y) = self.at(place);
+        let style = bold(13.0, INK, Anchor::Middle);
+        self.svg.text((x, y + 20.0), label, style);
+    }
+
     fn curve(&mut self, points: &[(f64, f64)], color: &str) {
         let points: Vec<_> = points.iter().map(|&point| self.at(point)).collect();
         self.svg.path(&points, color);
@@ -197,6 +203,8 @@ pub(crate) fn waits(panel: &mut Panel<'_>, sides: &[Drawn<'_>]) {
         panel.rule(scale.place(mark), &short(mark));
     }
     let x = |index: usize| (index as f64 + 0.5) / TAIL.len() as f64;
+    let longest = sides.iter().map(|side| side.outcome.waits.at(1.0));
+    let least = longest.fold(f64::INFINITY, f64::min);
     for (index, (label, _)) in TAIL.iter().enumerate() {
         panel.below(x(index), label);
     }
@@ -212,8 +220,13 @@ pub(crate) fn waits(panel: &mut Panel<'_>, sides: &[Drawn<'_>]) {
             let place = panel.at(point);
             panel.svg.dot(place, side.color);
         }
-        let last = points[points.len() - 1];
-        panel.above(last, &duration(side.outcome.waits.at(1.0)));
+        // The least is labelled below, so that labels do not meet.
+        let (last, longest) = (points[points.len() - 1], side.outcome.waits.at(1.0));
+        if longest <= least {
+            panel.under(last, &duration(longest));
+        } else {
+            panel.above(last, &duration(longest));
+        }
     }
 }
 

@@ -75,3 +75,14 @@ fn a_closed_shard_leaves_its_figures_and_begins_anew() {
     shard.open(Tick(5), 0);
     assert_eq!(shard.snapshot(1), Some(Snapshot::default()));
 }
+
+#[test]
+fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
+    let (shard, keys) = shard_of(2);
+    let moved = shard.reschedule(0, keys[0], FIRST, LAST);
+    assert!(matches!(moved, Changed::Made(None)));
+    let fired = shard.reschedule(0, keys[1], FIRST, Tick(1));
+    assert!(matches!(fired, Changed::Made(Some(_))));
+    assert_eq!(counts(&shard), (2, 1, 0, 1));
+    assert_eq!(shard.snapshot(0).unwrap().reset, 2);
+}
