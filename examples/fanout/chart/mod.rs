@@ -94,19 +94,27 @@ fn heading(svg: &mut Svg, options: &Options, title: &str, sides: &[Drawn<'_>]) {
         HumanCount(options.lost)
     );
     svg.text((MARGIN, 74.0), &about, text(14.0, PALE_INK, Anchor::Start));
+    legend(svg, sides);
+}
+
+/// In the upper right corner. Text has no width here: a letter is taken to be so wide.
+fn legend(svg: &mut Svg, sides: &[Drawn<'_>]) {
+    const LETTER: f64 = 9.0;
+    const SWATCH: f64 = 14.0;
     let mut x = WIDTH - MARGIN;
     for side in sides.iter().rev() {
-        svg.text((x, 46.0), &side.outcome.name, bold(15.0, INK, Anchor::End));
-        // Text has no width here; letters of this size are about so wide.
-        x -= 9.2 * side.outcome.name.len() as f64 + 20.0;
+        x -= LETTER * side.outcome.name.len() as f64;
+        let name = bold(15.0, INK, Anchor::Start);
+        svg.text((x, 46.0), &side.outcome.name, name);
+        x -= SWATCH + 8.0;
         let swatch = Area {
             x,
-            y: 33.0,
-            width: 14.0,
-            height: 14.0,
+            y: 33.5,
+            width: SWATCH,
+            height: SWATCH,
         };
         svg.rect(swatch, 3.0, side.color);
-        x -= 26.0;
+        x -= 20.0;
     }
 }
 
