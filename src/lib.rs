@@ -82,12 +82,16 @@ mod driver;
 pub mod error;
 mod future_ext;
 mod handle;
+#[cfg(feature = "hyper")]
+pub mod hyper;
 mod interval;
 pub mod metrics;
 mod sleep;
 #[cfg(feature = "stream")]
 pub mod stream;
 mod timeout;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod wheel;
 
 /// The data structure alone: [`TimingWheel`] and what belongs to it.
@@ -107,6 +111,9 @@ pub use self::builder::{BuildError, Builder};
 pub use self::delay_queue::DelayQueue;
 pub use self::future_ext::FutureExt;
 pub use self::handle::Wheel;
+#[cfg(feature = "hyper")]
+#[doc(inline)]
+pub use self::hyper::WheelTimer;
 pub use self::interval::{Interval, interval, interval_at};
 #[doc(inline)]
 pub use self::metrics::{WheelMetrics, metrics};

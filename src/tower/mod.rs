@@ -1,0 +1,240 @@
+//! Timeouts for tower's services: [`TimeoutLayer`] and [`Timeout`].
+//!
+//! One layer for both habits:
+//!
+//! * [`TimeoutLayer::new`] is tower's: a late request ends with an error, a boxed
+//!   [`Elapsed`](error::Elapsed).
+//! * [`TimeoutLayer::with_status_code`] is tower-http's: a late request is
+//!   answered with a status code and an empty body, and the service's error stays
+//!   what it was. axum takes it as it is.
+//!
+//! The response is polled before the timer: one that is ready at once registers
+//! no timer, and one that is ready at or after the deadline is given out.
+//!
+//! # Differences from tower and tower-http
+//!
+//! * The error is this crate's, [`wheel::error::Elapsed`](crate::error::Elapsed).
+//!   It reads "deadline has elapsed", tower's reads "request timed out".
+//! * A timeout beyond the end of time, such as `Duration::MAX`, is none.
+//! * tower-http polls its timer first: each request registers one, also those
+//!   that are answered at once, and a response that comes with the deadline is
+//!   lost.
+//! * tower-http's `TimeoutLayer::new`, deprecated there, answers 408. Here `new`
+//!   is tower's.
+//!
+//! # Examples
+//!
+//! axum, with half a second for each request and more for one route:
+//!
+//! ```
+//! use axum::Router;
+//! use axum::http::StatusCode;
+//! use axum::routing::{get, post};
+//! use wheel::Duration;
+//! use wheel::tower::TimeoutLayer;
+//!
+//! let half_a_second = Duration::from_millis(500);
+//! let quick = Router::new()
+//!     .route("/", get(async || "hello"))
+//!     .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, half_a_second));
+//!
+//! let half_a_minute = Duration::from_secs(30);
+//! let slow = Router::new()
+//!     .route("/reports", post(async || "done"))
+//!     .layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, half_a_minute));
+//!
+//! let app: Router = quick.merge(slow);
+//! ```
+
+pub mod future;
+mod layer;
+
+#[doc(no_inline)]
+pub use self::future::ResponseFuture;
+pub use self::layer::TimeoutLayer;
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Response, StatusCode};
+use tower_service::Service;
+
+/// The error of a service whose late requests end with one.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The error inside the [`BoxError`], under the name that tower has for it.
+pub mod error {
+    #[doc(no_inline)]
+    pub use crate::error::Elapsed;
+}
+
+/// A late request ends with an error: what [`Timeout::new`] makes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AsError;
+
+/// A service that gives another one a limited time for each request.
+///
+/// `L` is what a late request ends with: [`AsError`] or a [`StatusCode`]. The
+/// time counts from `call`; waiting for the service to be ready is not part of it.
+///
+/// # Errors
+///
+/// With [`AsError`] those of the service, boxed, and [`Elapsed`](error::Elapsed).
+/// With a [`StatusCode`] those of the service, and none besides.
+///
+/// # Panics
+///
+/// `call` panics outside a Tokio runtime and in one built without
+/// `enable_time`, with tokio's message.
+///
+/// # Cancel safety
+///
+/// When the time is over, or the response future is dropped, the service's
+/// future is dropped and the timer cancelled.
+///
+/// # Examples
+///
+/// ```
+/// use tower::{service_fn, BoxError, ServiceExt};
+/// use wheel::Duration;
+/// use wheel::error::Elapsed;
+/// use wheel::tower::Timeout;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let silent = service_fn(async |_request: &str| -> Result<(), BoxError> {
+///     std::future::pending().await
+/// });
+/// let service = Timeout::new(silent, Duration::from_millis(5));
+/// let error = service.oneshot("hello?").await.unwrap_err();
+/// assert!(error.is::<Elapsed>());
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Timeout<S, L = AsError> {
+    inner: S,
+    timeout: Duration,
+    late: L,
+}
+
+impl<S> Timeout<S> {
+    /// Gives each of the service's requests so long, and ends late ones with
+    /// [`Elapsed`](error::Elapsed).
+    ///
+    /// ```
+    /// use wheel::{tower::Timeout, Duration};
+    ///
+    /// let client = "any service";
+    /// let client = Timeout::new(client, Duration::from_secs(1));
+    /// assert_eq!(*client.get_ref(), "any service");
+    /// ```
+    pub const fn new(inner: S, timeout: Duration) -> Self {
+        Timeout::with(inner, timeout, AsError)
+    }
+}
+
+impl<S> Timeout<S, StatusCode> {
+    /// Gives each of the service's requests so long, and answers late ones with
+    /// this status code and an empty body.
+    ///
+    /// ```
+    /// use http::{Request, Response, StatusCode};
+    /// use tower::{service_fn, BoxError, ServiceExt};
+    /// use wheel::{tower::Timeout, Duration};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// let silent = service_fn(async |_: Request<()>| -> Result<Response<String>, BoxError> {
+    ///     std::future::pending().await
+    /// });
+    /// let limit = Duration::from_millis(5);
+    /// let service = Timeout::with_status_code(silent, StatusCode::GATEWAY_TIMEOUT, limit);
+    /// let response = service.oneshot(Request::new(())).await?;
+    /// assert_eq!(response.status(), 504);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn with_status_code(inner: S, status: StatusCode, timeout: Duration) -> Self {
+        Timeout::with(inner, timeout, status)
+    }
+}
+
+impl<S, L> Timeout<S, L> {
+    const fn with(inner: S, timeout: Duration, late: L) -> Self {
+        Timeout {
+            inner,
+            timeout,
+            late,
+        }
+    }
+
+    /// The service, by reference.
+    ///
+    /// ```
+    /// # use wheel::{tower::Timeout, Duration};
+    /// assert_eq!(*Timeout::new(5, Duration::from_secs(1)).get_ref(), 5);
+    /// ```
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service, by mutable reference.
+    ///
+    /// ```
+    /// # use wheel::{tower::Timeout, Duration};
+    /// let mut service = Timeout::new(5, Duration::from_secs(1));
+    /// *service.get_mut() = 6;
+    /// assert_eq!(*service.get_ref(), 6);
+    /// ```
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The service itself.
+    ///
+    /// ```
+    /// # use wheel::{tower::Timeout, Duration};
+    /// assert_eq!(Timeout::new(5, Duration::from_secs(1)).into_inner(), 5);
+    /// ```
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, Request> Service<Request> for Timeout<S, AsError>
+where
+    S: Service<Request>,
+    S::Error: Into<BoxError>,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let response = self.inner.call(request);
+        ResponseFuture::new(response, self.timeout, self.late)
+    }
+}
+
+impl<S, Request, B> Service<Request> for Timeout<S, StatusCode>
+where
+    S: Service<Request, Response = Response<B>>,
+    B: Default,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future, StatusCode>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let response = self.inner.call(request);
+        ResponseFuture::new(response, self.timeout, self.late)
+    }
+}
