@@ -1,6 +1,7 @@
 //! The command line: every option, its default, and what makes a set of options impossible.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// A TCP gateway with a timer per call, per request and per connection: tokio's, and the wheel's
+/// An HTTP gateway with a timer per call, per request and per head: tokio's, and the wheel's
 #[derive(Debug, Parser)]
 #[command(name = "gateway", allow_negative_numbers = true)]
 struct Arguments {
@@ -52,12 +53,8 @@ struct Arguments {
     connections: u64,
 
     /// Requests that each connection sends
-    #[arg(long, value_name = "N", default_value_t = 2_500, value_parser = count_to(1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = count_to(1_000_000))]
     requests: u64,
-
-    /// Requests a connection sends ahead before it waits for answers
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = count_to(1_000))]
-    in_flight: u64,
 
     /// Backends, each of which gets one call of every request
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = count_to(100))]
@@ -87,13 +84,18 @@ struct Arguments {
     #[arg(long, value_name = "MS", default_value = "1000", value_parser = milliseconds)]
     request_timeout: Duration,
 
-    /// How long a connection without requests stays open
+    /// How long a connection may take for the head of its next request
     #[arg(long, value_name = "MS", default_value = "2000", value_parser = milliseconds)]
-    idle_timeout: Duration,
+    head_timeout: Duration,
 
     /// Worker threads of the runtime [default: one per core]
     #[arg(long, value_name = "N", value_parser = count_to(1_024))]
     workers: Option<u64>,
+
+    /// Wait for load from outside, at this address, until the process is ended; with `--timers both`
+    /// the wheel's side is served at the next port
+    #[arg(long, value_name = "ADDRESS")]
+    serve: Option<SocketAddr>,
 
     /// When to give a run up as stuck
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = count_to(86_400))]
@@ -106,6 +108,7 @@ pub(crate) struct Options {
     pub(crate) plan: Plan,
     pub(crate) workers: usize,
     pub(crate) give_up: Duration,
+    pub(crate) serve: Option<SocketAddr>,
     timers: Choice,
 }
 
@@ -140,6 +143,7 @@ impl Arguments {
             plan,
             workers,
             give_up: Duration::from_secs(self.give_up),
+            serve: self.serve,
             timers: self.timers,
         })
     }
@@ -152,7 +156,6 @@ impl Arguments {
         Ok(Plan {
             connections: self.connections,
             requests: self.requests,
-            in_flight: self.in_flight,
             backends: self.backends,
             never: self.never,
             never_or_slow,
@@ -160,7 +163,7 @@ impl Arguments {
             slow_delay: self.slow_delay,
             call_timeout: self.call_timeout,
             request_timeout: self.request_timeout,
-            idle_timeout: self.idle_timeout,
+            head_timeout: self.head_timeout,
         })
     }
 }
@@ -178,7 +181,7 @@ fn check_limits(plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// Each client's connection, and its links to every backend, have two ends in this process.
+/// Each client's connection, and those of its calls to the backends, have two ends in this process.
 fn check_files(plan: &Plan, limit: Option<u64>) -> Result<(), String> {
     let needed = plan.connections * (1 + plan.backends) * 2 + SPARE_FILES;
     match limit {

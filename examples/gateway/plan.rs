@@ -55,7 +55,6 @@ pub(crate) enum Fate {
 pub(crate) struct Plan {
     pub(crate) connections: u64,
     pub(crate) requests: u64,
-    pub(crate) in_flight: u64,
     pub(crate) backends: u64,
     pub(crate) never: Share,
     /// The share of calls that are slow or never answered; the two cannot overlap.
@@ -64,7 +63,7 @@ pub(crate) struct Plan {
     pub(crate) slow_delay: Duration,
     pub(crate) call_timeout: Duration,
     pub(crate) request_timeout: Duration,
-    pub(crate) idle_timeout: Duration,
+    pub(crate) head_timeout: Duration,
 }
 
 impl Plan {
@@ -78,7 +77,7 @@ impl Plan {
         }
     }
 
-    /// Whether the client falls silent: it sends half of its requests, then waits to be closed.
+    /// Whether the client falls silent: it sends half of its requests, then half a head.
     pub(crate) fn is_silent(&self, connection: u64) -> bool {
         self.silent.takes(connection)
     }
@@ -115,7 +114,7 @@ pub(crate) struct Expected {
     pub(crate) never: u64,
     /// Requests with at least one such call.
     pub(crate) partial: u64,
-    /// Connections that the idle timer closes.
+    /// Connections that the timer for a head closes.
     pub(crate) silent: u64,
 }
 

@@ -33,20 +33,20 @@ const ROWS: [Row; 14] = [
     ("  of them with a partial answer", |run| {
         count(run.heard.partial)
     }),
-    ("calls", |run| count(run.served.calls)),
-    ("call timeouts: fired", |run| count(run.served.call_fired)),
-    ("  cancelled", |run| {
-        count(run.served.calls - run.served.call_fired)
-    }),
-    ("request timeouts: fired", |run| {
-        count(run.served.request_fired)
+    ("calls", |run| count(run.tally.calls.get())),
+    ("call timeouts: fired", |run| {
+        count(run.tally.call_fired.get())
     }),
     ("  cancelled", |run| {
-        count(run.served.requests - run.served.request_fired)
+        count(run.tally.calls.get() - run.tally.call_fired.get())
     }),
-    ("idle timers: fired", |run| count(run.served.idle_fired)),
+    ("request timeouts: fired", |run| count(run.heard.late)),
     ("  cancelled", |run| {
-        count(run.served.connections - run.served.idle_fired)
+        count(run.heard.requests - run.heard.late)
+    }),
+    ("connections", |run| count(run.connections.opened)),
+    ("  closed for want of a head", |run| {
+        count(run.connections.timed_out)
     }),
     ("requests per second", |run| {
         count((run.heard.requests as f64 / run.elapsed.as_secs_f64()) as u64)
@@ -54,8 +54,9 @@ const ROWS: [Row; 14] = [
     ("latency p50, ms", |run| latency(run, 0.5)),
     ("  p99", |run| latency(run, 0.99)),
     ("  p99.9", |run| latency(run, 0.999)),
-    ("CPU time of the process, s", |run| {
-        run.cpu.map_or("n/a".into(), seconds)
+    ("CPU time per request, µs", |run| {
+        run.cpu
+            .map_or("n/a".into(), |cpu| each(cpu, run.heard.requests))
     }),
 ];
 
@@ -83,6 +84,7 @@ fn latency(run: &Run, quantile: f64) -> String {
     format!("{:.2}", microseconds as f64 / 1e3)
 }
 
-fn seconds(time: Duration) -> String {
-    format!("{:.2}", time.as_secs_f64())
+/// Of the whole process: clients, gateway and backends.
+fn each(cpu: Duration, requests: u64) -> String {
+    format!("{:.1}", cpu.as_secs_f64() * 1e6 / requests as f64)
 }

@@ -1,43 +1,59 @@
 //! One run: a fresh runtime, backends, a gateway and clients, all ended before it returns.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
 use crate::client::{self, Heard};
-use crate::gateway::{self, Served};
+use crate::exporter::{self, Exporter};
 use crate::options::Options;
 use crate::plan::{Expected, Plan};
-use crate::server::Server;
+use crate::server::{Connections, Server};
+use crate::tally::Tally;
 use crate::timers::{Instant, Timers};
-use crate::{backend, machine};
+use crate::upstream::Upstream;
+use crate::{backend, gateway, machine};
 
-/// What a run came to, as each of the three parties saw it.
+/// A free port of this machine.
+pub(crate) const ANYWHERE: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// Longer than the gateway keeps a connection to a backend that it does not use.
+const BACKEND_HEAD: Duration = Duration::from_secs(30);
+
+/// What a run came to, as each of the parties saw it.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) name: &'static str,
     pub(crate) heard: Heard,
-    pub(crate) served: Served,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) connections: Connections,
     /// Calls that reached a backend.
     pub(crate) backends_saw: u64,
+    pub(crate) exported: Exported,
     /// From the first connection to the last answer; silent clients are not waited for here.
     pub(crate) elapsed: Duration,
     pub(crate) cpu: Option<Duration>,
 }
 
-pub(crate) fn run<T: Timers>(options: &Options) -> Result<Run> {
+/// What `/metrics` says at the end.
+#[derive(Debug)]
+pub(crate) struct Exported {
+    pub(crate) requests: u64,
+    pub(crate) call_timeouts: u64,
+}
+
+pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<Run> {
     let cpu_before = machine::cpu_time();
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(options.workers)
-        .enable_all()
-        .build()?;
+    let runtime = runtime(options)?;
     let progress = progress_bar(T::NAME, Expected::of(&options.plan).requests);
-    let work = serve_all::<T>(options.plan, progress.clone());
+    let work = serve_all::<T>(options.plan, exporter.clone(), progress.clone());
     // Always on tokio's own timer: it is there to notice that the other one has lost a wake-up.
     let ended = runtime.block_on(async { tokio::time::timeout(options.give_up, work).await });
     progress.finish_and_clear();
@@ -50,48 +66,89 @@ pub(crate) fn run<T: Timers>(options: &Options) -> Result<Run> {
     Ok(run)
 }
 
-async fn serve_all<T: Timers>(plan: Plan, progress: ProgressBar) -> Result<Run> {
-    let mut backends = Vec::new();
-    for _ in 0..plan.backends {
-        backends.push(Server::start(move |socket| backend::serve::<T>(socket, plan)).await?);
-    }
-    let addresses: Arc<[SocketAddr]> = backends.iter().map(Server::address).collect();
-    let gateway =
-        Server::start(move |socket| gateway::serve::<T>(socket, addresses.clone(), plan)).await?;
+pub(crate) fn runtime(options: &Options) -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(options.workers).enable_all();
+    Ok(builder.build()?)
+}
 
+async fn serve_all<T: Timers>(
+    plan: Plan,
+    exporter: Exporter,
+    progress: ProgressBar,
+) -> Result<Run> {
+    let service = Service::start::<T>(plan, ANYWHERE, exporter)?;
     let started = Instant::now();
-    let heard = run_clients(gateway.address(), plan, progress).await;
-    let served = gateway.stop().await.map(total_served);
-    let backends_saw = total_seen(backends).await;
-    let (heard, served, backends_saw) = all_of(heard, served, backends_saw)?;
+    let heard = run_clients(service.gateway.address(), plan, progress).await?;
+    let exported = exported::<T>(service.gateway.address()).await?;
     let elapsed = heard.finished - started;
+    let Service {
+        gateway,
+        backends,
+        tally,
+        seen,
+    } = service;
+    // The gateway first: its pool holds connections to the backends.
+    let connections = gateway.stop().await?;
+    for backend in backends {
+        backend.stop().await?;
+    }
     Ok(Run {
         name: T::NAME,
         heard,
-        served,
-        backends_saw,
+        tally,
+        connections,
+        backends_saw: seen.load(Ordering::Relaxed),
+        exported,
         elapsed,
         cpu: None,
     })
 }
 
-/// One party's failure closes connections under the others, so all that failed have their say.
-fn all_of(
-    heard: Result<Heard>,
-    served: Result<Served>,
-    backends_saw: Result<u64>,
-) -> Result<(Heard, Served, u64)> {
-    match (heard, served, backends_saw) {
-        (Ok(heard), Ok(served), Ok(backends_saw)) => Ok((heard, served, backends_saw)),
-        (heard, served, backends_saw) => {
-            let say = |who, error: Option<Error>| error.map(|error| format!("{who}: {error:#}"));
-            let client = say("a client", heard.err());
-            let gateway = say("the gateway", served.err());
-            let backend = say("a backend", backends_saw.err());
-            let failed: Vec<_> = [client, gateway, backend].into_iter().flatten().collect();
-            bail!(failed.join("; "))
-        }
+/// A gateway and its backends.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) gateway: Server,
+    backends: Vec<Server>,
+    tally: Arc<Tally>,
+    /// Calls that reached a backend.
+    seen: Arc<AtomicU64>,
+}
+
+impl Service {
+    pub(crate) fn start<T: Timers>(
+        plan: Plan,
+        address: SocketAddr,
+        exporter: Exporter,
+    ) -> Result<Self> {
+        let seen = Arc::<AtomicU64>::default();
+        let backends: Vec<_> = (0..plan.backends)
+            .map(|_| {
+                let routes = backend::routes::<T>(plan, seen.clone());
+                Server::start::<T>(ANYWHERE, routes, BACKEND_HEAD)
+            })
+            .collect::<Result<_>>()?;
+        let upstream = Upstream::new::<T>(backends.iter().map(Server::address).collect());
+        let tally = Arc::<Tally>::default();
+        let routes = gateway::routes::<T>(upstream, plan, tally.clone(), exporter);
+        let gateway = Server::start::<T>(address, routes, plan.head_timeout)?;
+        Ok(Service {
+            gateway,
+            backends,
+            tally,
+            seen,
+        })
     }
+}
+
+async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
+    let page = client::page(gateway, "/metrics").await?;
+    let value =
+        |name| exporter::value(&page, name, T::NAME).context("a counter is not in /metrics");
+    Ok(Exported {
+        requests: value(exporter::REQUESTS)?,
+        call_timeouts: value(exporter::CALL_TIMEOUTS)?,
+    })
 }
 
 /// Runs every client; the first failure drops, and so closes, the others.
@@ -105,22 +162,6 @@ async fn run_clients(gateway: SocketAddr, plan: Plan, progress: ProgressBar) -> 
         heard.add(ended??)?;
     }
     Ok(heard)
-}
-
-fn total_served(connections: Vec<Served>) -> Served {
-    let mut total = Served::default();
-    connections
-        .into_iter()
-        .for_each(|connection| total += connection);
-    total
-}
-
-async fn total_seen(backends: Vec<Server<u64>>) -> Result<u64> {
-    let mut total = 0;
-    for backend in backends {
-        total += backend.stop().await?.iter().sum::<u64>();
-    }
-    Ok(total)
 }
 
 /// Draws to stderr, and only where that is a terminal.

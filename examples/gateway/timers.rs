@@ -1,8 +1,10 @@
 //! The two sets of timers, behind one trait so that the service is compiled once for each.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
 
 /// The clock is tokio's on both sides, so instants need no abstraction.
 pub(crate) use tokio::time::Instant;
@@ -12,14 +14,11 @@ pub(crate) trait Timers: 'static {
     /// What the table calls this side.
     const NAME: &'static str;
 
-    type Sleep: Future<Output = ()> + Send;
+    /// For hyper's servers, and for the pool of its client.
+    type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
     type Elapsed: Send;
 
-    fn sleep(delay: Duration) -> Self::Sleep;
-
-    fn sleep_until(deadline: Instant) -> Self::Sleep;
-
-    fn reset(sleep: Pin<&mut Self::Sleep>, deadline: Instant);
+    fn sleep(delay: Duration) -> impl Future<Output = ()> + Send;
 
     fn timeout<F>(
         limit: Duration,
@@ -27,33 +26,30 @@ pub(crate) trait Timers: 'static {
     ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
     where
         F: Future + Send;
+
+    /// Answers requests that take longer than that with 504.
+    fn limit(routes: Router, limit: Duration) -> Router;
 }
 
-/// One text for both sides: what differs is which module `time` names.
+/// One text for both sides: what differs is what the names stand for.
 macro_rules! timers {
-    ($side:ident, $name:literal, $time:path) => {
+    ($side:ident, $name:literal, $time:path, $hyper:path, $layer:path) => {
         #[derive(Debug)]
         pub(crate) enum $side {}
 
         const _: () = {
+            use $hyper as HyperTimer;
+            use $layer as TimeoutLayer;
             use $time as time;
 
             impl Timers for $side {
                 const NAME: &'static str = $name;
 
-                type Sleep = time::Sleep;
+                type Hyper = HyperTimer;
                 type Elapsed = time::error::Elapsed;
 
-                fn sleep(delay: Duration) -> Self::Sleep {
+                fn sleep(delay: Duration) -> impl Future<Output = ()> + Send {
                     time::sleep(delay)
-                }
-
-                fn sleep_until(deadline: Instant) -> Self::Sleep {
-                    time::sleep_until(deadline)
-                }
-
-                fn reset(sleep: Pin<&mut Self::Sleep>, deadline: Instant) {
-                    sleep.reset(deadline);
                 }
 
                 fn timeout<F>(
@@ -65,10 +61,27 @@ macro_rules! timers {
                 {
                     time::timeout(limit, future)
                 }
+
+                fn limit(routes: Router, limit: Duration) -> Router {
+                    let status = StatusCode::GATEWAY_TIMEOUT;
+                    routes.layer(TimeoutLayer::with_status_code(status, limit))
+                }
             }
         };
     };
 }
 
-timers!(Tokio, "tokio::time", tokio::time);
-timers!(Wheel, "wheel", ::wheel);
+timers!(
+    Tokio,
+    "tokio::time",
+    tokio::time,
+    hyper_util::rt::TokioTimer,
+    tower_http::timeout::TimeoutLayer
+);
+timers!(
+    Wheel,
+    "wheel",
+    ::wheel,
+    ::wheel::WheelTimer,
+    ::wheel::tower::TimeoutLayer
+);

@@ -1,0 +1,60 @@
+//! `/metrics`: the gateway's counts, and what its timers tell of themselves, for Prometheus.
+//!
+//! Nothing is emitted where requests are served. The counts are handed to the recorder when
+//! somebody asks for them.
+
+use anyhow::Result;
+use metrics::{Unit, counter, describe_counter};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use crate::tally::{Count, Tally};
+use crate::timers::Timers;
+
+/// A counter's name, what it counts, and where that is found.
+type Row = (&'static str, &'static str, fn(&Tally) -> &Count);
+
+pub(crate) const REQUESTS: &str = "gateway_requests";
+pub(crate) const CALL_TIMEOUTS: &str = "gateway_call_timeouts";
+
+const ROWS: [Row; 4] = [
+    (REQUESTS, "Requests that came", |tally| &tally.requests),
+    ("gateway_calls", "Calls to backends", |tally| &tally.calls),
+    (
+        "gateway_answers",
+        "Answers of backends that were passed on",
+        |tally| &tally.answered,
+    ),
+    (CALL_TIMEOUTS, "Calls that were given up", |tally| {
+        &tally.call_fired
+    }),
+];
+
+/// The process's recorder, seen from the side that renders it.
+#[derive(Clone, Debug)]
+pub(crate) struct Exporter(PrometheusHandle);
+
+impl Exporter {
+    /// For the whole process, and so once.
+    pub(crate) fn install() -> Result<Self> {
+        let handle = PrometheusBuilder::new().install_recorder()?;
+        for (name, what, _) in ROWS {
+            describe_counter!(name, Unit::Count, what);
+        }
+        Ok(Exporter(handle))
+    }
+
+    pub(crate) fn render<T: Timers>(&self, tally: &Tally) -> String {
+        for (name, _, count) in ROWS {
+            counter!(name, "timers" => T::NAME).absolute(count(tally).get());
+        }
+        self.0.run_upkeep();
+        self.0.render()
+    }
+}
+
+/// The value of a counter in a rendered page.
+pub(crate) fn value(page: &str, name: &str, timers: &str) -> Option<u64> {
+    let labelled = format!("{name}{{timers=\"{timers}\"}} ");
+    let line = page.lines().find_map(|line| line.strip_prefix(&labelled))?;
+    line.parse().ok()
+}
