@@ -7,6 +7,10 @@
 //! nothing, or panic. `axum::serve` sets none, so that a client which sends half
 //! a head holds its connection for ever; the example serves a router with one.
 //!
+//! hyper-util's `auto::Builder` reads the first bytes of a connection under no
+//! timer, to tell HTTP/1 from HTTP/2. Against clients that send nothing at all,
+//! name the version: `http1_only` or `http2_only`.
+//!
 //! # Examples
 //!
 //! An axum router whose connections have five seconds for a request's head:
@@ -23,15 +27,11 @@
 //! # async fn main() -> std::io::Result<()> {
 //! let app = Router::new().route("/", get(async || "hello"));
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-//! let mut server = Builder::new(TokioExecutor::new());
+//! let mut server = Builder::new(TokioExecutor::new()).http1_only();
 //! server
 //!     .http1()
 //!     .timer(WheelTimer)
 //!     .header_read_timeout(Duration::from_secs(5));
-//! server
-//!     .http2()
-//!     .timer(WheelTimer)
-//!     .keep_alive_interval(Duration::from_secs(20));
 //!
 //! loop {
 //!     let (socket, _) = listener.accept().await?;

@@ -25,59 +25,94 @@
 //! # }
 //! ```
 //!
-//! # What is the same
-//!
-//! Names, signatures, panics, the rounding up to tokio's milliseconds, paused
-//! clocks (`start_paused`, `pause`, `advance`), cooperative budgets. tokio's own
-//! published tests pass with only the import changed.
-//!
-//! # What is different
-//!
-//! * [`Sleep`] is `Unpin`, 48 bytes, and has [`reset_unpin`](Sleep::reset_unpin).
-//! * [`error::Elapsed`] is a type of its own.
-//! * The driver is one task per runtime, started by the first timer. It shows in
-//!   `num_alive_tasks`.
-//! * A waker that panics when woken takes nothing else down. Where panics abort
-//!   (`panic = "abort"`) it aborts the process, as everywhere.
-//! * Timers that are due in the same quarter of a millisecond may be woken in
-//!   any order.
+//! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic,
+//!   reqwest and pools, and [each difference](docs::semantics) from `tokio::time`.
+//! * [`Wheel`] and [`Builder`]: a driver with settings of one's own.
+//! * [`metrics()`](metrics()): what becomes of timers, and how late they fire.
+//! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
 //!
 //! # How it works
 //!
-//! A `Sleep` that is polled puts its waker into the wheel of the thread it was
-//! made on, and takes it out when it is dropped. A single
-//! `tokio::time::Interval` is armed for the earliest deadline of all wheels; it
-//! rings inside tokio's own turn, on the thread that drives time, and what is
-//! due is fired there and then, sixteen timers per hold of a lock. Nothing is
-//! armed while there are no timers.
+//! The design assumes that most timers are cancelled before they fire, that those
+//! which fire may do so a fraction of a millisecond late but never early, and that
+//! several threads arm and cancel them at once. So arming and cancelling must be
+//! cheap, and share nothing; finding the next timer that is due may cost more.
 //!
-//! Built with `--cfg tokio_unstable` and `Builder::enable_alt_timer`, tokio
-//! keeps that interval with the worker that armed it last: while that worker is
-//! blocked, all timers wait, as a blocked worker's own timers do there anyway.
+//! A [`Sleep`] that is polled puts its task's waker into the wheel of the thread it
+//! was made on, a *shard*, and takes it out when it is dropped: constant time, under
+//! a lock that other threads seldom want. Only a timer that is due before all others
+//! tells the *alarm*, which is one `tokio::time::Interval` for all shards. It rings
+//! inside tokio's own turn, on the thread that drives time and waits for I/O; what
+//! is due is fired there and then, sixteen timers per hold of a lock, their wakers
+//! woken outside of it. Nothing is armed while there are no timers, and a paused
+//! clock knows the next deadline, since a timer of tokio's stands for it.
+//!
+//! ```text
+//!   timeout(d, future)        drop               tokio's turn, on the thread
+//!           │ register         │ cancel          that waits for I/O ── rings ──┐
+//!           ▼                  ▼                                               ▼
+//!  ┌─ shard 0: a lock ───────────────────────┐  ┌─ shard 1 ─┐  ┌─ alarm ──────────┐
+//!  │ level 3  │ │▪│ │ │▪│ … 64 slots         │  │           │  │ set to the first │
+//!  │ level 4  │ │ │▪│ │ │ …  a bit per slot: │  │ one for   │  │ deadline of all  │
+//!  │ level 5  │▪│ │ │ │ │ …  is it occupied? │  │ each      │  │ shards           │
+//!  │           │                             │  │ worker    │  └──────────────────┘
+//!  │           ▼ chain of bunches            │  │           │
+//!  │    keys ▪▪▪·▪▪·… 64 to a bunch          │  │           │
+//!  │          │                              │  │           │
+//!  │          ▼                              │  │           │
+//!  │  slab: { waker, deadline, place } …     │  │           │
+//!  └─────────────────────────────────────────┘  └───────────┘
+//! ```
+//!
+//! A tick is a nanosecond, so deadlines are kept as they are. A timer goes to the
+//! lowest level on which its slot is less than one turn ahead; when the clock comes
+//! to that slot, its timers *cascade* to the levels below. Timers that are cancelled
+//! before that are never moved.
+//!
+//! | level | a slot is | a turn is | who is there |
+//! | --- | --- | --- | --- |
+//! | 0 – 2 | up to 4.1 µs | up to 262 µs | nobody: what is less than a slot of level 3 apart fires together |
+//! | 3 | 262 µs | 16.8 ms | pacing, retries |
+//! | 4 | 16.8 ms | 1.07 s | calls |
+//! | 5 | 1.07 s | 68.7 s | requests, heads |
+//! | 6 | 68.7 s | 73 minutes | idle connections |
+//! | 7 | 73 minutes | 78 hours | sessions |
+//! | 8 – 10 | 3.3 days to 37 years | up to 584 years | what is meant never to fire |
+//!
+//! Levels are made when a deadline needs one. The idea is Varghese and Lauck's
+//! *Hashed and Hierarchical Timing Wheels* (1987), the sliding clocks are Kafka's;
+//! [`timing_wheel`] tells how its slots and its slab are built.
 //!
 //! # Limits
 //!
-//! * Inside `let _guard = other.enter();`, within a task that has armed timers
-//!   before, a timer goes to the task's own runtime, not to `other`; and so does
-//!   one that is made inside a nested `block_on` and leaves it before any timer
-//!   has been polled there. Use [`Wheel`] in such places.
-//! * Futures that poll their parts with wakers of their own, as
-//!   `FuturesUnordered` does, have each timer ask for its runtime once: about 20
-//!   ns, and a counter that workers share.
 //! * A runtime's clock may show at most 584 years more than at its start.
 //!   Deadlines beyond do not elapse.
 //! * Some hundred million timers per shard.
+//! * In two nested contexts a timer belongs to the task's runtime and not to the
+//!   one that was entered: [where](docs::semantics#which-runtime-a-timer-belongs-to).
 //!
 //! # Features
 //!
+//! None is on by default. All but `test-util` are in `full`.
+//!
+//! * `hyper`: [`WheelTimer`], for hyper's and hyper-util's builders.
+//! * `metrics`: a reporter of what is [counted](mod@metrics) to the `metrics` crate.
+//! * `tower`: [`TimeoutLayer`](tower::TimeoutLayer), for tower's and axum's stacks.
+//! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
+//!   methods and wrappers.
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
-//! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time methods and wrappers.
-//! * `metrics`: publishes what is [counted](mod@metrics) to the `metrics` crate.
-//! * `full`: everything else, that is `stream` and `metrics`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+// The pages are about all features, and there only with all of them.
+#![cfg_attr(
+    not(feature = "full"),
+    allow(rustdoc::broken_intra_doc_links, reason = "links to what is off")
+)]
 #![forbid(unsafe_code)]
 
 mod builder;
 pub mod delay_queue;
+#[cfg(all(any(doc, doctest), feature = "full"))]
+pub mod docs;
 mod driver;
 pub mod error;
 mod future_ext;
