@@ -71,6 +71,10 @@ const MOST_PER_HOLD: usize = 4096;
 
 impl Builder {
     /// The defaults.
+    ///
+    /// ```
+    /// assert_eq!(format!("{:?}", wheel::Builder::new()), format!("{:?}", wheel::Wheel::builder()));
+    /// ```
     pub fn new() -> Self {
         Builder::default()
     }
@@ -81,6 +85,20 @@ impl Builder {
     /// It must be a multiple of a millisecond, at most a day, or divide one.
     /// tokio rings on whole milliseconds, so one that divides a millisecond
     /// cannot be told from the default: nothing is rounded.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// use wheel::{Builder, Duration};
+    ///
+    /// let coarse = Builder::new().tick(Duration::from_millis(20)).build()?;
+    /// let start = wheel::Instant::now();
+    /// coarse.sleep(Duration::from_millis(1)).await;
+    /// assert!(start.elapsed() >= Duration::from_millis(1));
+    /// assert!(Builder::new().tick(Duration::from_micros(1_500)).build().is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = Some(tick);
         self
@@ -88,6 +106,18 @@ impl Builder {
 
     /// How many wheels, each behind a lock of its own, there are: 1 to 1024.
     /// One per worker by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// wheel::Builder::new().shards(8).build()?;
+    /// assert_eq!(
+    ///     wheel::Builder::new().shards(0).build().unwrap_err(),
+    ///     wheel::BuildError::Shards(0),
+    /// );
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn shards(mut self, shards: usize) -> Self {
         self.shards = Some(shards);
         self
@@ -95,6 +125,14 @@ impl Builder {
 
     /// Makes room for this many pending timers, over all shards: at most 2²⁶, 36
     /// bytes each. There can be more.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// wheel::Builder::new().capacity(100_000).install()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn capacity(mut self, timers: usize) -> Self {
         self.capacity = timers;
         self
@@ -102,6 +140,14 @@ impl Builder {
 
     /// How many entries are fired or moved per hold of a shard's lock: 1 to
     /// 4096, 16 by default. More is faster and has others wait longer.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// wheel::Builder::new().entries_per_hold(64).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn entries_per_hold(mut self, entries: usize) -> Self {
         self.hold = Some(entries);
         self
@@ -120,6 +166,15 @@ impl Builder {
     ///
     /// Outside a Tokio runtime, and in one built without `enable_time`, at the
     /// caller's line and with tokio's message.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// let wheel = wheel::Builder::new().shards(2).build()?;
+    /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn build(self) -> Result<Wheel, BuildError> {
         let handle = Handle::current();

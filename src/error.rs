@@ -47,6 +47,11 @@ impl From<Elapsed> for io::Error {
 /// Errors that tokio's timers once returned; kept so that code naming them compiles.
 ///
 /// No function of this crate returns one, as none of tokio's does.
+///
+/// ```
+/// let error = wheel::error::Error::invalid();
+/// assert_eq!(error.to_string(), "timer duration exceeds maximum duration");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Error(Kind);
 
@@ -59,31 +64,55 @@ enum Kind {
 
 impl Error {
     /// The driver has ended.
+    ///
+    /// ```
+    /// assert!(wheel::error::Error::shutdown().is_shutdown());
+    /// ```
     pub fn shutdown() -> Error {
         Error(Kind::Shutdown)
     }
 
     /// Whether the driver has ended.
+    ///
+    /// ```
+    /// assert!(!wheel::error::Error::invalid().is_shutdown());
+    /// ```
     pub fn is_shutdown(&self) -> bool {
         self.0 == Kind::Shutdown
     }
 
     /// There are too many timers.
+    ///
+    /// ```
+    /// assert!(wheel::error::Error::at_capacity().is_at_capacity());
+    /// ```
     pub fn at_capacity() -> Error {
         Error(Kind::AtCapacity)
     }
 
     /// Whether there are too many timers.
+    ///
+    /// ```
+    /// assert!(!wheel::error::Error::invalid().is_at_capacity());
+    /// ```
     pub fn is_at_capacity(&self) -> bool {
         self.0 == Kind::AtCapacity
     }
 
     /// The timer is misconfigured.
+    ///
+    /// ```
+    /// assert!(wheel::error::Error::invalid().is_invalid());
+    /// ```
     pub fn invalid() -> Error {
         Error(Kind::Invalid)
     }
 
     /// Whether the timer is misconfigured.
+    ///
+    /// ```
+    /// assert!(!wheel::error::Error::shutdown().is_invalid());
+    /// ```
     pub fn is_invalid(&self) -> bool {
         self.0 == Kind::Invalid
     }

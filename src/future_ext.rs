@@ -13,6 +13,15 @@ use crate::timeout::{Timeout, timeout, timeout_at};
 ///
 /// Its trait has methods for cancellation tokens besides, which have nothing to do with time: import
 /// both for those, `tokio_util::future::FutureExt` as something else.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use wheel::{Duration, FutureExt};
+///
+/// assert_eq!(async { 42 }.timeout(Duration::from_secs(1)).await, Ok(42));
+/// # }
+/// ```
 pub trait FutureExt: Future {
     /// Gives the future `duration` to complete.
     ///

@@ -64,6 +64,14 @@ impl Wheel {
     ///
     /// Outside a Tokio runtime, and in one built without `enable_time`, at the
     /// caller's line and with tokio's message.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let wheel = wheel::Wheel::current();
+    /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// # }
+    /// ```
     #[track_caller]
     pub fn current() -> Self {
         Wheel::new(registry::of(&Handle::current()))

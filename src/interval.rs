@@ -77,6 +77,15 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// # Differences from tokio
 ///
 /// Holds its timer itself: there is no allocation.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut every: wheel::Interval = wheel::interval(wheel::Duration::from_millis(5));
+/// let first = every.tick().await;
+/// assert_eq!(every.tick().await, first + every.period());
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Interval {
     delay: Sleep,
@@ -103,7 +112,14 @@ impl Interval {
     ///
     /// # Examples
     ///
-    /// See [`interval`].
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let mut every = wheel::interval(wheel::Duration::from_millis(5));
+    /// let due = every.tick().await;
+    /// assert!(due <= wheel::Instant::now());
+    /// # }
+    /// ```
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }

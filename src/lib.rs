@@ -167,7 +167,7 @@ pub use tokio::time::{Instant, MissedTickBehavior};
 #[doc(no_inline)]
 pub use tokio::time::{advance, pause, resume};
 
-/// The README's examples compile.
-#[cfg(doctest)]
+/// The README's examples compile. They are about all features.
+#[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -106,6 +106,16 @@ where
 
 pin_project! {
     /// Future returned by [`timeout`] and [`timeout_at`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use wheel::{Duration, Timeout, timeout};
+    ///
+    /// let limited: Timeout<_> = timeout(Duration::from_secs(1), std::future::ready(5));
+    /// assert_eq!(limited.await, Ok(5));
+    /// # }
+    /// ```
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     #[derive(Debug)]
     pub struct Timeout<T> {

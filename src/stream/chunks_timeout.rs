@@ -21,6 +21,18 @@ pin_project! {
     /// # Cancel safety
     ///
     /// Dropping a future that waits for the next batch loses no item.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use futures::StreamExt as _;
+    /// use wheel::{Duration, StreamExt as _};
+    ///
+    /// let chunks = futures::stream::iter(1..=3).chunks_timeout(2, Duration::from_secs(1));
+    /// let chunks: wheel::stream::ChunksTimeout<_> = chunks;
+    /// assert_eq!(chunks.collect::<Vec<_>>().await, [vec![1, 2], vec![3]]);
+    /// # }
+    /// ```
     #[must_use = "streams do nothing unless polled"]
     #[derive(Debug)]
     pub struct ChunksTimeout<S: Stream> {

@@ -43,6 +43,17 @@ pub use self::timeout_repeating::TimeoutRepeating;
 /// All but [`timeout_repeating`](Self::timeout_repeating), which is given a timer, panic outside a
 /// Tokio runtime and in one built without `enable_time`, at the caller's line or when they first
 /// need a timer.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use futures::StreamExt as _;
+/// use wheel::{Duration, StreamExt};
+///
+/// let numbers = futures::stream::iter([1, 2]).timeout(Duration::from_secs(1));
+/// assert_eq!(numbers.collect::<Vec<_>>().await, [Ok(1), Ok(2)]);
+/// # }
+/// ```
 pub trait StreamExt: Stream {
     /// Gives each item `duration` to come.
     ///

@@ -16,6 +16,18 @@ pin_project! {
     /// # Cancel safety
     ///
     /// Dropping a future that waits for the next item loses none.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use futures::StreamExt as _;
+    /// use wheel::{Duration, StreamExt as _};
+    ///
+    /// let slower = futures::stream::iter([1, 2]).throttle(Duration::from_millis(5));
+    /// let mut slower: std::pin::Pin<Box<wheel::stream::Throttle<_>>> = Box::pin(slower);
+    /// assert_eq!(slower.next().await, Some(1));
+    /// # }
+    /// ```
     #[must_use = "streams do nothing unless polled"]
     #[derive(Debug)]
     pub struct Throttle<S> {

@@ -18,6 +18,18 @@ pin_project! {
     /// # Cancel safety
     ///
     /// Dropping a future that waits for the next item loses none, and does not start the time again.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use futures::StreamExt as _;
+    /// use wheel::{Duration, StreamExt as _};
+    ///
+    /// let items = futures::stream::iter([1]).timeout(Duration::from_secs(1));
+    /// let items: wheel::stream::Timeout<_> = items;
+    /// assert_eq!(items.collect::<Vec<_>>().await, [Ok(1)]);
+    /// # }
+    /// ```
     #[must_use = "streams do nothing unless polled"]
     #[derive(Debug)]
     pub struct Timeout<S> {

@@ -16,6 +16,19 @@ pin_project! {
     /// # Cancel safety
     ///
     /// Dropping a future that waits for the next item loses neither an item nor a tick.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use futures::StreamExt as _;
+    /// use wheel::{Duration, StreamExt as _};
+    ///
+    /// let every = wheel::interval(Duration::from_secs(1));
+    /// let items = futures::stream::iter([1]).timeout_repeating(every);
+    /// let items: wheel::stream::TimeoutRepeating<_> = items;
+    /// assert_eq!(items.collect::<Vec<_>>().await, [Ok(1)]);
+    /// # }
+    /// ```
     #[must_use = "streams do nothing unless polled"]
     #[derive(Debug)]
     pub struct TimeoutRepeating<S> {

@@ -13,6 +13,18 @@ use crate::timeout::{self, timeout};
 
 pin_project! {
     /// Future of a [`Timeout`](super::Timeout) service's response.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use tower::{Service, BoxError, service_fn};
+    /// use wheel::{Duration, tower::{Timeout, ResponseFuture}};
+    ///
+    /// let inner = service_fn(async |n: u32| Ok::<_, BoxError>(n + 1));
+    /// let response: ResponseFuture<_> = Timeout::new(inner, Duration::from_secs(1)).call(1);
+    /// assert_eq!(response.await.unwrap(), 2);
+    /// # }
+    /// ```
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     #[derive(Debug)]
     pub struct ResponseFuture<F, L = AsError> {

@@ -60,6 +60,11 @@ use http::{Response, StatusCode};
 use tower_service::Service;
 
 /// The error of a service whose late requests end with one.
+///
+/// ```
+/// let error: wheel::tower::BoxError = "anything".into();
+/// assert_eq!(error.to_string(), "anything");
+/// ```
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The error inside the [`BoxError`], under the name that tower has for it.
@@ -69,6 +74,13 @@ pub mod error {
 }
 
 /// A late request ends with an error: what [`Timeout::new`] makes.
+///
+/// ```
+/// use wheel::Duration;
+/// use wheel::tower::{AsError, TimeoutLayer};
+///
+/// let layer: TimeoutLayer<AsError> = TimeoutLayer::new(Duration::from_secs(1));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsError;
 

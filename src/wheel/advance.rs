@@ -4,6 +4,17 @@ use super::core::Core;
 use super::level::{Scale, Spot};
 
 /// Whether [`TimingWheel::advance`](super::TimingWheel::advance) has done all there was to do.
+///
+/// ```
+/// # use wheel::timing_wheel::TimingWheel;
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// use wheel::timing_wheel::Progress;
+///
+/// wheel.insert(1, "a").unwrap();
+/// wheel.insert(2, "b").unwrap();
+/// assert_eq!(wheel.advance(5, 1, drop), Progress::Unfinished);
+/// assert_eq!(wheel.advance(5, usize::MAX, drop), Progress::CaughtUp);
+/// ```
 #[must_use = "an unfinished advance leaves due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -15,6 +26,12 @@ pub enum Progress {
 
 impl Progress {
     /// Whether everything due has fired.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// assert!(wheel.advance(5, usize::MAX, drop).is_caught_up());
+    /// ```
     #[must_use]
     pub const fn is_caught_up(self) -> bool {
         matches!(self, Self::CaughtUp)

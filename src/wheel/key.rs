@@ -7,6 +7,15 @@ use std::num::NonZeroU64;
 /// Once its entry is gone a key finds nothing, however often the place in memory is used again:
 /// every insertion of a wheel has a stamp of its own. A key means nothing to another wheel, which
 /// cannot tell that it is not its own.
+///
+/// ```
+/// # use wheel::timing_wheel::TimingWheel;
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// let old = wheel.insert(5, "old").unwrap();
+/// wheel.remove(old);
+/// wheel.insert(5, "new").unwrap(); // in the same place
+/// assert_eq!(wheel.get(old), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(super) index: u32,
@@ -20,6 +29,16 @@ pub(super) struct Stamped<T> {
 }
 
 /// An entry whose time has come, handed out by [`TimingWheel::advance`](super::TimingWheel::advance).
+///
+/// ```
+/// # use wheel::timing_wheel::TimingWheel;
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// let key = wheel.insert(5, "five").unwrap();
+/// let progress = wheel.advance(7, usize::MAX, |expired| {
+///     assert_eq!((expired.key, expired.deadline, expired.value), (key, 5, "five"));
+/// });
+/// assert!(progress.is_caught_up());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired<T> {
     /// The key it had. It finds nothing any more.
@@ -31,6 +50,17 @@ pub struct Expired<T> {
 }
 
 /// The outcome of [`TimingWheel::reschedule`](super::TimingWheel::reschedule).
+///
+/// ```
+/// # use wheel::timing_wheel::TimingWheel;
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// use wheel::timing_wheel::Rescheduled;
+///
+/// let key = wheel.insert(5, "five").unwrap();
+/// assert_eq!(wheel.reschedule(key, 9), Rescheduled::Moved);
+/// assert_eq!(wheel.reschedule(key, 0), Rescheduled::Expired("five"));
+/// assert_eq!(wheel.reschedule(key, 9), Rescheduled::Stale);
+/// ```
 #[must_use = "an expired value is handed back and is no longer in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rescheduled<T> {

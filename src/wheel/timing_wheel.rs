@@ -39,6 +39,12 @@ pub struct TimingWheel<T, const SLOTS: usize = 64> {
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// An empty wheel whose clock stands at tick 0. It allocates with the first insertion.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let wheel: TimingWheel<u8> = TimingWheel::new();
+    /// assert_eq!((wheel.now(), wheel.len(), wheel.capacity()), (0, 0, 0));
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
         Self::starting_at(0)
@@ -65,6 +71,12 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// # Panics
     ///
     /// As [`reserve`](Self::reserve).
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let wheel: TimingWheel<u8> = TimingWheel::with_capacity(1_000);
+    /// assert!(wheel.capacity() >= 1_000);
+    /// ```
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         let mut wheel = Self::new();
@@ -73,18 +85,38 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 
     /// The tick the clock stands at: the highest one advanced to, or where it started.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// assert!(wheel.advance(100, usize::MAX, drop).is_caught_up());
+    /// assert_eq!(wheel.now(), 100);
+    /// ```
     #[must_use]
     pub const fn now(&self) -> u64 {
         self.core.now()
     }
 
     /// How many entries there are.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// wheel.insert(5, "five").unwrap();
+    /// assert_eq!(wheel.len(), 1);
+    /// ```
     #[must_use]
     pub const fn len(&self) -> usize {
         self.core.len()
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// assert!(wheel.is_empty());
+    /// ```
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -107,6 +139,14 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 
     /// How many entries there is memory for.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// assert_eq!(wheel.capacity(), 0);
+    /// wheel.insert(5, "five").unwrap();
+    /// assert!(wheel.capacity() > 0);
+    /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.core.capacity()
@@ -117,16 +157,40 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// # Panics
     ///
     /// If this makes more than 2^32 entries, or the allocation does not fit the address space.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// wheel.reserve(5_000);
+    /// assert!(wheel.capacity() >= 5_000);
+    /// ```
     pub fn reserve(&mut self, additional: usize) {
         self.core.reserve(additional);
     }
 
     /// Frees memory that is not in use: whole pages, and the bunches kept in empty slots.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// wheel.reserve(5_000);
+    /// wheel.shrink_to_fit();
+    /// assert_eq!(wheel.capacity(), 0);
+    /// ```
     pub fn shrink_to_fit(&mut self) {
         self.core.shrink_to_fit();
     }
 
     /// Removes all entries and frees their memory. The clock stays, and old keys stay stale.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let key = wheel.insert(5, "five").unwrap();
+    /// wheel.clear();
+    /// assert_eq!(wheel.remove(key), None);
+    /// assert_eq!(wheel.capacity(), 0);
+    /// ```
     pub fn clear(&mut self) {
         drop(self.take_core());
     }
@@ -153,6 +217,14 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 
     /// All entries in no particular order: key, deadline, value.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// wheel.insert(5, "five").unwrap();
+    /// let all: Vec<_> = wheel.iter().map(|(_, deadline, value)| (deadline, *value)).collect();
+    /// assert_eq!(all, [(5, "five")]);
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (Key, u64, &T)> {
         let entries = self.core.iter();
         entries.map(|(index, deadline, Stamped { stamp, value })| {
@@ -177,6 +249,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// If memory for more than 2^32 entries is needed. Slots that are only partly filled count in
     /// full, which in the worst case leaves room for a twelfth of that.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// assert!(wheel.insert(5, "five").is_ok());
+    /// assert_eq!(wheel.insert(0, "not after now"), Err("not after now"));
+    /// ```
     #[inline]
     pub fn insert(&mut self, deadline: u64, value: T) -> Result<Key, T> {
         if deadline <= self.now() {
@@ -229,6 +308,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 
     /// The value of an entry; `None` if it has fired or been removed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let key = wheel.insert(5, "five").unwrap();
+    /// assert_eq!(wheel.get(key), Some(&"five"));
+    /// ```
     #[must_use]
     #[inline]
     pub fn get(&self, key: Key) -> Option<&T> {
@@ -253,6 +339,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 
     /// The tick at which an entry fires; `None` if it has fired or been removed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let key = wheel.insert(5, "five").unwrap();
+    /// assert_eq!(wheel.deadline(key), Some(5));
+    /// ```
     #[must_use]
     #[inline]
     pub fn deadline(&self, key: Key) -> Option<u64> {
