@@ -93,6 +93,19 @@ fn faults(plan: &Plan, expected: &Expected, run: &Run) -> Vec<Fault> {
         tally.call_fired.get(),
         run.exported.call_timeouts,
     );
+    if let Some(timers) = &run.exported.timers {
+        let gone = timers.fired + timers.cancelled;
+        check.exactly(
+            "timers registered, by what became of them",
+            timers.registered,
+            gone + timers.active,
+        );
+        check.at_least(
+            "timers that the wheel says fired",
+            tally.call_fired.get(),
+            timers.fired,
+        );
+    }
     check.faults
 }
 

@@ -3,9 +3,12 @@
 //! Nothing is emitted where requests are served. The counts are handed to the recorder when
 //! somebody asks for them.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::Result;
 use metrics::{Unit, counter, describe_counter};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use wheel::metrics::Reporter;
 
 use crate::tally::{Count, Tally};
 use crate::timers::Timers;
@@ -30,8 +33,17 @@ const ROWS: [Row; 4] = [
 ];
 
 /// The process's recorder, seen from the side that renders it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Exporter(PrometheusHandle);
+
+/// What one gateway has to tell.
+pub(crate) struct Page {
+    exporter: Exporter,
+    timers: &'static str,
+    tally: Arc<Tally>,
+    /// It remembers which lags it has published.
+    reporter: Mutex<Option<Reporter>>,
+}
 
 impl Exporter {
     /// For the whole process, and so once.
@@ -40,19 +52,37 @@ impl Exporter {
         for (name, what, _) in ROWS {
             describe_counter!(name, Unit::Count, what);
         }
+        wheel::metrics::describe();
         Ok(Exporter(handle))
     }
 
-    pub(crate) fn render<T: Timers>(&self, tally: &Tally) -> String {
-        for (name, _, count) in ROWS {
-            counter!(name, "timers" => T::NAME).absolute(count(tally).get());
+    /// In the runtime that serves: the reporter is of that one's timers.
+    pub(crate) fn page<T: Timers>(&self, tally: Arc<Tally>) -> Page {
+        Page {
+            exporter: self.clone(),
+            timers: T::NAME,
+            tally,
+            reporter: Mutex::new(T::reporter()),
         }
-        self.0.run_upkeep();
-        self.0.render()
     }
 }
 
-/// The value of a counter in a rendered page.
+impl Page {
+    pub(crate) fn render(&self) -> String {
+        for (name, _, count) in ROWS {
+            counter!(name, "timers" => self.timers).absolute(count(&self.tally).get());
+        }
+        let mut reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reporter) = &mut *reporter {
+            reporter.publish();
+        }
+        let Exporter(handle) = &self.exporter;
+        handle.run_upkeep();
+        handle.render()
+    }
+}
+
+/// The value of a count in a rendered page.
 pub(crate) fn value(page: &str, name: &str, timers: &str) -> Option<u64> {
     let labelled = format!("{name}{{timers=\"{timers}\"}} ");
     let line = page.lines().find_map(|line| line.strip_prefix(&labelled))?;

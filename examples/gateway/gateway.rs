@@ -31,12 +31,13 @@ pub(crate) fn routes<T: Timers>(
     upstream: Upstream,
     plan: Plan,
     tally: Arc<Tally>,
-    exporter: Exporter,
+    exporter: &Exporter,
 ) -> Router {
+    let page = Arc::new(exporter.page::<T>(tally.clone()));
     let gateway = Gateway {
         upstream,
         plan,
-        tally: tally.clone(),
+        tally,
         next: Count::default(),
     };
     let requests = Router::new()
@@ -44,8 +45,8 @@ pub(crate) fn routes<T: Timers>(
         .route("/requests/{number}", get(numbered::<T>))
         .with_state(Arc::new(gateway));
     // Over the requests only: metrics are wanted most when nothing else is answered.
-    T::limit(requests, plan.request_timeout)
-        .route("/metrics", get(async move || exporter.render::<T>(&tally)))
+    let limited = T::limit(requests, plan.request_timeout);
+    limited.route("/metrics", get(async move || page.render()))
 }
 
 async fn next<T: Timers>(State(gateway): State<Arc<Gateway>>) -> Answer {

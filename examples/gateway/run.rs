@@ -47,6 +47,17 @@ pub(crate) struct Run {
 pub(crate) struct Exported {
     pub(crate) requests: u64,
     pub(crate) call_timeouts: u64,
+    /// `None` where the timers count nothing.
+    pub(crate) timers: Option<TimerCounts>,
+}
+
+/// What the timers say of themselves.
+#[derive(Debug)]
+pub(crate) struct TimerCounts {
+    pub(crate) registered: u64,
+    pub(crate) fired: u64,
+    pub(crate) cancelled: u64,
+    pub(crate) active: u64,
 }
 
 pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<Run> {
@@ -77,7 +88,7 @@ async fn serve_all<T: Timers>(
     exporter: Exporter,
     progress: ProgressBar,
 ) -> Result<Run> {
-    let service = Service::start::<T>(plan, ANYWHERE, exporter)?;
+    let service = Service::start::<T>(plan, ANYWHERE, &exporter)?;
     let started = Instant::now();
     let heard = run_clients(service.gateway.address(), plan, progress).await?;
     let exported = exported::<T>(service.gateway.address()).await?;
@@ -119,7 +130,7 @@ impl Service {
     pub(crate) fn start<T: Timers>(
         plan: Plan,
         address: SocketAddr,
-        exporter: Exporter,
+        exporter: &Exporter,
     ) -> Result<Self> {
         let seen = Arc::<AtomicU64>::default();
         let backends: Vec<_> = (0..plan.backends)
@@ -143,11 +154,21 @@ impl Service {
 
 async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
     let page = client::page(gateway, "/metrics").await?;
-    let value =
-        |name| exporter::value(&page, name, T::NAME).context("a counter is not in /metrics");
+    let find = |name| exporter::value(&page, name, T::NAME);
+    let value = |name| find(name).with_context(|| format!("{name} is not in /metrics"));
+    let timers = match T::reporter() {
+        Some(_) => Some(TimerCounts {
+            registered: value("wheel_timers_registered")?,
+            fired: value("wheel_timers_fired")?,
+            cancelled: value("wheel_timers_cancelled")?,
+            active: value("wheel_active_timers")?,
+        }),
+        None => None,
+    };
     Ok(Exported {
         requests: value(exporter::REQUESTS)?,
         call_timeouts: value(exporter::CALL_TIMEOUTS)?,
+        timers,
     })
 }
 

@@ -37,7 +37,7 @@ fn start<T: Timers>(
 ) -> Result<(Runtime, Service)> {
     let runtime = runtime(options)?;
     let service =
-        runtime.block_on(async { Service::start::<T>(options.plan, address, exporter.clone()) })?;
+        runtime.block_on(async { Service::start::<T>(options.plan, address, exporter) })?;
     let address = service.gateway.address();
     println!(
         "{}: http://{address}/ and http://{address}/metrics",

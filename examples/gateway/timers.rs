@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use ::wheel::metrics::Reporter;
 use axum::Router;
 use axum::http::StatusCode;
 
@@ -27,13 +28,16 @@ pub(crate) trait Timers: 'static {
     where
         F: Future + Send;
 
+    /// What publishes the timers' own counts; tokio's have none.
+    fn reporter() -> Option<Reporter>;
+
     /// Answers requests that take longer than that with 504.
     fn limit(routes: Router, limit: Duration) -> Router;
 }
 
 /// One text for both sides: what differs is what the names stand for.
 macro_rules! timers {
-    ($side:ident, $name:literal, $time:path, $hyper:path, $layer:path) => {
+    ($side:ident, $name:literal, $time:path, $hyper:path, $layer:path, $reporter:expr) => {
         #[derive(Debug)]
         pub(crate) enum $side {}
 
@@ -62,6 +66,10 @@ macro_rules! timers {
                     time::timeout(limit, future)
                 }
 
+                fn reporter() -> Option<Reporter> {
+                    $reporter
+                }
+
                 fn limit(routes: Router, limit: Duration) -> Router {
                     let status = StatusCode::GATEWAY_TIMEOUT;
                     routes.layer(TimeoutLayer::with_status_code(status, limit))
@@ -76,12 +84,14 @@ timers!(
     "tokio::time",
     tokio::time,
     hyper_util::rt::TokioTimer,
-    tower_http::timeout::TimeoutLayer
+    tower_http::timeout::TimeoutLayer,
+    None
 );
 timers!(
     Wheel,
     "wheel",
     ::wheel,
     ::wheel::WheelTimer,
-    ::wheel::tower::TimeoutLayer
+    ::wheel::tower::TimeoutLayer,
+    Some(Reporter::new(::wheel::metrics()).label("timers", Wheel::NAME))
 );
