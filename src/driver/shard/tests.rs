@@ -9,7 +9,7 @@ const LAST: Tick = Tick(2_000_000);
 fn shard_of(timers: usize) -> (Shard, Vec<u32>) {
     let shard = Shard::new();
     shard.open(Tick(1), 0);
-    let register = |_| match shard.register(0, FIRST, Waker::noop().clone()) {
+    let register = |_| match shard.register(0, FIRST, Waker::noop().clone(), None) {
         Ok(key) => key,
         Err(_) => panic!("nobody holds the lock"),
     };
