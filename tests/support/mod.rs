@@ -216,6 +216,23 @@ fn install_hook() {
     });
 }
 
+/// Where a model's operations come from: a generator, or a fuzzer's bytes.
+pub(crate) trait Choices {
+    /// A number less than `end`.
+    fn below(&mut self, end: u64) -> u64;
+
+    /// Whether there is nothing left to choose from.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+impl Choices for Random {
+    fn below(&mut self, end: u64) -> u64 {
+        Random::below(self, end)
+    }
+}
+
 /// A small generator of repeatable random numbers (xorshift64*).
 pub(crate) struct Random(u64);
 

@@ -1,0 +1,378 @@
+//! The wheel beside a sorted map that does the same naively.
+//!
+//! After every step: what fired is what the map has first, nothing early, nothing late, ticks in
+//! order; every invariant of the wheel holds; keys of what is gone find nothing.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use wheel::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
+
+use crate::support::Choices;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    Insert {
+        distance: Distance,
+    },
+    /// Many entries that share a slot or two, so that chains grow and thin out.
+    Crowd {
+        count: u8,
+        distance: Distance,
+    },
+    Remove {
+        pick: u16,
+    },
+    /// Removes this many entries, each at a random place of the order.
+    Thin {
+        count: u8,
+        pick: u16,
+    },
+    Reschedule {
+        pick: u16,
+        distance: Distance,
+    },
+    Advance {
+        distance: Distance,
+        budget: usize,
+    },
+    /// Advances to what the wheel says is next.
+    Follow {
+        budget: usize,
+    },
+    /// Advances to a target in the past, which finishes what was left over and nothing else.
+    Back {
+        budget: usize,
+    },
+    /// Advances to what is next with a closure that panics at its so-manieth entry.
+    Panic {
+        at: u8,
+    },
+    Reserve {
+        additional: u16,
+    },
+    Shrink,
+    Clear,
+    Drain,
+}
+
+impl Op {
+    pub(crate) fn choose(choices: &mut impl Choices) -> Op {
+        let pick = choices.below(1 << 16) as u16;
+        let distance = Distance::choose(choices);
+        let budget = choose_budget(choices);
+        let count = 1 + choices.below(200) as u8;
+        match choices.below(24) {
+            0..=6 => Op::Insert { distance },
+            7 => Op::Crowd { count, distance },
+            8..=10 => Op::Remove { pick },
+            11 => Op::Thin { count, pick },
+            12..=14 => Op::Reschedule { pick, distance },
+            15..=17 => Op::Advance { distance, budget },
+            18 | 19 => Op::Follow { budget },
+            20 => Op::Back { budget },
+            21 => Op::Panic { at: count % 4 },
+            22 => Op::Shrink,
+            _ => match choices.below(4) {
+                0 => Op::Clear,
+                1 => Op::Drain,
+                _ => Op::Reserve {
+                    additional: pick % 4096,
+                },
+            },
+        }
+    }
+}
+
+fn choose_budget(choices: &mut impl Choices) -> usize {
+    match choices.below(8) {
+        0..=2 => usize::MAX,
+        3 => 0,
+        4 => 1,
+        _ => choices.below(100) as usize,
+    }
+}
+
+/// A number of ticks: `2^power` or `SLOTS^level`, with an offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distance {
+    pub(crate) of_level: bool,
+    pub(crate) power: u8,
+    pub(crate) offset: i64,
+}
+
+impl Distance {
+    fn choose(choices: &mut impl Choices) -> Distance {
+        Distance {
+            of_level: choices.below(2) == 0,
+            power: choices.below(64) as u8,
+            offset: choices.below(8) as i64 - 3,
+        }
+    }
+
+    fn ticks<const SLOTS: usize>(self) -> u64 {
+        let (base, power) = if self.of_level {
+            (SLOTS as u64, self.power % 12)
+        } else {
+            (2, self.power % 64)
+        };
+        base.saturating_pow(power.into())
+            .saturating_add_signed(self.offset)
+    }
+}
+
+pub(crate) struct Pair<const SLOTS: usize> {
+    wheel: TimingWheel<u64, SLOTS>,
+    model: BTreeMap<(u64, u64), Key>,
+    gone: Vec<Key>,
+    serial: u64,
+}
+
+impl<const SLOTS: usize> Pair<SLOTS> {
+    fn starting_at(now: u64) -> Self {
+        Self {
+            wheel: TimingWheel::starting_at(now),
+            model: BTreeMap::new(),
+            gone: Vec::new(),
+            serial: 0,
+        }
+    }
+
+    fn apply(&mut self, op: Op) {
+        match op {
+            Op::Insert { distance } => self.insert(distance.ticks::<SLOTS>()),
+            Op::Crowd { count, distance } => {
+                (0..u64::from(count))
+                    .for_each(|i| self.insert(distance.ticks::<SLOTS>().saturating_add(i % 3)));
+            }
+            Op::Remove { pick } => self.remove(pick.into()),
+            Op::Thin { count, pick } => {
+                (0..usize::from(count)).for_each(|i| self.remove(usize::from(pick) * 31 + i * 7));
+            }
+            Op::Reschedule { pick, distance } => {
+                self.reschedule(pick.into(), distance.ticks::<SLOTS>());
+            }
+            Op::Advance { distance, budget } => {
+                let to = self.wheel.now().saturating_add(distance.ticks::<SLOTS>());
+                self.advance(to, budget);
+            }
+            Op::Follow { budget } => {
+                let to = self.wheel.next_expiration().unwrap_or(self.wheel.now());
+                self.advance(to, budget);
+            }
+            Op::Back { budget } => self.advance(self.wheel.now() / 2, budget),
+            Op::Panic { at } => self.panic(at.into()),
+            Op::Reserve { additional } => self.reserve(additional.into()),
+            Op::Shrink => self.wheel.shrink_to_fit(),
+            Op::Clear => self.clear(),
+            Op::Drain => self.drain(),
+        }
+        self.compare();
+    }
+
+    fn insert(&mut self, distance: u64) {
+        let deadline = self.wheel.now().saturating_add(distance);
+        self.serial += 1;
+        match self.wheel.insert(deadline, self.serial) {
+            Ok(key) => {
+                assert!(deadline > self.wheel.now(), "accepted what was due");
+                assert_eq!(self.model.insert((deadline, self.serial), key), None);
+            }
+            Err(value) => {
+                assert!(deadline <= self.wheel.now(), "refused what was not due");
+                assert_eq!(value, self.serial);
+            }
+        }
+    }
+
+    fn pick(&self, pick: usize) -> Option<((u64, u64), Key)> {
+        let at = pick.checked_rem(self.model.len())?;
+        self.model.iter().nth(at).map(|(&id, &key)| (id, key))
+    }
+
+    fn remove(&mut self, pick: usize) {
+        if let Some((id, key)) = self.pick(pick) {
+            self.model.remove(&id);
+            assert_eq!(self.wheel.remove(key), Some(id.1));
+            self.gone.push(key);
+        }
+    }
+
+    fn reschedule(&mut self, pick: usize, distance: u64) {
+        let Some((id, key)) = self.pick(pick) else {
+            return;
+        };
+        let deadline = self.wheel.now().saturating_add(distance);
+        self.model.remove(&id);
+        if deadline > self.wheel.now() {
+            assert_eq!(self.wheel.reschedule(key, deadline), Rescheduled::Moved);
+            self.model.insert((deadline, id.1), key);
+        } else {
+            assert_eq!(
+                self.wheel.reschedule(key, deadline),
+                Rescheduled::Expired(id.1)
+            );
+            self.gone.push(key);
+        }
+    }
+
+    fn advance(&mut self, to: u64, budget: usize) {
+        let (model, gone) = (&mut self.model, &mut self.gone);
+        let before = self.wheel.now();
+        let target = to.max(before);
+        let mut count = 0;
+        let progress = self.wheel.advance(to, budget, |expired| {
+            let (&(first, _), _) = model.first_key_value().expect("fired one too many");
+            assert_eq!(expired.deadline, first, "ticks out of order");
+            assert!(first <= target, "fired early");
+            assert_eq!(model.remove(&(first, expired.value)), Some(expired.key));
+            gone.push(expired.key);
+            count += 1;
+        });
+        assert!(count <= budget, "over budget");
+        assert!(
+            (before..=target).contains(&self.wheel.now()),
+            "the clock went astray"
+        );
+        if progress == Progress::CaughtUp {
+            self.assert_caught_up(target);
+        }
+    }
+
+    /// Only the entry that was handed out when the closure panicked may be lost.
+    fn panic(&mut self, at: usize) {
+        let to = self.wheel.next_expiration().unwrap_or(self.wheel.now());
+        let (wheel, mut fired) = (&mut self.wheel, Vec::new());
+        let advance = AssertUnwindSafe(|| {
+            wheel.advance(to, usize::MAX, |expired| {
+                fired.push((expired.deadline, expired.value));
+                if fired.len() > at {
+                    // No panic hook: a fuzzer's ends the process.
+                    resume_unwind(Box::new("fired"));
+                }
+            })
+        });
+        drop(catch_unwind(advance));
+        for id in fired {
+            assert!(id.0 <= to, "fired early");
+            self.gone.extend(self.model.remove(&id));
+        }
+    }
+
+    fn reserve(&mut self, additional: usize) {
+        self.wheel.reserve(additional);
+        assert!(self.wheel.capacity() >= self.wheel.len() + additional);
+    }
+
+    fn clear(&mut self) {
+        self.wheel.clear();
+        self.forget_all();
+    }
+
+    fn drain(&mut self) {
+        let mut drained: Vec<_> = self.wheel.drain().collect();
+        drained.sort_unstable();
+        assert!(drained.iter().eq(self.model.keys()), "drained another lot");
+        self.forget_all();
+    }
+
+    fn forget_all(&mut self) {
+        assert!(self.wheel.is_empty());
+        self.gone
+            .extend(std::mem::take(&mut self.model).into_values());
+    }
+
+    fn assert_caught_up(&self, target: u64) {
+        assert_eq!(self.wheel.now(), target);
+        assert!(
+            self.model.keys().all(|&(deadline, _)| deadline > target),
+            "something is late"
+        );
+        assert!(
+            self.wheel
+                .next_expiration()
+                .is_none_or(|next| next > target),
+            "the next expiration is not ahead"
+        );
+    }
+
+    fn compare(&self) {
+        self.wheel.check();
+        assert_eq!(self.wheel.len(), self.model.len());
+        let earliest = self.model.keys().next().map(|id| id.0);
+        assert!(
+            self.wheel.next_expiration() <= earliest,
+            "the earliest deadline is hidden"
+        );
+        let first = self.wheel.first().and_then(|key| self.wheel.deadline(key));
+        assert_eq!(first, earliest, "another is first");
+        assert_eq!(self.wheel.iter().count(), self.model.len());
+        for (&(deadline, serial), &key) in &self.model {
+            assert_eq!(
+                (self.wheel.deadline(key), self.wheel.get(key)),
+                (Some(deadline), Some(&serial))
+            );
+        }
+        for &key in self.gone.iter().rev().take(64) {
+            assert_eq!(self.wheel.get(key), None, "a stale key came to life");
+        }
+    }
+
+    /// Lets all that is left fire, a little at a time, and looks at every key that ever went.
+    fn finish(mut self) {
+        while !self.model.is_empty() {
+            self.apply(Op::Follow { budget: 7 });
+        }
+        assert!(self.wheel.is_empty());
+        for &key in &self.gone {
+            assert_eq!(self.wheel.remove(key), None);
+            assert_eq!(self.wheel.reschedule(key, u64::MAX), Rescheduled::Stale);
+        }
+    }
+}
+
+/// Clocks at the edges of levels, of powers of two, and of time.
+pub(crate) const CLOCKS: [u64; 9] = [
+    0,
+    1,
+    63,
+    (1 << 12) - 1,
+    1 << 30,
+    (1 << 36) - 1,
+    (1 << 60) + 5,
+    u64::MAX - 1_000,
+    u64::MAX - 1,
+];
+
+/// Numbers of slots: the least, odd ones, a clock's, the most.
+pub(crate) const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
+
+pub(crate) fn run(slots: usize, now: u64, ops: &[Op]) {
+    match slots {
+        2 => run_with::<2>(now, ops),
+        3 => run_with::<3>(now, ops),
+        10 => run_with::<10>(now, ops),
+        60 => run_with::<60>(now, ops),
+        _ => run_with::<64>(now, ops),
+    }
+}
+
+fn run_with<const SLOTS: usize>(now: u64, ops: &[Op]) {
+    let mut pair = Pair::<SLOTS>::starting_at(now);
+    for &op in ops {
+        pair.apply(op);
+    }
+    pair.finish();
+}
+
+/// Lets `choices` decide on the wheel, the clock it begins at, and up to so many operations.
+pub(crate) fn run_chosen(choices: &mut impl Choices, most: usize) {
+    let slots = SLOTS[choices.below(SLOTS.len() as u64) as usize];
+    let now = CLOCKS[choices.below(CLOCKS.len() as u64) as usize];
+    let mut ops = Vec::new();
+    while !choices.is_over() && ops.len() < most {
+        ops.push(Op::choose(choices));
+    }
+    run(slots, now, &ops);
+}
