@@ -1,0 +1,59 @@
+//! What a coverage-guided fuzzer has found worth keeping, run again on the stable toolchain.
+//!
+//! `cargo test` runs this file; the targets beside it are a package of their own, for
+//! [cargo-fuzz](https://github.com/rust-fuzz/cargo-fuzz) on any toolchain with a C++ compiler:
+//!
+//! ```sh
+//! for target in timing_wheel delay_queue; do
+//!     cargo fuzz run --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none $target -- \
+//!         -max_len=1600 -max_total_time=1800
+//!     cargo fuzz cmin --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none $target
+//!     for input in tests/fuzz/corpus/$target/*; do
+//!         od -An -v -tx1 "$input" | tr -d ' \n'; echo
+//!     done | sort > tests/fuzz/$target.hex
+//! done
+//! ```
+//!
+//! A `.hex` file has one input per line. `harness.rs` makes a run of a model of each, the same
+//! models that `tests/wheel_model.rs` and `tests/delay_queue_model.rs` run with random numbers. An
+//! input that fails is added as one more line, with the fix.
+
+#[cfg(feature = "test-util")]
+#[path = "../support/delay_queue_model.rs"]
+mod delay_queue_model;
+mod harness;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/wheel_model.rs"]
+mod wheel_model;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+#[test]
+fn the_wheel_holds_on_what_was_found() {
+    replay(include_str!("timing_wheel.hex"), harness::timing_wheel);
+}
+
+#[cfg(feature = "test-util")]
+#[test]
+fn the_queue_holds_on_what_was_found() {
+    replay(include_str!("delay_queue.hex"), harness::delay_queue);
+}
+
+fn replay(corpus: &str, run: fn(&[u8])) {
+    assert!(corpus.lines().count() > 100, "this is not the corpus");
+    for (index, input) in corpus.lines().enumerate() {
+        let bytes = bytes(input);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(&bytes))) {
+            eprintln!("with the input of line {}: {input}", index + 1);
+            resume_unwind(panic);
+        }
+    }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2).map(std::str::from_utf8);
+    digits
+        .map(|pair| u8::from_str_radix(pair.expect("ASCII"), 16).expect("two digits"))
+        .collect()
+}
