@@ -204,6 +204,26 @@ fn a_panicking_waker_takes_nothing_else_down() {
     });
 }
 
+/// A reset to the past wakes on the spot: it is the waker's own affair there, too.
+#[test]
+fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
+    everywhere(async |_| {
+        let bad = OnWake::waker(|| std::panic::resume_unwind(Box::new("at a reset")));
+        let past = Instant::now() - ms(1);
+        let mut registered = sleep(HOUR);
+        assert!(poll(&mut registered, &bad).is_pending());
+        registered.reset_unpin(past);
+        assert!(poll_quietly(&mut registered).is_ready());
+
+        // Once it is ready, its last waker is kept for a reset.
+        let mut done = sleep(ms(0));
+        assert!(poll(&mut done, &bad).is_ready());
+        done.reset_unpin(past);
+        assert!(poll_quietly(&mut done).is_ready());
+        assert_eq!(Wheel::current().pending(), 0);
+    });
+}
+
 #[test]
 fn a_waker_that_panics_at_the_end_of_the_runtime_takes_nothing_else_down() {
     within(LIMIT, || {

@@ -26,6 +26,7 @@ use std::task::{Poll, Waker};
 
 use super::Home;
 use super::clock::Tick;
+use super::foreign;
 use super::local::{self, Certainty, Found};
 use super::mail::Letter;
 use super::registry::Serving;
@@ -298,7 +299,7 @@ impl Timer {
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
         if self.register(deadline, waker.clone()).is_ready() {
             self.set_done();
-            waker.wake();
+            foreign::wake(waker);
         }
     }
 
@@ -401,7 +402,7 @@ impl Timer {
             driver.take_back(shard);
         }
         if let Some(waker) = waker {
-            waker.wake();
+            foreign::wake(waker);
         }
     }
 
@@ -435,7 +436,7 @@ impl Timer {
 
     fn finish(&mut self, waker: Waker) {
         self.set_done();
-        waker.wake();
+        foreign::wake(waker);
     }
 
     /// Now, for a deadline that is earlier than what the alarm is armed for, and
