@@ -3,11 +3,13 @@
 mod support;
 
 use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, RwLock};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use support::{
     Count, HOUR, OnWake, SHUT_DOWN, counting, current_thread, eventually, message_of, ms,
     multi_thread, poll, poll_quietly, runtimes, secs, within,
@@ -576,4 +578,43 @@ fn ten_thousand_ended_runtimes_leave_nothing_behind() {
         let grown = memory_after.saturating_sub(memory);
         assert!(grown < 8 * 1024, "{grown} KiB more");
     });
+}
+
+/// While one worker ends the driver, others may still be in the middle of a task. tokio's timers
+/// do not panic there either: the task is about to be dropped.
+#[test]
+fn tasks_that_sleep_while_their_runtime_ends_do_not_panic() {
+    shared(|| {
+        let panics = Count::new();
+        for _ in 0..100 {
+            let runtime = multi_thread(4);
+            for _ in 0..32 {
+                let panics = Waker::from(panics.clone());
+                runtime.spawn(async move {
+                    loop {
+                        let nap = AssertUnwindSafe(naps()).catch_unwind().await;
+                        if nap.is_err() {
+                            return panics.wake_by_ref();
+                        }
+                        thread::sleep(Duration::from_micros(200));
+                    }
+                });
+            }
+            thread::sleep(ms(5));
+            drop(runtime);
+        }
+        assert_eq!(panics.wakes(), 0);
+    });
+}
+
+/// All ways to meet the driver: made and polled, polled again, polled once over.
+async fn naps() {
+    let mut nap = sleep(Duration::from_micros(300));
+    let early = timeout(Duration::from_micros(100), &mut nap).await;
+    thread::yield_now();
+    if early.is_err() {
+        (&mut nap).await;
+    }
+    thread::yield_now();
+    nap.await;
 }

@@ -56,6 +56,17 @@ fn find(handle: &Handle) -> Option<Serving> {
     with_registry(|registry| registry.serving.get(&handle.id()).copied())
 }
 
+/// Whether the current runtime takes no more tasks. It tells nobody, but by that.
+pub(crate) fn is_runtime_ending() -> bool {
+    Handle::try_current().is_ok_and(|handle| {
+        // Only the end of the runtime finishes it.
+        let probe = handle.spawn(std::future::pending::<()>());
+        let ending = probe.is_finished();
+        probe.abort();
+        ending
+    })
+}
+
 /// Starts a driver as the one that the free functions use in this runtime. The
 /// error is the one that does already.
 #[track_caller]

@@ -11,7 +11,8 @@
 //! | [`DONE`] | fired, or found due | `when` is [`NOTHING_KEPT`], or the key of the waker that the shard keeps for a reset | reset, drop |
 //!
 //! A timer knows its driver's generation; when the driver has ended, polling it
-//! panics with tokio's words, dropping and resetting it do nothing.
+//! panics with tokio's words (but in a task that ends with it, see [`ended`]),
+//! dropping and resetting it do nothing.
 //!
 //! # Ground rules
 //!
@@ -29,7 +30,7 @@ use super::clock::Tick;
 use super::foreign;
 use super::local::{self, Certainty, Found};
 use super::mail::Letter;
-use super::registry::Serving;
+use super::registry::{self, Serving};
 use super::shard::{Changed, Refused};
 use super::spare;
 use super::sync::relax;
@@ -112,7 +113,9 @@ impl Timer {
         if self.is_registered() {
             self.poll_registered(waker)
         } else if self.key == DONE {
-            self.assert_running();
+            if self.has_ended() {
+                return ended(waker);
+            }
             Poll::Ready(())
         } else {
             self.poll_first(deadline(), waker)
@@ -196,8 +199,9 @@ impl Timer {
     #[inline]
     fn poll_registered(&mut self, waker: &Waker) -> Poll<()> {
         let clock = self.clock();
-        self.assert_running();
-        if clock >= self.when {
+        if self.has_ended() {
+            ended(waker)
+        } else if clock >= self.when {
             self.set_done();
             Poll::Ready(())
         } else if self.knows(waker) {
@@ -223,7 +227,7 @@ impl Timer {
                 self.set_done();
                 Poll::Ready(())
             }
-            Changed::Closed => shut_down(),
+            Changed::Closed => ended(waker),
         }
     }
 
@@ -243,7 +247,7 @@ impl Timer {
                 self.set_done();
                 Poll::Ready(())
             }
-            Poll::Ready(Some(ShutDown)) => shut_down(),
+            Poll::Ready(Some(ShutDown)) => ended(waker),
             Poll::Pending => Poll::Pending,
         }
     }
@@ -478,13 +482,6 @@ impl Timer {
     }
 
     #[inline]
-    fn assert_running(&self) {
-        if self.has_ended() {
-            shut_down();
-        }
-    }
-
-    #[inline]
     fn remember(&mut self, waker: &Waker) {
         self.waker = waker.data() as usize;
         self.tags = self.tags & !0xff | u32::from(vtable::id(waker).0);
@@ -511,7 +508,19 @@ impl Drop for Timer {
 
 struct ShutDown;
 
+/// Polled when the driver has ended.
+///
+/// While one worker ends the driver, another may be in the middle of a task: that
+/// is left pending, to be dropped with all others in a moment. tokio's timers end
+/// only after the tasks.
+///
+/// # Panics
+///
+/// Everywhere else.
 #[cold]
-fn shut_down() -> ! {
+fn ended(waker: &Waker) -> Poll<()> {
+    if vtable::is_of_a_task(waker) && registry::is_runtime_ending() {
+        return Poll::Pending;
+    }
     panic!("A Tokio 1.x context was found, but it is being shutdown.")
 }
