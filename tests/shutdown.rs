@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use support::{
     Count, HOUR, OnWake, SHUT_DOWN, counting, current_thread, eventually, message_of, ms,
-    multi_thread, poll, poll_quietly, runtimes, secs, within,
+    multi_thread, poll, poll_quietly, resident_kib, runtimes, secs, within,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -546,10 +546,6 @@ fn ten_thousand_ended_runtimes_leave_nothing_behind() {
     fn descriptors() -> usize {
         std::fs::read_dir("/proc/self/fd").unwrap().count()
     }
-    fn resident_kib() -> usize {
-        let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-        statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4
-    }
     fn one(n: usize) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (mut held, count) = pending_in(&runtime, HOUR);
@@ -571,9 +567,9 @@ fn ten_thousand_ended_runtimes_leave_nothing_behind() {
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     within(secs(300), || {
         (0..1000).for_each(one);
-        let (fds, memory) = (descriptors(), resident_kib());
+        let (fds, memory) = (descriptors(), resident_kib().unwrap());
         (0..10_000).for_each(one);
-        let (fds_after, memory_after) = (descriptors(), resident_kib());
+        let (fds_after, memory_after) = (descriptors(), resident_kib().unwrap());
         assert!(fds_after <= fds + 20, "{fds} descriptors, then {fds_after}");
         let grown = memory_after.saturating_sub(memory);
         assert!(grown < 8 * 1024, "{grown} KiB more");

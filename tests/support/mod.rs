@@ -163,6 +163,15 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("{what}: not within 20 s");
 }
 
+/// Memory in use by this process, where the system tells.
+pub(crate) fn resident_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 /// A panic as its hook has seen it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Panic {

@@ -1,0 +1,122 @@
+//! What is counted in a storm, and what has to balance.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// Each armed timer comes to exactly one of the three ends.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// Timers that were polled and pending.
+    pub(crate) armed: Count,
+    /// … and seen ready by whoever polled them.
+    pub(crate) fired: Count,
+    /// … and dropped while they were pending.
+    pub(crate) cancelled: Count,
+    /// … and lost their runtime.
+    pub(crate) ended: Count,
+    /// Wakers woken.
+    pub(crate) woken: Count,
+    /// Deadlines moved.
+    pub(crate) reset: Count,
+    /// Runtimes that have come and gone.
+    pub(crate) runtimes: Count,
+    /// Tasks' waits that were begun, and that came to an end, one way or the other.
+    pub(crate) waits: Count,
+    pub(crate) waited: Count,
+    /// Wakers that exist.
+    pub(crate) witnesses: AtomicI64,
+    lateness: Lateness,
+    failures: Mutex<Vec<String>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn up(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} armed = {} fired + {} cancelled + {} ended + {} pending; {} resets, {} waits of tasks, {} runtimes",
+            self.armed.get(),
+            self.fired.get(),
+            self.cancelled.get(),
+            self.ended.get(),
+            self.pending(),
+            self.reset.get(),
+            self.waits.get(),
+            self.runtimes.get(),
+        )
+    }
+}
+
+impl Counts {
+    pub(crate) fn late(&self, by: Duration) {
+        self.lateness.record(by);
+    }
+
+    /// How late timers were since this was last asked.
+    pub(crate) fn take_lateness(&self) -> String {
+        let late = self.lateness.take();
+        let millis = |quantile| late.value_at_quantile(quantile) as f64 / 1000.0;
+        let (half, few, most) = (millis(0.5), millis(0.99), millis(1.0));
+        format!("late by {half:.1} ms (p50) {few:.1} (p99) {most:.1} (most)")
+    }
+
+    /// Notes what must not be. Not a panic: it may be found in a waker, which a driver guards.
+    pub(crate) fn fail(&self, what: impl fmt::Display) {
+        let mut failures = self.failures.lock().unwrap();
+        if failures.len() < 20 {
+            failures.push(what.to_string());
+        }
+    }
+
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.failures.lock().unwrap().clone()
+    }
+
+    /// Armed timers that have not come to an end.
+    pub(crate) fn pending(&self) -> i64 {
+        // The ends first: each is counted after its beginning.
+        let ends = self.fired.get() + self.cancelled.get() + self.ended.get();
+        self.armed.get() as i64 - ends as i64
+    }
+}
+
+struct Lateness(Mutex<Histogram<u64>>);
+
+impl Default for Lateness {
+    fn default() -> Self {
+        // Microseconds, up to an hour.
+        Lateness(Mutex::new(
+            Histogram::new_with_bounds(1, 3_600_000_000, 2).unwrap(),
+        ))
+    }
+}
+
+impl Lateness {
+    fn record(&self, by: Duration) {
+        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
+        self.0.lock().unwrap().saturating_record(micros);
+    }
+
+    fn take(&self) -> Histogram<u64> {
+        let mut histogram = self.0.lock().unwrap();
+        let taken = histogram.clone();
+        histogram.reset();
+        taken
+    }
+}

@@ -1,0 +1,239 @@
+//! A timer that somebody holds, polls, moves, passes on and drops; and its part of the counts.
+
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use wheel::Sleep;
+
+use super::life::Driver;
+use super::shared::Shared;
+use super::witness::{Deed, Witness};
+use crate::support::{Random, SHUT_DOWN, panic_of, poll};
+
+/// A timer that nobody has woken for so long after its deadline is taken for lost, if it has also
+/// been looked at a thousand times: it may be the whole process that was stopped.
+const LOST: Duration = Duration::from_secs(60);
+const LOOKS: u32 = 1000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Not polled, or reset after its end, and not polled since.
+    New,
+    /// Polled, and pending.
+    Armed,
+    Over,
+}
+
+pub(crate) struct Held {
+    shared: Arc<Shared>,
+    driver: Driver,
+    sleep: Sleep,
+    phase: Phase,
+    /// Who was registered last.
+    witness: Option<Arc<Witness>>,
+    /// Whom the sleep keeps when it is over, to be woken after a reset.
+    kept: Option<Arc<Witness>>,
+    moved: bool,
+    overdue: u32,
+}
+
+impl Held {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        driver: Driver,
+        duration: Duration,
+        free: bool,
+    ) -> Self {
+        let sleep = driver.sleep(duration, free);
+        Held {
+            shared: shared.clone(),
+            driver,
+            sleep,
+            phase: Phase::New,
+            witness: None,
+            kept: None,
+            moved: false,
+            overdue: 0,
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        self.sleep.deadline().into_std()
+    }
+
+    /// Whether its end has come, or its runtime's, and nothing more will.
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    pub(crate) fn fail_as_lost(&self) {
+        let late = Instant::now().saturating_duration_since(self.deadline());
+        self.shared.counts.fail(format!("lost for {late:?}"));
+    }
+
+    /// Looks whether it has woken somebody, and polls it then.
+    pub(crate) fn look(&mut self) {
+        let woken = self
+            .witness
+            .as_ref()
+            .is_some_and(|witness| witness.is_woken());
+        if woken {
+            return self.poll(None);
+        }
+        let late = Instant::now().saturating_duration_since(self.deadline());
+        if self.phase == Phase::Armed && late > LOST {
+            self.overdue += 1;
+            if self.overdue == LOOKS {
+                self.fail_as_lost();
+            }
+        }
+    }
+
+    /// Polls it with the waker it knows, or, if that is used up, with another.
+    pub(crate) fn poll(&mut self, deed: Option<Deed>) {
+        let known = self.witness.clone().filter(|known| !known.is_woken());
+        match known {
+            Some(witness) => self.poll_with(&witness),
+            None => self.poll_with_another(deed),
+        }
+    }
+
+    pub(crate) fn poll_with_another(&mut self, deed: Option<Deed>) {
+        let witness = Witness::new(&self.shared, &self.driver, self.deadline(), deed);
+        if self.moved {
+            witness.move_deadline();
+        }
+        self.poll_with(&witness);
+    }
+
+    fn poll_with(&mut self, witness: &Arc<Witness>) {
+        let was_woken = self
+            .witness
+            .as_ref()
+            .is_some_and(|witness| witness.is_woken());
+        let waker = Waker::from(witness.clone());
+        witness.open();
+        let mut polled = None;
+        let panic = panic_of(|| polled = Some(poll(&mut self.sleep, &waker)));
+        drop(waker);
+        match polled {
+            Some(Poll::Pending) => self.found_pending(witness, was_woken),
+            Some(Poll::Ready(())) => self.found_ready(witness),
+            None => self.found_ended(witness, &panic.expect("it panicked").message),
+        }
+    }
+
+    fn found_pending(&mut self, witness: &Arc<Witness>, was_woken: bool) {
+        if was_woken && !self.moved {
+            self.shared.counts.fail("woken, and then pending");
+        }
+        if self.phase != Phase::Armed {
+            self.phase = Phase::Armed;
+            self.shared.counts.armed.up();
+        }
+        let old = self.witness.replace(witness.clone());
+        self.kept = None;
+        if let Some(old) = old.filter(|old| !Arc::ptr_eq(old, witness)) {
+            old.close();
+        }
+    }
+
+    fn found_ready(&mut self, witness: &Arc<Witness>) {
+        let now = Instant::now();
+        if now < self.deadline() {
+            self.shared.counts.fail("ready before its deadline");
+        }
+        if self.phase == Phase::Armed {
+            self.shared.counts.fired.up();
+            self.note_lateness();
+        }
+        self.end(witness);
+    }
+
+    fn found_ended(&mut self, witness: &Arc<Witness>, message: &str) {
+        if message != SHUT_DOWN || !self.driver.is_ending() {
+            self.shared.counts.fail(format!("panicked: {message}"));
+        }
+        if self.phase == Phase::Armed {
+            self.shared.counts.ended.up();
+        }
+        self.end(witness);
+    }
+
+    /// A witness that was registered has been woken, or is about to be; one that came too late is
+    /// kept by the sleep, for a reset.
+    fn end(&mut self, last: &Arc<Witness>) {
+        if let Some(registered) = self.witness.take() {
+            // After a reset it may be that nobody was registered.
+            if self.phase == Phase::Armed && !self.moved {
+                registered.must_be_woken();
+            }
+            registered.close();
+        }
+        last.close();
+        self.kept = Some(last.clone());
+        self.phase = Phase::Over;
+    }
+
+    fn note_lateness(&self) {
+        let woken_at = self.witness.as_ref().and_then(|witness| witness.woken_at());
+        if let Some(woken_at) = woken_at.filter(|_| !self.moved) {
+            let late = woken_at.saturating_duration_since(self.deadline());
+            self.shared.counts.late(late);
+        }
+    }
+
+    /// Moves the deadline. Whether it is polled then or not: whoever polled it last is woken, unless
+    /// he has been already.
+    pub(crate) fn reset(&mut self, duration: Duration, poll: bool) {
+        self.moved = true;
+        for witness in self.witness.iter().chain(&self.kept) {
+            witness.move_deadline();
+        }
+        self.shared.counts.reset.up();
+        self.sleep.reset_unpin(wheel::Instant::now() + duration);
+        self.overdue = 0;
+        if self.phase != Phase::Armed || poll {
+            self.phase = match self.phase {
+                Phase::Armed => Phase::Armed,
+                _ => Phase::New,
+            };
+            self.poll_with_another(None);
+        } else {
+            self.look();
+        }
+    }
+
+    /// For a waker: arms a timer that somebody else will take.
+    pub(crate) fn arm_for_others(shared: &Arc<Shared>, driver: &Driver, duration: Duration) {
+        let mut held = Held::new(shared, driver.clone(), duration, false);
+        held.poll(None);
+        shared.leave(held);
+    }
+
+    /// For a waker: does something to a timer that somebody has left.
+    pub(crate) fn meddle(shared: &Arc<Shared>) {
+        let mut random = Random::new(shared.counts.armed.get());
+        let Some(mut held) = shared.take_any(&mut random) else {
+            return;
+        };
+        match random.below(3) {
+            0 => held.poll_with_another(None),
+            1 => held.reset(Duration::from_micros(random.below(5000)), true),
+            _ => return drop(held),
+        }
+        shared.leave(held);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.phase == Phase::Armed {
+            self.shared.counts.cancelled.up();
+        }
+        if let Some(witness) = self.witness.take() {
+            witness.close();
+        }
+    }
+}

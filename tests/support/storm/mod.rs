@@ -1,0 +1,215 @@
+//! A storm: threads and tasks that do to timers whatever can be done, at random, while runtimes
+//! come and go; and what must hold all the same.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `hand.rs` | a thread that arms, polls, moves, passes on and drops timers |
+//! | `held.rs` | one such timer, and its part of the counts |
+//! | `witness.rs` | its waker, which may panic, block, arm, poll or drop other timers |
+//! | `tenants.rs` | tasks that sleep, tick, time out and are aborted |
+//! | `life.rs` | a runtime, from its start to one of its ends |
+//! | `counts.rs` | what is counted |
+//! | `shared.rs` | what all share, and how they are made to hold still |
+//!
+//! # What must hold
+//!
+//! * armed = fired + cancelled + ended + pending, at every moment.
+//! * No timer is ready, and no waker woken, before the deadline, unless its runtime ends.
+//! * A waker is woken at most once for a deadline; that of a timer which fires, or whose runtime ends, is.
+//! * While all hold still, each driver has pending what is armed, to the last one.
+//! * In the end nothing is pending, no task waits, and no waker is kept by anybody.
+
+mod counts;
+mod hand;
+mod held;
+mod life;
+mod shared;
+mod tenants;
+mod witness;
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+pub(crate) use self::counts::Counts;
+use self::hand::Hand;
+use self::held::Held;
+use self::life::Running;
+use self::shared::Shared;
+use crate::support::Random;
+
+/// How large a storm is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Threads that handle timers.
+    pub(crate) hands: usize,
+    /// Timers that each of them holds at most.
+    pub(crate) held: usize,
+    /// Tasks in each runtime.
+    pub(crate) tenants: usize,
+    /// Workers of each runtime at the beginning; 0 is a current-thread runtime. The first one
+    /// stays, those after it come and go.
+    pub(crate) workers: &'static [usize],
+}
+
+pub(crate) struct Storm {
+    shared: Arc<Shared>,
+    hands: Vec<JoinHandle<Vec<Held>>>,
+    conductor: JoinHandle<Vec<Running>>,
+}
+
+impl Storm {
+    pub(crate) fn begin(seed: u64, size: Size) -> Self {
+        let shared = Shared::new(size.workers.len(), size.tenants);
+        let mut random = Random::new(seed);
+        let mut running = Vec::new();
+        for (at, &workers) in size.workers.iter().enumerate() {
+            running.push(Running::start(&shared, workers, &mut random));
+            shared.set_life(at, running[at].life.clone());
+        }
+        let hands = (0..size.hands).map(|_| {
+            let hand = Hand::new(&shared, random.next(), size.held);
+            thread::spawn(|| hand.run())
+        });
+        let hands = hands.collect();
+        let conductor = {
+            let shared = shared.clone();
+            thread::spawn(move || conduct(&shared, running, &mut random))
+        };
+        Storm {
+            shared,
+            hands,
+            conductor,
+        }
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.shared.counts
+    }
+
+    /// Has all hold still, and compares what each driver has pending with what it should.
+    pub(crate) fn muster(&self) {
+        // A timer may be between its end and its waker when all have been told to hold still, and
+        // then counts for one side only, until somebody polls it.
+        let mut difference = None;
+        for _ in 0..50 {
+            let closed = self.shared.close();
+            for mut held in self.shared.take_all() {
+                held.look();
+                self.shared.leave(held);
+            }
+            difference = self.settled(200);
+            drop(closed);
+            if difference.is_none() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        if let Some((counted, expected)) = difference {
+            let what = format!("{counted} timers are pending where {expected} should be");
+            self.shared.counts.fail(what);
+        }
+    }
+
+    /// Waits for each driver to have what it should; else says where one has not.
+    fn settled(&self, tries: usize) -> Option<(usize, i64)> {
+        let mut difference = None;
+        for _ in 0..tries {
+            let lives: Vec<_> = self.shared.lives().collect();
+            let drivers = lives
+                .iter()
+                .flat_map(|life| [life.driver(false), life.driver(true)]);
+            let differs = |driver: life::Driver| driver.compare().err();
+            difference = drivers
+                .filter(|driver| !driver.is_ending())
+                .find_map(differs);
+            difference?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        difference
+    }
+
+    /// Ends it: half of what is left fires soon, the rest is dropped, and all has to come to
+    /// nothing. What was counted, and what was found wrong.
+    pub(crate) fn end(self) -> Vec<String> {
+        let counts = &self.shared.counts;
+        self.shared.stop();
+        let mut left = self.shared.take_all();
+        for hand in self.hands {
+            left.append(&mut hand.join().unwrap());
+        }
+        let running = self.conductor.join().unwrap();
+        let_half_fire(left);
+        drop(self.shared.take_all());
+        let drivers = |running: &Running| [running.life.driver(false), running.life.driver(true)];
+        let drivers: Vec<_> = running.iter().flat_map(drivers).collect();
+        wait(counts, "nothing is pending", || {
+            drivers.iter().all(|driver| driver.compare() == Ok(()))
+        });
+        wait(counts, "no task waits", || {
+            counts.waits.get() == counts.waited.get()
+        });
+        for running in running {
+            running.end(&mut Random::new(1));
+        }
+        wait(counts, "no waker is left", || {
+            counts.witnesses.load(std::sync::atomic::Ordering::SeqCst) == 0
+        });
+        if counts.pending() != 0 {
+            counts.fail(format!("{} armed timers have no end", counts.pending()));
+        }
+        counts.failures()
+    }
+}
+
+fn let_half_fire(left: Vec<Held>) {
+    let mut random = Random::new(left.len() as u64);
+    let mut last = Vec::new();
+    for mut held in left {
+        if random.below(2) == 0 {
+            held.reset(Duration::from_micros(random.below(200_000)), true);
+            last.push(held);
+        }
+    }
+    // Each is over when it has woken its witness; one that never does is lost.
+    for _ in 0..60_000 {
+        last.iter_mut().for_each(Held::look);
+        last.retain(|held| !held.is_over());
+        if last.is_empty() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    last[0].fail_as_lost();
+}
+
+/// Waits for what has to come true, however long the machine stalls.
+fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..60_000 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    counts.fail(format!("not so: {what}"));
+}
+
+/// Ends runtimes and starts others in their places, but for the first.
+fn conduct(shared: &Arc<Shared>, mut running: Vec<Running>, random: &mut Random) -> Vec<Running> {
+    while !shared.is_stopped() {
+        let pause = Instant::now() + Duration::from_millis(random.below(300));
+        while Instant::now() < pause && !shared.is_stopped() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        if running.len() > 1 {
+            shared.work(|| {
+                let at = 1 + random.below(running.len() as u64 - 1) as usize;
+                let workers = [0, 1, 2, 8][random.below(4) as usize];
+                let new = Running::start(shared, workers, random);
+                shared.set_life(at, new.life.clone());
+                std::mem::replace(&mut running[at], new).end(random);
+            });
+        }
+    }
+    running
+}

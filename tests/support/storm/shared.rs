@@ -1,0 +1,126 @@
+//! What all threads of a storm share, and how they are made to hold still.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard};
+
+use tokio::sync::watch;
+
+use super::counts::Counts;
+use super::held::Held;
+use super::life::{Driver, Life};
+use crate::support::Random;
+
+/// Timers that are left for others, at most.
+const POOL: usize = 1000;
+
+pub(crate) struct Shared {
+    pub(crate) counts: Counts,
+    /// Tasks in each runtime.
+    pub(crate) tenants: usize,
+    /// The runtimes that live.
+    lives: Vec<Mutex<Option<Arc<Life>>>>,
+    /// Timers that wait for somebody to take them. Nothing is done to one under this lock.
+    pool: Mutex<Vec<Held>>,
+    /// Read by threads that work; written by who wants them to hold still.
+    gate: RwLock<()>,
+    /// The same for tasks.
+    closed: watch::Sender<bool>,
+    stopped: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(lives: usize, tenants: usize) -> Arc<Self> {
+        Arc::new(Shared {
+            counts: Counts::default(),
+            tenants,
+            lives: (0..lives).map(|_| Mutex::new(None)).collect(),
+            pool: Mutex::new(Vec::new()),
+            gate: RwLock::new(()),
+            closed: watch::Sender::new(false),
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn set_life(&self, at: usize, life: Arc<Life>) {
+        *self.lives[at].lock().unwrap() = Some(life);
+    }
+
+    pub(crate) fn lives(&self) -> impl Iterator<Item = Arc<Life>> {
+        let lives = self.lives.iter();
+        lives.filter_map(|life| life.lock().unwrap().clone())
+    }
+
+    /// Any driver of any runtime that lives, or has just ceased to.
+    pub(crate) fn driver(&self, random: &mut Random) -> Driver {
+        let at = random.below(self.lives.len() as u64) as usize;
+        let life = self.lives[at].lock().unwrap().clone();
+        life.expect("each has begun").driver(random.below(2) == 0)
+    }
+
+    /// Leaves a timer to others; too many are dropped.
+    pub(crate) fn leave(&self, held: Held) {
+        let mut pool = self.pool.lock().unwrap();
+        if pool.len() < POOL {
+            pool.push(held);
+        } else {
+            drop(pool);
+            drop(held);
+        }
+    }
+
+    pub(crate) fn take_any(&self, random: &mut Random) -> Option<Held> {
+        let mut pool = self.pool.lock().unwrap();
+        let len = pool.len() as u64;
+        (len > 0).then(|| pool.swap_remove(random.below(len) as usize))
+    }
+
+    pub(crate) fn take_all(&self) -> Vec<Held> {
+        std::mem::take(&mut self.pool.lock().unwrap())
+    }
+
+    /// Works while the gate is open; `false` when it is about to be closed.
+    pub(crate) fn work(&self, f: impl FnOnce()) -> bool {
+        let _open = self.gate.read().unwrap();
+        f();
+        !*self.closed.borrow()
+    }
+
+    /// Waits until no thread works. Tasks begin no more waits, but those that are on their way are
+    /// not waited for.
+    pub(crate) fn close(&self) -> Closed<'_> {
+        self.closed.send_replace(true);
+        Closed {
+            shared: self,
+            _gate: self.gate.write().unwrap(),
+        }
+    }
+
+    /// What a task does before each wait; `false` when it is to end.
+    pub(crate) async fn pass(&self) -> bool {
+        let mut closed = self.closed.subscribe();
+        let opened = closed.wait_for(|closed| !closed || self.is_stopped());
+        drop(opened.await);
+        !self.is_stopped()
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.closed.send_modify(|_| {});
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+}
+
+/// Nobody works while it lives.
+pub(crate) struct Closed<'a> {
+    shared: &'a Shared,
+    _gate: RwLockWriteGuard<'a, ()>,
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.shared.closed.send_replace(false);
+    }
+}

@@ -1,0 +1,151 @@
+//! Wakers that are counted, and some of which do what wakers should not.
+//!
+//! # Ground rules
+//!
+//! * A witness is registered with one timer, and woken at most once for each deadline of that. An
+//!   owner who sees it woken takes another one.
+//! * While it is registered it is *open*, and its driver's gauge counts it. Whoever closes it, the
+//!   wake or the owner who takes it back, counts it out again: so the gauge is what the driver
+//!   should have pending.
+//! * One whose timer was seen ready, or lost its runtime, must have been woken by the time nobody
+//!   refers to it any more.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Wake;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::held::Held;
+use super::life::Driver;
+use super::shared::Shared;
+
+/// What a waker does when it is woken, besides noting that.
+pub(crate) enum Deed {
+    Panic,
+    /// Drops these timers; if it is never woken, when it is dropped itself.
+    Drop(Vec<Held>),
+    /// Arms another timer, and leaves it to whoever finds it.
+    Arm(Driver, Duration),
+    /// Polls, moves or drops a timer that somebody has left.
+    Meddle,
+    /// Keeps the driver for so long.
+    Block(Duration),
+}
+
+pub(crate) struct Witness {
+    shared: Arc<Shared>,
+    driver: Driver,
+    /// Before which it must not be woken.
+    deadline: Instant,
+    /// How often the deadline was moved: any may be the one it is woken for.
+    moves: AtomicU32,
+    open: AtomicBool,
+    wakes: AtomicU32,
+    must_be_woken: AtomicBool,
+    woken_at: Mutex<Option<Instant>>,
+    deed: Mutex<Option<Deed>>,
+}
+
+impl Witness {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        driver: &Driver,
+        deadline: Instant,
+        deed: Option<Deed>,
+    ) -> Arc<Self> {
+        shared.counts.witnesses.fetch_add(1, Ordering::SeqCst);
+        Arc::new(Witness {
+            shared: shared.clone(),
+            driver: driver.clone(),
+            deadline,
+            moves: AtomicU32::new(0),
+            // Before it can be woken.
+            open: AtomicBool::new(false),
+            wakes: AtomicU32::new(0),
+            must_be_woken: AtomicBool::new(false),
+            woken_at: Mutex::new(None),
+            deed: Mutex::new(deed),
+        })
+    }
+
+    /// To be called before the poll that may register it.
+    pub(crate) fn open(&self) {
+        if !self.open.swap(true, Ordering::SeqCst) {
+            self.driver.gauge().fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        if self.open.swap(false, Ordering::SeqCst) {
+            self.driver.gauge().fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn move_deadline(&self) {
+        self.moves.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn must_be_woken(&self) {
+        self.must_be_woken.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_woken(&self) -> bool {
+        self.wakes.load(Ordering::SeqCst) > 0
+    }
+
+    pub(crate) fn woken_at(&self) -> Option<Instant> {
+        *self.woken_at.lock().unwrap()
+    }
+
+    fn assert_not_early(&self, now: Instant) {
+        let early = self.deadline.saturating_duration_since(now);
+        let excused = self.moves.load(Ordering::SeqCst) > 0 || self.driver.is_ending();
+        if !early.is_zero() && !excused {
+            self.shared
+                .counts
+                .fail(format!("woken early, by {early:?}"));
+        }
+    }
+
+    fn act(&self, deed: Deed) {
+        match deed {
+            Deed::Drop(timers) => drop(timers),
+            Deed::Arm(driver, duration) => Held::arm_for_others(&self.shared, &driver, duration),
+            Deed::Meddle => Held::meddle(&self.shared),
+            Deed::Block(duration) => thread::sleep(duration),
+            // Without a word from the panic hook.
+            Deed::Panic => resume_unwind(Box::new("a waker that panics")),
+        }
+    }
+}
+
+impl Wake for Witness {
+    fn wake(self: Arc<Self>) {
+        let now = Instant::now();
+        *self.woken_at.lock().unwrap() = Some(now);
+        self.assert_not_early(now);
+        self.close();
+        self.shared.counts.woken.up();
+        if self.wakes.fetch_add(1, Ordering::SeqCst) > self.moves.load(Ordering::SeqCst) {
+            self.shared
+                .counts
+                .fail("woken more than once for a deadline");
+        }
+        let deed = self.deed.lock().unwrap().take();
+        if let Some(deed) = deed {
+            self.act(deed);
+        }
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.close();
+        if self.must_be_woken.load(Ordering::SeqCst) && !self.is_woken() {
+            self.shared.counts.fail("a timer fired and woke nobody");
+        }
+        self.shared.counts.witnesses.fetch_sub(1, Ordering::SeqCst);
+    }
+}
