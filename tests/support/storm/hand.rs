@@ -12,6 +12,8 @@ use crate::support::Random;
 const AT_ONCE: usize = 64;
 /// From a nanosecond to two minutes, short ones as likely as long ones.
 const BITS: u64 = 37;
+/// What an idle timer is put off by at least.
+const LONG: Duration = Duration::from_secs(5);
 
 pub(crate) struct Hand {
     shared: Arc<Shared>,
@@ -128,8 +130,13 @@ impl Hand {
         self.sort_out(at);
     }
 
+    /// Puts a timer off, or less often, moves it to wherever.
     fn reset(&mut self) {
-        let (duration, poll) = (self.duration(), self.random.below(2) == 0);
+        let duration = match self.random.below(4) {
+            0 => self.duration(),
+            _ => LONG + Duration::from_micros(self.random.below(100_000_000)),
+        };
+        let poll = self.random.below(2) == 0;
         if let Some(at) = self.pick() {
             self.timers[at].reset(duration, poll);
             self.sort_out(at);
