@@ -21,6 +21,9 @@ fn weather(size: Size, seconds: u32) {
         for _ in 0..seconds {
             thread::sleep(Duration::from_secs(1));
             storm.muster();
+            if !storm.counts().failures().is_empty() {
+                break;
+            }
         }
         println!("{}  {}", storm.counts().take_lateness(), storm.counts());
         storm.end()

@@ -4,11 +4,14 @@
 //! [cargo-fuzz](https://github.com/rust-fuzz/cargo-fuzz) on any toolchain with a C++ compiler:
 //!
 //! ```sh
+//! fuzz() { cargo fuzz "$1" --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none "${@:2}"; }
 //! for target in timing_wheel delay_queue; do
-//!     cargo fuzz run --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none $target -- \
-//!         -max_len=1600 -max_total_time=1800
-//!     cargo fuzz cmin --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none $target
-//!     for input in tests/fuzz/corpus/$target/*; do
+//!     corpus=tests/fuzz/corpus/$target least=target/fuzz/$target
+//!     mkdir -p $corpus $least
+//!     fuzz run $target -- -max_len=1600 -len_control=0 -max_total_time=1800
+//!     find $corpus -type f -size +300c -delete
+//!     fuzz run $target $corpus -- -set_cover_merge=1 $PWD/$least
+//!     for input in $least/*; do
 //!         od -An -v -tx1 "$input" | tr -d ' \n'; echo
 //!     done | sort > tests/fuzz/$target.hex
 //! done

@@ -24,8 +24,10 @@ struct Model<C> {
     choices: C,
     waker: Waker,
     count: Arc<Count>,
-    /// How often the waker had been woken when the queue last said that it had nothing.
+    /// How often the waker had been woken when the queue last said that it had nothing yet, or
+    /// nothing at all.
     waiting_since: Option<usize>,
+    told_empty: bool,
 }
 
 /// Takes so many steps, in a runtime of its own.
@@ -55,6 +57,7 @@ impl<C: Choices> Model<C> {
             waker,
             count,
             waiting_since: None,
+            told_empty: false,
         }
     }
 
@@ -160,6 +163,7 @@ impl<C: Choices> Model<C> {
     fn poll_once(&mut self) -> Poll<bool> {
         let queue = &mut self.queue;
         let polled = poll(&mut poll_fn(|cx| queue.poll_expired(cx)), &self.waker);
+        self.told_empty = matches!(polled, Poll::Ready(None));
         polled.map(|expired| match expired {
             Some(expired) => {
                 self.expire(&expired);
@@ -230,11 +234,11 @@ impl<C: Choices> Model<C> {
         if let Some(key) = self.stale.last() {
             assert!(self.queue.try_remove(key).is_none());
         }
-        let due = earliest.is_none_or(|earliest| earliest <= Instant::now());
-        if let Some(since) = self.waiting_since.take_if(|_| due) {
-            let woken = self.count.wakes() > since;
-            // An empty queue has nothing to tell whoever knows that already.
-            assert!(woken || self.entries.is_empty(), "not woken");
+        // Whoever knows that the queue is empty is told when it is not, and the other way round.
+        let changed = self.entries.is_empty() != self.told_empty;
+        let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
+        if let Some(since) = self.waiting_since.take_if(|_| due || changed) {
+            assert!(self.count.wakes() > since, "not woken");
         }
     }
 

@@ -122,6 +122,9 @@ impl Distance {
     }
 }
 
+/// Entries at a time.
+const MOST: usize = 2000;
+
 pub(crate) struct Pair<const SLOTS: usize> {
     wheel: TimingWheel<u64, SLOTS>,
     model: BTreeMap<(u64, u64), Key>,
@@ -172,6 +175,10 @@ impl<const SLOTS: usize> Pair<SLOTS> {
     }
 
     fn insert(&mut self, distance: u64) {
+        // Each step looks at all of them.
+        if self.model.len() >= MOST {
+            return;
+        }
         let deadline = self.wheel.now().saturating_add(distance);
         self.serial += 1;
         match self.wheel.insert(deadline, self.serial) {
@@ -322,7 +329,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
     /// Lets all that is left fire, a little at a time, and looks at every key that ever went.
     fn finish(mut self) {
         while !self.model.is_empty() {
-            self.apply(Op::Follow { budget: 7 });
+            let budget = 7 + self.model.len();
+            self.apply(Op::Follow { budget });
         }
         assert!(self.wheel.is_empty());
         for &key in &self.gone {

@@ -67,11 +67,6 @@ impl Held {
         self.phase == Phase::Over
     }
 
-    pub(crate) fn fail_as_lost(&self) {
-        let late = Instant::now().saturating_duration_since(self.deadline());
-        self.shared.counts.fail(format!("lost for {late:?}"));
-    }
-
     /// Looks whether it has woken somebody, and polls it then.
     pub(crate) fn look(&mut self) {
         let woken = self
@@ -85,7 +80,7 @@ impl Held {
         if self.phase == Phase::Armed && late > LOST {
             self.overdue += 1;
             if self.overdue == LOOKS {
-                self.fail_as_lost();
+                self.shared.counts.fail(format!("lost for {late:?}"));
             }
         }
     }

@@ -27,7 +27,9 @@ mod shared;
 mod tenants;
 mod witness;
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -51,6 +53,10 @@ pub(crate) struct Size {
     /// stays, those after it come and go.
     pub(crate) workers: &'static [usize],
 }
+
+/// Timers of a volley, and how long before they are due they are armed.
+const VOLLEY: usize = 1200;
+const VOLLEY_AFTER: Duration = Duration::from_millis(20);
 
 pub(crate) struct Storm {
     shared: Arc<Shared>,
@@ -92,23 +98,41 @@ impl Storm {
         // A timer may be between its end and its waker when all have been told to hold still, and
         // then counts for one side only, until somebody polls it.
         let mut difference = None;
-        for _ in 0..50 {
+        for _ in 0..20 {
             let closed = self.shared.close();
             for mut held in self.shared.take_all() {
                 held.look();
                 self.shared.leave(held);
             }
             difference = self.settled(200);
-            drop(closed);
             if difference.is_none() {
-                return;
+                return self.volley();
             }
+            drop(closed);
             thread::sleep(Duration::from_millis(20));
         }
         if let Some((counted, expected)) = difference {
             let what = format!("{counted} timers are pending where {expected} should be");
             self.shared.counts.fail(what);
         }
+    }
+
+    /// Has more timers than one turn fires be due at once in each driver, while nobody else arms
+    /// anything that would bring a driver to its senses.
+    fn volley(&self) {
+        let lives: Vec<_> = self.shared.lives().collect();
+        let drivers = lives
+            .iter()
+            .flat_map(|life| [life.driver(false), life.driver(true)]);
+        let volley = drivers.flat_map(|driver| {
+            let arm = move |_| {
+                let mut held = Held::new(&self.shared, driver.clone(), VOLLEY_AFTER, false);
+                held.poll(None);
+                held
+            };
+            (0..VOLLEY).map(arm)
+        });
+        wait_for_all(&self.shared.counts, "a volley fires", volley.collect());
     }
 
     /// Waits for each driver to have what it should; else says where one has not.
@@ -139,7 +163,7 @@ impl Storm {
             left.append(&mut hand.join().unwrap());
         }
         let running = self.conductor.join().unwrap();
-        let_half_fire(left);
+        let_half_fire(counts, left);
         drop(self.shared.take_all());
         let drivers = |running: &Running| [running.life.driver(false), running.life.driver(true)];
         let drivers: Vec<_> = running.iter().flat_map(drivers).collect();
@@ -153,7 +177,7 @@ impl Storm {
             running.end(&mut Random::new(1));
         }
         wait(counts, "no waker is left", || {
-            counts.witnesses.load(std::sync::atomic::Ordering::SeqCst) == 0
+            counts.witnesses.load(Ordering::SeqCst) == 0
         });
         if counts.pending() != 0 {
             counts.fail(format!("{} armed timers have no end", counts.pending()));
@@ -162,7 +186,8 @@ impl Storm {
     }
 }
 
-fn let_half_fire(left: Vec<Held>) {
+/// Each is over when it has woken its witness; one that never does is lost.
+fn let_half_fire(counts: &Counts, left: Vec<Held>) {
     let mut random = Random::new(left.len() as u64);
     let mut last = Vec::new();
     for mut held in left {
@@ -171,23 +196,28 @@ fn let_half_fire(left: Vec<Held>) {
             last.push(held);
         }
     }
-    // Each is over when it has woken its witness; one that never does is lost.
-    for _ in 0..60_000 {
-        last.iter_mut().for_each(Held::look);
-        last.retain(|held| !held.is_over());
-        if last.is_empty() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    last[0].fail_as_lost();
+    wait_for_all(counts, "the last timers fire", last);
 }
 
-/// Waits for what has to come true, however long the machine stalls.
+fn wait_for_all(counts: &Counts, what: &str, timers: Vec<Held>) {
+    let timers = RefCell::new(timers);
+    wait(counts, what, || {
+        let mut timers = timers.borrow_mut();
+        timers.iter_mut().for_each(Held::look);
+        timers.retain(|held| !held.is_over());
+        timers.is_empty()
+    });
+}
+
+/// Waits for what has to come true, however long the machine stalls; not for long where something
+/// is wrong already.
 fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..60_000 {
+    for tries in 0..30_000 {
         if is_so() {
             return;
+        }
+        if tries >= 1000 && !counts.failures().is_empty() {
+            break;
         }
         thread::sleep(Duration::from_millis(1));
     }
