@@ -26,11 +26,13 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::runtime::{self, Handle};
+use tokio::runtime;
 use tokio::task::coop;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::{Instant, MissedTickBehavior};
 
 use super::clock::Tick;
+use super::sync::time::{self, Interval};
+use super::sync::{current_runtime, thread_local};
 
 /// The alarm is never armed further ahead than this: tokio before 1.54 hangs on
 /// deadlines in the top level of its own wheel, 12 days away.
@@ -44,7 +46,7 @@ thread_local! {
 
 /// Whether this thread is setting an alarm right now.
 pub(super) fn is_arming() -> bool {
-    ARMING.get()
+    ARMING.with(Cell::get)
 }
 
 /// Marks this thread as setting an alarm for as long as it lives.
@@ -52,14 +54,14 @@ struct Arming;
 
 impl Arming {
     fn begin() -> Self {
-        ARMING.set(true);
+        ARMING.with(|arming| arming.set(true));
         Arming
     }
 }
 
 impl Drop for Arming {
     fn drop(&mut self) {
-        ARMING.set(false);
+        ARMING.with(|arming| arming.set(false));
     }
 }
 
@@ -85,7 +87,7 @@ impl Alarm {
     pub(super) fn interval() -> Interval {
         // tokio's `sleep` reports the caller's line where its `interval` does not.
         drop(tokio::time::sleep(Duration::ZERO));
-        let mut interval = tokio::time::interval(Duration::from_millis(1));
+        let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval
     }
@@ -104,8 +106,7 @@ impl Alarm {
 
     /// Now, if this is called in the alarm's own runtime.
     pub(super) fn now(&self) -> Option<Tick> {
-        let handle = Handle::try_current().ok()?;
-        (handle.id() == self.runtime).then(Tick::now)
+        (current_runtime()? == self.runtime).then(Tick::now)
     }
 
     /// Has tokio ring at `at`, or a moment ahead of `now` if that has passed, for

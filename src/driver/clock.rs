@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::sync;
+
 /// A point in time: nanoseconds since [`ORIGIN`], 584 years of them.
 ///
 /// Instants before the origin are tick 0, those beyond the end are [`Tick::LAST`].
@@ -52,7 +54,7 @@ impl Tick {
 
     /// Now, by the clock of the runtime whose context this is called in.
     pub(crate) fn now() -> Tick {
-        Tick::of(Instant::now())
+        Tick::of(sync::now())
     }
 }
 

@@ -74,13 +74,13 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 use tokio::runtime;
-use tokio::time::Interval;
 
 use self::alarm::{Alarm, HORIZON, is_arming};
 use self::clock::Tick;
 use self::plan::Plan;
 use self::settings::{Active, Settings};
 use self::shard::Shard;
+use self::sync::time::Interval;
 use self::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use self::tally::{Last, Turns};
 

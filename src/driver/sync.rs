@@ -1,37 +1,46 @@
-//! The one place that chooses between the real synchronisation primitives and loom's.
+//! The one place that chooses between the real thing and what the models in
+//! `loom/` run on: loom's synchronisation primitives, and a tokio whose interval
+//! rings when a model says so.
 //!
 //! [`Lock`] offers `try_lock` and nothing else: who may wait for a shard, and
 //! how, is decided in `shard.rs`, not by a lock.
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub(crate) use std::sync::{
     Mutex, MutexGuard, OnceLock,
     atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(crate) use loom::sync::{
     Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(crate) use std::sync::OnceLock;
+
+#[cfg(all(test, loom))]
+pub(crate) use super::loom::fake::{self as time, current_runtime, now, thread_local};
+#[cfg(not(all(test, loom)))]
+pub(crate) use std::thread_local;
+#[cfg(not(all(test, loom)))]
+pub(crate) use tokio::time;
 
 /// A lock whose unlock is a plain store: half the price of an uncontended
 /// `std::sync::Mutex`, whose unlock is a second read-modify-write.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(crate) type LockGuard<'a, T> = loom::sync::MutexGuard<'a, T>;
 /// Loom's mutex behind the same two names.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 #[derive(Debug)]
 pub(crate) struct Lock<T>(loom::sync::Mutex<T>);
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 impl<T> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
         Lock(loom::sync::Mutex::new(value))
@@ -40,6 +49,21 @@ impl<T> Lock<T> {
     pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         self.0.try_lock().ok()
     }
+}
+
+/// Now, by the clock of the runtime whose context this is called in.
+#[cfg(not(all(test, loom)))]
+#[inline]
+pub(crate) fn now() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
+/// The runtime whose context this is called in.
+#[cfg(not(all(test, loom)))]
+#[inline]
+pub(crate) fn current_runtime() -> Option<tokio::runtime::Id> {
+    let handle = tokio::runtime::Handle::try_current().ok()?;
+    Some(handle.id())
 }
 
 /// Locks a mutex; one that a panicking thread left behind is as good as any
@@ -56,12 +80,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A holder has at most a small constant of work to do, so a few spins usually
 /// suffice; after that it has probably lost its processor, and needs ours.
 pub(crate) fn relax(tries: usize) {
-    #[cfg(loom)]
+    #[cfg(all(test, loom))]
     {
         let _ = tries;
         loom::thread::yield_now();
     }
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     if tries % 64 == 63 {
         std::thread::yield_now();
     } else {

@@ -78,8 +78,9 @@ impl Timer {
         })
     }
 
+    /// A timer of a shard that is known.
     #[inline]
-    fn at(found: Found) -> Self {
+    pub(super) fn at(found: Found) -> Self {
         let (key, waker) = match found.certainty {
             Certainty::Known => (IDLE, 0),
             Certainty::Unvouched => (UNVOUCHED, 0),

@@ -23,7 +23,7 @@ use super::sync::Ordering;
 use crate::wheel::core::Progress;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
-const IN_TOKIOS_TURN: usize = 512;
+const IN_TOKIOS_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 512 };
 /// The same for one poll of the driver task.
 const IN_TASK_POLL: usize = 256;
 /// After so many timers a turn looks at the clock again, to tell how late the
@@ -83,6 +83,16 @@ impl Driver {
             self.ask_for_turn();
         }
         done
+    }
+
+    /// One poll of the driver task.
+    pub(super) fn poll_task(&self, generation: u32, task: &Waker) {
+        self.listen(task);
+        if self.turn(generation, Tick::now(), IN_TASK_POLL) {
+            self.rearm();
+        } else {
+            task.wake_by_ref();
+        }
     }
 
     fn arm_backstop(&self) {
@@ -149,13 +159,7 @@ impl Turn {
 /// The driver task: does what tokio's turn left over, and re-arms.
 pub(super) fn task(lease: Lease) -> impl Future<Output = ()> + Send {
     poll_fn(move |cx| {
-        let driver = lease.driver();
-        driver.listen(cx.waker());
-        if driver.turn(lease.generation(), Tick::now(), IN_TASK_POLL) {
-            driver.rearm();
-        } else {
-            cx.waker().wake_by_ref();
-        }
+        lease.driver().poll_task(lease.generation(), cx.waker());
         Poll::Pending
     })
 }

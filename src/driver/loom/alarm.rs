@@ -1,0 +1,122 @@
+//! The alarm, whose interval rings late, early, spuriously and re-entrantly: a ring
+//! is never taken for one that is still to come, nor forgotten.
+
+use super::{Model, check};
+
+#[test]
+fn loom_ring_and_rearm() {
+    check(|| {
+        let model = Model::new(2);
+        let due = model.arm(0, 10);
+        let later = model.arm(1, 30);
+        let other = model.spawn(|model| model.turn_at(10));
+        // Earlier than planned: this thread sets the alarm too.
+        let early = model.arm(1, 5);
+        other.join().unwrap();
+        model.run_out();
+        for timer in [due, later, early] {
+            timer.assert_fired();
+        }
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_a_late_ring_and_rearm() {
+    check(|| {
+        let model = Model::new(2);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(25));
+        let later = model.arm(1, 9);
+        let latest = model.arm(1, 40);
+        other.join().unwrap();
+        model.run_out();
+        for timer in [due, later, latest] {
+            timer.assert_fired();
+        }
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_an_early_ring_and_rearm() {
+    check(|| {
+        let model = Model::new(2);
+        let later = model.arm(0, 30);
+        let other = model.spawn(|model| model.bell.ring_early());
+        let early = model.arm(1, 20);
+        other.join().unwrap();
+        model.run_out();
+        early.assert_fired();
+        later.assert_fired();
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_a_spurious_ring_and_rearm() {
+    check(|| {
+        let model = Model::new(2);
+        let later = model.arm(0, 30);
+        let rope = model.bell.rope();
+        let other = model.spawn(|_| rope.wake());
+        let early = model.arm(1, 20);
+        other.join().unwrap();
+        model.run_out();
+        early.assert_fired();
+        later.assert_fired();
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_a_spurious_ring_and_ring() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let later = model.arm(0, 30);
+        let rope = model.bell.rope();
+        let other = model.spawn(|_| rope.wake());
+        model.turn_at(10);
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        later.assert_fired();
+        model.assert_empty();
+    });
+}
+
+/// Elsewhere the time is not known, so the alarm may be set to one that is over.
+#[test]
+fn loom_a_ring_while_the_alarm_is_set() {
+    check(|| {
+        let model = Model::new(2);
+        let due = model.arm(0, 20);
+        let other = model.spawn_outside(|model| model.arm(1, 10));
+        model.turn_at(15);
+        let early = other.join().unwrap();
+        model.run_out();
+        early.assert_fired();
+        due.assert_fired();
+        model.assert_empty();
+    });
+}
+
+/// The driver task sits in the queue of a worker that is blocked.
+#[test]
+fn loom_what_a_turn_leaves_over_waits_for_no_task() {
+    check(|| {
+        let model = Model::new(1);
+        let timers = [model.arm(0, 10), model.arm(0, 11), model.arm(0, 12)];
+        let other = model.spawn(|model| model.turn_at(12));
+        let later = model.arm(0, 50);
+        other.join().unwrap();
+        for _ in timers.iter() {
+            model.ring_without_the_task();
+        }
+        timers.into_iter().for_each(|timer| timer.assert_fired());
+        model.run_out();
+        later.assert_fired();
+        model.assert_empty();
+    });
+}

@@ -1,0 +1,190 @@
+//! What stands for tokio in the models: a clock, and an interval that rings when
+//! a model says so.
+//!
+//! As in tokio, the interval's timer has a lock of its own; its waker is taken
+//! under that, and woken after it, so a ring may come long after somebody else
+//! has set the interval anew. And as in tokio, an interval that is set to a time
+//! which the runtime has passed rings on the spot, on the thread that sets it.
+//!
+//! The clock is no part of what loom explores: between two of the driver's own
+//! steps, the order of reading a clock and moving it makes no difference.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use loom::sync::Mutex;
+use tokio::runtime;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::driver::clock::Tick;
+use crate::driver::sync::lock;
+
+/// loom's, which knows no `const` blocks.
+macro_rules! per_thread {
+    (static $name:ident: $type:ty = const { $init:expr };) => {
+        loom::thread_local! {
+            static $name: $type = $init;
+        }
+    };
+}
+pub(crate) use per_thread as thread_local;
+
+std::thread_local! {
+    /// All threads of a model are one thread.
+    static CLOCK: Cell<Tick> = const { Cell::new(Tick::ZERO) };
+    static RUNTIME: Cell<Option<runtime::Id>> = const { Cell::new(None) };
+}
+
+loom::thread_local! {
+    /// Whether this thread is one of the runtime's.
+    static AT_HOME: Cell<bool> = Cell::new(false);
+}
+
+pub(crate) fn now() -> Instant {
+    clock().to_instant()
+}
+
+pub(super) fn clock() -> Tick {
+    CLOCK.get()
+}
+
+/// Moves the clock forward.
+pub(super) fn advance_to(now: Tick) {
+    CLOCK.set(now.max(clock()));
+}
+
+/// What begins with every run of a model; the runtime is made once.
+pub(super) fn start(now: Tick) {
+    CLOCK.set(now);
+    enter();
+}
+
+/// Makes the runtime that is the models' own, if there is none yet.
+pub(super) fn make_runtime() {
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
+    RUNTIME.set(Some(runtime.handle().id()));
+}
+
+pub(super) fn runtime() -> runtime::Id {
+    RUNTIME.get().expect("`make_runtime` comes first")
+}
+
+/// From now on this thread is one of the runtime's.
+pub(super) fn enter() {
+    AT_HOME.with(|at_home| at_home.set(true));
+}
+
+pub(crate) fn current_runtime() -> Option<runtime::Id> {
+    AT_HOME.with(Cell::get).then(runtime)
+}
+
+pub(crate) fn interval(_: Duration) -> Interval {
+    Interval(Arc::new(Mutex::new(Entry {
+        at: Tick::ZERO,
+        elapsed: Tick::ZERO,
+        waker: None,
+    })))
+}
+
+/// The driver's side of the interval.
+pub(crate) struct Interval(Arc<Mutex<Entry>>);
+
+struct Entry {
+    at: Tick,
+    /// How far tokio has come.
+    elapsed: Tick,
+    /// Of whoever waits.
+    waker: Option<Waker>,
+}
+
+impl Entry {
+    fn is_due(&self) -> bool {
+        self.at <= self.elapsed
+    }
+
+    fn take_due(&mut self) -> Option<Waker> {
+        if self.is_due() {
+            self.waker.take()
+        } else {
+            None
+        }
+    }
+}
+
+impl Interval {
+    pub(crate) fn set_missed_tick_behavior(&mut self, _: MissedTickBehavior) {}
+
+    pub(crate) fn reset_at(&mut self, at: Instant) {
+        let mut entry = lock(&self.0);
+        entry.at = Tick::of(at);
+        let due = entry.take_due();
+        drop(entry);
+        if let Some(waker) = due {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        let mut entry = lock(&self.0);
+        if entry.is_due() {
+            entry.waker = None;
+            return Poll::Ready(entry.at.to_instant());
+        }
+        entry.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The runtime's side of the interval.
+    pub(super) fn bell(&self) -> Bell {
+        Bell(self.0.clone())
+    }
+}
+
+impl Drop for Interval {
+    fn drop(&mut self) {
+        lock(&self.0).waker = None;
+    }
+}
+
+/// The runtime's side of the interval.
+#[derive(Clone)]
+pub(super) struct Bell(Arc<Mutex<Entry>>);
+
+impl Bell {
+    /// When it rings; `None` when nobody waits for it.
+    pub(super) fn at(&self) -> Option<Tick> {
+        let entry = lock(&self.0);
+        entry.waker.is_some().then_some(entry.at)
+    }
+
+    /// A turn of tokio's: rings if it is time. `true` if it was.
+    pub(super) fn turn(&self) -> bool {
+        let mut entry = lock(&self.0);
+        entry.elapsed = clock();
+        let due = entry.take_due();
+        drop(entry);
+        let rings = due.is_some();
+        if let Some(waker) = due {
+            waker.wake();
+        }
+        rings
+    }
+
+    /// Rings before its time, if anybody waits.
+    pub(super) fn ring_early(&self) {
+        let mut entry = lock(&self.0);
+        let waker = entry.waker.take();
+        drop(entry);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// What rings it, to be kept and used at any time.
+    pub(super) fn rope(&self) -> Waker {
+        let entry = lock(&self.0);
+        entry.waker.clone().expect("the alarm is not armed")
+    }
+}

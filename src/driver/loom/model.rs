@@ -1,0 +1,325 @@
+//! A driver, the runtime around it, and the timers of a model.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use futures::task::{ArcWake, waker};
+use loom::thread::{self, JoinHandle};
+
+use super::fake::{self, Bell};
+use crate::driver::clock::Tick;
+use crate::driver::local::{Certainty, Found};
+use crate::driver::settings::Settings;
+use crate::driver::sync::{Ordering as Atomic, time};
+use crate::driver::timer::Timer;
+use crate::driver::{Driver, Home};
+
+/// When every model begins.
+pub(super) const START: Tick = Tick(1);
+/// More than the driver ever has to do at one time.
+const ROUNDS: usize = 20;
+/// An alarm is set at least so much ahead; see `alarm.rs`.
+const AHEAD: u64 = 1;
+
+/// Runs a model in every order that it can happen in.
+pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
+    fake::make_runtime();
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(3);
+    builder.check(move || {
+        fake::start(START);
+        model();
+    });
+}
+
+/// A driver and the runtime that it serves.
+#[derive(Clone)]
+pub(super) struct Model {
+    pub(super) driver: &'static Driver,
+    pub(super) generation: u32,
+    pub(super) bell: Bell,
+    pub(super) task: Arc<Task>,
+}
+
+/// The driver task: whether it has been woken, and not polled since.
+#[derive(Default)]
+pub(super) struct Task(AtomicBool);
+
+impl ArcWake for Task {
+    fn wake_by_ref(this: &Arc<Self>) {
+        this.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Model {
+    /// A driver with so many shards that fires one timer per hold.
+    pub(super) fn new(shards: usize) -> Self {
+        Model::of(Driver::leak(shards), false)
+    }
+
+    /// The same on a current-thread runtime, which fires everything in one turn.
+    pub(super) fn current_thread() -> Self {
+        Model::of(Driver::leak(1), true)
+    }
+
+    /// A driver, be it new or closed, opened for a runtime.
+    pub(super) fn of(driver: &'static Driver, fires_all: bool) -> Self {
+        let interval = time::interval(Duration::from_millis(1));
+        let bell = interval.bell();
+        let settings = Settings {
+            shards: driver.shards().len(),
+            tick: 1,
+            capacity: 0,
+            hold: 1,
+            fires_all,
+        };
+        driver.open(interval, fake::runtime(), &settings);
+        let model = Model {
+            driver,
+            generation: driver.generation(),
+            bell,
+            task: Arc::default(),
+        };
+        model.poll_task();
+        model
+    }
+
+    pub(super) fn home(&self, shard: usize) -> &'static Home {
+        &self.driver.shards()[shard]
+    }
+
+    fn timer(&self, shard: usize) -> Timer {
+        Timer::at(Found {
+            home: self.home(shard),
+            generation: self.generation,
+            certainty: Certainty::Known,
+        })
+    }
+
+    /// A timer on a shard, not polled.
+    pub(super) fn unpolled(&self, shard: usize, deadline: u64) -> Armed {
+        Armed {
+            timer: self.timer(shard),
+            deadline: Tick(deadline),
+            wakes: Wakes::new(),
+            ready: false,
+        }
+    }
+
+    /// A timer on a shard, polled once.
+    pub(super) fn arm(&self, shard: usize, deadline: u64) -> Armed {
+        let mut armed = self.unpolled(shard, deadline);
+        let _ = armed.poll();
+        armed
+    }
+
+    /// Another thread of the runtime.
+    pub(super) fn spawn<T: 'static>(
+        &self,
+        run: impl FnOnce(Model) -> T + 'static,
+    ) -> JoinHandle<T> {
+        let model = self.clone();
+        thread::spawn(move || {
+            fake::enter();
+            run(model)
+        })
+    }
+
+    /// A thread that is not in the runtime.
+    pub(super) fn spawn_outside<T: 'static>(
+        &self,
+        run: impl FnOnce(Model) -> T + 'static,
+    ) -> JoinHandle<T> {
+        let model = self.clone();
+        thread::spawn(move || run(model))
+    }
+
+    /// A turn of tokio's at this time.
+    pub(super) fn turn_at(&self, now: u64) -> bool {
+        fake::advance_to(Tick(now));
+        self.bell.turn()
+    }
+
+    pub(super) fn poll_task(&self) {
+        let waker = waker(self.task.clone());
+        self.driver.poll_task(self.generation, &waker);
+    }
+
+    /// Polls the driver task if it has been woken.
+    pub(super) fn poll_task_if_woken(&self) -> bool {
+        let woken = self.task.0.swap(false, Ordering::SeqCst);
+        if woken {
+            self.poll_task();
+        }
+        woken
+    }
+
+    /// Lets the alarm ring next, though nobody polls the driver task.
+    pub(super) fn ring_without_the_task(&self) {
+        if let Some(at) = self.bell.at() {
+            self.turn_at(at.0);
+        }
+    }
+
+    /// What the runtime does at this time: nothing of its own accord.
+    pub(super) fn settle(&self) {
+        let idle = (0..ROUNDS).any(|_| !self.poll_task_if_woken() && !self.bell.turn());
+        assert!(idle, "the driver spins");
+        self.assert_armed();
+    }
+
+    /// Nothing waits for an alarm that does not come, or comes too late.
+    fn assert_armed(&self) {
+        let earliest = self.driver.earliest();
+        if earliest == Tick::NEVER {
+            return;
+        }
+        let at = self.bell.at().expect("a lost wake-up: nothing is armed");
+        let latest = earliest.0.max(fake::clock().0 + AHEAD);
+        assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
+        assert!(self.driver.planned() <= earliest, "planned too late");
+    }
+
+    /// Lets time pass from ring to ring until nothing is armed.
+    pub(super) fn run_out(&self) {
+        for _ in 0..ROUNDS {
+            self.settle();
+            let Some(at) = self.bell.at() else { return };
+            fake::advance_to(at);
+        }
+        panic!("the alarm rings for ever");
+    }
+
+    /// Timers registered; cancels in the mail count as gone.
+    pub(super) fn pending(&self) -> usize {
+        let shards = self.driver.shards().iter();
+        shards.map(|home| home.shard.pending(self.generation)).sum()
+    }
+
+    pub(super) fn has_mail(&self) -> bool {
+        let mut shards = self.driver.shards().iter();
+        shards.any(|home| home.shard.has_mail())
+    }
+
+    /// Every timer is gone: so are its entry and every letter about it.
+    pub(super) fn assert_empty(&self) {
+        self.settle();
+        assert!(!self.has_mail(), "a cancel is still in the mail");
+        assert_eq!(self.pending(), 0, "an entry is left");
+    }
+
+    /// The runtime ends: what dropping the driver task does.
+    pub(super) fn close(&self) {
+        self.driver.close();
+    }
+
+    /// The next runtime's driver, which is the same.
+    pub(super) fn reopen(&self) -> Self {
+        Model::of(self.driver, false)
+    }
+
+    /// Says that the clock may be paused, as a driver does that finds it so.
+    pub(super) fn may_be_paused(&self) {
+        self.driver.takes_back.store(true, Atomic::Relaxed);
+    }
+}
+
+/// When a waker was woken, and whether that was in the runtime.
+#[derive(Default)]
+pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
+
+impl ArcWake for Wakes {
+    fn wake_by_ref(this: &Arc<Self>) {
+        let at_home = fake::current_runtime().is_some();
+        this.0.lock().unwrap().push((fake::clock(), at_home));
+    }
+}
+
+impl Wakes {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(super) fn at(&self, index: usize) -> Tick {
+        self.0.lock().unwrap()[index].0
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    /// Nobody but the caller holds it.
+    pub(super) fn is_freed(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) == 1
+    }
+}
+
+/// A timer that has been polled, and what became of it.
+pub(super) struct Armed {
+    pub(super) timer: Timer,
+    pub(super) deadline: Tick,
+    /// Of the waker it was last polled with.
+    pub(super) wakes: Arc<Wakes>,
+    pub(super) ready: bool,
+}
+
+impl Armed {
+    fn waker(&self) -> Waker {
+        waker(self.wakes.clone())
+    }
+
+    /// Polls once more, with the same waker.
+    pub(super) fn poll(&mut self) -> Poll<()> {
+        let (waker, deadline) = (self.waker(), self.deadline);
+        let polled = self.timer.poll(|| deadline, &waker);
+        if polled.is_ready() {
+            assert!(fake::clock() >= self.deadline, "ready too early");
+            self.ready = true;
+        }
+        polled
+    }
+
+    /// Keeps the waker, as a `Sleep` does that was ready.
+    pub(super) fn keep(&mut self) {
+        self.timer.keep(&self.waker());
+    }
+
+    /// Polls with another waker, and hands out the wakes of the old one.
+    pub(super) fn poll_anew(&mut self) -> Arc<Wakes> {
+        let old = std::mem::replace(&mut self.wakes, Wakes::new());
+        let _ = self.poll();
+        old
+    }
+
+    pub(super) fn reset(&mut self, deadline: u64) {
+        self.ready = false;
+        self.deadline = Tick(deadline);
+        self.timer.reset(self.deadline);
+    }
+
+    /// The timer was not dropped, and its time is over: it was woken for it, once
+    /// and not early, or has been seen to be ready.
+    pub(super) fn assert_fired(mut self) {
+        let wakes = self.wakes.0.lock().unwrap().clone();
+        if self.ready {
+            assert!(wakes.len() <= 1, "woken twice: {wakes:?}");
+        } else {
+            assert_eq!(wakes.len(), 1, "woken at {wakes:?}");
+        }
+        for (at, at_home) in wakes {
+            assert!(at >= self.deadline, "woken early, at {at:?}");
+            assert!(at_home, "fired by a thread that has armed another timer");
+        }
+        assert!(self.poll().is_ready(), "fired, and not ready");
+        let wakes = self.wakes.clone();
+        drop(self);
+        assert!(wakes.is_freed(), "a waker is leaked");
+    }
+
+    /// Drops the timer and hands out its wakes.
+    pub(super) fn drop(self) -> Arc<Wakes> {
+        self.wakes
+    }
+}

@@ -1,0 +1,190 @@
+//! The end of a driver, and the next one on the same shards: whoever is pending is
+//! woken, whoever comes later is refused, and no relic touches a stranger's entry.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::{Armed, Model, check};
+use crate::driver::clock::Tick;
+
+const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+
+/// `None` if `f` panics as tokio does when a runtime is gone.
+fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(value) => Some(value),
+        Err(panic) if panic.downcast_ref() == Some(&SHUT_DOWN) => None,
+        Err(other) => resume_unwind(other),
+    }
+}
+
+fn assert_released(timer: Armed) {
+    let wakes = timer.drop();
+    assert!(wakes.is_freed(), "a waker is leaked");
+}
+
+#[test]
+fn loom_insert_and_shutdown() {
+    check(|| {
+        let model = Model::new(2);
+        let other = model.spawn(|model| model.close());
+        let mut timer = model.unpolled(0, 10);
+        let pending = unless_shut_down(|| timer.poll()).is_some();
+        other.join().unwrap();
+        assert_eq!(timer.wakes.count(), usize::from(pending));
+        assert_eq!(
+            model.bell.at(),
+            None,
+            "an ended runtime's interval is armed"
+        );
+        assert!(unless_shut_down(|| timer.poll()).is_none());
+        assert_released(timer);
+    });
+}
+
+#[test]
+fn loom_drop_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let timer = model.arm(0, 10);
+        let other = model.spawn(|model| model.close());
+        let wakes = timer.drop();
+        other.join().unwrap();
+        assert!(wakes.count() <= 1);
+        assert!(wakes.is_freed(), "a waker is leaked");
+    });
+}
+
+#[test]
+fn loom_reset_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| model.close());
+        timer.reset(20);
+        other.join().unwrap();
+        assert_eq!(timer.wakes.count(), 1, "woken, to find out");
+        assert_eq!(model.bell.at(), None);
+        assert!(unless_shut_down(|| timer.poll()).is_none());
+        assert_released(timer);
+    });
+}
+
+#[test]
+fn loom_poll_with_another_waker_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| model.close());
+        let old = timer.wakes.clone();
+        let polled = unless_shut_down(|| timer.poll_anew());
+        other.join().unwrap();
+        let woken = if polled.is_some() { &timer.wakes } else { &old };
+        assert_eq!(woken.count(), 1, "the last waker is woken");
+        drop(polled);
+        assert!(old.is_freed());
+        assert_released(timer);
+    });
+}
+
+#[test]
+fn loom_fire_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let timers = [model.arm(0, 10), model.arm(0, 11)];
+        let other = model.spawn(|model| model.turn_at(12));
+        model.close();
+        other.join().unwrap();
+        assert_eq!(model.bell.at(), None);
+        for timer in timers {
+            assert_eq!(timer.wakes.count(), 1, "fired or told, not both");
+            assert_released(timer);
+        }
+    });
+}
+
+#[test]
+fn loom_keep_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let mut timer = model.arm(0, 10);
+        model.turn_at(10);
+        assert!(timer.poll().is_ready());
+        let other = model.spawn(|model| model.close());
+        timer.keep();
+        other.join().unwrap();
+        timer.reset(20);
+        assert_released(timer);
+    });
+}
+
+/// A relic is dropped, reset or polled while its shard goes over to the next driver.
+fn against_the_next_driver(relic: impl Fn(&mut Armed) + Copy + Send + Sync + 'static) {
+    check(move || {
+        let model = Model::new(1);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| {
+            model.close();
+            let next = model.reopen();
+            let tenant = next.arm(0, 30);
+            (next, tenant)
+        });
+        let _ = unless_shut_down(|| relic(&mut timer));
+        let wakes = timer.drop();
+        let (next, tenant) = other.join().unwrap();
+        assert!(wakes.is_freed(), "a waker is leaked");
+        assert_eq!(tenant.wakes.count(), 0);
+        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
+        next.run_out();
+        tenant.assert_fired();
+        next.assert_empty();
+    });
+}
+
+#[test]
+fn loom_a_relic_is_dropped_while_the_next_driver_opens() {
+    against_the_next_driver(|_| {});
+}
+
+#[test]
+fn loom_a_relic_is_reset_while_the_next_driver_opens() {
+    against_the_next_driver(|relic| relic.reset(20));
+}
+
+#[test]
+fn loom_a_relic_is_polled_while_the_next_driver_opens() {
+    against_the_next_driver(|relic| drop(relic.poll_anew()));
+}
+
+/// The next runtime's clock may be far ahead.
+#[test]
+fn loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver() {
+    check(|| {
+        let model = Model::new(1);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| {
+            model.close();
+            model.home(0).shard.open(Tick(1_000), 0);
+        });
+        // Ready, it would be so too early.
+        let _ = unless_shut_down(|| timer.poll());
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_a_ring_of_the_last_driver_and_arm() {
+    check(|| {
+        let last = Model::new(1);
+        let gone = last.arm(0, 30);
+        let rope = last.bell.rope();
+        last.close();
+        let model = last.reopen();
+        let other = model.spawn(|_| rope.wake());
+        let timer = model.arm(0, 20);
+        other.join().unwrap();
+        model.run_out();
+        timer.assert_fired();
+        assert_released(gone);
+        model.assert_empty();
+    });
+}
