@@ -1,13 +1,11 @@
-//! `use wheel as time;` where `use tokio::time;` stood: names, signatures,
-//! auto traits, and the panics that users have in their logs.
+//! `use wheel as time;` where `use tokio::time;` stood: names, signatures, and
+//! the panics that users have in their logs. For auto traits see `auto_traits.rs`.
 
 mod support;
 
 use std::future::{Future, Ready, pending, ready};
 use std::io;
-use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use support::{NO_RUNTIME, NO_TIMERS, ms, panic_of, secs};
@@ -221,42 +219,6 @@ fn a_service_runs_in_real_time_on_every_runtime() {
         let theirs = runtime.block_on(with_tokio::service());
         assert_eq!(ours.len(), theirs.len());
     }
-}
-
-/// Compiles only if the type does not have the trait.
-macro_rules! assert_lacks {
-    ($type:ty, $trait:path) => {{
-        trait Ambiguous<A> {
-            fn here() {}
-        }
-        impl<T: ?Sized> Ambiguous<()> for T {}
-        impl<T: ?Sized + $trait> Ambiguous<u8> for T {}
-        let _ = <$type as Ambiguous<_>>::here;
-    }};
-}
-
-#[test]
-fn auto_traits_are_tokios_but_for_unpin() {
-    fn send_sync_unpin<T: Send + Sync + Unpin + std::fmt::Debug>() {}
-    fn unpin<T: Unpin>() {}
-    send_sync_unpin::<time::Sleep>();
-    send_sync_unpin::<time::Interval>();
-    send_sync_unpin::<time::Timeout<Ready<()>>>();
-    send_sync_unpin::<wheel::Wheel>();
-    send_sync_unpin::<wheel::Builder>();
-    send_sync_unpin::<wheel::BuildError>();
-    unpin::<time::Timeout<Rc<()>>>();
-    assert_lacks!(time::Timeout<PhantomPinned>, Unpin);
-    assert_lacks!(time::Timeout<Rc<()>>, Send);
-    assert_lacks!(time::Timeout<Rc<()>>, Sync);
-    assert_lacks!(time::Timeout<std::cell::Cell<()>>, Sync);
-}
-
-#[test]
-fn a_sleep_is_no_larger_than_promised() {
-    assert!(size_of::<time::Sleep>() <= 56);
-    assert!(size_of::<time::Sleep>() < size_of::<tokio::time::Sleep>());
-    assert!(size_of::<time::Timeout<[u64; 4]>>() <= 32 + 56);
 }
 
 #[test]

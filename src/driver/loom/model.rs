@@ -23,11 +23,12 @@ const ROUNDS: usize = 20;
 /// An alarm is set at least so much ahead; see `alarm.rs`.
 const AHEAD: u64 = 1;
 
-/// Runs a model in every order that it can happen in.
+/// Runs a model in every order that it can happen in with up to five preemptions,
+/// unless `LOOM_MAX_PREEMPTIONS` says otherwise.
 pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     fake::make_runtime();
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound.get_or_insert(3);
+    builder.preemption_bound.get_or_insert(5);
     builder.check(move || {
         fake::start(START);
         model();
