@@ -34,22 +34,7 @@ pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
 pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
 
 #[cfg(all(test, loom))]
-pub(crate) type LockGuard<'a, T> = loom::sync::MutexGuard<'a, T>;
-/// Loom's mutex behind the same two names.
-#[cfg(all(test, loom))]
-#[derive(Debug)]
-pub(crate) struct Lock<T>(loom::sync::Mutex<T>);
-
-#[cfg(all(test, loom))]
-impl<T> Lock<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Lock(loom::sync::Mutex::new(value))
-    }
-
-    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        self.0.try_lock().ok()
-    }
-}
+pub(crate) use super::loom::lock::{Lock, LockGuard};
 
 /// Now, by the clock of the runtime whose context this is called in.
 #[cfg(not(all(test, loom)))]

@@ -34,6 +34,8 @@ pub(crate) use per_thread as thread_local;
 std::thread_local! {
     /// All threads of a model are one thread.
     static CLOCK: Cell<Tick> = const { Cell::new(Tick::ZERO) };
+    /// When the race was over; zero before.
+    static SETTLED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
     static RUNTIME: Cell<Option<runtime::Id>> = const { Cell::new(None) };
 }
 
@@ -55,9 +57,21 @@ pub(super) fn advance_to(now: Tick) {
     CLOCK.set(now.max(clock()));
 }
 
+/// The threads have been joined: from now on every timer is on time.
+pub(super) fn settle() {
+    if settled() == Tick::ZERO {
+        SETTLED.set(clock());
+    }
+}
+
+pub(super) fn settled() -> Tick {
+    SETTLED.get()
+}
+
 /// What begins with every run of a model; the runtime is made once.
 pub(super) fn start(now: Tick) {
     CLOCK.set(now);
+    SETTLED.set(Tick::ZERO);
     enter();
 }
 

@@ -7,8 +7,9 @@ use super::{Model, check};
 fn loom_mailbox_and_holder() {
     check(|| {
         let model = Model::new(1);
+        let due = model.arm(0, 10);
         let timer = model.arm(0, 60);
-        let other = model.spawn(|model| model.poll_task());
+        let other = model.spawn(|model| model.turn_at(10));
         let wakes = timer.drop();
         other.join().unwrap();
         // At this time, not when something next is due.
@@ -16,6 +17,7 @@ fn loom_mailbox_and_holder() {
         assert!(!model.has_mail(), "a cancel is still in the mail");
         assert_eq!(model.pending(), 0, "an entry is left");
         assert!(wakes.is_freed() && wakes.count() == 0);
+        due.assert_fired();
     });
 }
 
@@ -41,12 +43,13 @@ fn loom_mailbox_and_a_holder_that_arms() {
 fn loom_two_letters_and_a_holder() {
     check(|| {
         let model = Model::new(1);
+        let due = model.arm(0, 10);
         let (first, second) = (model.arm(0, 60), model.arm(0, 61));
-        let other = model.spawn(|_| second.drop());
-        let driver = model.spawn(|model| model.poll_task());
-        let wakes = [first.drop(), other.join().unwrap()];
+        let driver = model.spawn(|model| model.turn_at(10));
+        let wakes = [first.drop(), second.drop()];
         driver.join().unwrap();
         model.settle();
+        due.assert_fired();
         assert!(!model.has_mail(), "a cancel is still in the mail");
         assert_eq!(model.pending(), 0, "an entry is left");
         assert!(wakes.iter().all(|wakes| wakes.is_freed()));

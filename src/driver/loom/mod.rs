@@ -5,6 +5,7 @@
 //! (seldom three) race, then lets the [`Model`]'s runtime do what it would do by
 //! itself, and no more, until nothing is armed. Lost wake-ups show there.
 pub(crate) mod fake;
+pub(crate) mod lock;
 mod model;
 
 mod alarm;

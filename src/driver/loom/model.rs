@@ -23,12 +23,12 @@ const ROUNDS: usize = 20;
 /// An alarm is set at least so much ahead; see `alarm.rs`.
 const AHEAD: u64 = 1;
 
-/// Runs a model in every order that it can happen in with up to five preemptions,
+/// Runs a model in every order that it can happen in with up to four preemptions,
 /// unless `LOOM_MAX_PREEMPTIONS` says otherwise.
 pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     fake::make_runtime();
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound.get_or_insert(5);
+    builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
         fake::start(START);
         model();
@@ -166,6 +166,7 @@ impl Model {
 
     /// What the runtime does at this time: nothing of its own accord.
     pub(super) fn settle(&self) {
+        fake::settle();
         let idle = (0..ROUNDS).any(|_| !self.poll_task_if_woken() && !self.bell.turn());
         assert!(idle, "the driver spins");
         self.assert_armed();
@@ -309,7 +310,9 @@ impl Armed {
         } else {
             assert_eq!(wakes.len(), 1, "woken at {wakes:?}");
         }
+        let latest = self.deadline.max(fake::settled()).0 + AHEAD;
         for (at, at_home) in wakes {
+            assert!(at.0 <= latest, "woken late, at {at:?}");
             assert!(at >= self.deadline, "woken early, at {at:?}");
             assert!(at_home, "fired by a thread that has armed another timer");
         }

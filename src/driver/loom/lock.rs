@@ -1,0 +1,59 @@
+//! loom's mutex under the names of the lock that shards use.
+//!
+//! loom lets nobody in between the last step under a mutex and its release. Here
+//! both taking and releasing are steps of their own, as they are in a spin lock: a
+//! letter can be posted when its shard's holder has looked for mail already.
+
+use std::ops::{Deref, DerefMut};
+
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::sync::{Mutex, MutexGuard};
+
+pub(crate) struct Lock<T> {
+    mutex: Mutex<T>,
+    /// Relaxed, so that it orders nothing else.
+    steps: AtomicUsize,
+}
+
+impl<T> Lock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Lock {
+            mutex: Mutex::new(value),
+            steps: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        let guard = self.mutex.try_lock().ok()?;
+        Some(LockGuard {
+            guard,
+            steps: &self.steps,
+        })
+    }
+}
+
+pub(crate) struct LockGuard<'a, T> {
+    guard: MutexGuard<'a, T>,
+    steps: &'a AtomicUsize,
+}
+
+impl<T> Drop for LockGuard<'_, T> {
+    fn drop(&mut self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl<T> Deref for LockGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for LockGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
