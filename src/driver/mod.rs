@@ -28,6 +28,8 @@
 //! | `timer.rs` | one timer: the states that a `Sleep` goes through |
 //! | `settings.rs` | what a `Builder` sets |
 //! | `vtable.rs` | the identity of a waker in nine bytes |
+//! | `sync.rs` | the real primitives, or those of the models |
+//! | `loom/` | the models: every race, in every order |
 //!
 //! # Ground rules
 //!
