@@ -27,11 +27,11 @@ use super::Home;
 use super::clock::Tick;
 use super::mail::Letter;
 use super::shard::Shard;
-use super::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use super::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, thread_local};
 use super::vtable;
 
 /// Threads that one shard has spares for; usually one uses it, or two.
-pub(super) const SPARES: usize = if cfg!(loom) { 1 } else { 4 };
+pub(super) const SPARES: usize = if cfg!(all(test, loom)) { 1 } else { 4 };
 /// Not the key of an entry.
 const EMPTY: u32 = u32::MAX;
 
@@ -117,6 +117,9 @@ impl Spare {
 thread_local! {
     /// The spare that this thread has claimed, and the shard it is one of.
     static MINE: Cell<Option<(&'static Shard, &'static Spare)>> = const { Cell::new(None) };
+}
+
+std::thread_local! {
     static CLAIM: Claim = const { Claim };
 }
 
@@ -132,24 +135,29 @@ impl Drop for Claim {
 /// The spare of this thread, if it has one in this shard.
 #[inline]
 pub(crate) fn mine(shard: &Shard) -> Option<&'static Spare> {
-    let (of, spare) = MINE.get()?;
+    let (of, spare) = MINE.with(Cell::get)?;
     std::ptr::eq(of, shard).then_some(spare)
 }
 
 /// Claims a spare for this thread in the shard that it uses from now on.
 pub(super) fn claim(home: &'static Home) {
-    give_back();
     // A thread that is about to end would never give it back.
-    if CLAIM.try_with(|_| ()).is_err() {
-        return;
+    match CLAIM.try_with(|_| ()) {
+        Ok(()) => take_over(home),
+        Err(_) => give_back(),
     }
+}
+
+/// The same for a thread that gives it back by itself.
+pub(super) fn take_over(home: &'static Home) {
+    give_back();
     let shard = &home.shard;
     let free = shard.spares().iter().find(|spare| spare.claim());
-    MINE.set(free.map(|spare| (shard, spare)));
+    MINE.with(|mine| mine.set(free.map(|spare| (shard, spare))));
 }
 
 fn give_back() {
-    if let Some((_, spare)) = MINE.take() {
+    if let Some((_, spare)) = MINE.with(Cell::take) {
         spare.release();
     }
 }

@@ -23,8 +23,9 @@ use crate::driver::sync::lock;
 
 /// loom's, which knows no `const` blocks.
 macro_rules! per_thread {
-    (static $name:ident: $type:ty = const { $init:expr };) => {
+    ($(#[$doc:meta])* static $name:ident: $type:ty = const { $init:expr };) => {
         loom::thread_local! {
+            $(#[$doc])*
             static $name: $type = $init;
         }
     };

@@ -56,5 +56,6 @@ mod fire;
 mod mail;
 mod plan;
 mod shutdown;
+mod spare;
 
 use self::model::{Armed, Model, check};

@@ -1,6 +1,5 @@
 //! A driver, the runtime around it, and the timers of a model.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -41,17 +40,8 @@ pub(super) struct Model {
     pub(super) driver: &'static Driver,
     pub(super) generation: u32,
     pub(super) bell: Bell,
-    pub(super) task: Arc<Task>,
-}
-
-/// The driver task: whether it has been woken, and not polled since.
-#[derive(Default)]
-pub(super) struct Task(AtomicBool);
-
-impl ArcWake for Task {
-    fn wake_by_ref(this: &Arc<Self>) {
-        this.0.store(true, Ordering::SeqCst);
-    }
+    /// Of the driver task, since it was last polled.
+    pub(super) task: Arc<Wakes>,
 }
 
 impl Model {
@@ -144,13 +134,13 @@ impl Model {
     }
 
     pub(super) fn poll_task(&self) {
-        let waker = waker(self.task.clone());
+        let waker = self.task.waker();
         self.driver.poll_task(self.generation, &waker);
     }
 
     /// Polls the driver task if it has been woken.
     pub(super) fn poll_task_if_woken(&self) -> bool {
-        let woken = self.task.0.swap(false, Ordering::SeqCst);
+        let woken = self.task.take();
         if woken {
             self.poll_task();
         }
@@ -229,6 +219,8 @@ impl Model {
 }
 
 /// When a waker was woken, and whether that was in the runtime.
+///
+/// There is no other kind: as the driver task has it, all pass for wakers of tasks.
 #[derive(Default)]
 pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
 
@@ -242,6 +234,17 @@ impl ArcWake for Wakes {
 impl Wakes {
     pub(super) fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// In one place, so that there is one vtable.
+    #[inline(never)]
+    fn waker(self: &Arc<Self>) -> Waker {
+        waker(self.clone())
+    }
+
+    /// Whether it was woken since this was last asked.
+    fn take(&self) -> bool {
+        !std::mem::take(&mut *self.0.lock().unwrap()).is_empty()
     }
 
     pub(super) fn at(&self, index: usize) -> Tick {
@@ -269,7 +272,7 @@ pub(super) struct Armed {
 
 impl Armed {
     fn waker(&self) -> Waker {
-        waker(self.wakes.clone())
+        self.wakes.waker()
     }
 
     /// Polls once more, with the same waker.
@@ -320,6 +323,14 @@ impl Armed {
         let wakes = self.wakes.clone();
         drop(self);
         assert!(wakes.is_freed(), "a waker is leaked");
+    }
+
+    /// Drops the timer, and arms another one with the same waker.
+    pub(super) fn replace_by(self, model: &Model, deadline: u64) -> Armed {
+        let mut next = model.unpolled(0, deadline);
+        next.wakes = self.drop();
+        let _ = next.poll();
+        next
     }
 
     /// Drops the timer and hands out its wakes.

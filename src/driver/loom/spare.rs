@@ -1,0 +1,125 @@
+//! The timer that a thread cancelled last, left for its next one: it is used again
+//! or gone, whatever a turn, a count or the end of the driver does meanwhile.
+
+use super::{Armed, Model, check};
+use crate::driver::spare;
+
+/// A model in which this thread has a spare on shard 0, and a timer left in it.
+fn with_one_left(deadline: u64) -> (Model, Armed) {
+    let model = Model::new(1);
+    spare::take_over(model.home(0));
+    let armed = model.arm(0, deadline);
+    (model, armed)
+}
+
+#[test]
+fn loom_leave_and_fire() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(10));
+        let wakes = timer.drop();
+        assert!(model.pending() <= 1, "what was left is counted");
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        model.assert_empty();
+        assert!(wakes.is_freed() && wakes.count() == 0);
+    });
+}
+
+#[test]
+fn loom_use_again_and_fire() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(10));
+        let next = timer.replace_by(&model, 90);
+        other.join().unwrap();
+        assert_eq!(model.pending(), 1);
+        due.assert_fired();
+        model.run_out();
+        next.assert_fired();
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_use_again_and_fire_what_was_left() {
+    check(|| {
+        let (model, timer) = with_one_left(10);
+        let other = model.spawn(|model| model.turn_at(10));
+        let next = timer.replace_by(&model, 90);
+        other.join().unwrap();
+        assert_eq!(model.pending(), 1);
+        model.run_out();
+        // Woken for the first one too, if its turn came before it was let go.
+        assert!((1..=2).contains(&next.wakes.count()));
+        let wakes = next.drop();
+        model.assert_empty();
+        assert!(wakes.is_freed(), "a waker is leaked");
+    });
+}
+
+#[test]
+fn loom_use_again_to_an_earlier_deadline_and_plan() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let other = model.spawn(|model| model.arm(0, 70));
+        let next = timer.replace_by(&model, 50);
+        let armed = other.join().unwrap();
+        model.run_out();
+        next.assert_fired();
+        armed.assert_fired();
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_leave_and_use_again_by_another_thread() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let other = model.spawn(|model| model.arm(0, 50));
+        let wakes = timer.drop();
+        let armed = other.join().unwrap();
+        assert_eq!(model.pending(), 1);
+        model.run_out();
+        armed.assert_fired();
+        model.assert_empty();
+        assert!(wakes.is_freed() && wakes.count() == 0);
+    });
+}
+
+#[test]
+fn loom_leave_and_shutdown() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let other = model.spawn(|model| model.close());
+        let wakes = timer.drop();
+        other.join().unwrap();
+        assert!(wakes.count() <= 1);
+        assert!(wakes.is_freed(), "a waker is leaked");
+    });
+}
+
+#[test]
+fn loom_what_was_left_to_a_driver_is_not_used_in_the_next() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let other = model.spawn(|model| {
+            model.close();
+            let next = model.reopen();
+            let armed = next.arm(0, 60);
+            (next, armed)
+        });
+        let relic = timer.drop();
+        let (model, armed) = other.join().unwrap();
+        let mine = model.arm(0, 70);
+        assert_eq!(model.pending(), 2);
+        model.run_out();
+        armed.assert_fired();
+        mine.assert_fired();
+        model.assert_empty();
+        assert!(relic.is_freed(), "a waker is leaked");
+    });
+}
