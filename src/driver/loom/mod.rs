@@ -46,7 +46,13 @@
 //! | `shard.rs` | `register` does not ask whether the shard serves | `loom_insert_and_shutdown` |
 //! | `shard.rs` | `close` counts the generation after it unlocks | `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `shard.rs` | `tidy` drops its letters unread | `loom_mailbox_and_holder` |
+//! | `shard.rs` | `reuse` does not ask whose the entry is | `loom_use_again_and_fire_what_was_left` |
+//! | `shard.rs` | `reuse` does not announce | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
+//! | `shard.rs` | `snapshot` does not clear the spares | `loom_leave_and_fire` |
+//! | `spare.rs` | `take` does not empty it | `loom_leave_and_fire` |
+//! | `spare.rs` | `leave` overwrites what is there | `loom_leave_two_and_fire` |
 //! | `shard.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
+
 pub(crate) mod fake;
 pub(crate) mod lock;
 mod model;

@@ -123,3 +123,34 @@ fn loom_what_was_left_to_a_driver_is_not_used_in_the_next() {
         assert!(relic.is_freed(), "a waker is leaked");
     });
 }
+
+#[test]
+fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
+    check(|| {
+        let model = Model::new(2);
+        spare::take_over(model.home(0));
+        let (timer, near) = (model.arm(0, 60), model.arm(1, 20));
+        let other = model.spawn(|model| model.turn_at(20));
+        let next = timer.replace_by(&model, 50);
+        other.join().unwrap();
+        near.assert_fired();
+        model.run_out();
+        next.assert_fired();
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_leave_two_and_fire() {
+    check(|| {
+        let (model, first) = with_one_left(60);
+        let (second, due) = (model.arm(0, 61), model.arm(0, 10));
+        let other = model.spawn(|model| model.turn_at(10));
+        let wakes = [first.drop(), second.drop()];
+        other.join().unwrap();
+        model.settle();
+        due.assert_fired();
+        assert_eq!(model.pending(), 0);
+        assert!(wakes.iter().all(|wakes| wakes.is_freed()));
+    });
+}
