@@ -1,5 +1,10 @@
 //! What a pending timer takes: an allocator that counts, thread by thread so that it shares nothing.
 
+#![allow(
+    unsafe_code,
+    reason = "an allocator cannot do without; the library does"
+)]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::mem::size_of;
