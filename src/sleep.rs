@@ -215,6 +215,11 @@ impl Sleep {
     /// again when it does.
     #[inline]
     pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Waiting spends no budget, so it is not even asked for: a timer is polled
+        // far more often than it is due.
+        if self.timer.waits(cx.waker()) {
+            return Poll::Pending;
+        }
         let budget = ready!(coop::poll_proceed(cx));
         let polled = self.poll_unconstrained(cx);
         if polled.is_ready() {

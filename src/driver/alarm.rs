@@ -16,8 +16,10 @@
 //! * A runtime that has ended panics when its interval is polled. A driver is
 //!   closed, and its interval taken out, before that. Should tokio ever end
 //!   things in another order, arming must not panic all the same: it is caught.
-//! * The clock of another runtime says nothing about ours. Away from home
-//!   nothing is compared with `now`; the driver task is woken instead.
+//! * A multi-thread runtime has the real clock, wherever one asks. That of a
+//!   current-thread runtime may be paused, and the clock of another runtime says
+//!   nothing about it: away from home nothing is compared with `now` then; the
+//!   driver task is woken instead.
 
 use std::cell::Cell;
 use std::future::poll_fn;

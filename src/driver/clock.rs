@@ -56,6 +56,11 @@ impl Tick {
     pub(crate) fn now() -> Tick {
         Tick::of(sync::now())
     }
+
+    /// Now, by the clock that is never paused.
+    pub(crate) fn really_now() -> Tick {
+        Tick::of(sync::really_now())
+    }
 }
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;

@@ -16,25 +16,25 @@ use std::mem;
 use std::task::Waker;
 
 use super::foreign;
-use super::sync::{Mutex, lock};
+use super::sync::{Lock, wait};
 use crate::wheel::pages::Pages;
 
 type Wakers = Pages<Waker, 8>;
 
 pub(super) struct Kept {
-    wakers: Mutex<Wakers>,
+    wakers: Lock<Wakers>,
 }
 
 impl Kept {
     pub(super) fn new() -> Self {
         Kept {
-            wakers: Mutex::new(Wakers::new()),
+            wakers: Lock::new(Wakers::new()),
         }
     }
 
     /// Keeps a waker while the shard `serves` its timer, and says under which key.
     pub(super) fn keep(&self, waker: Waker, serves: impl FnOnce() -> bool) -> Option<u32> {
-        let mut wakers = lock(&self.wakers);
+        let mut wakers = wait(&self.wakers);
         if !serves() {
             // The waker is dropped with the arguments: after the guard.
             return None;
@@ -44,7 +44,7 @@ impl Kept {
 
     /// Hands out the waker kept under this key while the shard `serves` its timer.
     pub(super) fn release(&self, key: u32, serves: impl FnOnce() -> bool) -> Option<Waker> {
-        let mut wakers = lock(&self.wakers);
+        let mut wakers = wait(&self.wakers);
         if !serves() {
             return None;
         }
@@ -57,7 +57,7 @@ impl Kept {
 
     /// Drops all: the generation has ended.
     pub(super) fn clear(&self) {
-        let wakers = mem::replace(&mut *lock(&self.wakers), Wakers::new());
+        let wakers = mem::replace(&mut *wait(&self.wakers), Wakers::new());
         foreign::discard(wakers.into_values());
     }
 }

@@ -74,6 +74,7 @@ mod vtable;
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
+use std::time::Duration;
 
 use tokio::runtime;
 
@@ -88,6 +89,8 @@ use self::tally::{Last, Turns};
 
 /// What tokio adds to a deadline at most.
 const ROUNDED_UP: u64 = 999_999;
+/// Deadlines further ahead than this are approached in steps.
+const DISTANT: Duration = Duration::from_secs(1);
 /// How often an alarm that rings while it is being set is set again before the
 /// driver task is asked to do it.
 const SET_ATTEMPTS: usize = 3;
@@ -228,16 +231,41 @@ impl Driver {
         nexts.min().unwrap_or(Tick::NEVER)
     }
 
-    fn earliest_within(&self, horizon: Tick) -> Tick {
-        match self.earliest() {
-            Tick::NEVER => Tick::NEVER,
-            earliest => earliest.min(horizon),
+    /// What to arm the alarm for, when it is `now` or later.
+    ///
+    /// A distant deadline is approached in steps of seven eighths: of timers each of
+    /// which is due a little before the last one only few have to move the alarm.
+    /// That costs a few wake-ups on the way to a deadline, however distant.
+    fn target(&self, now: Tick) -> Tick {
+        let earliest = self.earliest();
+        if earliest == Tick::NEVER {
+            return Tick::NEVER;
+        }
+        let ahead = Duration::from_nanos(earliest.0.saturating_sub(now.0));
+        // A paused clock would stop at each step.
+        if ahead > DISTANT && !self.takes_back() {
+            return now.saturating_add((ahead / 8 * 7).min(HORIZON));
+        }
+        earliest.min(now.saturating_add(HORIZON))
+    }
+
+    /// Now, if that can be told here: everywhere when the driver's clock cannot be
+    /// paused, else in its own runtime only.
+    #[inline]
+    pub(crate) fn now_at_home(&self) -> Option<Tick> {
+        if self.settings.fires_all() {
+            lock(&self.alarm).as_ref()?.now()
+        } else {
+            Some(Tick::really_now())
         }
     }
 
-    /// Now, if this is called in the driver's own runtime.
-    pub(crate) fn now_at_home(&self) -> Option<Tick> {
-        lock(&self.alarm).as_ref()?.now()
+    fn now_by(&self, alarm: &Alarm) -> Option<Tick> {
+        if self.settings.fires_all() {
+            alarm.now()
+        } else {
+            Some(Tick::really_now())
+        }
     }
 
     /// Arms the alarm for the earliest deadline; see `plan.rs`.
@@ -251,7 +279,7 @@ impl Driver {
     pub(crate) fn rearm_at(&self, mut now: Option<Tick>) {
         self.plan.rearm(|| {
             self.arm_with(|alarm| {
-                let now = now.take().or_else(|| alarm.now());
+                let now = now.take().or_else(|| self.now_by(alarm));
                 self.arm_once(alarm, now)
             });
         });
@@ -279,8 +307,7 @@ impl Driver {
         // An alarm for a timer that is gone costs one wake-up, and is left.
         let keep = (!self.takes_back()).then_some(alarm.armed);
         let reached = now.unwrap_or_else(|| self.shards()[0].shard.clock());
-        let horizon = reached.saturating_add(HORIZON);
-        let target = self.plan.settle(keep, || self.earliest_within(horizon));
+        let target = self.plan.settle(keep, || self.target(reached));
         if target == alarm.armed {
             true
         } else if target != Tick::NEVER {
@@ -338,7 +365,6 @@ impl Driver {
     }
 
     fn listen(&self, task: &Waker) {
-        vtable::note_task(task);
         let task = task.clone();
         let old = lock(&self.task).replace(task);
         drop(old);

@@ -17,7 +17,7 @@ use tokio::runtime::{self, Handle};
 
 use super::alarm::Alarm;
 use super::settings::Settings;
-use super::{Driver, turn};
+use super::{Driver, turn, vtable};
 
 /// A driver in service is known by its generation too.
 #[derive(Clone, Copy)]
@@ -116,6 +116,7 @@ impl Lease {
     #[track_caller]
     fn new(handle: &Handle, settings: &Settings) -> Self {
         let interval = Alarm::interval();
+        vtable::learn_from_a_task();
         let driver = with_registry(|registry| registry.idle(settings.shards));
         let driver = driver.unwrap_or_else(|| Driver::leak(settings.shards));
         driver.open(interval, handle.id(), settings);

@@ -34,7 +34,7 @@ use super::foreign;
 use super::kept::Kept;
 use super::mail::{LETTERS, Letter, Mailbox};
 use super::spare::{SPARES, Spare};
-use super::sync::{AtomicU32, AtomicU64, Lock, LockGuard, Ordering, relax};
+use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
 use super::tally::{Counted, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
 
@@ -386,14 +386,7 @@ impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be left
     /// in the mail.
     fn wait(&self) -> LockGuard<'_, Counted> {
-        let mut tries = 0;
-        loop {
-            if let Some(wheel) = self.state.try_lock() {
-                return wheel;
-            }
-            relax(tries);
-            tries += 1;
-        }
+        sync::wait(&self.state)
     }
 
     /// Releases the lock. Whoever held it collects the mail first, and drops

@@ -20,7 +20,9 @@ pub(crate) use loom::sync::{
 pub(crate) use std::sync::OnceLock;
 
 #[cfg(all(test, loom))]
-pub(crate) use super::loom::fake::{self as time, current_runtime, now, thread_local};
+pub(crate) use super::loom::fake::{
+    self as time, current_runtime, now, now as really_now, thread_local,
+};
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::thread_local;
 #[cfg(not(all(test, loom)))]
@@ -43,6 +45,13 @@ pub(crate) fn now() -> tokio::time::Instant {
     tokio::time::Instant::now()
 }
 
+/// Now, by the clock of every runtime that cannot be paused.
+#[cfg(not(all(test, loom)))]
+#[inline]
+pub(crate) fn really_now() -> tokio::time::Instant {
+    std::time::Instant::now().into()
+}
+
 /// The runtime whose context this is called in.
 #[cfg(not(all(test, loom)))]
 #[inline]
@@ -57,6 +66,18 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.lock() {
         Ok(guard) => guard,
         Err(poisoned) => poisoned.into_inner(),
+    }
+}
+
+/// Waits for a lock that nobody holds for long.
+pub(crate) fn wait<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
+    let mut tries = 0;
+    loop {
+        if let Some(guard) = lock.try_lock() {
+            return guard;
+        }
+        relax(tries);
+        tries += 1;
     }
 }
 

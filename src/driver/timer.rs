@@ -104,6 +104,12 @@ impl Timer {
         }
     }
 
+    /// Whether it is pending with this very waker, so that polling changes nothing.
+    #[inline]
+    pub(crate) fn waits(&self, waker: &Waker) -> bool {
+        self.is_registered() && self.clock() < self.when && self.knows(waker) && !self.has_ended()
+    }
+
     /// Polls for `deadline`, which must be the one given before if registered.
     ///
     /// # Panics

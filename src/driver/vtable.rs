@@ -8,8 +8,12 @@
 //! 255, the rest have no number, and wakers of theirs are taken to be new ones
 //! at each poll, which costs a lock and is right.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
+
+use tokio::task::LocalSet;
 
 /// The number of a vtable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +25,22 @@ const NONE: VtableId = VtableId(NUMBERS as u8);
 
 static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
 
-/// The vtable of tokio's tasks; 0 until a driver task has been polled.
+/// The vtable of tokio's tasks; 0 until it has been learnt.
 static OF_TASKS: AtomicUsize = AtomicUsize::new(0);
 /// Its number.
 static NUMBER_OF_TASKS: AtomicU8 = AtomicU8::new(NONE.0);
+
+/// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's
+/// own task would be too late: it may wait in the queue of a busy worker.
+pub(crate) fn learn_from_a_task() {
+    if OF_TASKS.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    let tasks = LocalSet::new();
+    tasks.spawn_local(poll_fn(|cx| Poll::Ready(note_task(cx.waker()))));
+    // It runs here and now; it is ready at once.
+    let _ = pin!(tasks).poll(&mut Context::from_waker(Waker::noop()));
+}
 
 /// Notes the vtable of tokio's tasks, from a waker that is known to be one's.
 pub(crate) fn note_task(waker: &Waker) {
@@ -98,5 +114,16 @@ mod tests {
         assert!(is(&arc, id(&arc)));
         assert!(!is(&arc, id(noop)));
         assert!(!is(&arc, NONE));
+    }
+
+    #[cfg(not(loom))]
+    #[tokio::test]
+    async fn a_task_is_known_by_its_waker_before_any_driver_has_run() {
+        learn_from_a_task();
+        let known = poll_fn(|cx| Poll::Ready(is_of_a_task(cx.waker())));
+        assert!(!known.await, "the waker of `block_on`");
+        let known = poll_fn(|cx| Poll::Ready(is_of_a_task(cx.waker())));
+        assert!(tokio::spawn(known).await.unwrap());
+        assert!(!is_of_a_task(Waker::noop()));
     }
 }

@@ -13,7 +13,7 @@ use crate::driver::local::{Certainty, Found};
 use crate::driver::settings::Settings;
 use crate::driver::sync::{Ordering as Atomic, time};
 use crate::driver::timer::Timer;
-use crate::driver::{Driver, Home};
+use crate::driver::{Driver, Home, vtable};
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
@@ -73,6 +73,7 @@ impl Model {
             bell,
             task: Arc::default(),
         };
+        vtable::note_task(&model.task.waker());
         model.poll_task();
         model
     }
