@@ -23,7 +23,7 @@ use super::sync::Ordering;
 use crate::wheel::core::Progress;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
-const IN_TOKIOS_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 512 };
+const IN_TOKIOS_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 /// The same for one poll of the driver task.
 const IN_TASK_POLL: usize = 256;
 /// After so many timers a turn looks at the clock again, to tell how late the
