@@ -15,7 +15,7 @@
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
 //! | `mail.rs` | cancels that found their shard busy |
-//! | `spare.rs` | the timer a thread cancelled last, left for its next one |
+//! | `spare.rs` | a timer that a thread has cancelled, left for its next one |
 //! | `kept.rs` | wakers of timers that are done, for a reset |
 //! | `plan.rs` | what is armed, and that no deadline is missed |
 //! | `alarm.rs` | the interval that rings in tokio's turn |
@@ -34,8 +34,9 @@
 //! # Ground rules
 //!
 //! * Locks are taken in this order and never the other way: `alarm`, then
-//!   tokio's own. A shard's lock is taken alone. No waker is woken, cloned or
-//!   dropped under any of them, but for the driver task's own.
+//!   tokio's own. A shard's lock is taken alone, but for that of its mailbox,
+//!   which is taken under it. No waker is woken, cloned or dropped under any of
+//!   them, but for the driver task's own.
 //! * Turns, and every comparison of a deadline with now, happen in the driver's
 //!   own runtime; elsewhere a timer is only put into its shard.
 //! * Only the end of the driver task closes a driver. Drivers are never freed:
@@ -45,12 +46,60 @@
 //!
 //! # What an operation writes, and who else writes there
 //!
-//! Registering and cancelling write the lock, the wheel and (seldom) `next` of
-//! the thread's own shard, and the reference count of the task's waker. Other
-//! threads write these lines only where they take this shard because theirs is
-//! busy, cancel a timer that was registered here, or run a turn. `planned` and
-//! the settings are read, and written once per alarm. Nothing is written that
-//! every worker writes, so the cost does not depend on how many there are.
+//! Every line of memory that threads share; what is in a `Sleep` itself, or in a
+//! thread-local, is nobody else's. *The shard* is that of the thread which made
+//! the timer, unless that was busy when the timer was registered. Shards, and the
+//! spares in them, are aligned so that no two have a line in common.
+//!
+//! | operation | writes |
+//! | --- | --- |
+//! | making a timer | nothing; *handle* once or twice per task and thread, while the thread remembers the task; the registry once per thread |
+//! | registering | *task* (its waker is cloned), *lock*, *entry*, *slot*; *next* if it is the shard's earliest; *spare* if a timer was left there, which is taken out as by a cancel |
+//! | registering in the place of what was left in *spare* | *spare*, *lock*, *entry*; *slot* if it is another one; *next* as above |
+//! | cancelling into *spare* | *spare*, by plain stores |
+//! | cancelling otherwise | *lock*, *entry*, *slot*, *task* (its waker is dropped); seldom the entries of up to four neighbours, whose bunches merge |
+//! | cancelling where the lock is held | *mail*; *driver task* if it is held once more; else as the holder |
+//! | polling again, with the same waker | nothing |
+//! | polling again, with another one | *lock*, *entry*, *task* of both |
+//! | resetting what is pending | *lock*, *entry*; *slot* and *next* as above; if it is due at once, as cancelling, and the task is woken |
+//! | a `Sleep` that says it is ready, and its drop or reset | *kept*, *task*, each time; `timeout` and `interval` do not |
+//! | registering or resetting to before `planned` | *alarm*, too |
+//! | firing | *turns* per turn; *lock*, *next*, *clock* and the *spare*s in use per hold; *entry*, *slot*, the histogram of lag and *task* (it is woken) per timer; at the end *alarm* |
+//!
+//! | line | who else writes it, and when |
+//! | --- | --- |
+//! | *lock*: the lock, the counts and the wheel's own fields behind it | whoever takes it: a turn, if something is due here or in the mail; a thread that cancels, resets or polls with another waker what was registered here before its task was stolen; one that shares the shard, because there are more threads with timers than shards; one whose own shard is busy; a reader of metrics; a cancel in a paused runtime, to take its alarm back |
+//! | *entry*: a place in the slab, and its page's free list | the same, under the lock |
+//! | *slot*: a level's bits, a bunch's header, a cell in it | the same, under the lock |
+//! | *next*, beside *clock* | the same, under the lock. Turns, and whoever re-arms, read every shard's `next`; a poll reads `clock` |
+//! | *spare*: a line for each thread that has claimed one | stored by its thread alone when it is filled; emptied, under the lock, also by a turn that fires here and by a reader of metrics. Claimed anew when its thread has ended or gone to another shard |
+//! | *task*: the reference count and state in the header of tokio's task | tokio, wherever the task is woken or polled |
+//! | *mail* | cancels that find the lock held; whoever releases it then |
+//! | *kept* | threads with a `Sleep` that was registered in this shard and has fired |
+//! | *handle*: the count of references to the runtime's handle | every worker; spawning a task writes it too. Also a timer that is made outside of tasks, or is polled for the first time with a waker that is not its task's |
+//! | *alarm*: `asked`, `rung`, `planned`, the alarm's mutex, tokio's timers | every worker that registers what is earlier than `planned`; each turn |
+//! | *driver task*, *turns*: the driver's own waker, `turns`, `idle_turns`, `first` | turns, and cancels that find a lock held twice |
+//!
+//! Memory is allocated per page of 2048 entries and per bunch of 64 cells.
+//! `planned`, the settings, `takes_back` and the table of vtables are read by all;
+//! the first is written per alarm, the others when a driver starts, a clock is found
+//! paused, or a vtable is met for the first time.
+//!
+//! **Why that carries to 64 workers.** A worker that arms and cancels for its own
+//! tasks writes its own *lock*, *entry*, *slot* and *spare*, lines that no other
+//! worker writes, and the *task* that it is polling, which is shared with or without
+//! timers. What all workers write is written per task, as spawning it does, or per
+//! alarm, and that rings about once in a millisecond at most: tokio's clock ticks so.
+//! Each ring costs a worker a miss or two on the driver, and some holds of its lock
+//! where something is due; the thread that it rings on reads as many `next`s as there
+//! are shards. A stolen task cancels what it has at its former worker's, and arms the
+//! next timer at its new one's. So nothing that is paid per timer grows with workers.
+//!
+//! **What does not.** Timers each of which is due before all others: every one goes
+//! through *alarm*. More threads with timers than shards: those which share one find
+//! it busy at times. Timers polled with wakers of their own, as `FuturesUnordered`
+//! has, or made outside of tasks: each asks for the runtime, *handle*. And what is
+//! due at once is fired by one thread, though the others do not wait for it.
 
 mod alarm;
 pub(crate) mod clock;
