@@ -25,7 +25,7 @@ pub(crate) fn deadline_after(duration: Duration) -> Instant {
 /// Waits until `duration` has elapsed.
 ///
 /// The future completes no earlier than that, and under a quiet runtime within
-/// about a millisecond of it. Nothing is registered before it is first polled;
+/// a millisecond or two of it. Nothing is registered before it is first polled;
 /// dropping it cancels the timer in constant time. A duration beyond 30 years
 /// is taken for 30 years.
 ///
@@ -37,8 +37,9 @@ pub(crate) fn deadline_after(duration: Duration) -> Instant {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer; its waker is freed at once, or, where it is that of a
-/// Tokio task, by the next timer of the thread or the next time the driver fires, at the latest.
+/// Dropping the future cancels the timer. Its waker is freed at once; that of a
+/// Tokio task may be kept for the thread's next timer, or until the driver next
+/// fires there, but not beyond the deadline.
 ///
 /// # Examples
 ///

@@ -1,8 +1,8 @@
 //! Finding the driver again without touching anything shared.
 //!
 //! `Handle::current()` writes a counter that all workers of a runtime share, so
-//! it is asked once or twice per task, never per timer. After that a task finds
-//! its shard in a small table of its thread, by its task id.
+//! it is asked once or twice per task and thread, not per timer. After that a task
+//! finds its shard in a small table of its thread, by its task id.
 //!
 //! # What the task id does not say
 //!

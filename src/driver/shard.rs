@@ -14,7 +14,8 @@
 //!   and handed out to be woken or dropped after it is released; the same goes
 //!   for memory to be freed.
 //! * **Bounded holds.** One hold touches at most `hold` entries while firing,
-//!   collects at most [`LETTERS`] letters, and moves at most one bunch.
+//!   collects at most [`LETTERS`] letters, takes out at most [`SPARES`] timers
+//!   that were left, and moves at most one bunch for each.
 //! * **Nobody waits for a mass expiry.** Registering on a busy shard is refused
 //!   (the caller takes another shard); cancelling on one leaves a letter for
 //!   whoever locks it next. The driver, and a reset, wait for one hold.

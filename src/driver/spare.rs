@@ -1,5 +1,5 @@
-//! A thread's spare: the timer that it cancelled last, left where it was for the
-//! thread's next one.
+//! A thread's spare: a timer that it has cancelled, left where it was for the
+//! thread's next one. While one is there, others are cancelled as ever.
 //!
 //! A task that wraps every operation in a timeout cancels a timer, and registers
 //! the next one with the same waker, all day. Done one by one that is two locks,
@@ -18,7 +18,9 @@
 //!   if its deadline has passed, or its generation has ended, it has gone.
 //! * Only the wakers of tokio's own tasks are left. Keeping one for a while keeps
 //!   a task's memory, never its future, and runs nobody's code when it is dropped.
-//!   The next turn drops it, and so does the end of the driver.
+//!   The thread's next timer in this shard uses or drops it; so does a turn that
+//!   has anything to do in the shard, which is by the timer's own deadline at the
+//!   latest; and so does the end of the driver.
 
 use std::cell::Cell;
 use std::task::Waker;

@@ -8,8 +8,9 @@
 //!   shard's lock: when a timer fires, is reset, or takes a cancelled one's place.
 //! * Nothing is counted twice, so that the sums cannot disagree: what was
 //!   cancelled is what was taken out and did not fire, or was replaced.
-//! * Letters are delivered, and spares cleared, before a shard is read, so that a timer whose drop
-//!   has returned counts as cancelled, and is never counted otherwise later.
+//! * Letters are delivered, and spares cleared, before a shard is read, so that a
+//!   timer whose drop has returned counts as cancelled, and is never counted
+//!   otherwise later.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
@@ -106,7 +107,7 @@ impl DerefMut for Counted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// Timers that were put into a wheel.
+    /// Timers that were put into a wheel, or took a cancelled one's place there.
     pub registered: u64,
     /// Timers that the driver took out because they were due, and those that
     /// were reset to a time that had passed. One that is dropped in the very

@@ -259,8 +259,8 @@ impl Timer {
         }
     }
 
-    /// Registers in the place of the timer that this thread cancelled last, if that
-    /// has the same waker, and the alarm need not be moved.
+    /// Registers in the place of the timer that this thread has left, if there is one
+    /// with the same waker, and the alarm need not be moved.
     #[inline]
     fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
         let Home { shard, driver, .. } = self.home;
