@@ -37,7 +37,10 @@ pub(crate) fn learn_from_a_task() {
         return;
     }
     let tasks = LocalSet::new();
-    tasks.spawn_local(poll_fn(|cx| Poll::Ready(note_task(cx.waker()))));
+    tasks.spawn_local(poll_fn(|cx| {
+        note_task(cx.waker());
+        Poll::Ready(())
+    }));
     // It runs here and now; it is ready at once.
     let _ = pin!(tasks).poll(&mut Context::from_waker(Waker::noop()));
 }
