@@ -4,7 +4,7 @@
 //! tokio keeps all timers of a runtime behind one lock, which every armed and
 //! every cancelled timeout takes. Here each worker has a [hierarchical timing
 //! wheel](timing_wheel) of its own, and a timer that is cancelled before it
-//! fires, as most are, touches nothing that another worker writes.
+//! fires, as most are, writes nothing that all workers write.
 //!
 //! Put `use wheel as time;` where `use tokio::time;` stood, and change nothing
 //! else:
@@ -34,13 +34,14 @@
 //! # How it works
 //!
 //! The design assumes that most timers are cancelled before they fire, that those
-//! which fire may do so a fraction of a millisecond late but never early, and that
+//! which fire may do so a millisecond or two late but never early, and that
 //! several threads arm and cancel them at once. So arming and cancelling must be
 //! cheap, and share nothing; finding the next timer that is due may cost more.
 //!
 //! A [`Sleep`] that is polled puts its task's waker into the wheel of the thread it
-//! was made on, a *shard*, and takes it out when it is dropped: constant time, under
-//! a lock that other threads seldom want. Only a timer that is due before all others
+//! was made on, a *shard*; when it is dropped that is taken out, or left in place for
+//! the thread's next timer. Both take constant time and at most one lock, which other
+//! threads seldom want. Only a timer that is due before all others
 //! tells the *alarm*, which is one `tokio::time::Interval` for all shards. It rings
 //! inside tokio's own turn, on the thread that drives time and waits for I/O; what
 //! is due is fired there and then, sixteen timers per hold of a lock, their wakers
