@@ -1,5 +1,7 @@
 //! What a single operation costs, with nothing else pending and with a million timers: kept to notice regressions.
 //!
+//! `cargo bench --bench ops`
+//!
 //! How these compare with other timers is measured by the `versus` bench.
 
 use std::future::{Future, poll_fn, ready};

@@ -1,7 +1,7 @@
 //! `wheel` against `tokio::time`, figure by figure.
 //!
 //! ```text
-//! cargo bench --bench versus                      # every figure, about eight minutes
+//! cargo bench --bench versus                      # every figure, some minutes
 //! cargo bench --bench versus -- --quick           # a minute and a half, fewer timers and rounds
 //! cargo bench --bench versus -- repoll bytes      # the figures asked for
 //! cargo bench --bench versus -- --list            # what there is
