@@ -87,8 +87,9 @@ async fn messages(shared: &Arc<Shared>, random: &mut Random) {
         }
     });
     let idle = Duration::from_millis(5);
-    let mut quiet = sleep(idle);
+    // Before the timer is made: the thread may lose its processor in between.
     let mut last = Instant::now();
+    let mut quiet = sleep(idle);
     loop {
         tokio::select! {
             Some(()) = messages.recv() => {
