@@ -98,8 +98,9 @@ impl Driver {
     fn arm_backstop(&self) {
         self.plan.rearm(|| {
             self.arm_with(|alarm| {
+                // Of another runtime by now: the ring is for its own re-armer.
+                let Some(now) = alarm.now() else { return false };
                 self.plan.take_ring();
-                let Some(now) = alarm.now() else { return true };
                 let at = now.saturating_add(BACKSTOP);
                 alarm.set(at, at, Some(now))
             });
@@ -162,4 +163,30 @@ pub(super) fn task(lease: Lease) -> impl Future<Output = ()> + Send {
         lease.driver().poll_task(lease.generation(), cx.waker());
         Poll::Pending
     })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::registry;
+    use super::super::sync::lock;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_turn_of_a_runtime_that_has_ended_takes_no_ring_from_the_next_one() {
+        let driver = registry::of(&tokio::runtime::Handle::current()).driver;
+        tokio::task::yield_now().await;
+        let mut sleep = crate::sleep(Duration::from_millis(20));
+        assert!(futures::poll!(&mut sleep).is_pending());
+        // The alarm has gone off, and nobody has looked yet.
+        if let Some(alarm) = lock(&driver.alarm).as_mut() {
+            let armed = alarm.armed;
+            alarm.disarm();
+            alarm.armed = armed;
+        }
+        // A turn that has lasted since the driver served another runtime.
+        std::thread::spawn(|| driver.arm_backstop()).join().unwrap();
+        driver.rearm();
+        let woken = tokio::time::timeout(Duration::from_secs(5), sleep).await;
+        assert!(woken.is_ok());
+    }
 }
