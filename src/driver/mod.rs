@@ -280,16 +280,20 @@ impl Driver {
         nexts.min().unwrap_or(Tick::NEVER)
     }
 
-    /// What to arm the alarm for, when it is `now` or later.
+    /// What to arm the alarm for when it is `now`, as far as that is known.
     ///
     /// A distant deadline is approached in steps of seven eighths: of timers each of
     /// which is due a little before the last one only few have to move the alarm.
     /// That costs a few wake-ups on the way to a deadline, however distant.
-    fn target(&self, now: Tick) -> Tick {
+    fn target(&self, now: Option<Tick>) -> Tick {
         let earliest = self.earliest();
         if earliest == Tick::NEVER {
             return Tick::NEVER;
         }
+        let Some(now) = now else {
+            let reached = self.shards()[0].shard.clock();
+            return earliest.min(reached.saturating_add(HORIZON));
+        };
         let ahead = Duration::from_nanos(earliest.0.saturating_sub(now.0));
         // A paused clock would stop at each step.
         if ahead > DISTANT && !self.takes_back() {
@@ -320,18 +324,8 @@ impl Driver {
     /// Arms the alarm for the earliest deadline; see `plan.rs`.
     #[cold]
     pub(crate) fn rearm(&self) {
-        self.rearm_at(None);
-    }
-
-    /// The same where it has just been found to be `now` at home.
-    #[cold]
-    pub(crate) fn rearm_at(&self, mut now: Option<Tick>) {
-        self.plan.rearm(|| {
-            self.arm_with(|alarm| {
-                let now = now.take().or_else(|| self.now_by(alarm));
-                self.arm_once(alarm, now)
-            });
-        });
+        self.plan
+            .rearm(|| self.arm_with(|alarm| self.arm_once(alarm)));
     }
 
     /// Sets the alarm with `set`, which says `false` when it rang meanwhile.
@@ -346,7 +340,9 @@ impl Driver {
         self.ask_for_turn();
     }
 
-    fn arm_once(&self, alarm: &mut Alarm, now: Option<Tick>) -> bool {
+    fn arm_once(&self, alarm: &mut Alarm) -> bool {
+        // Not a caller's: the driver may serve another runtime by now.
+        let now = self.now_by(alarm);
         if self.plan.take_ring() {
             alarm.armed = Tick::NEVER;
         }
@@ -355,8 +351,7 @@ impl Driver {
         }
         // An alarm for a timer that is gone costs one wake-up, and is left.
         let keep = (!self.takes_back()).then_some(alarm.armed);
-        let reached = now.unwrap_or_else(|| self.shards()[0].shard.clock());
-        let target = self.plan.settle(keep, || self.target(reached));
+        let target = self.plan.settle(keep, || self.target(now));
         if target == alarm.armed {
             true
         } else if target != Tick::NEVER {

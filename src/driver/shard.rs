@@ -133,6 +133,11 @@ impl Shard {
         self.generation() == generation
     }
 
+    /// Whether a thread has left a timer here, which a turn takes out.
+    pub(crate) fn has_left(&self) -> bool {
+        self.spares.iter().any(|spare| !spare.is_empty())
+    }
+
     pub(crate) fn has_mail(&self) -> bool {
         self.mail.has_any()
     }

@@ -18,9 +18,10 @@
 //!   if its deadline has passed, or its generation has ended, it has gone.
 //! * Only the wakers of tokio's own tasks are left. Keeping one for a while keeps
 //!   a task's memory, never its future, and runs nobody's code when it is dropped.
-//!   The thread's next timer in this shard uses or drops it; so does a turn that
-//!   has anything to do in the shard, which is by the timer's own deadline at the
-//!   latest; and so does the end of the driver.
+//!   The thread's next timer in this shard uses or drops it; so does the next
+//!   turn, which comes by the timer's own deadline at the latest; and so does the
+//!   end of the driver. (In a task that arms timers of another runtime than its
+//!   own, by `enter`, its runtime's memory may be kept as long.)
 
 use std::cell::Cell;
 use std::task::Waker;
@@ -83,6 +84,11 @@ impl Spare {
         self.key.load(Ordering::Relaxed) != EMPTY
             && self.waker.load(Ordering::Relaxed) == waker.data() as usize
             && vtable::is_of_a_task(waker)
+    }
+
+    /// Whether nothing is here, as far as can be said without the lock.
+    pub(super) fn is_empty(&self) -> bool {
+        self.key.load(Ordering::Relaxed) == EMPTY
     }
 
     /// What is here; to be asked under the shard's lock.

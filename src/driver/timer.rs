@@ -150,7 +150,7 @@ impl Timer {
             Changed::Fired => self.register_unpolled(deadline),
             Changed::Closed => self.set_done(),
             Changed::Made(Some(waker)) => self.finish(waker),
-            Changed::Made(None) => self.moved(deadline, now),
+            Changed::Made(None) => self.moved(deadline),
         }
     }
 
@@ -274,7 +274,7 @@ impl Timer {
         self.remember(waker);
         self.key = key;
         self.when = deadline;
-        self.see_to_alarm(deadline, None);
+        self.see_to_alarm(deadline);
         true
     }
 
@@ -320,7 +320,7 @@ impl Timer {
         if deadline < self.home.driver.planned() {
             return self.register_early(deadline, waker);
         }
-        self.register_at(deadline, waker, None)
+        self.register_at(deadline, waker)
     }
 
     /// With a deadline that is earlier than what the alarm is armed for.
@@ -330,22 +330,17 @@ impl Timer {
         if now.is_some_and(|now| deadline <= now) {
             return Poll::Ready(self.has_ended().then_some(ShutDown));
         }
-        self.register_at(deadline, waker, now)
+        self.register_at(deadline, waker)
     }
 
     #[inline(always)]
-    fn register_at(
-        &mut self,
-        deadline: Tick,
-        waker: Waker,
-        now: Option<Tick>,
-    ) -> Poll<Option<ShutDown>> {
+    fn register_at(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
         self.remember(&waker);
         match self.insert(deadline, waker) {
             Ok(key) => {
                 self.key = key;
                 self.when = deadline;
-                self.see_to_alarm(deadline, now);
+                self.see_to_alarm(deadline);
                 Poll::Pending
             }
             Err(Refused::Closed) => Poll::Ready(Some(ShutDown)),
@@ -385,19 +380,19 @@ impl Timer {
 
     /// A deadline earlier than the plan moves the alarm.
     #[inline]
-    fn see_to_alarm(&self, deadline: Tick, now: Option<Tick>) {
+    fn see_to_alarm(&self, deadline: Tick) {
         if deadline < self.home.driver.planned() {
-            self.home.driver.rearm_at(now);
+            self.home.driver.rearm();
         }
     }
 
-    fn moved(&mut self, deadline: Tick, now: Option<Tick>) {
+    fn moved(&mut self, deadline: Tick) {
         let Home { shard, driver, .. } = self.home;
         self.when = deadline;
         if driver.takes_back() {
             driver.take_back(shard);
         }
-        self.see_to_alarm(deadline, now);
+        self.see_to_alarm(deadline);
     }
 
     /// Reset to a time that has passed: fires on the spot.

@@ -128,7 +128,7 @@ impl Turn {
     /// `false` when the limit was reached before all that is due had been fired,
     /// and all mail collected.
     fn fire(&mut self, shard: &Shard) -> bool {
-        while shard.next() <= self.now || shard.has_mail() {
+        while shard.next() <= self.now || shard.has_mail() || shard.has_left() {
             let Some(progress) = self.expire(shard) else {
                 return true;
             };
