@@ -381,7 +381,8 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
             eventually("all have fired", || metrics.num_active_timers() == 0);
             let lag = metrics.snapshot().lag;
             assert!(lag.max() >= ms(50), "{lag:?}");
-            assert!(lag.quantile(0.0) < lag.max(), "{lag:?}");
+            // The first of them did not wait for the slow one.
+            assert!(lag.total() < lag.max() * 2_001, "{lag:?}");
         });
     });
 }
