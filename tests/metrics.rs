@@ -310,7 +310,9 @@ async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
     let mut random = Random::new(seed + 1);
     let mut registered = 0;
     for round in 0..2_000 {
-        let mut sleep = sleep(Duration::from_micros(random.below(20_000)));
+        let soon = Duration::from_micros(random.below(20_000));
+        // What is reset must not have fired before: it would be registered again.
+        let mut sleep = sleep(if round % 8 == 4 { HOUR } else { soon });
         if futures::poll!(&mut sleep).is_ready() {
             continue;
         }
@@ -318,7 +320,7 @@ async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
         match round % 8 {
             0 => sleep.await,
             1..4 => drop(elsewhere.send(sleep)),
-            4 => sleep.reset_unpin(Instant::now() + HOUR),
+            4 => sleep.reset_unpin(Instant::now() + soon + HOUR),
             _ => {}
         }
     }
