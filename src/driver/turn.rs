@@ -184,7 +184,7 @@ mod tests {
             alarm.armed = armed;
         }
         // A turn that has lasted since the driver served another runtime.
-        std::thread::spawn(|| driver.arm_backstop()).join().unwrap();
+        std::thread::scope(|scope| scope.spawn(|| driver.arm_backstop()).join().unwrap());
         driver.rearm();
         let woken = tokio::time::timeout(Duration::from_secs(5), sleep).await;
         assert!(woken.is_ok());
