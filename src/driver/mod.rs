@@ -306,16 +306,14 @@ impl Driver {
     /// paused, else in its own runtime only.
     #[inline]
     pub(crate) fn now_at_home(&self) -> Option<Tick> {
-        if self.settings.fires_all() {
-            lock(&self.alarm).as_ref()?.now()
-        } else {
-            Some(Tick::really_now())
-        }
+        self.now_or(|| lock(&self.alarm).as_ref()?.now())
     }
 
-    fn now_by(&self, alarm: &Alarm) -> Option<Tick> {
+    /// The same where somebody can ask the alarm.
+    #[inline]
+    fn now_or(&self, by_alarm: impl FnOnce() -> Option<Tick>) -> Option<Tick> {
         if self.settings.fires_all() {
-            alarm.now()
+            by_alarm()
         } else {
             Some(Tick::really_now())
         }
@@ -342,7 +340,7 @@ impl Driver {
 
     fn arm_once(&self, alarm: &mut Alarm) -> bool {
         // Not a caller's: the driver may serve another runtime by now.
-        let now = self.now_by(alarm);
+        let now = self.now_or(|| alarm.now());
         if self.plan.take_ring() {
             alarm.armed = Tick::NEVER;
         }

@@ -200,21 +200,15 @@ impl Shard {
     #[inline]
     #[must_use]
     pub(crate) fn cancel(&self, generation: u32, key: u32, when: Tick) -> bool {
-        let Some(mut wheel) = self.state.try_lock() else {
-            return self.post(Letter {
-                key,
-                when,
-                generation,
-            });
+        let timer = Letter {
+            key,
+            when,
+            generation,
         };
-        let waker = self.take(
-            &mut wheel,
-            Letter {
-                key,
-                when,
-                generation,
-            },
-        );
+        let Some(mut wheel) = self.state.try_lock() else {
+            return self.post(timer);
+        };
+        let waker = self.take(&mut wheel, timer);
         self.unlock(wheel);
         drop(waker);
         true

@@ -190,17 +190,12 @@ impl Timer {
         let Some(spare) = spare::mine(&self.home.shard) else {
             return false;
         };
-        let generation = self.generation();
-        let of_a_task = vtable::is_that_of_tasks(self.vtable());
-        of_a_task
-            && spare.leave(
-                Letter {
-                    key,
-                    when,
-                    generation,
-                },
-                self.waker,
-            )
+        let timer = Letter {
+            key,
+            when,
+            generation: self.generation(),
+        };
+        vtable::is_that_of_tasks(self.vtable()) && spare.leave(timer, self.waker)
     }
 
     #[inline]
@@ -309,8 +304,7 @@ impl Timer {
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
         if self.register(deadline, waker.clone()).is_ready() {
-            self.set_done();
-            foreign::wake(waker);
+            self.finish(waker);
         }
     }
 
