@@ -55,13 +55,13 @@
 //! | --- | --- |
 //! | making a timer | nothing; *handle* once or twice per task and thread, while the thread remembers the task; the registry once per thread |
 //! | registering | *task* (its waker is cloned), *lock*, *entry*, *slot*; *next* if it is the shard's earliest; *spare* if a timer was left there, which is taken out as by a cancel |
-//! | registering in the place of what was left in *spare* | *spare*, *lock*, *entry*; *slot* if it is another one; *next* as above |
+//! | registering in the place of what was left in *spare* | *spare*, *lock*, *entry*; *slot* and *next* as with a reset |
 //! | cancelling into *spare* | *spare*, by plain stores |
 //! | cancelling otherwise | *lock*, *entry*, *slot*, *task* (its waker is dropped); seldom the entries of up to four neighbours, whose bunches merge |
 //! | cancelling where the lock is held | *mail*; *driver task* if it is held once more; else as the holder |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another one | *lock*, *entry*, *task* of both |
-//! | resetting what is pending | *lock*, *entry*; *slot* and *next* as above; if it is due at once, as cancelling, and the task is woken |
+//! | resetting what is pending | *lock*, *entry*; *slot*, if the one that it is in comes too late; *next* as above; if it is due at once, as cancelling, and the task is woken |
 //! | a `Sleep` that says it is ready, and its drop or reset | *kept*, *task*, each time; `timeout` and `interval` do not |
 //! | registering or resetting to before `planned` | *alarm*, too |
 //! | firing | *turns* per turn; *lock*, *next*, *clock* and the *spare*s in use per hold; *entry*, *slot*, the histogram of lag and *task* (it is woken) per timer; at the end *alarm* |

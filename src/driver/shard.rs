@@ -189,7 +189,7 @@ impl Shard {
             return None;
         }
         wheel.reused += 1;
-        wheel.reschedule(left.key, when.0);
+        wheel.reschedule_lazily(left.key, when.0);
         self.announce(when);
         self.unlock(wheel);
         Some(left.key)
@@ -252,7 +252,7 @@ impl Shard {
             Some(wheel.remove(key))
         } else {
             wheel.resets += 1;
-            wheel.reschedule(key, deadline.0);
+            wheel.reschedule_lazily(key, deadline.0);
             self.announce(deadline);
             None
         };

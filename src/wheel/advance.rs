@@ -116,28 +116,30 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             fire(key, deadline, self.entries.remove(key).value);
         } else {
             let below = Scale::<SLOTS>::spot(deadline, self.now);
-            debug_assert!(below.level < spot.level, "filing anew is filing lower");
+            debug_assert!(below != spot, "what is filed anew leaves its slot");
             self.entries.at_mut(key).place = self.slots.push(below, key);
             self.cascaded += 1;
         }
     }
 
     /// A tick by which to advance next: never later than the earliest deadline, and that deadline
-    /// itself when few entries share its slot.
+    /// itself when few entries share its slot, none of which has been left there by a reschedule.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
         let mut earliest: Option<u64> = None;
         for (level, start) in self.slots.starts(self.now) {
             if earliest.is_none_or(|earliest| start < earliest) {
                 let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
-                let bound = self.earliest_of_few(Spot { level, slot }).unwrap_or(start);
+                let bound = self
+                    .earliest_of_few(Spot { level, slot }, start)
+                    .unwrap_or(start);
                 earliest = Some(earliest.map_or(bound, |earliest| earliest.min(bound)));
             }
         }
         earliest
     }
 
-    /// The key of an entry that none has an earlier deadline than. Searches one slot of each level
-    /// that starts no later than the earliest deadline found below.
+    /// The key of an entry that none has an earlier deadline than, if none was rescheduled lazily.
+    /// Searches one slot of each level that starts no later than the earliest deadline found below.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for (level, start) in self.slots.starts(self.now) {
@@ -151,12 +153,16 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         first.map(|(_, key)| key)
     }
 
-    /// The earliest deadline in a slot, unless that is much to search.
-    fn earliest_of_few(&self, spot: Spot) -> Option<u64> {
+    /// The earliest deadline in a slot and those after it on its level, as far as one slot tells,
+    /// unless that is much to search.
+    fn earliest_of_few(&self, spot: Spot, start: u64) -> Option<u64> {
         let few = || self.slots.keys(spot).take(FEW + 1);
         if spot.level == 0 || few().count() > FEW {
             return None;
         }
-        few().map(|key| self.entries.at(key).deadline).min()
+        // Entries that were rescheduled lazily may be due later than those of the next slot.
+        let end = start.saturating_add(Scale::<SLOTS>::unit(spot.level));
+        let earliest = few().map(|key| self.entries.at(key).deadline).min();
+        earliest.map(|earliest| earliest.min(end))
     }
 }

@@ -60,6 +60,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
 
     /// The slot lies ahead of the clock by less than a turn; or it is the one being emptied.
     fn check_deadline(&self, spot: Spot, deadline: u64) {
+        let start = Scale::<SLOTS>::start(spot, self.now);
+        if GRAIN > 0 && deadline >= start {
+            // Put off, and left where it was.
+            return;
+        }
         let number = Scale::<SLOTS>::number(deadline, spot.level);
         let current = Scale::<SLOTS>::number(self.now, spot.level);
         assert_eq!(

@@ -1,5 +1,7 @@
 //! The wheel itself: entries in a slab, filed under slots; arming, cancelling and rescheduling.
 
+use std::mem;
+
 use slab::Slab;
 
 pub(crate) use super::advance::Progress;
@@ -123,6 +125,27 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             self.unlink(place);
             self.entries.at_mut(key).place = self.slots.push(spot, key);
         }
+    }
+
+    /// The same, but an entry stays where it is if its slot comes no later than the deadline:
+    /// `advance` files it anew when it gets there. So a timer that is put off again and again costs
+    /// one move each time that the clock comes to its slot, and no more.
+    #[inline]
+    pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
+        debug_assert!(
+            deadline > self.now,
+            "a deadline at or before now is already due"
+        );
+        let now = self.now;
+        let entry = self.entries.at_mut(key);
+        let before = mem::replace(&mut entry.deadline, deadline);
+        let place = entry.place;
+        if deadline >= before || self.slots.start(place, now) <= deadline {
+            return;
+        }
+        self.unlink(place);
+        let spot = Scale::<SLOTS>::spot(deadline, now);
+        self.entries.at_mut(key).place = self.slots.push(spot, key);
     }
 
     #[inline]

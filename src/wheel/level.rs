@@ -139,6 +139,14 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         Some((number + u64::from(distance)) * Self::unit(level))
     }
 
+    /// Start of a slot that holds entries: it is less than one turn ahead of `now`.
+    #[inline]
+    pub(crate) fn start(spot: Spot, now: u64) -> u64 {
+        let number = Self::number(now, spot.level);
+        let ahead = (spot.slot + SLOTS - Self::position(number)) % SLOTS;
+        (number + ahead as u64) * Self::unit(spot.level)
+    }
+
     /// Slots from `position` to the first occupied one, 0 for `position` itself.
     #[inline]
     fn distance(occupied: u64, position: u32) -> Option<u32> {

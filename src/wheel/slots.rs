@@ -83,6 +83,12 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.bunches.at(split(place).0).home
     }
 
+    /// The tick at which the slot that holds this place starts, or has started.
+    #[inline]
+    pub(crate) fn start(&self, place: u32, now: u64) -> u64 {
+        Scale::<SLOTS>::start(Spot::of_home::<SLOTS>(self.home(place)), now)
+    }
+
     #[inline]
     pub(crate) fn is_occupied(&self, spot: Spot) -> bool {
         self.levels[spot.level].occupied & 1 << spot.slot != 0

@@ -81,7 +81,11 @@ impl Grained {
     fn reschedule(&mut self) {
         let deadline = self.deadline();
         if let Some(key) = self.pick() {
-            self.core.reschedule(key, deadline);
+            if self.random(2) == 0 {
+                self.core.reschedule(key, deadline);
+            } else {
+                self.core.reschedule_lazily(key, deadline);
+            }
             self.model.insert(key, deadline);
         }
     }
@@ -147,6 +151,39 @@ fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_
             .is_caught_up()
     );
     assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
+}
+
+#[test]
+fn a_timer_that_was_put_off_hides_none_behind_it() {
+    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let put_off = core.insert(2 * 4096, ());
+    core.insert(3 * 4096 + 5, ());
+    core.reschedule_lazily(put_off, 50 * 4096);
+    assert!(core.next_expiration() <= Some(3 * 4096 + 5));
+    let mut fired = Vec::new();
+    let progress = core.advance(3 * 4096 + 5, 100, &mut |_, deadline, ()| {
+        fired.push(deadline)
+    });
+    assert!(progress.is_caught_up());
+    assert_eq!(fired, [3 * 4096 + 5]);
+    core.check();
+}
+
+#[test]
+fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
+    let mut core: Core<(), 64, 3> = Core::starting_at(0);
+    let idle = core.insert(1 << 36, ());
+    for packet in 0..1000 {
+        core.reschedule_lazily(idle, (1 << 36) + (packet << 26));
+        core.check();
+    }
+    let deadline = (1 << 36) + (999 << 26);
+    let mut late = false;
+    let mut advance = |to| core.advance(to, 100, &mut |_, _, ()| late = true);
+    assert!(advance(deadline - 1).is_caught_up());
+    assert_eq!(core.cascaded(), 2, "once anew, and once a level");
+    assert_eq!(core.next_expiration(), Some(deadline));
+    assert!(!late);
 }
 
 #[test]
