@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use crate::builder::Builder;
+use crate::driver::clock::Tick;
 use crate::driver::registry::{self, Serving};
 use crate::driver::timer::Timer;
 use crate::interval::Interval;
@@ -99,7 +100,7 @@ impl Wheel {
     /// # }
     /// ```
     pub fn sleep(&self, duration: Duration) -> Sleep {
-        self.sleep_until(deadline_after(duration))
+        self.sleep_to(deadline_after(duration))
     }
 
     /// As [`sleep_until`](crate::sleep_until), but never panics here.
@@ -111,6 +112,10 @@ impl Wheel {
     /// # }
     /// ```
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
+        self.sleep_to(Tick::of(deadline))
+    }
+
+    fn sleep_to(&self, deadline: Tick) -> Sleep {
         Sleep::new(deadline, Timer::of(self.serving))
     }
 
@@ -131,8 +136,8 @@ impl Wheel {
     where
         F: IntoFuture,
     {
-        let deadline = Instant::now().checked_add(duration);
-        let delay = deadline.map(|deadline| self.sleep_until(deadline));
+        let deadline = Tick::now().checked_add(duration);
+        let delay = deadline.map(|deadline| self.sleep_to(deadline));
         Timeout::new(future.into_future(), delay)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 
+use crate::driver::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::sleep::{FAR, Sleep, deadline_after};
 
@@ -42,7 +43,7 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval::new(Sleep::new(Instant::now(), Timer::new()), period)
+    Interval::new(Sleep::new(Tick::now(), Timer::new()), period)
 }
 
 /// Ticks every `period`, for the first time at `start`.
@@ -69,7 +70,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval::new(Sleep::new(start, Timer::new()), period)
+    Interval::new(Sleep::new(Tick::of(start), Timer::new()), period)
 }
 
 /// Ticks at a fixed rate; returned by [`interval`] and [`interval_at`].
@@ -141,23 +142,21 @@ impl Interval {
     /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(self.delay.poll_in_budget(cx));
-        let due = self.delay.deadline();
-        self.delay.reset_lazily(self.after(due, Instant::now()));
-        Poll::Ready(due)
+        let due = self.delay.deadline_tick();
+        self.delay.reset_lazily(self.after(due, Tick::now()));
+        Poll::Ready(due.to_instant())
     }
 
     /// The tick after one that was due at `due` and is seen `now`.
-    fn after(&self, due: Instant, now: Instant) -> Instant {
-        let late = now.saturating_duration_since(due);
+    fn after(&self, due: Tick, now: Tick) -> Tick {
+        let late = now.saturating_since(due);
         let (from, wait) = match self.missed_tick_behavior {
             _ if late <= TOLERANCE => (due, self.period),
             MissedTickBehavior::Delay => (now, self.period),
             MissedTickBehavior::Skip => (now, self.period - remainder(late, self.period)),
             _ => (due, self.period),
         };
-        // At the end of time, the far future is as good.
-        from.checked_add(wait)
-            .unwrap_or_else(|| deadline_after(FAR))
+        from.saturating_add(wait)
     }
 
     /// Has the next tick one period from now.
@@ -172,7 +171,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset(&mut self) {
-        self.delay.reset_unpin(deadline_after(self.period));
+        self.delay.reset_to(deadline_after(self.period));
     }
 
     /// Has the next tick now.
@@ -187,7 +186,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_immediately(&mut self) {
-        self.delay.reset_unpin(Instant::now());
+        self.delay.reset_to(Tick::now());
     }
 
     /// Has the next tick after a duration of its own.
@@ -202,7 +201,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_after(&mut self, after: Duration) {
-        self.delay.reset_unpin(deadline_after(after));
+        self.delay.reset_to(deadline_after(after));
     }
 
     /// Has the next tick at `deadline`.

@@ -15,11 +15,10 @@ use crate::driver::timer::Timer;
 /// Longer than any service runs: tokio's own limit for `sleep`.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// The instant after a duration that may be as long as it likes.
+/// When a duration has elapsed that may be as long as it likes.
 #[inline]
-pub(crate) fn deadline_after(duration: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(duration.min(FAR)).unwrap_or(now)
+pub(crate) fn deadline_after(duration: Duration) -> Tick {
+    Tick::now().saturating_add(duration.min(FAR))
 }
 
 /// Waits until `duration` has elapsed.
@@ -92,12 +91,12 @@ pub fn sleep(duration: Duration) -> Sleep {
 #[inline]
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep::new(deadline, Timer::new())
+    Sleep::new(Tick::of(deadline), Timer::new())
 }
 
 /// Future returned by [`sleep`] and [`sleep_until`].
 ///
-/// 48 bytes, `Send`, `Sync` and `Unpin`. It belongs to the runtime it was
+/// 40 bytes, `Send`, `Sync` and `Unpin`. It belongs to the runtime it was
 /// created in, and may be polled anywhere.
 ///
 /// # Examples
@@ -123,13 +122,14 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// ```
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
-    deadline: Instant,
+    /// As it was asked for: the timer knows the one that is registered.
+    deadline: Tick,
     timer: Timer,
 }
 
 impl Sleep {
     #[inline]
-    pub(crate) fn new(deadline: Instant, timer: Timer) -> Self {
+    pub(crate) fn new(deadline: Tick, timer: Timer) -> Self {
         Sleep { deadline, timer }
     }
 
@@ -142,8 +142,13 @@ impl Sleep {
     /// assert_eq!(wheel::sleep_until(deadline).deadline(), deadline);
     /// # }
     /// ```
+    ///
+    /// # Differences from tokio
+    ///
+    /// An instant more than 584 years ahead is taken for that, and one that is more
+    /// than a year older than the process for that.
     pub fn deadline(&self) -> Instant {
-        self.deadline
+        self.deadline.to_instant()
     }
 
     /// Whether the deadline has been reached *while registered*: `false` before
@@ -202,12 +207,21 @@ impl Sleep {
     ///
     /// tokio's `Sleep` is not `Unpin` and has no such method.
     pub fn reset_unpin(&mut self, deadline: Instant) {
+        self.reset_to(Tick::of(deadline));
+    }
+
+    pub(crate) fn reset_to(&mut self, deadline: Tick) {
         self.deadline = deadline;
-        self.timer.reset(Tick::of(deadline));
+        self.timer.reset(deadline);
+    }
+
+    /// The instant at which this completes, as [`deadline`](Self::deadline).
+    pub(crate) fn deadline_tick(&self) -> Tick {
+        self.deadline
     }
 
     /// Moves the deadline without registering it: the next poll does.
-    pub(crate) fn reset_lazily(&mut self, deadline: Instant) {
+    pub(crate) fn reset_lazily(&mut self, deadline: Tick) {
         self.deadline = deadline;
         self.timer.cancel();
     }
@@ -232,8 +246,7 @@ impl Sleep {
     /// Polls without spending from the task's budget.
     #[inline]
     pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.deadline;
-        self.timer.poll(|| Tick::of(deadline), cx.waker())
+        self.timer.poll(self.deadline, cx.waker())
     }
 }
 
@@ -254,7 +267,7 @@ impl Future for Sleep {
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sleep")
-            .field("deadline", &self.deadline)
+            .field("deadline", &self.deadline())
             .field("is_elapsed", &self.is_elapsed())
             .finish_non_exhaustive()
     }
@@ -264,10 +277,8 @@ impl fmt::Debug for Sleep {
 const _: () = {
     const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
     send_sync_unpin::<Sleep>();
-    assert!(
-        size_of::<Sleep>() <= 56,
-        "a `Sleep` is part of every `timeout` future"
-    );
+    // A part of every `timeout` future; and in a box of its own, with the allocator's
+    // word, 48 bytes and not 64.
     #[cfg(target_pointer_width = "64")]
-    assert!(size_of::<Sleep>() == 48, "documented");
+    assert!(size_of::<Sleep>() == 40, "documented");
 };

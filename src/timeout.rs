@@ -9,6 +9,7 @@ use pin_project_lite::pin_project;
 use tokio::task::coop;
 use tokio::time::Instant;
 
+use crate::driver::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::error::Elapsed;
 use crate::sleep::Sleep;
@@ -55,7 +56,7 @@ where
 {
     // A closure would hide the caller's line.
     #[allow(clippy::manual_map)]
-    let delay = match Instant::now().checked_add(duration) {
+    let delay = match Tick::now().checked_add(duration) {
         Some(deadline) => Some(Sleep::new(deadline, Timer::new())),
         None => None,
     };
@@ -100,7 +101,7 @@ pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    let delay = Sleep::new(deadline, Timer::new());
+    let delay = Sleep::new(Tick::of(deadline), Timer::new());
     Timeout::new(future.into_future(), Some(delay))
 }
 

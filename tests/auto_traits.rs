@@ -116,7 +116,7 @@ mod stream {
 // What README promises of 64-bit machines.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    assert!(size_of::<Sleep>() == 48);
+    assert!(size_of::<Sleep>() == 40);
     assert!(size_of::<Sleep>() < size_of::<tokio::time::Sleep>());
     assert!(size_of::<Timeout<[u64; 4]>>() <= 32 + 56);
     assert!(size_of::<Option<timing_wheel::Key>>() == 16);

@@ -29,30 +29,39 @@ impl Tick {
     /// The latest deadline there is.
     pub(crate) const LAST: Tick = Tick(u64::MAX - 1);
 
+    #[inline]
     pub(crate) fn saturating_add(self, duration: Duration) -> Tick {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        Tick(self.0.saturating_add(nanos)).min(Tick::LAST)
+        self.checked_add(duration).unwrap_or(Tick::LAST)
+    }
+
+    /// `None` beyond [`Tick::LAST`].
+    #[inline]
+    pub(crate) fn checked_add(self, duration: Duration) -> Option<Tick> {
+        let after = self.0.checked_add(nanos(duration)?)?;
+        (after <= Tick::LAST.0).then_some(Tick(after))
+    }
+
+    /// How long after another one this is.
+    pub(crate) fn saturating_since(self, earlier: Tick) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// The instant of this tick; exact for every tick that came from one.
     pub(crate) fn to_instant(self) -> Instant {
         let since = Duration::from_nanos(self.0);
         // An origin in the past plus 584 years fits every platform's clock.
-        ORIGIN.checked_add(since).unwrap_or(*ORIGIN)
+        ORIGIN.checked_add(since).unwrap_or(*ORIGIN).into()
     }
 
     /// The tick of an instant.
     #[inline]
     pub(crate) fn of(instant: Instant) -> Tick {
-        let since = instant.saturating_duration_since(*ORIGIN);
-        // Cheaper than checked arithmetic: one comparison, and no overflow below it.
-        if since.as_secs() >= u64::MAX / NANOS_PER_SEC {
-            return Tick::LAST;
-        }
-        Tick(since.as_secs() * NANOS_PER_SEC + u64::from(since.subsec_nanos()))
+        let since = instant.into_std().saturating_duration_since(*ORIGIN);
+        nanos(since).map_or(Tick::LAST, Tick)
     }
 
     /// Now, by the clock of the runtime whose context this is called in.
+    #[inline]
     pub(crate) fn now() -> Tick {
         Tick::of(sync::now())
     }
@@ -64,6 +73,17 @@ impl Tick {
 }
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
+
+/// A duration in nanoseconds, if it is less than 584 years.
+#[inline]
+const fn nanos(duration: Duration) -> Option<u64> {
+    // Cheaper than checked arithmetic: one comparison, and no overflow below it.
+    if duration.as_secs() >= u64::MAX / NANOS_PER_SEC {
+        return None;
+    }
+    Some(duration.as_secs() * NANOS_PER_SEC + duration.subsec_nanos() as u64)
+}
+
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Earlier than any clock a runtime of this process can show.
@@ -71,16 +91,16 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// A runtime may have been paused before its first timer is created, and then
 /// lags behind the real clock; hence not "now" but as far back, up to a year,
 /// as the platform's clock reaches.
-static ORIGIN: LazyLock<Instant> = LazyLock::new(|| {
+static ORIGIN: LazyLock<std::time::Instant> = LazyLock::new(|| {
     let now = std::time::Instant::now();
     let mut back = YEAR;
     while back > Duration::from_millis(1) {
         if let Some(origin) = now.checked_sub(back) {
-            return Instant::from_std(origin);
+            return origin;
         }
         back /= 2;
     }
-    Instant::from_std(now)
+    now
 });
 
 /// Whether the clock of the current runtime is not the real one (paused, or

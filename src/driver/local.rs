@@ -86,6 +86,8 @@ thread_local! {
     /// The shard of the driver last used through a `Wheel`.
     static EXPLICIT: Cell<Option<&'static Home>> = const { Cell::new(None) };
     static THREAD: Cell<Option<Thread>> = const { Cell::new(None) };
+    /// The task that was looked for last.
+    static LAST: Cell<Option<Task>> = const { Cell::new(None) };
     /// Allocated by threads that use timers in tasks: 32 KiB.
     static TABLE: OnceCell<Box<[Cell<Option<Task>>]>> = const { OnceCell::new() };
 }
@@ -266,14 +268,26 @@ impl Task {
     }
 
     fn store(self) {
+        LAST.set(Some(self));
         with_slot(self.id, |slot| slot.set(Some(self)));
     }
 }
 
 #[inline]
 fn recall(id: task::Id) -> Option<Task> {
-    with_slot(id, Cell::get)?
-        .filter(|task| task.id == id && task.home.shard.serves(task.generation))
+    let is_it = |task: &Task| task.id == id && task.home.shard.serves(task.generation);
+    if let Some(task) = LAST.get().filter(is_it) {
+        return Some(task);
+    }
+    recall_another(id)
+}
+
+#[inline(never)]
+fn recall_another(id: task::Id) -> Option<Task> {
+    let is_it = |task: &Task| task.id == id && task.home.shard.serves(task.generation);
+    let task = with_slot(id, Cell::get)?.filter(is_it)?;
+    LAST.set(Some(task));
+    Some(task)
 }
 
 fn remember(id: task::Id, found: Found, waker: usize) {

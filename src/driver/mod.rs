@@ -294,7 +294,7 @@ impl Driver {
             let reached = self.shards()[0].shard.clock();
             return earliest.min(reached.saturating_add(HORIZON));
         };
-        let ahead = Duration::from_nanos(earliest.0.saturating_sub(now.0));
+        let ahead = earliest.saturating_since(now);
         // A paused clock would stop at each step.
         if ahead > DISTANT && !self.takes_back() {
             return now.saturating_add((ahead / 8 * 7).min(HORIZON));

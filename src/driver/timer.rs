@@ -116,7 +116,7 @@ impl Timer {
     ///
     /// When the runtime has ended.
     #[inline]
-    pub(crate) fn poll(&mut self, deadline: impl FnOnce() -> Tick, waker: &Waker) -> Poll<()> {
+    pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.is_registered() {
             self.poll_registered(waker)
         } else if self.key == DONE {
@@ -125,7 +125,7 @@ impl Timer {
             }
             Poll::Ready(())
         } else {
-            self.poll_first(deadline(), waker)
+            self.poll_first(deadline, waker)
         }
     }
 
@@ -155,7 +155,7 @@ impl Timer {
     }
 
     /// Unregisters the timer; it is registered again when it is next polled.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn cancel(&mut self) {
         if self.is_registered() {
             let (key, when) = (self.key, self.when);
@@ -498,7 +498,10 @@ impl Timer {
 impl Drop for Timer {
     #[inline]
     fn drop(&mut self) {
-        self.cancel();
+        // One that was never needed is dropped without a call.
+        if self.is_registered() || self.key == DONE {
+            self.cancel();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use super::level::{Scale, Spot};
+use super::slots::Next;
 
 /// Whether [`TimingWheel::advance`](super::TimingWheel::advance) has done all there was to do.
 ///
@@ -38,7 +39,7 @@ impl Progress {
     }
 }
 
-/// A slot with more entries than this is not searched for its earliest deadline.
+/// Slots with more entries than this are not searched for their earliest deadline.
 const FEW: usize = 16;
 
 /// How many entries of a slot are looked at together.
@@ -123,17 +124,26 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     /// A tick by which to advance next: never later than the earliest deadline, and that deadline
-    /// itself when few entries share its slot, none of which has been left there by a reschedule.
+    /// itself unless many entries would have to be searched for it.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
-        let mut earliest: Option<u64> = None;
-        for (level, start) in self.slots.starts(self.now) {
-            if earliest.is_none_or(|earliest| start < earliest) {
-                let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
-                let bound = self
-                    .earliest_of_few(Spot { level, slot }, start)
-                    .unwrap_or(start);
-                earliest = Some(earliest.map_or(bound, |earliest| earliest.min(bound)));
+        let levels = 0..self.slots.levels.len();
+        levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
+    }
+
+    /// The earliest of what is known and of a level's deadlines, as far as a few entries tell.
+    ///
+    /// Usually one slot tells. But entries that were rescheduled lazily may be due later than those
+    /// of the slots after theirs.
+    fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
+        let mut few = FEW;
+        for Next { spot, start } in self.slots.occupied(level, self.now) {
+            if earliest.is_some_and(|earliest| earliest <= start) {
+                break;
             }
+            let Some(of_slot) = self.earliest_of_few(spot, &mut few) else {
+                return Some(start);
+            };
+            earliest = Some(earliest.map_or(of_slot, |earliest| earliest.min(of_slot)));
         }
         earliest
     }
@@ -153,16 +163,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         first.map(|(_, key)| key)
     }
 
-    /// The earliest deadline in a slot and those after it on its level, as far as one slot tells,
-    /// unless that is much to search.
-    fn earliest_of_few(&self, spot: Spot, start: u64) -> Option<u64> {
-        let few = || self.slots.keys(spot).take(FEW + 1);
-        if spot.level == 0 || few().count() > FEW {
+    /// The earliest deadline in a slot, unless that is much to search.
+    fn earliest_of_few(&self, spot: Spot, few: &mut usize) -> Option<u64> {
+        let keys = || self.slots.keys(spot).take(*few + 1);
+        let count = keys().count();
+        if spot.level == 0 || count > *few {
             return None;
         }
-        // Entries that were rescheduled lazily may be due later than those of the next slot.
-        let end = start.saturating_add(Scale::<SLOTS>::unit(spot.level));
-        let earliest = few().map(|key| self.entries.at(key).deadline).min();
-        earliest.map(|earliest| earliest.min(end))
+        let earliest = keys().map(|key| self.entries.at(key).deadline).min();
+        *few -= count;
+        earliest
     }
 }

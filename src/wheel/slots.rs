@@ -121,6 +121,18 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         })
     }
 
+    /// The occupied slots of a level, in the order in which they start.
+    pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = Next> {
+        let mut left = self.levels[level].occupied;
+        std::iter::from_fn(move || {
+            let start = Scale::<SLOTS>::first_start(left, level, now)?;
+            let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
+            left &= !(1 << slot);
+            let spot = Spot { level, slot };
+            Some(Next { spot, start })
+        })
+    }
+
     /// Keys of a slot's first bunch, in order.
     #[inline]
     pub(crate) fn first_keys(&self, spot: Spot) -> impl Iterator<Item = u32> {

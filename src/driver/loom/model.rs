@@ -279,7 +279,7 @@ impl Armed {
     /// Polls once more, with the same waker.
     pub(super) fn poll(&mut self) -> Poll<()> {
         let (waker, deadline) = (self.waker(), self.deadline);
-        let polled = self.timer.poll(|| deadline, &waker);
+        let polled = self.timer.poll(deadline, &waker);
         if polled.is_ready() {
             assert!(fake::clock() >= self.deadline, "ready too early");
             self.ready = true;
