@@ -13,8 +13,7 @@ use tokio::task::{coop::unconstrained, yield_now};
 
 use crate::figure::{Did, Measured, Scale, Workload};
 use crate::peer::Peer;
-use crate::process::worker_cpu;
-use crate::stage::{Count, Delays, Stage, arm, seeded, wait_until_just_before};
+use crate::stage::{Count, Delays, Stage, arm, cpu_while, seeded, wait_until_just_before};
 
 const WORKERS: usize = 2;
 /// A worker that waits keeps waiting all who would have come meanwhile: one in as many nanoseconds.
@@ -34,10 +33,7 @@ impl Workload for FireCounting {
         let stage = Stage::new::<P>(WORKERS);
         let spread = scale.time(Duration::from_secs(1));
         let volley = stage.volley::<P>(count, scale.time(Duration::from_millis(2000)), spread);
-        wait_until_just_before(volley.start);
-        let before = worker_cpu();
-        volley.wait();
-        let cpu = worker_cpu() - before;
+        let cpu = volley.cpu();
         let ready = volley.ready(&stage);
         Measured::new([cpu.as_nanos() as f64 / count as f64], Did::fired(ready))
     }
@@ -67,10 +63,7 @@ impl Workload for FireTasks {
             "{count} tasks of {} took too long to start",
             P::NAME
         );
-        wait_until_just_before(start);
-        let before = worker_cpu();
-        awake.wait_for(count);
-        let cpu = worker_cpu() - before;
+        let cpu = cpu_while(start, || awake.wait_for(count));
         Measured::new(
             [cpu.as_nanos() as f64 / count as f64],
             Did::fired(awake.get() as u64),

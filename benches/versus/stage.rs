@@ -4,6 +4,7 @@
 //! polled registers nothing, and one polled on an exhausted budget is pending without being registered.
 
 use std::future::{Future, poll_fn};
+use std::hint::black_box;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -18,6 +19,7 @@ use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::peer::Peer;
+use crate::process::worker_cpu;
 
 pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Peer>::Sleep>>>;
 
@@ -129,16 +131,7 @@ impl Stage {
                 .collect();
             (start, sleeps)
         });
-        assert!(
-            Instant::now() < start,
-            "{count} timers of {} took longer than {lead:?} to arm",
-            P::NAME
-        );
-        Volley {
-            start,
-            sleeps,
-            fired,
-        }
+        Volley::new(start, sleeps, fired)
     }
 }
 
@@ -175,6 +168,21 @@ pub(crate) struct Volley<P: Peer> {
 }
 
 impl<P: Peer> Volley<P> {
+    /// `sleeps`, armed with `fired` for their waker, the first of them due at `start`.
+    pub(crate) fn new(start: Instant, sleeps: Crowd<P>, fired: Arc<Count>) -> Self {
+        assert!(
+            Instant::now() < start,
+            "{} timers of {} were due before all were armed",
+            sleeps.len(),
+            P::NAME
+        );
+        Self {
+            start,
+            sleeps,
+            fired,
+        }
+    }
+
     pub(crate) fn fired(&self) -> Arc<Count> {
         Arc::clone(&self.fired)
     }
@@ -182,6 +190,11 @@ impl<P: Peer> Volley<P> {
     /// Blocks until every timer has fired.
     pub(crate) fn wait(&self) {
         self.fired.wait_for(self.sleeps.len());
+    }
+
+    /// CPU time of the workers from the first timer to the last.
+    pub(crate) fn cpu(&self) -> Duration {
+        cpu_while(self.start, || self.wait())
     }
 
     /// How many of the timers are ready. None may have been woken twice.
@@ -237,6 +250,20 @@ impl Wake for Count {
     fn wake_by_ref(self: &Arc<Self>) {
         self.add();
     }
+}
+
+/// CPU time of the workers from a little before `start` until `wait` returns.
+pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> Duration {
+    wait_until_just_before(start);
+    let before = worker_cpu();
+    wait();
+    worker_cpu() - before
+}
+
+/// Makes the allocator merge all that was freed in small pieces, as glibc's does when it is next asked for a large one:
+/// that belongs to those who freed, and can take longer than what is measured next.
+pub(crate) fn settle_heap() {
+    drop(black_box(Vec::<u8>::with_capacity(64 * 1024)));
 }
 
 /// Blocks the calling thread until a little before `at`.
