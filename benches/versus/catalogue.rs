@@ -5,6 +5,7 @@ use crate::cancel::{Earliest, FreshTask, ReadyTimeout, RegisterCancel, Scaling};
 use crate::echo::Echo;
 use crate::figure::{Figure, Line, Race, Unit, race};
 use crate::fire::{FireCounting, FireTasks, InsertWait};
+use crate::floor;
 use crate::lateness::{Lateness, Load};
 use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
 use crate::process::Idle;
@@ -80,6 +81,7 @@ fn single() -> Vec<Figure> {
     let fresh = |name, about, workers, goal| {
         race(name, about, FreshTask { workers })
             .line(nanos("each").ratio(goal))
+            .bare(floor::fresh_task(workers))
             .rounds(11)
             .done()
     };
@@ -134,6 +136,7 @@ fn fired() -> Vec<Figure> {
             FireTasks,
         )
         .line(nanos("each").ratio(1.2))
+        .bare(floor::fire_tasks)
         .rounds(3)
         .done(),
         race(
@@ -144,6 +147,7 @@ fn fired() -> Vec<Figure> {
         .line(nanos("p99.99").ratio(500.0))
         .line(nanos("longest").at_most(25_000.0))
         .alt(&[2.0])
+        .bare(floor::insert_wait)
         .rounds(5)
         .done(),
         race(

@@ -139,8 +139,22 @@ type Run = Box<dyn Fn(Scale) -> Measured>;
 struct Contender {
     name: &'static str,
     run: Run,
-    /// The ratio to reach against it, line by line; the lines' own where there is none.
+    /// The ratios to reach against it, line by line; `None`: the lines' own goals.
     goals: Option<&'static [f64]>,
+}
+
+impl Contender {
+    /// The `index`-th line of a figure, with the goals that it has against this contender.
+    fn line(&self, index: usize, line: Line) -> Line {
+        match self.goals {
+            None => line,
+            Some(goals) => Line {
+                ratio: goals.get(index).copied(),
+                at_most: None,
+                ..line
+            },
+        }
+    }
 }
 
 /// A named comparison of ours with its peers.
@@ -181,23 +195,26 @@ impl Figure {
     }
 
     pub(crate) fn peer(
+        self,
+        name: &'static str,
+        run: impl Fn(Scale) -> Measured + 'static,
+    ) -> Self {
+        self.contender(name, run, None)
+    }
+
+    fn against<P: Peer>(self, workload: impl Workload, goals: Option<&'static [f64]>) -> Self {
+        self.contender(P::NAME, move |scale| workload.run::<P>(scale), goals)
+    }
+
+    fn contender(
         mut self,
         name: &'static str,
         run: impl Fn(Scale) -> Measured + 'static,
+        goals: Option<&'static [f64]>,
     ) -> Self {
         self.peers.push(Contender {
             name,
             run: Box::new(run),
-            goals: None,
-        });
-        self
-    }
-
-    fn against<P: Peer>(mut self, workload: impl Workload, goals: Option<&'static [f64]>) -> Self {
-        let run = Box::new(move |scale| workload.run::<P>(scale));
-        self.peers.push(Contender {
-            name: P::NAME,
-            run,
             goals,
         });
         self
@@ -270,9 +287,8 @@ impl Figure {
             };
             for (side, peer) in self.peers.iter().enumerate() {
                 rows.push(Row::new(
-                    *line,
+                    peer.line(index, *line),
                     peer.name,
-                    peer.goals.map(|goals| goals.get(index).copied()),
                     column(side + 1),
                     column(0),
                 ));
@@ -337,6 +353,14 @@ impl<W: Workload> Race<W> {
     pub(crate) fn pingora(self) -> Self {
         Self {
             figure: self.figure.against::<Pingora>(self.workload, Some(&[])),
+            ..self
+        }
+    }
+
+    /// Also against the same work without a timer, as `run` does it.
+    pub(crate) fn bare(self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
+        Self {
+            figure: self.figure.contender("bare", run, Some(&[])),
             ..self
         }
     }

@@ -11,6 +11,8 @@
 //! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
 //! cancelled, and a round in which the sides did different work is a panic.
+//!
+//! The peer `bare` is the same work without a timer: nobody can do it in less, so it has no goal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -28,6 +30,7 @@ mod catalogue;
 mod echo;
 mod figure;
 mod fire;
+mod floor;
 mod lateness;
 mod outcome;
 mod peer;

@@ -13,7 +13,6 @@ pub(crate) struct Outcome {
 pub(crate) struct Row {
     pub(crate) line: Line,
     pub(crate) peer: &'static str,
-    pub(crate) goal: Option<f64>,
     pub(crate) theirs: Vec<f64>,
     pub(crate) ours: Vec<f64>,
     /// Round by round, sorted.
@@ -21,14 +20,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// `own_goal`: what this peer has instead of the line's goal, if it has goals of its own.
-    pub(crate) fn new(
-        line: Line,
-        peer: &'static str,
-        own_goal: Option<Option<f64>>,
-        theirs: Vec<f64>,
-        ours: Vec<f64>,
-    ) -> Self {
+    pub(crate) fn new(line: Line, peer: &'static str, theirs: Vec<f64>, ours: Vec<f64>) -> Self {
         let mut ratios: Vec<f64> = theirs
             .iter()
             .zip(&ours)
@@ -38,7 +30,6 @@ impl Row {
         Self {
             line,
             peer,
-            goal: own_goal.unwrap_or(line.ratio),
             theirs,
             ours,
             ratios,
@@ -47,7 +38,7 @@ impl Row {
 
     /// Whether every goal of this row was reached; `None` without one.
     pub(crate) fn reached(&self) -> Option<bool> {
-        let ratio = self.goal.map(|goal| median(&self.ratios) >= goal);
+        let ratio = self.line.ratio.map(|goal| median(&self.ratios) >= goal);
         let bound = self.line.at_most.map(|goal| median(&self.ours) <= goal);
         match (ratio, bound) {
             (None, None) => None,

@@ -61,7 +61,7 @@ fn cells(name: &str, row: &Row) -> Vec<Cell> {
 }
 
 fn goal(row: &Row) -> String {
-    let ratio = row.goal.map(|goal| format!("{goal}×"));
+    let ratio = row.line.ratio.map(|goal| format!("{goal}×"));
     let bound = row
         .line
         .at_most
@@ -119,7 +119,7 @@ fn json_row(outcome: &Outcome, row: &Row) -> Value {
         "ours": row.ours,
         "ratio": median(&row.ratios),
         "ratios": row.ratios,
-        "goal": row.goal,
+        "goal": row.line.ratio,
         "at_most": row.line.at_most,
         "reached": row.reached(),
     })
