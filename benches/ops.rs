@@ -1,4 +1,5 @@
-//! What a single operation costs, with nothing else pending and with a million timers: kept to notice regressions.
+//! What a single operation costs, with nothing else pending and with a million timers, and the half hour of a million:
+//! kept to notice regressions.
 //!
 //! `cargo bench --bench ops`
 //!
@@ -10,8 +11,10 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
+use criterion::measurement::WallTime;
+use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::coop::unconstrained;
@@ -32,6 +35,7 @@ fn main() {
         futures(&mut criterion, outstanding);
         structure(&mut criterion, outstanding);
     }
+    half_hour(&mut criterion);
     criterion.final_summary();
 }
 
@@ -259,8 +263,50 @@ fn refill(wheel: &mut TimingWheel<u64>, now: u64, outstanding: usize) {
     }
 }
 
+/// A million checks that are due in half an hour of milliseconds: nine of ten are removed, and the rest falls due.
+///
+/// The structure knows no clock, so the half hour passes here as it does for the driver: from expiration to expiration.
+fn half_hour(criterion: &mut Criterion) {
+    const CHECKS: usize = 1_000_000;
+    let mut settled: Vec<usize> = (0..CHECKS).collect();
+    settled.shuffle(&mut SmallRng::seed_from_u64(1));
+    settled.truncate(CHECKS / 10 * 9);
+    let mut group = criterion.benchmark_group("half an hour");
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .sampling_mode(SamplingMode::Flat)
+        .throughput(Throughput::Elements(CHECKS as u64));
+    group.bench_function("a million checks", |bencher| {
+        bencher.iter(|| {
+            let fired = create_settle_fire(CHECKS, &settled);
+            assert_eq!(fired as usize, CHECKS - settled.len(), "all that was left");
+        });
+    });
+    group.finish();
+}
+
+fn create_settle_fire(checks: usize, settled: &[usize]) -> u64 {
+    const HALF_HOUR: u64 = 30 * 60 * 1000;
+    const CREATED_PER_TICK: usize = 10_000;
+    let mut wheel: TimingWheel<usize> = TimingWheel::new();
+    let mut create = |check| {
+        let due = HALF_HOUR + (check / CREATED_PER_TICK) as u64;
+        wheel.insert(due, check).expect("a deadline of the future")
+    };
+    let keys: Vec<_> = (0..checks).map(&mut create).collect();
+    for &check in settled {
+        assert_eq!(wheel.remove(keys[check]), Some(check));
+    }
+    let mut fired = 0;
+    while let Some(next) = wheel.next_expiration() {
+        fired += pass(&mut wheel, next);
+    }
+    fired
+}
+
 /// Fires all that is due at `now`.
-fn pass(wheel: &mut TimingWheel<u64>, now: u64) -> u64 {
+fn pass<T>(wheel: &mut TimingWheel<T>, now: u64) -> u64 {
     let mut fired = 0;
     while !wheel
         .advance(now, usize::MAX, |expired| {

@@ -1,4 +1,4 @@
-//! `bare`: the same work without a timer. No timer can do it in less, and none has to.
+//! `bare`: the same work without a timer. No timer can go below it, and none has to.
 
 use std::convert::Infallible;
 use std::future::{Future, Pending, pending, poll_fn};

@@ -12,7 +12,7 @@
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
 //! cancelled, and a round in which the sides did different work is a panic.
 //!
-//! The peer `bare` is the same work without a timer: nobody can do it in less, so it has no goal.
+//! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
