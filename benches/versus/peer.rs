@@ -46,39 +46,47 @@ fn builder(workers: usize) -> Builder {
     builder
 }
 
+/// What is the same for all modules with the API of `tokio::time`.
+macro_rules! as_in_tokio {
+    ($($time:ident)::+) => {
+        type Sleep = $($time)::+::Sleep;
+        type Elapsed = $($time)::+::error::Elapsed;
+
+        #[inline]
+        fn sleep(after: Duration) -> Self::Sleep {
+            $($time)::+::sleep(after)
+        }
+
+        #[inline]
+        fn sleep_until(at: Instant) -> Self::Sleep {
+            $($time)::+::sleep_until(at)
+        }
+
+        #[inline]
+        fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant) {
+            sleep.reset(at);
+        }
+
+        #[inline]
+        fn timeout<F>(
+            after: Duration,
+            future: F,
+        ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+        where
+            F: Future<Output: Send> + Send,
+        {
+            $($time)::+::timeout(after, future)
+        }
+    };
+}
+
 /// The library under test.
 pub(crate) struct Wheel;
 
 impl Peer for Wheel {
     const NAME: &'static str = "wheel";
-    type Sleep = wheel::Sleep;
-    type Elapsed = wheel::error::Elapsed;
 
-    #[inline]
-    fn sleep(after: Duration) -> Self::Sleep {
-        wheel::sleep(after)
-    }
-
-    #[inline]
-    fn sleep_until(at: Instant) -> Self::Sleep {
-        wheel::sleep_until(at)
-    }
-
-    #[inline]
-    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
-        sleep.as_mut().reset(at);
-    }
-
-    #[inline]
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        wheel::timeout(after, future)
-    }
+    as_in_tokio!(wheel);
 }
 
 /// `tokio::time`.
@@ -86,34 +94,8 @@ pub(crate) struct Tokio;
 
 impl Peer for Tokio {
     const NAME: &'static str = "tokio";
-    type Sleep = tokio::time::Sleep;
-    type Elapsed = tokio::time::error::Elapsed;
 
-    #[inline]
-    fn sleep(after: Duration) -> Self::Sleep {
-        tokio::time::sleep(after)
-    }
-
-    #[inline]
-    fn sleep_until(at: Instant) -> Self::Sleep {
-        tokio::time::sleep_until(at)
-    }
-
-    #[inline]
-    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant) {
-        sleep.reset(at);
-    }
-
-    #[inline]
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        tokio::time::timeout(after, future)
-    }
+    as_in_tokio!(tokio::time);
 }
 
 /// `tokio::time` on a runtime with a timer per worker.
@@ -123,34 +105,8 @@ pub(crate) struct Alt;
 #[cfg(tokio_unstable)]
 impl Peer for Alt {
     const NAME: &'static str = "tokio-alt";
-    type Sleep = tokio::time::Sleep;
-    type Elapsed = tokio::time::error::Elapsed;
 
-    #[inline]
-    fn sleep(after: Duration) -> Self::Sleep {
-        Tokio::sleep(after)
-    }
-
-    #[inline]
-    fn sleep_until(at: Instant) -> Self::Sleep {
-        Tokio::sleep_until(at)
-    }
-
-    #[inline]
-    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant) {
-        Tokio::reset(sleep, at);
-    }
-
-    #[inline]
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        Tokio::timeout(after, future)
-    }
+    as_in_tokio!(tokio::time);
 
     fn runtime(workers: usize) -> Runtime {
         builder(workers)
