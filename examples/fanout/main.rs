@@ -30,6 +30,8 @@ mod timers;
 
 #[path = "../orders/machine.rs"]
 mod machine;
+#[path = "../orders/table.rs"]
+mod table;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
 //! What the user sees on the terminal: a line before the runs, bars meanwhile, a table after them.
 
-use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
 use crate::options::{Options, Side};
 use crate::outcome::Outcome;
+use crate::table::Columns;
 
 pub(crate) fn headline(options: &Options) -> String {
     format!(
@@ -28,57 +28,42 @@ pub(crate) fn progress_bar(name: &'static str, tasks: u64) -> ProgressBar {
 }
 
 /// A row for each figure, a column for each side that has timers.
-pub(crate) fn table(outcomes: &[Outcome]) -> Table {
+pub(crate) fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
     let sides: Vec<_> = outcomes
         .iter()
         .filter(|outcome| !outcome.is_of(Side::Without))
         .collect();
-    let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED);
-    table.set_header(
-        [""].into_iter()
-            .chain(sides.iter().map(|side| &side.name[..])),
-    );
-    let mut row = |label: String, cell: &dyn Fn(&Outcome) -> String| {
-        table.add_row(
-            [label]
-                .into_iter()
-                .chain(sides.iter().map(|side| cell(side))),
-        );
-    };
+    let mut columns = Columns::new(sides.iter().map(|side| (&side.name[..], *side)));
     for (index, load) in sides
         .first()
         .map_or(&[][..], |side| &side.loads)
         .iter()
         .enumerate()
     {
-        row(
+        columns.row(
             format!("timeouts per second, workers: {}", load.workers),
-            &|side| HumanCount(side.loads[index].timeouts_per_second as u64).to_string(),
+            |side| HumanCount(side.loads[index].timeouts_per_second as u64).to_string(),
         );
     }
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        row(format!("lateness of those that fire, {name}"), &|side| {
+        columns.row(format!("lateness of those that fire, {name}"), |side| {
             duration(side.late.at(quantile))
         });
     }
     for (name, quantile) in [("p50", 0.5), ("p99.99", 0.9999), ("longest", 1.0)] {
-        row(format!("arming during a mass expiry, {name}"), &|side| {
+        columns.row(format!("arming during a mass expiry, {name}"), |side| {
             duration(side.waits.at(quantile))
         });
     }
     let bare = bare_task(outcomes);
-    row("memory of a task under a timeout".to_owned(), &|side| {
+    columns.row("memory of a task under a timeout", |side| {
         side.bytes_per_task.map_or("n/a".to_owned(), bytes)
     });
-    row("  of it for the timeout".to_owned(), &|side| {
+    columns.row("  of it for the timeout", |side| {
         let own = side.bytes_per_task.zip(bare);
         own.map_or("n/a".to_owned(), |(all, bare)| bytes(all - bare))
     });
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    columns
 }
 
 /// What a task takes without a timeout.

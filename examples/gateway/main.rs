@@ -29,6 +29,9 @@ mod tally;
 mod timers;
 mod upstream;
 
+#[path = "../orders/table.rs"]
+mod table;
+
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::HumanCount;
 
 use crate::options::Options;
 use crate::plan::Expected;
 use crate::run::Run;
+use crate::table::Columns;
 
 pub(crate) fn headline(options: &Options) -> String {
     let plan = &options.plan;
@@ -61,18 +61,12 @@ const ROWS: [Row; 14] = [
 ];
 
 /// One row per figure, one column per run.
-pub(crate) fn table(runs: &[Run]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED);
-    table.set_header([""].into_iter().chain(runs.iter().map(|run| run.name)));
+pub(crate) fn table(runs: &[Run]) -> Columns<'_, Run> {
+    let mut columns = Columns::new(runs.iter().map(|run| (run.name, run)));
     for (label, cell) in ROWS {
-        table.add_row([label.to_owned()].into_iter().chain(runs.iter().map(cell)));
+        columns.row(label, cell);
     }
-    table
-        .column_iter_mut()
-        .skip(1)
-        .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table
+    columns
 }
 
 fn count(number: u64) -> String {

@@ -17,6 +17,7 @@ mod plan;
 mod queues;
 mod report;
 mod run;
+mod table;
 
 use std::process::{Command, ExitCode, Stdio};
 
@@ -82,7 +83,7 @@ fn compare(options: &Options) -> Result<()> {
     let (theirs, ours) = (theirs?, ours?);
     println!(
         "{}",
-        report::table(&[("tokio-util", &theirs), ("wheel", &ours)])
+        report::table([("tokio-util", &theirs), ("wheel", &ours)])
     );
     ensure!(
         theirs.outcome == ours.outcome,

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::HumanCount;
 use serde_json::{Value, json};
 
 use crate::plan::Outcome;
+use crate::table::Columns;
 
 pub(crate) struct Figures {
     pub(crate) outcome: Outcome,
@@ -65,19 +65,12 @@ const ROWS: [Row; 7] = [
 ];
 
 /// One row per figure, one column per run.
-pub(crate) fn table(runs: &[(&str, &Figures)]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED);
-    table.set_header([""].into_iter().chain(runs.iter().map(|(name, _)| *name)));
+pub(crate) fn table<'a>(runs: [(&'a str, &'a Figures); 2]) -> Columns<'a, Figures> {
+    let mut columns = Columns::new(runs);
     for (label, cell) in ROWS {
-        let cells = runs.iter().map(|(_, run)| cell(run));
-        table.add_row([label.to_owned()].into_iter().chain(cells));
+        columns.row(label, cell);
     }
-    table
-        .column_iter_mut()
-        .skip(1)
-        .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table
+    columns
 }
 
 fn count(number: u64) -> String {
