@@ -1,6 +1,6 @@
 //! A queue of a million entries: `DelayQueue` beside tokio-util's of the same name.
 //!
-//! `cargo bench --bench delay_queue [-- ENTRIES ROUNDS]`
+//! `cargo bench --bench delay_queue [-- ENTRIES ROUNDS]`, or `-- --quick`
 //!
 //! The two take turns, in changing order, so that what the machine does meanwhile meets both; what
 //! is printed is the median of each, and the median of the rounds' ratios. Every operation is on a
@@ -11,6 +11,8 @@ use std::hint::black_box;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use clap::Parser;
+use clap::builder::RangedU64ValueParser;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -27,14 +29,45 @@ const HALF_HOUR: u64 = 30 * 60 * 1000;
 /// What is due in the last operation is due within this time, spread over its milliseconds.
 const BURST: u64 = 1000;
 
+#[derive(Parser)]
+#[command(
+    about = "Compares DelayQueue with tokio-util's",
+    bin_name = "cargo bench --bench delay_queue --"
+)]
+struct Arguments {
+    /// How many entries the queues hold [default: 1000000].
+    #[arg(value_parser = at_least_one())]
+    entries: Option<usize>,
+    /// How often each queue is measured [default: 9].
+    #[arg(value_parser = at_least_one())]
+    rounds: Option<usize>,
+    /// A fifth of the entries, three rounds.
+    #[arg(long)]
+    quick: bool,
+    /// Name the operations instead of measuring them.
+    #[arg(long)]
+    list: bool,
+    /// Passed by `cargo bench`. Without it, as under `cargo test`, little is done.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
+}
+
 fn main() {
-    // `cargo bench` adds an option of its own, and `cargo test --benches` none.
-    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let entries = numbers
-        .next()
-        .unwrap_or(if is_bench { 1_000_000 } else { 1000 });
-    let rounds = numbers.next().unwrap_or(if is_bench { 9 } else { 1 });
+    let arguments = Arguments::parse();
+    if arguments.list {
+        return OPERATIONS.iter().for_each(|name| println!("{name}"));
+    }
+    let (entries, rounds) = match (arguments.quick, arguments.bench) {
+        (true, _) => (200_000, 3),
+        (false, true) => (1_000_000, 9),
+        (false, false) => (1000, 1),
+    };
+    let entries = arguments.entries.unwrap_or(entries);
+    let rounds = arguments.rounds.unwrap_or(rounds);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

@@ -78,7 +78,7 @@ fn switches_in(time: Duration) -> f64 {
     (worker_switches() - before) as f64
 }
 
-/// What other processes take of this machine while figures are measured.
+/// What other processes take of this machine while figures are measured; known on Linux only.
 pub(crate) struct Neighbours {
     machine: f64,
     ours: f64,
@@ -89,17 +89,20 @@ impl Neighbours {
     /// Linux reports both in hundredths of a second.
     const PER_SECOND: f64 = 100.0;
 
-    pub(crate) fn watch() -> Self {
-        Self {
-            machine: machine_busy(),
-            ours: own_busy(),
+    pub(crate) fn watch() -> Option<Self> {
+        Some(Self {
+            machine: machine_busy()?,
+            ours: own_busy()?,
             since: Instant::now(),
-        }
+        })
     }
 
     /// In processors, on average since the watch began.
     pub(crate) fn busy(&self) -> f64 {
-        let others = (machine_busy() - self.machine) - (own_busy() - self.ours);
+        let Some((machine, ours)) = machine_busy().zip(own_busy()) else {
+            return 0.0;
+        };
+        let others = (machine - self.machine) - (ours - self.ours);
         (others / Self::PER_SECOND / self.since.elapsed().as_secs_f64()).max(0.0)
     }
 }
@@ -111,7 +114,7 @@ pub(crate) fn undisturbed<R>(round: impl Fn() -> R) -> R {
         wait_for_quiet(QUIET);
         let neighbours = Neighbours::watch();
         let result = round();
-        if neighbours.busy() < QUIET {
+        if neighbours.is_none_or(|neighbours| neighbours.busy() < QUIET) {
             return result;
         }
     }
@@ -123,26 +126,24 @@ fn wait_for_quiet(quiet: f64) {
     for _ in 0..50 {
         let neighbours = Neighbours::watch();
         thread::sleep(Duration::from_millis(200));
-        if neighbours.busy() < quiet {
+        if neighbours.is_none_or(|neighbours| neighbours.busy() < quiet) {
             return;
         }
     }
 }
 
 /// Time of all processors in user, nice, system, interrupts and stolen: all but idle and waiting.
-fn machine_busy() -> f64 {
-    let statistics = read("/proc/stat".into());
-    let fields = numbers(statistics.lines().next().unwrap_or_default());
-    [1, 2, 3, 6, 7, 8]
-        .iter()
-        .filter_map(|&field| fields.get(field))
-        .sum()
+fn machine_busy() -> Option<f64> {
+    let statistics = fs::read_to_string("/proc/stat").ok()?;
+    let fields = numbers(statistics.lines().next()?);
+    let busy = [1, 2, 3, 6, 7, 8];
+    Some(busy.iter().filter_map(|&field| fields.get(field)).sum())
 }
 
 /// User and system time of this process; its name, in parentheses, has no space.
-fn own_busy() -> f64 {
-    let fields = numbers(&read("/proc/self/stat".into()));
-    [13, 14].iter().filter_map(|&field| fields.get(field)).sum()
+fn own_busy() -> Option<f64> {
+    let fields = numbers(&fs::read_to_string("/proc/self/stat").ok()?);
+    Some([13, 14].iter().filter_map(|&field| fields.get(field)).sum())
 }
 
 fn numbers(line: &str) -> Vec<f64> {
