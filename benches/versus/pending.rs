@@ -191,6 +191,7 @@ impl Workload for HalfHour {
 }
 
 fn half_hour<P: Peer>(cx: &mut Context<'_>, count: usize) -> (Duration, Duration, Crowd<P>) {
+    settle_heap();
     let begin = Instant::now();
     let mut checks: Crowd<P> = Vec::with_capacity(count);
     for _ in 0..count {
