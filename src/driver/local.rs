@@ -174,6 +174,15 @@ pub(crate) fn home_in(serving: Serving) -> &'static Home {
     home
 }
 
+/// The current thread's shard of the same driver, if it has one.
+#[inline]
+pub(crate) fn own(home: &'static Home) -> &'static Home {
+    let usual = THREAD.get().map(|thread| thread.home);
+    usual
+        .filter(|usual| same_driver(usual, home))
+        .unwrap_or(home)
+}
+
 /// Makes `home` the shard that this thread tries first from now on: the one it
 /// had was busy.
 #[cold]

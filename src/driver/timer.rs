@@ -419,6 +419,9 @@ impl Timer {
             return;
         }
         drop(self.release());
+        // Nobody looks for one that is done in the shard where it was: others may be
+        // at work there, while this thread's own is in its cache.
+        self.home = local::own(self.home);
         let kept = self.home.shard.keep(self.generation(), waker.clone());
         if let Some(key) = kept {
             self.remember(waker);
