@@ -22,6 +22,7 @@
 //! | `tally.rs` | what is counted, and what is read of it |
 //! | `lag.rs` | how late timers fire: a histogram |
 //! | `turn.rs` | firing what is due, in bounded holds, wakers outside the lock |
+//! | `watch.rs` | being on time in a busy runtime: when the driver task looks at the clock |
 //! | `foreign.rs` | waking and dropping wakers, which may panic |
 //! | `registry.rs` | which driver belongs to which runtime; drivers that have ended |
 //! | `local.rs` | finding it again without touching anything shared |
@@ -64,6 +65,7 @@
 //! | resetting what is pending | *lock*, *entry*; *slot*, if the one that it is in comes too late; *next* as above; if it is due at once, as cancelling, and the task is woken |
 //! | a `Sleep` that says it is ready, and its drop or reset | *kept*, *task*, each time; `timeout` and `interval` do not |
 //! | registering or resetting to before `planned` | *alarm*, too |
+//! | a look of the driver task, which keeps watch, that finds nothing due | *driver task* |
 //! | firing | *turns* per turn; *lock*, *next*, *clock* and the *spare*s in use per hold; *entry*, *slot*, the histogram of lag and *task* (it is woken) per timer; at the end *alarm* |
 //!
 //! | line | who else writes it, and when |
@@ -78,7 +80,7 @@
 //! | *kept* | threads with a `Sleep` that was registered in this shard and has fired |
 //! | *handle*: the count of references to the runtime's handle | every worker; spawning a task writes it too. Also a timer that is made outside of tasks, or is polled for the first time with a waker that is not its task's |
 //! | *alarm*: `asked`, `rung`, `planned`, the alarm's mutex, tokio's timers | every worker that registers what is earlier than `planned`; each turn |
-//! | *driver task*, *turns*: the driver's own waker, `turns`, `idle_turns`, `first` | turns, and cancels that find a lock held twice |
+//! | *driver task*, *turns*: the driver's own waker, `turns`, `idle_turns`, `first`, the watch's `from` | turns, looks, and cancels that find a lock held twice; who sets the alarm reads `from`, and writes it when a watch begins |
 //!
 //! Memory is allocated per page of 2048 entries and per bunch of 64 cells.
 //! `planned`, the settings, `takes_back` and the table of vtables are read by all;
@@ -92,7 +94,9 @@
 //! alarm, and that rings about once in a millisecond at most: tokio's clock ticks so.
 //! Each ring costs a worker a miss or two on the driver, and some holds of its lock
 //! where something is due; the thread that it rings on reads as many `next`s as there
-//! are shards. A stolen task cancels what it has at its former worker's, and arms the
+//! are shards. While the runtime is busy, the driver task is polled once or a few times
+//! per round of one worker's queue, and reads `planned` to see that nothing is due; the
+//! other workers do not notice. A stolen task cancels what it has at its former worker's, and arms the
 //! next timer at its new one's. So nothing that is paid per timer grows with workers.
 //!
 //! **What does not.** Timers each of which is due before all others: every one goes
@@ -120,6 +124,7 @@ pub(crate) mod tally;
 pub(crate) mod timer;
 mod turn;
 mod vtable;
+mod watch;
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -135,6 +140,7 @@ use self::shard::Shard;
 use self::sync::time::Interval;
 use self::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use self::tally::{Last, Turns};
+use self::watch::Watch;
 
 /// What tokio adds to a deadline at most.
 const ROUNDED_UP: u64 = 999_999;
@@ -151,6 +157,7 @@ pub(crate) struct Driver {
     alarm: Mutex<Option<Alarm>>,
     /// The driver task's waker.
     task: Mutex<Option<Waker>>,
+    watch: Watch,
     settings: Active,
     /// A cancelled timer must not draw a paused clock: its alarm is taken back.
     takes_back: AtomicBool,
@@ -179,6 +186,7 @@ impl Driver {
             plan: Plan::new(),
             alarm: Mutex::new(None),
             task: Mutex::new(None),
+            watch: Watch::new(),
             settings: Active::new(),
             takes_back: AtomicBool::new(false),
             threads: AtomicUsize::new(0),
@@ -215,6 +223,7 @@ impl Driver {
             home.shard.open(now, each);
         }
         self.plan.clear();
+        self.watch.open(now, settings.fires_all);
         self.settings.set(settings, now);
         self.threads.store(0, Ordering::Relaxed);
         let may_pause = cfg!(feature = "test-util") && settings.fires_all;
@@ -322,8 +331,19 @@ impl Driver {
     /// Arms the alarm for the earliest deadline; see `plan.rs`.
     #[cold]
     pub(crate) fn rearm(&self) {
-        self.plan
-            .rearm(|| self.arm_with(|alarm| self.arm_once(alarm)));
+        let mut begins = false;
+        self.plan.rearm(|| {
+            self.arm_with(|alarm| {
+                // Not a caller's: the driver may serve another runtime by now.
+                let now = self.now_or(|| alarm.now());
+                let set = self.arm_once(alarm, now);
+                begins |= now.is_some_and(|now| self.watch.begins(now, self.planned()));
+                set
+            });
+        });
+        if begins {
+            self.wake_to_watch();
+        }
     }
 
     /// Sets the alarm with `set`, which says `false` when it rang meanwhile.
@@ -338,17 +358,17 @@ impl Driver {
         self.ask_for_turn();
     }
 
-    fn arm_once(&self, alarm: &mut Alarm) -> bool {
-        // Not a caller's: the driver may serve another runtime by now.
-        let now = self.now_or(|| alarm.now());
+    fn arm_once(&self, alarm: &mut Alarm, now: Option<Tick>) -> bool {
         if self.plan.take_ring() {
             alarm.armed = Tick::NEVER;
         }
         if now.is_some() {
             self.note_clock();
         }
-        // An alarm for a timer that is gone costs one wake-up, and is left.
-        let keep = (!self.takes_back()).then_some(alarm.armed);
+        // An alarm for a timer that is gone costs one wake-up, and is left; but not for
+        // one that a look was quicker to fire.
+        let overdue = now.is_some_and(|now| alarm.armed <= now);
+        let keep = (!self.takes_back() && !overdue).then_some(alarm.armed);
         let target = self.plan.settle(keep, || self.target(now));
         if target == alarm.armed {
             true
@@ -406,10 +426,15 @@ impl Driver {
         }
     }
 
-    fn listen(&self, task: &Waker) {
-        let task = task.clone();
-        let old = lock(&self.task).replace(task);
-        drop(old);
+    /// Keeps the driver task's waker. `true` if somebody has taken the last one, to
+    /// ask for a turn.
+    fn listen(&self, task: &Waker) -> bool {
+        let mut slot = lock(&self.task);
+        let asked = slot.is_none();
+        if asked {
+            *slot = Some(task.clone());
+        }
+        asked
     }
 
     /// The shard of a thread that has none yet.

@@ -21,7 +21,7 @@ pub(crate) use std::sync::OnceLock;
 
 #[cfg(all(test, loom))]
 pub(crate) use super::loom::fake::{
-    self as time, current_runtime, now, now as really_now, thread_local,
+    self as time, current_runtime, now, now as really_now, thread_local, wake_later,
 };
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::thread_local;
@@ -50,6 +50,13 @@ pub(crate) fn now() -> tokio::time::Instant {
 #[inline]
 pub(crate) fn really_now() -> tokio::time::Instant {
     std::time::Instant::now().into()
+}
+
+/// Wakes a task of this runtime when this thread has next looked at tokio's events.
+#[cfg(not(all(test, loom)))]
+pub(crate) fn wake_later(task: &std::task::Waker) {
+    let yielded = std::pin::pin!(tokio::task::yield_now());
+    let _ = yielded.poll(&mut std::task::Context::from_waker(task));
 }
 
 /// The runtime whose context this is called in.

@@ -9,6 +9,8 @@
 //!   and because that task may sit in the queue of a worker that blocks, a
 //!   backstop is armed first. A current-thread runtime fires everything, as
 //!   tokio does.
+//! * A poll of the driver task is a turn if somebody has asked for one, or if
+//!   something is due. It may be a look, too; see `watch.rs`.
 
 use std::future::{Future, poll_fn};
 use std::task::{Poll, Waker};
@@ -19,13 +21,14 @@ use super::clock::Tick;
 use super::foreign;
 use super::registry::Lease;
 use super::shard::Shard;
-use super::sync::Ordering;
+use super::sync::{Ordering, lock, wake_later};
+use super::watch::{Lookout, Next, Way};
 use crate::wheel::core::Progress;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
 const IN_TOKIOS_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 /// The same for one poll of the driver task.
-const IN_TASK_POLL: usize = 256;
+const IN_TASK_POLL: usize = if cfg!(all(test, loom)) { 1 } else { 256 };
 /// After so many timers a turn looks at the clock again, to tell how late the
 /// next ones are.
 const LOOK_AGAIN: usize = 256;
@@ -85,13 +88,30 @@ impl Driver {
         done
     }
 
-    /// One poll of the driver task.
-    pub(super) fn poll_task(&self, generation: u32, task: &Waker) {
-        self.listen(task);
-        if self.turn(generation, Tick::now(), IN_TASK_POLL) {
+    /// One poll of the driver task: it was asked for a turn, or keeps watch, or both.
+    pub(super) fn poll_task(&self, generation: u32, lookout: &mut Lookout, task: &Waker) {
+        let asked = self.listen(task);
+        let polled = Tick::now();
+        if asked || self.planned() <= polled {
+            if !self.turn(generation, polled, IN_TASK_POLL) {
+                return self.ask_for_turn();
+            }
             self.rearm();
-        } else {
-            task.wake_by_ref();
+        }
+        if self.watch.is_kept() {
+            match lookout.look(polled, Tick::now(), self.planned()) {
+                Next::Look(Way::EventLoop) => wake_later(task),
+                Next::Look(_) => task.wake_by_ref(),
+                Next::Rest(from) => self.watch.end(from),
+            }
+        }
+    }
+
+    /// Wakes the driver task, and asks for no turn.
+    pub(super) fn wake_to_watch(&self) {
+        let task = lock(&self.task).clone();
+        if let Some(task) = task {
+            task.wake();
         }
     }
 
@@ -159,8 +179,10 @@ impl Turn {
 
 /// The driver task: does what tokio's turn left over, and re-arms.
 pub(super) fn task(lease: Lease) -> impl Future<Output = ()> + Send {
+    let mut lookout = Lookout::default();
     poll_fn(move |cx| {
-        lease.driver().poll_task(lease.generation(), cx.waker());
+        let driver = lease.driver();
+        driver.poll_task(lease.generation(), &mut lookout, cx.waker());
         Poll::Pending
     })
 }

@@ -153,8 +153,8 @@ impl WheelMetrics {
         self.snapshot().cascaded
     }
 
-    /// How often the driver has looked for what is due: its alarm rang, or its
-    /// task was polled.
+    /// How often the driver has visited its wheels: its alarm rang, or its task was
+    /// polled, because something was left to do or was due.
     ///
     /// Without timers it does not change: nothing is armed then.
     ///

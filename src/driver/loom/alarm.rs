@@ -1,7 +1,8 @@
 //! The alarm, whose interval rings late, early, spuriously and re-entrantly: a ring
 //! is never taken for one that is still to come, nor forgotten.
 
-use super::{Model, check};
+use super::{Model, check, fake};
+use crate::driver::clock::Tick;
 
 #[test]
 fn loom_ring_and_rearm() {
@@ -82,6 +83,45 @@ fn loom_a_spurious_ring_and_ring() {
         model.run_out();
         due.assert_fired();
         later.assert_fired();
+        model.assert_empty();
+    });
+}
+
+/// The driver task, which keeps watch, is quicker than the alarm, and sets it anew
+/// while it rings.
+#[test]
+fn loom_a_look_and_a_late_ring() {
+    check(|| {
+        let model = Model::new(2);
+        let due = model.arm(0, 10);
+        let later = model.arm(1, 30);
+        fake::advance_to(Tick(12));
+        let other = model.spawn(|model| model.bell.turn());
+        model.poll_task();
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        later.assert_fired();
+        model.assert_empty();
+    });
+}
+
+/// The same, while another thread arms what is earlier.
+#[test]
+fn loom_a_look_and_arm() {
+    check(|| {
+        let model = Model::new(2);
+        let due = model.arm(0, 10);
+        let later = model.arm(0, 30);
+        fake::advance_to(Tick(12));
+        let other = model.spawn(|model| model.arm(1, 20));
+        model.poll_task();
+        let early = other.join().unwrap();
+        assert_eq!(due.wakes.count(), 1, "not fired by the look");
+        model.run_out();
+        for timer in [due, later, early] {
+            timer.assert_fired();
+        }
         model.assert_empty();
     });
 }

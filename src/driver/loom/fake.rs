@@ -95,6 +95,11 @@ pub(crate) fn current_runtime() -> Option<runtime::Id> {
     AT_HOME.with(Cell::get).then(runtime)
 }
 
+/// Past the event loop, where a model looks by itself.
+pub(crate) fn wake_later(task: &Waker) {
+    task.wake_by_ref();
+}
+
 pub(crate) fn interval(_: Duration) -> Interval {
     Interval(Arc::new(Mutex::new(Entry {
         at: Tick::ZERO,

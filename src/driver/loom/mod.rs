@@ -29,6 +29,9 @@
 //! | `alarm.rs` | `set` believes that it is armed though it rang | `loom_ring_and_rearm` |
 //! | `turn.rs` | no backstop | `loom_what_a_turn_leaves_over_waits_for_no_task` |
 //! | `turn.rs` | a turn that left something over asks for no other | `loom_fire_and_fire`, `loom_put_forward_and_fire` |
+//! | `turn.rs` | a poll of the task that left something over asks for no other | `loom_two_letters_and_a_holder` |
+//! | `mod.rs` | `listen` never says that a turn was asked for | `loom_an_early_ring_and_rearm`, `loom_mailbox_and_holder` |
+//! | `mod.rs` | `arm_once` keeps an alarm that is overdue | `loom_a_look_and_a_late_ring` |
 //! | `turn.rs` | a turn does not look for mail | `loom_mailbox_and_holder` |
 //! | `timer.rs` | a cancel in the mail asks for no turn | `loom_mailbox_and_holder`, `loom_mailbox_and_a_holder_that_arms`, `loom_drop_of_a_neighbour_and_fire` |
 //! | `timer.rs` | `see_to_alarm` does not re-arm | `loom_a_spurious_ring_and_rearm` |

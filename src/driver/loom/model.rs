@@ -13,6 +13,7 @@ use crate::driver::local::{Certainty, Found};
 use crate::driver::settings::Settings;
 use crate::driver::sync::{Ordering as Atomic, time};
 use crate::driver::timer::Timer;
+use crate::driver::watch::Lookout;
 use crate::driver::{Driver, Home, vtable};
 
 /// When every model begins.
@@ -42,6 +43,8 @@ pub(super) struct Model {
     pub(super) bell: Bell,
     /// Of the driver task, since it was last polled.
     pub(super) task: Arc<Wakes>,
+    /// The driver task's own. Only one thread polls it at a time.
+    lookout: Arc<Mutex<Lookout>>,
 }
 
 impl Model {
@@ -72,6 +75,7 @@ impl Model {
             generation: driver.generation(),
             bell,
             task: Arc::default(),
+            lookout: Arc::default(),
         };
         vtable::note_task(&model.task.waker());
         model.poll_task();
@@ -136,7 +140,8 @@ impl Model {
 
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
-        self.driver.poll_task(self.generation, &waker);
+        let mut lookout = self.lookout.try_lock().expect("the task is being polled");
+        self.driver.poll_task(self.generation, &mut lookout, &waker);
     }
 
     /// Polls the driver task if it has been woken.
