@@ -3,7 +3,8 @@
 //! A task that saw its `Sleep` ready and resets it is woken at the new deadline,
 //! though it may not poll the `Sleep` before: tokio's keeps the waker of the last
 //! poll, and hand-written futures count on it. A `Sleep` has no room for a waker,
-//! so its shard keeps it, until the `Sleep` is reset or dropped.
+//! so a shard keeps it, until the `Sleep` is reset or dropped: that of the thread
+//! which polled it, and which the `Sleep` belongs to from then on.
 //!
 //! # Ground rules
 //!

@@ -2,7 +2,8 @@
 //!
 //! `Handle::current()` writes a counter that all workers of a runtime share, so
 //! it is asked once or twice per task and thread, not per timer. After that a task
-//! finds its shard in a small table of its thread, by its task id.
+//! finds its shard in a small table of its thread, by its task id; and what was found
+//! there last is at hand, for a task that arms one timer after the other.
 //!
 //! # What the task id does not say
 //!
@@ -251,6 +252,11 @@ impl Thread {
 
 impl Task {
     #[inline]
+    fn is(&self, id: task::Id) -> bool {
+        self.id == id && self.home.shard.serves(self.generation)
+    }
+
+    #[inline]
     fn trusted(&self) -> Option<Found> {
         let voucher = self.waker;
         (voucher != DISTRUSTED).then_some(Found {
@@ -276,6 +282,7 @@ impl Task {
         met.store();
     }
 
+    /// In both places, so that neither is out of date.
     fn store(self) {
         LAST.set(Some(self));
         with_slot(self.id, |slot| slot.set(Some(self)));
@@ -284,17 +291,15 @@ impl Task {
 
 #[inline]
 fn recall(id: task::Id) -> Option<Task> {
-    let is_it = |task: &Task| task.id == id && task.home.shard.serves(task.generation);
-    if let Some(task) = LAST.get().filter(is_it) {
-        return Some(task);
+    match LAST.get() {
+        Some(task) if task.is(id) => Some(task),
+        _ => recall_another(id),
     }
-    recall_another(id)
 }
 
 #[inline(never)]
 fn recall_another(id: task::Id) -> Option<Task> {
-    let is_it = |task: &Task| task.id == id && task.home.shard.serves(task.generation);
-    let task = with_slot(id, Cell::get)?.filter(is_it)?;
+    let task = with_slot(id, Cell::get)?.filter(|task| task.is(id))?;
     LAST.set(Some(task));
     Some(task)
 }

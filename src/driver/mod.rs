@@ -77,7 +77,7 @@
 //! | *spare*: a line for each thread that has claimed one | stored by its thread alone when it is filled; emptied, under the lock, also by a turn that fires here and by a reader of metrics. Claimed anew when its thread has ended or gone to another shard |
 //! | *task*: the reference count and state in the header of tokio's task | tokio, wherever the task is woken or polled |
 //! | *mail* | cancels that find the lock held; whoever releases it then |
-//! | *kept* | threads with a `Sleep` that was registered in this shard and has fired |
+//! | *kept* | the threads whose shard this is, where a `Sleep` is polled that has fired; whoever drops or resets it elsewhere |
 //! | *handle*: the count of references to the runtime's handle | every worker; spawning a task writes it too. Also a timer that is made outside of tasks, or is polled for the first time with a waker that is not its task's |
 //! | *alarm*: `asked`, `rung`, `planned`, the alarm's mutex, tokio's timers | every worker that registers what is earlier than `planned`; each turn |
 //! | *driver task*, *turns*: the driver's own waker, `turns`, `idle_turns`, `first`, the watch's `from` | turns, looks, and cancels that find a lock held twice; who sets the alarm reads `from`, and writes it when a watch begins |
@@ -96,8 +96,9 @@
 //! where something is due; the thread that it rings on reads as many `next`s as there
 //! are shards. While the runtime is busy, the driver task is polled once or a few times
 //! per round of one worker's queue, and reads `planned` to see that nothing is due; the
-//! other workers do not notice. A stolen task cancels what it has at its former worker's, and arms the
-//! next timer at its new one's. So nothing that is paid per timer grows with workers.
+//! other workers do not notice. A stolen task cancels what it has at its former worker's,
+//! and arms the next timer at its new one's. So nothing that is paid per timer grows with
+//! workers.
 //!
 //! **What does not.** Timers each of which is due before all others: every one goes
 //! through *alarm*. More threads with timers than shards: those which share one find

@@ -8,7 +8,7 @@
 //! | [`UNVOUCHED`] | not registered; its task's waker may vouch for the task | | poll, reset |
 //! | [`IDLE`] | not registered | | poll, reset |
 //! | any other | registered | while `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
-//! | [`DONE`] | fired, or found due | `when` is [`NOTHING_KEPT`], or the key of the waker that the shard keeps for a reset | reset, drop |
+//! | [`DONE`] | fired, or found due | `when` is [`NOTHING_KEPT`], or the key of the waker that `home` keeps for a reset: the shard of the thread that has seen it done | reset, drop |
 //!
 //! A timer knows its driver's generation; when the driver has ended, polling it
 //! panics with tokio's words (but in a task that ends with it, see [`ended`]),
