@@ -291,10 +291,10 @@ impl Task {
 
 #[inline]
 fn recall(id: task::Id) -> Option<Task> {
-    match LAST.get() {
-        Some(task) if task.is(id) => Some(task),
-        _ => recall_another(id),
+    if let Some(task) = LAST.get().filter(|task| task.is(id)) {
+        return Some(task);
     }
+    recall_another(id)
 }
 
 #[inline(never)]
