@@ -53,9 +53,9 @@
 //!           │ register         │ cancel          that waits for I/O ── rings ──┐
 //!           ▼                  ▼                                               ▼
 //!  ┌─ shard 0: a lock ───────────────────────┐  ┌─ shard 1 ─┐  ┌─ alarm ──────────┐
-//!  │ level 3  │ │▪│ │ │▪│ … 64 slots         │  │           │  │ set to the first │
-//!  │ level 4  │ │ │▪│ │ │ …  a bit per slot: │  │ one for   │  │ deadline of all  │
-//!  │ level 5  │▪│ │ │ │ │ …  is it occupied? │  │ each      │  │ shards           │
+//!  │ level 2  │ │▪│ │ │▪│ … 256 slots        │  │           │  │ set to the first │
+//!  │ level 3  │ │ │▪│ │ │ …  a bit per slot: │  │ one for   │  │ deadline of all  │
+//!  │ level 4  │▪│ │ │ │ │ …  is it occupied? │  │ each      │  │ shards           │
 //!  │           │                             │  │ worker    │  └──────────────────┘
 //!  │           ▼ chain of bunches            │  │           │
 //!  │    keys ▪▪▪·▪▪·… 64 to a bunch          │  │           │
@@ -72,13 +72,12 @@
 //!
 //! | level | a slot is | a turn is | who is there |
 //! | --- | --- | --- | --- |
-//! | 0 – 2 | up to 4.1 µs | up to 262 µs | nobody: what is less than a slot of level 3 apart fires together |
-//! | 3 | 262 µs | 16.8 ms | pacing, retries |
-//! | 4 | 16.8 ms | 1.07 s | calls |
-//! | 5 | 1.07 s | 68.7 s | requests, heads |
-//! | 6 | 68.7 s | 73 minutes | idle connections |
-//! | 7 | 73 minutes | 78 hours | sessions |
-//! | 8 – 10 | 3.3 days to 37 years | up to 584 years | what is meant never to fire |
+//! | 0 – 1 | up to 256 ns | up to 65 µs | nobody: what is less than a slot of level 2 apart fires together |
+//! | 2 | 65 µs | 16.8 ms | pacing, retries |
+//! | 3 | 16.8 ms | 4.3 s | calls |
+//! | 4 | 4.3 s | 18 minutes | requests, heads, idle connections |
+//! | 5 | 18 minutes | 78 hours | sessions |
+//! | 6 – 7 | 78 hours, 2.3 years | up to 584 years | what is meant never to fire |
 //!
 //! Levels are made when a deadline needs one. The idea is Varghese and Lauck's
 //! *Hashed and Hierarchical Timing Wheels* (1987), the sliding clocks are Kafka's;

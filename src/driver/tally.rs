@@ -122,7 +122,7 @@ pub struct Snapshot {
     /// or past. That registers nothing anew.
     pub reset: u64,
     /// How often a timer was moved to a lower level as its deadline came nearer:
-    /// the wheels' own work. At most ten times per timer, and once more when a timer
+    /// the wheels' own work. At most seven times per timer, and once more when a timer
     /// that was reset comes to where it was before; for one that is
     /// cancelled early not at all.
     pub cascaded: u64,

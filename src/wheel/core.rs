@@ -5,6 +5,7 @@ use std::mem;
 use slab::Slab;
 
 pub(crate) use super::advance::Progress;
+use super::bits::Bits;
 use super::bunch::Bunch;
 use super::level::Scale;
 use super::pages::Pages;
@@ -45,11 +46,11 @@ pub(crate) struct Garbage<T> {
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// An empty wheel whose clock stands at `now`. It allocates with the first insert.
     pub(crate) const fn starting_at(now: u64) -> Self {
-        // One bit of a `u64` for each slot of a level; and one slot alone would not be a ring.
+        // One bit for each slot of a level; and one slot alone would not be a ring.
         const {
             assert!(
-                2 <= SLOTS && SLOTS <= 64,
-                "a timing wheel has 2 to 64 slots per level"
+                2 <= SLOTS && SLOTS <= Bits::MOST,
+                "a timing wheel has 2 to 256 slots per level"
             );
         };
         Self {

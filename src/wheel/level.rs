@@ -5,9 +5,11 @@
     reason = "levels and slots are at most 64"
 )]
 
+use super::bits::Bits;
+
 /// One level of the hierarchy: the chains of its slots, and a bit for each slot that holds entries.
 pub(crate) struct Level<const SLOTS: usize> {
-    pub(crate) occupied: u64,
+    pub(crate) occupied: Bits,
     pub(crate) chains: [Chain; SLOTS],
 }
 
@@ -31,7 +33,7 @@ impl Chain {
 impl<const SLOTS: usize> Level<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
-            occupied: 0,
+            occupied: Bits::NONE,
             chains: [Chain::EMPTY; SLOTS],
         }
     }
@@ -133,10 +135,10 @@ impl<const SLOTS: usize> Scale<SLOTS> {
 
     /// Start of the first occupied slot, from the one that holds `now` on and once around.
     #[inline]
-    pub(crate) fn first_start(occupied: u64, level: usize, now: u64) -> Option<u64> {
+    pub(crate) fn first_start(occupied: Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
-        let distance = Self::distance(occupied, Self::position(number) as u32)?;
-        Some((number + u64::from(distance)) * Self::unit(level))
+        let distance = Self::distance(occupied, Self::position(number))?;
+        Some((number + distance as u64) * Self::unit(level))
     }
 
     /// Start of a slot that holds entries: it is less than one turn ahead of `now`.
@@ -149,18 +151,11 @@ impl<const SLOTS: usize> Scale<SLOTS> {
 
     /// Slots from `position` to the first occupied one, 0 for `position` itself.
     #[inline]
-    fn distance(occupied: u64, position: u32) -> Option<u32> {
-        if occupied == 0 {
-            return None;
+    fn distance(occupied: Bits, position: usize) -> Option<usize> {
+        if let Some(slot) = occupied.first_from(position) {
+            return Some(slot - position);
         }
-        if SLOTS == 64 {
-            return Some(occupied.rotate_right(position).trailing_zeros());
-        }
-        let ahead = occupied >> position;
-        if ahead != 0 {
-            return Some(ahead.trailing_zeros());
-        }
-        Some(SLOTS as u32 - position + occupied.trailing_zeros())
+        Some(SLOTS - position + occupied.first_from(0)?)
     }
 }
 
@@ -168,10 +163,15 @@ impl<const SLOTS: usize> Scale<SLOTS> {
 mod tests {
     use super::*;
 
+    fn bits(slots: &[usize]) -> Bits {
+        let mut bits = Bits::NONE;
+        slots.iter().for_each(|&slot| bits.set(slot));
+        bits
+    }
+
     /// The first occupied slot on level 0, from the slot with this number on.
-    fn first<const SLOTS: usize>(slots: &[u32], now: u64) -> Option<u64> {
-        let occupied = slots.iter().fold(0, |bits, slot| bits | 1 << slot);
-        Scale::<SLOTS>::first_start(occupied, 0, now)
+    fn first<const SLOTS: usize>(slots: &[usize], now: u64) -> Option<u64> {
+        Scale::<SLOTS>::first_start(bits(slots), 0, now)
     }
 
     #[test]
@@ -192,6 +192,7 @@ mod tests {
         assert_eq!(first::<64>(&[63], 0), Some(63));
         assert_eq!(first::<60>(&[59], 61), Some(119));
         assert_eq!(first::<3>(&[2], 0), Some(2));
+        assert_eq!(first::<256>(&[255], 256), Some(511));
     }
 
     #[test]
@@ -199,6 +200,7 @@ mod tests {
         assert_eq!(first::<64>(&[10, 40], 41), Some(74));
         assert_eq!(first::<20>(&[0], 39), Some(40));
         assert_eq!(first::<10>(&[1, 2], 5), Some(11));
+        assert_eq!(first::<256>(&[65, 192], 193), Some(256 + 65));
     }
 
     #[test]
@@ -217,11 +219,11 @@ mod tests {
     fn starts_are_multiples_of_the_unit() {
         // On level 1 of 64 slots: now is in slot 2 of the second turn.
         assert_eq!(
-            Scale::<64>::first_start(1 << 5, 1, 66 * 64 + 9),
+            Scale::<64>::first_start(bits(&[5]), 1, 66 * 64 + 9),
             Some(69 * 64)
         );
         assert_eq!(
-            Scale::<64>::first_start(1 << 1, 1, 66 * 64 + 9),
+            Scale::<64>::first_start(bits(&[1]), 1, 66 * 64 + 9),
             Some(129 * 64)
         );
     }
@@ -282,11 +284,14 @@ mod tests {
         agrees_with_its_definition::<20>();
         agrees_with_its_definition::<60>();
         agrees_with_its_definition::<64>();
+        agrees_with_its_definition::<100>();
+        agrees_with_its_definition::<256>();
     }
 
     #[test]
     fn levels_for_all_of_u64() {
         assert_eq!(Scale::<64>::LEVELS, 11);
+        assert_eq!(Scale::<256>::LEVELS, 8);
         assert_eq!(Scale::<2>::LEVELS, 64);
         assert_eq!(Scale::<10>::LEVELS, 20);
     }

@@ -34,6 +34,7 @@
 //! bunches, and [`TimingWheel::advance`] stops when its budget is used up.
 
 mod advance;
+mod bits;
 mod bunch;
 mod check;
 pub(crate) mod core;

@@ -34,7 +34,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let place = self
             .bunches
             .push(&mut level.chains[spot.slot], spot.home::<SLOTS>(), key);
-        level.occupied |= 1 << spot.slot;
+        level.occupied.set(spot.slot);
         place
     }
 
@@ -56,7 +56,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     #[inline]
     fn vacate(&mut self, spot: Spot) {
-        self.levels[spot.level].occupied &= !(1 << spot.slot);
+        self.levels[spot.level].occupied.clear(spot.slot);
     }
 
     #[inline(never)]
@@ -72,7 +72,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let chain = &mut level.chains[spot.slot];
         let key = self.bunches.pop(chain);
         if chain.head == NIL {
-            level.occupied &= !(1 << spot.slot);
+            level.occupied.clear(spot.slot);
         }
         key
     }
@@ -91,7 +91,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     #[inline]
     pub(crate) fn is_occupied(&self, spot: Spot) -> bool {
-        self.levels[spot.level].occupied & 1 << spot.slot != 0
+        self.levels[spot.level].occupied.has(spot.slot)
     }
 
     /// The occupied slot that starts first; of several, the one on the highest level.
@@ -127,7 +127,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         std::iter::from_fn(move || {
             let start = Scale::<SLOTS>::first_start(left, level, now)?;
             let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
-            left &= !(1 << slot);
+            left.clear(slot);
             let spot = Spot { level, slot };
             Some(Next { spot, start })
         })
@@ -164,12 +164,16 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) fn shrink_to_fit(&mut self) {
         for level in &mut self.levels {
             for slot in 0..SLOTS {
-                if level.occupied & 1 << slot == 0 {
+                if !level.occupied.has(slot) {
                     self.bunches.free_kept(&mut level.chains[slot]);
                 }
             }
         }
-        while self.levels.last().is_some_and(|level| level.occupied == 0) {
+        while self
+            .levels
+            .last()
+            .is_some_and(|level| level.occupied.is_empty())
+        {
             self.levels.pop();
         }
         self.levels.shrink_to_fit();

@@ -9,14 +9,14 @@ use std::task::Waker;
 use super::core::{Core, Entry, Progress};
 use super::{Key, TimingWheel};
 
-/// A core of grain 3 beside a map from keys to deadlines.
-struct Grained {
-    core: Core<u64, 64, 3>,
+/// A core with a grain beside a map from keys to deadlines.
+struct Grained<const SLOTS: usize, const GRAIN: usize> {
+    core: Core<u64, SLOTS, GRAIN>,
     model: BTreeMap<u32, u64>,
     random: u64,
 }
 
-impl Grained {
+impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
     fn starting_at(now: u64, seed: u64) -> Self {
         Self {
             core: Core::starting_at(now),
@@ -112,13 +112,19 @@ impl Grained {
     }
 }
 
-#[test]
-fn with_a_grain_everything_due_fires_once_and_nothing_else() {
+fn everything_due_fires_once_and_nothing_else<const SLOTS: usize, const GRAIN: usize>() {
     for seed in 0..40 {
         let now = [0, (1 << 36) - 1, 1 << 50, u64::MAX >> 1][seed as usize % 4];
-        let mut grained = Grained::starting_at(now, seed);
+        let mut grained = Grained::<SLOTS, GRAIN>::starting_at(now, seed);
         (0..150).for_each(|_| grained.step());
     }
+}
+
+#[test]
+fn with_a_grain_everything_due_fires_once_and_nothing_else() {
+    everything_due_fires_once_and_nothing_else::<64, 3>();
+    // The driver's.
+    everything_due_fires_once_and_nothing_else::<256, 2>();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::Progress;
 use super::core::Core;
 use super::key::{Expired, Key, Rescheduled, Stamped};
 
-/// A hierarchical timing wheel of `SLOTS` slots per level, 2 to 64.
+/// A hierarchical timing wheel of `SLOTS` slots per level, 2 to 256.
 ///
 /// Deadlines and the clock are absolute ticks; a tick is as long as the caller likes. The number of
 /// slots changes nothing that can be observed but speed, and 64 is the fastest.
@@ -29,7 +29,7 @@ use super::key::{Expired, Key, Rescheduled, Stamped};
 /// More or fewer slots than a `u64` has bits for do not compile:
 ///
 /// ```compile_fail
-/// let wheel = wheel::timing_wheel::TimingWheel::<(), 65>::new();
+/// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::new();
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
     pub(super) core: Core<Stamped<T>, SLOTS, 0>,

@@ -1,0 +1,76 @@
+//! Which slots of a level hold entries, in words of 64.
+
+/// A bit for each slot of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bits([u64; Bits::WORDS]);
+
+impl Bits {
+    const WORDS: usize = 4;
+    /// As many slots as a level can have.
+    pub(crate) const MOST: usize = Self::WORDS * 64;
+    pub(crate) const NONE: Self = Self([0; Self::WORDS]);
+
+    #[inline]
+    pub(crate) fn set(&mut self, slot: usize) {
+        self.0[slot / 64] |= 1 << (slot % 64);
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, slot: usize) {
+        self.0[slot / 64] &= !(1 << (slot % 64));
+    }
+
+    #[inline]
+    pub(crate) const fn has(&self, slot: usize) -> bool {
+        self.0[slot / 64] & 1 << (slot % 64) != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::NONE
+    }
+
+    /// The first bit that is set, from `slot` on.
+    #[inline]
+    pub(crate) fn first_from(&self, slot: usize) -> Option<usize> {
+        let mut word = slot / 64;
+        let mut bits = self.0[word] & (u64::MAX << (slot % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.0.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_of_every_word_is_found_from_all_before_it() {
+        for slot in [0, 63, 64, 127, 128, 191, 192, 255] {
+            let mut one = Bits::NONE;
+            one.set(slot);
+            assert!(one.has(slot));
+            for from in 0..Bits::MOST {
+                let found = (from <= slot).then_some(slot);
+                assert_eq!(one.first_from(from), found, "{slot} from {from}");
+            }
+            one.clear(slot);
+            assert!(one.is_empty());
+        }
+    }
+
+    #[test]
+    fn of_several_the_first_is_found() {
+        let mut bits = Bits::NONE;
+        [3, 64, 65, 200].into_iter().for_each(|slot| bits.set(slot));
+        let next = |from| bits.first_from(from);
+        assert_eq!(
+            [next(0), next(4), next(65), next(66)],
+            [Some(3), Some(64), Some(65), Some(200)]
+        );
+        assert_eq!(next(201), None);
+    }
+}
