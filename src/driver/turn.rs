@@ -92,7 +92,7 @@ impl Driver {
     pub(super) fn poll_task(&self, generation: u32, lookout: &mut Lookout, task: &Waker) {
         let asked = self.listen(task);
         let polled = Tick::now();
-        if asked || self.planned() <= polled {
+        if asked || (self.planned() <= polled && lookout.may_turn(polled)) {
             if !self.turn(generation, polled, IN_TASK_POLL) {
                 return self.ask_for_turn();
             }

@@ -28,6 +28,8 @@
 //!   it ends when nothing is due [`SOON`].
 //! * On a multi-thread runtime alone. The other kind may have a paused clock, which
 //!   moves when nothing is left to run.
+//! * Turns of a watch are [`APART`]: punctual to a quarter of a millisecond, and no
+//!   finer. What is asked for, by a ring or by a cancel, does not wait for that.
 //! * `from` orders nothing, and may be missed: that costs a millisecond once.
 
 use std::time::Duration;
@@ -41,6 +43,9 @@ const SOON: Duration = Duration::from_millis(64);
 const AT_ONCE: Duration = Duration::from_micros(20);
 /// Who has been kept waiting so often in one watch has seen a busy runtime.
 const OFTEN: u32 = 4;
+/// Turns of a watch are so far apart at least. Each wakes workers and sets the alarm anew,
+/// which is better done for a hundred timers than for ten.
+const APART: Duration = Duration::from_micros(250);
 /// How long a quiet runtime is left alone: at first, and at most.
 const AWHILE: Duration = Duration::from_millis(2);
 const SELDOM: Duration = Duration::from_millis(256);
@@ -90,6 +95,8 @@ fn is_soon(now: Tick, earliest: Tick) -> bool {
 pub(super) struct Lookout {
     /// The way that the task is on, and since when.
     way: Option<(Way, Tick)>,
+    /// When it last turned what it saw into a turn.
+    turned: Option<Tick>,
     /// How often this watch was kept waiting.
     waited: u32,
     /// Watches in a row that have found the runtime quiet.
@@ -117,6 +124,17 @@ pub(super) enum Next {
 }
 
 impl Lookout {
+    /// Whether what is due is worth a turn `now`, which counts as the last one then.
+    pub(super) fn may_turn(&mut self, now: Tick) -> bool {
+        let may = self
+            .turned
+            .is_none_or(|last| last.saturating_add(APART) <= now);
+        if may {
+            self.turned = Some(now);
+        }
+        may
+    }
+
     /// Decides on what follows a look: the task was `polled`, and is done `now` with
     /// what was due.
     pub(super) fn look(&mut self, polled: Tick, now: Tick, earliest: Tick) -> Next {

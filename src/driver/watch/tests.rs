@@ -157,3 +157,16 @@ fn no_watch_is_kept_on_a_current_thread_runtime() {
     watch.open(now, true);
     assert!(!watch.is_kept() && !watch.begins(soon, soon));
 }
+
+#[test]
+fn turns_of_a_watch_are_apart() {
+    let mut lookout = Lookout::default();
+    assert!(lookout.may_turn(Tick(MILLI)), "the first at once");
+    assert!(!lookout.may_turn(Tick(MILLI + LONG)));
+    assert!(
+        !lookout.may_turn(Tick(MILLI + 249 * MICRO)),
+        "since the turn"
+    );
+    assert!(lookout.may_turn(Tick(MILLI + 250 * MICRO)));
+    assert!(!lookout.may_turn(Tick(MILLI + 251 * MICRO)));
+}
