@@ -39,8 +39,9 @@ use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
 use super::tally::{Counted, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
 
-/// Slots per level. A timer that fires has moved once for each level above the first;
-/// a kilobyte or two per level saves most of them one move.
+/// Slots per level. A timer that fires has moved once for each level above the lowest
+/// that is used, and each move waits for memory. With 64 there would be one more; with
+/// 512 a slot that cascades would hold more than a cache does until it fires.
 const SLOTS: usize = 256;
 /// Slots up to this level (256² ns = 65 µs wide) fire as a whole when all of
 /// them is due: wakers within one such slot are woken in no particular order.

@@ -25,12 +25,17 @@ pub(crate) struct Bunch {
 
 type Cells = Box<[u32; CELLS as usize]>;
 
+/// So many slots keep a bunch that has emptied, for the next insert.
+pub(super) const KEPT: u32 = 64;
+
 /// What is left of a bunch in which a cell has been cleared.
 pub(crate) enum Cleared {
     /// Enough.
     Cell,
     /// Nothing, and it is its slot's only bunch; it stays there for the next insert.
     Last { home: u16 },
+    /// The same where enough slots have kept one: to be freed by `tidy`.
+    Surplus { home: u16 },
     /// So little that it may be freed or merged: see `tidy`.
     Sparse { home: u16 },
 }
@@ -40,6 +45,8 @@ pub(crate) struct Bunches {
     pub(crate) pages: Pages<Bunch, 8>,
     /// The cells of the bunch freed last: a lone timer armed again and again allocates nothing.
     spare: Option<Cells>,
+    /// Bunches that are empty.
+    pub(super) kept: u32,
 }
 
 #[inline]
@@ -90,6 +97,7 @@ impl Bunches {
         Self {
             pages: Pages::new(),
             spare: None,
+            kept: 0,
         }
     }
 
@@ -106,6 +114,7 @@ impl Bunches {
             // After the last live cell, never into a hole: a slot stays in order of arrival.
             let offset = CELLS - tail.live.leading_zeros();
             if offset < CELLS {
+                self.kept -= u32::from(tail.live == 0);
                 tail.live |= 1 << offset;
                 tail.cells[offset as usize] = key;
                 return join(chain.tail, offset);
@@ -134,7 +143,8 @@ impl Bunches {
         bunch.live &= !(1 << offset);
         if bunch.is_alone() {
             return if bunch.live == 0 {
-                Cleared::Last { home: bunch.home }
+                let home = bunch.home;
+                self.emptied(home)
             } else {
                 Cleared::Cell
             };
@@ -146,7 +156,16 @@ impl Bunches {
         }
     }
 
-    /// Frees or merges one of several bunches; `moved` is told each moved key's new place.
+    #[inline]
+    fn emptied(&mut self, home: u16) -> Cleared {
+        if self.kept == KEPT {
+            return Cleared::Surplus { home };
+        }
+        self.kept += 1;
+        Cleared::Last { home }
+    }
+
+    /// Frees or merges a bunch that has emptied, or one of several that is sparse; `moved` is told each moved key's new place.
     pub(crate) fn tidy(&mut self, bunch: u32, chain: &mut Chain, moved: impl FnMut(u32, u32)) {
         let Bunch {
             live, prev, next, ..
@@ -236,6 +255,7 @@ impl Bunches {
     /// Frees the bunch that was kept in an empty chain.
     pub(crate) fn free_kept(&mut self, chain: &mut Chain) {
         if chain.head != NIL {
+            self.kept -= 1;
             drop(self.free(chain.head, chain));
         }
     }

@@ -1,6 +1,6 @@
 //! Every invariant of the wheel, for tests. Walks all of it.
 
-use super::bunch::{CELLS, SPARSE};
+use super::bunch::{CELLS, KEPT, SPARSE};
 use super::core::Core;
 use super::level::{Chain, NIL, Scale, Spot};
 
@@ -16,8 +16,21 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             self.check_density(spot);
         }
         assert_eq!(bunches, self.slots.bunches.pages.len(), "bunches in chains");
+        self.check_kept();
         assert_eq!(cells, self.len(), "entries in slots");
         self.check_next_expiration();
+    }
+
+    /// Few bunches are empty, and their number is known.
+    fn check_kept(&self) {
+        let bunches = &self.slots.bunches;
+        let empty = bunches.pages.iter().filter(|(_, bunch)| bunch.live == 0);
+        assert_eq!(empty.count(), bunches.kept as usize, "empty bunches");
+        assert!(
+            bunches.kept <= KEPT,
+            "{} empty bunches are kept",
+            bunches.kept
+        );
     }
 
     /// The links of a chain agree, and its occupied bit; returns how many bunches there are.

@@ -50,6 +50,11 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         match self.bunches.clear(bunch, offset) {
             Cleared::Cell => {}
             Cleared::Last { home } => self.vacate(Spot::of_home::<SLOTS>(home)),
+            Cleared::Surplus { home } => {
+                let spot = Spot::of_home::<SLOTS>(home);
+                self.vacate(spot);
+                self.tidy(spot, bunch, moved);
+            }
             Cleared::Sparse { home } => self.tidy(Spot::of_home::<SLOTS>(home), bunch, moved),
         }
     }

@@ -193,6 +193,20 @@ fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
 }
 
 #[test]
+fn few_empty_slots_keep_memory() {
+    let mut core: Core<(), 256, 2> = Core::starting_at(0);
+    for slot in 1..256 {
+        let key = core.insert(slot << 16, ());
+        core.remove(key);
+        core.check();
+    }
+    assert_eq!(core.slots.bunches.pages.len(), 64);
+    core.shrink_to_fit();
+    assert_eq!(core.slots.bunches.pages.len(), 0);
+    core.check();
+}
+
+#[test]
 fn garbage_comes_out_when_a_crowd_has_gone() {
     let mut core: Core<u64, 64, 3> = Core::starting_at(0);
     (0..10_000).for_each(|i| _ = core.insert(1_000 + i, i));

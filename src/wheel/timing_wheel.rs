@@ -26,7 +26,7 @@ use super::key::{Expired, Key, Rescheduled, Stamped};
 /// assert_eq!(wheel.remove(ping), None); // it has fired
 /// ```
 ///
-/// More or fewer slots than a `u64` has bits for do not compile:
+/// Other numbers of slots do not compile:
 ///
 /// ```compile_fail
 /// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::new();
