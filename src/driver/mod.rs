@@ -80,7 +80,7 @@
 //! | *kept* | the threads whose shard this is, where a `Sleep` is polled that has fired; whoever drops or resets it elsewhere |
 //! | *handle*: the count of references to the runtime's handle | every worker; spawning a task writes it too. Also a timer that is made outside of tasks, or is polled for the first time with a waker that is not its task's |
 //! | *alarm*: `asked`, `rung`, `planned`, the alarm's mutex, tokio's timers | every worker that registers what is earlier than `planned`; each turn |
-//! | *driver task*, *turns*: the driver's own waker, `turns`, `idle_turns`, `first`, the watch's `from` | turns, looks, and cancels that find a lock held twice; who sets the alarm reads `from`, and writes it when a watch begins |
+//! | *driver task*, *turns*: the driver's own waker, `turns`, `idle_turns`, `first`, the watch's `from` and `passed` | turns, looks, and cancels that find a lock held twice; who sets the alarm reads `from`, and writes it when a watch begins |
 //!
 //! Memory is allocated per page of 2048 entries and per bunch of 64 cells.
 //! `planned`, the settings, `takes_back` and the table of vtables are read by all;

@@ -22,7 +22,7 @@ use super::foreign;
 use super::registry::Lease;
 use super::shard::Shard;
 use super::sync::{Ordering, lock, wake_later};
-use super::watch::{Lookout, Next, Way};
+use super::watch::{self, Lookout, Next, Way};
 use crate::wheel::core::Progress;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
@@ -89,7 +89,7 @@ impl Driver {
     }
 
     /// One poll of the driver task: it was asked for a turn, or keeps watch, or both.
-    pub(super) fn poll_task(&self, generation: u32, lookout: &mut Lookout, task: &Waker) {
+    pub(super) fn poll_task(&'static self, generation: u32, lookout: &mut Lookout, task: &Waker) {
         let asked = self.listen(task);
         let polled = Tick::now();
         if asked || (self.planned() <= polled && lookout.may_turn(polled)) {
@@ -99,8 +99,9 @@ impl Driver {
             self.rearm();
         }
         if self.watch.is_kept() {
+            lookout.pass(self.watch.take_pass());
             match lookout.look(polled, Tick::now(), self.planned()) {
-                Next::Look(Way::EventLoop) => wake_later(task),
+                Next::Look(Way::EventLoop) => wake_later(&watch::past(self, generation)),
                 Next::Look(_) => task.wake_by_ref(),
                 Next::Rest(from) => self.watch.end(from),
             }

@@ -14,8 +14,11 @@
 //! the queue is empty meanwhile, and the driver task would spin in it. Where tasks
 //! wake one another the queue is never empty, and the event loop is reached after 61
 //! polls, however long they take. So the queue is joined for as long as that takes
-//! time, then the event loop is tried; and only where it, and then the queue which it
-//! has filled, take no time either, has nobody else anything to do.
+//! time, then the event loop is tried; and only where what follows it, and then the
+//! queue which it has filled, take no time either, has nobody else anything to do.
+//! The event loop's own time says nothing: a kernel, or a tracer, may take as long
+//! as it likes to say that nothing has happened. So the way past it counts from its
+//! end, which a waker of its own notes.
 //!
 //! # Ground rules
 //!
@@ -32,8 +35,11 @@
 //!   finer. What is asked for, by a ring or by a cancel, does not wait for that.
 //! * `from` orders nothing, and may be missed: that costs a millisecond once.
 
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
+use super::Driver;
 use super::clock::Tick;
 use super::sync::{AtomicU64, Ordering};
 
@@ -54,12 +60,15 @@ const SELDOM: Duration = Duration::from_millis(256);
 pub(super) struct Watch {
     /// When the next one may begin; [`Tick::NEVER`] while one is kept.
     from: AtomicU64,
+    /// When the event loop that the driver task waited for was over; 0 if it is not.
+    passed: AtomicU64,
 }
 
 impl Watch {
     pub(super) fn new() -> Self {
         Watch {
             from: AtomicU64::new(Tick::LAST.0),
+            passed: AtomicU64::new(0),
         }
     }
 
@@ -80,6 +89,16 @@ impl Watch {
             && self.from.swap(Tick::NEVER.0, Ordering::Relaxed) != Tick::NEVER.0
     }
 
+    /// The event loop is over.
+    fn pass(&self, now: Tick) {
+        self.passed.store(now.0, Ordering::Relaxed);
+    }
+
+    /// When the event loop was over, since last asked.
+    pub(super) fn take_pass(&self) -> Tick {
+        Tick(self.passed.swap(0, Ordering::Relaxed))
+    }
+
     /// Ends it. The next one may begin at `from`.
     pub(super) fn end(&self, from: Tick) {
         self.from.store(from.0, Ordering::Relaxed);
@@ -88,6 +107,25 @@ impl Watch {
 
 fn is_soon(now: Tick, earliest: Tick) -> bool {
     earliest <= now.saturating_add(SOON)
+}
+
+/// The driver task's waker for the way past the event loop.
+pub(super) fn past(driver: &'static Driver, generation: u32) -> Waker {
+    Waker::from(Arc::new(Past { driver, generation }))
+}
+
+struct Past {
+    driver: &'static Driver,
+    generation: u32,
+}
+
+impl Wake for Past {
+    fn wake(self: Arc<Self>) {
+        if self.driver.generation() == self.generation {
+            self.driver.watch.pass(Tick::now());
+            self.driver.wake_to_watch();
+        }
+    }
 }
 
 /// The driver task's side of it: what the last looks have shown.
@@ -133,6 +171,13 @@ impl Lookout {
             self.turned = Some(now);
         }
         may
+    }
+
+    /// The event loop was over then, if it was.
+    pub(super) fn pass(&mut self, at: Tick) {
+        if let Some((Way::EventLoop, since)) = &mut self.way {
+            *since = at.max(*since);
+        }
     }
 
     /// Decides on what follows a look: the task was `polled`, and is done `now` with

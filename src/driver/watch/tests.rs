@@ -1,5 +1,6 @@
 //! What follows a look, given when the task was polled and what is due.
 
+use super::super::registry;
 use super::*;
 
 const MICRO: u64 = 1_000;
@@ -69,6 +70,78 @@ fn what_the_event_loop_has_put_into_the_queue_counts() {
     task.after(SHORT);
     assert_eq!(task.after(SHORT), Next::Look(Way::Both));
     assert_eq!(task.after(LONG), Next::Look(Way::Queue));
+}
+
+#[test]
+fn the_event_loops_own_time_says_nothing() {
+    let mut task = Task::default();
+    for _ in 0..3 {
+        while task.after(SHORT) != Next::Look(Way::EventLoop) {}
+        task.now += LONG;
+        task.lookout.pass(Tick(task.now));
+        assert_eq!(task.after(SHORT), Next::Look(Way::Both));
+        assert!(matches!(task.after(SHORT), Next::Rest(_)));
+    }
+}
+
+#[test]
+fn what_follows_the_event_loop_counts() {
+    let mut task = Task::default();
+    task.after(LONG);
+    task.after(SHORT);
+    task.lookout.pass(Tick(task.now + LONG));
+    assert_eq!(task.after(2 * LONG), Next::Look(Way::Queue));
+}
+
+#[test]
+fn another_way_does_not_count_from_the_end_of_the_event_loop() {
+    let mut task = Task::default();
+    task.after(LONG);
+    task.lookout.pass(Tick(task.now + LONG));
+    assert_eq!(task.after(LONG), Next::Look(Way::Queue));
+    task.after(SHORT);
+    task.lookout.pass(Tick(0));
+    assert_eq!(task.after(SHORT), Next::Look(Way::Both), "not woken by it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_end_of_the_event_loop_is_noted_and_wakes_the_driver_task() {
+    let serving = registry::of(&tokio::runtime::Handle::current());
+    let (driver, generation) = (serving.driver, serving.generation);
+    let watch = &driver.watch;
+    past(driver, generation.wrapping_sub(1)).wake();
+    assert_eq!(watch.take_pass(), Tick(0), "of a runtime that has ended");
+    let before = Tick::now();
+    past(driver, generation).wake();
+    let passed = watch.take_pass();
+    assert!(before <= passed && passed <= Tick::now());
+    assert_eq!(watch.take_pass(), Tick(0), "taken");
+}
+
+/// Its own polls take a moment, unless the machine stalls: tried until it does not.
+#[tokio::test]
+async fn a_slow_event_loop_is_no_busy_runtime() {
+    let serving = registry::of(&tokio::runtime::Handle::current());
+    let (driver, generation) = (serving.driver, serving.generation);
+    let mut sleep = crate::sleep(SOON / 2);
+    for _ in 0..1000 {
+        sleep.reset_unpin(tokio::time::Instant::now() + SOON / 2);
+        driver.watch.end(Tick::NEVER);
+        let mut lookout = Lookout::default();
+        let mut look = || {
+            driver.poll_task(generation, &mut lookout, Waker::noop());
+            lookout.way.map(|(way, _)| way)
+        };
+        look();
+        if look() == Some(Way::EventLoop) {
+            std::thread::sleep(10 * AT_ONCE);
+            driver.watch.pass(Tick::now());
+            if look() == Some(Way::Both) {
+                return;
+            }
+        }
+    }
+    panic!("it is taken for busy");
 }
 
 #[test]
