@@ -5,13 +5,14 @@ mod support;
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
+use std::task::Waker;
 use std::thread;
 use std::time::Duration;
 
 use futures::future::join_all;
 use support::{
-    HOUR, OnWake, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly,
-    runtimes, secs, within,
+    Count, HOUR, OnWake, counting, current_thread, eventually, ms, multi_thread, poll,
+    poll_quietly, runtimes, secs, within,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::task::{LocalSet, block_in_place, spawn_blocking};
@@ -802,4 +803,63 @@ fn an_explicit_wheel_is_exact_everywhere() {
         });
         eventually("cancelled", || wheel.pending() == 0);
     });
+}
+
+/// A task of one runtime often lies where one of the other has lain, and is polled
+/// with a waker that looks the same.
+#[test]
+fn two_runtimes_whose_tasks_take_turns_on_one_thread_keep_their_timers_apart() {
+    within(LIMIT, || {
+        let runtimes = [current_thread(), current_thread()];
+        for turn in 0..100 {
+            let runtime = &runtimes[turn % 2];
+            let task = runtime.spawn(async {
+                sleep(Duration::from_micros(1)).await;
+                sleep(Duration::from_micros(1)).await;
+            });
+            runtime.block_on(task).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_sleep_that_is_done_stays_with_its_driver_wherever_it_is_polled() {
+    within(LIMIT, || {
+        let others = current_thread();
+        others.block_on(sleeps_once());
+        current_thread().block_on(async {
+            sleeps_once().await;
+            let usual = Wheel::current();
+            let own = Wheel::builder().build().unwrap();
+            for (mut done, wheel) in [(own.sleep(ms(1)), &own), (usual.sleep(ms(1)), &usual)] {
+                (&mut done).await;
+                thread::scope(|scope| {
+                    let poll_there = || others.block_on(&mut done);
+                    scope.spawn(poll_there).join().unwrap();
+                });
+                done.reset_unpin(Instant::now() + HOUR);
+                assert_eq!(wheel.pending(), 1);
+                assert_eq!(own.pending() + usual.pending(), 1);
+            }
+        });
+    });
+}
+
+fn counts(wakers: &[(Waker, Arc<Count>); 3]) -> [usize; 3] {
+    wakers.each_ref().map(|(_, count)| Arc::strong_count(count))
+}
+
+#[tokio::test]
+async fn a_sleep_that_is_done_keeps_the_waker_of_its_last_poll_only() {
+    let mut done = sleep(ms(1));
+    (&mut done).await;
+    let wakers = [(); 3].map(|()| counting());
+    let before = counts(&wakers);
+    for (waker, _) in &wakers {
+        assert!(poll(&mut done, waker).is_ready());
+    }
+    let [first, second, last] = before;
+    assert_eq!(counts(&wakers), [first, second, last + 1]);
+    drop(done);
+    assert_eq!(counts(&wakers), before);
 }

@@ -176,6 +176,16 @@ fn a_timer_that_was_put_off_hides_none_behind_it() {
 }
 
 #[test]
+fn the_search_for_the_next_expiration_ends_after_a_few_timers_that_were_put_off() {
+    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    for slot in 1..=40 {
+        let put_off = core.insert(slot * 4096, ());
+        core.reschedule_lazily(put_off, 60 * 4096);
+    }
+    assert_eq!(core.next_expiration(), Some(17 * 4096));
+}
+
+#[test]
 fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
     let mut core: Core<(), 64, 3> = Core::starting_at(0);
     let idle = core.insert(1 << 36, ());
