@@ -77,7 +77,7 @@
 //! | 3 | 16.8 ms | 4.3 s | calls |
 //! | 4 | 4.3 s | 18 minutes | requests, heads, idle connections |
 //! | 5 | 18 minutes | 78 hours | sessions |
-//! | 6 – 7 | 78 hours, 2.3 years | up to 584 years | what is meant never to fire |
+//! | 6 – 7 | 78 hours, 2.3 years | up to 500 years | what is meant never to fire |
 //!
 //! Levels are made when a deadline needs one. The idea is Varghese and Lauck's
 //! *Hashed and Hierarchical Timing Wheels* (1987), the sliding clocks are Kafka's;
@@ -85,7 +85,7 @@
 //!
 //! # Limits
 //!
-//! * A runtime's clock may show at most 584 years more than at its start.
+//! * A runtime's clock may show at most 500 years more than at its start.
 //!   Deadlines beyond do not elapse.
 //! * Some hundred million timers per shard.
 //! * In two nested contexts a timer belongs to the task's runtime and not to the

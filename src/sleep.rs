@@ -145,8 +145,8 @@ impl Sleep {
     ///
     /// # Differences from tokio
     ///
-    /// An instant more than 584 years ahead is taken for that, and one that is more
-    /// than a year older than the process for that.
+    /// An instant more than 500 years ahead is taken for that, and one that is more
+    /// than 80 years older than the process for that.
     pub fn deadline(&self) -> Instant {
         self.deadline.to_instant()
     }

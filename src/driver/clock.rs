@@ -16,7 +16,8 @@ use tokio::time::Instant;
 
 use super::sync;
 
-/// A point in time: nanoseconds since [`ORIGIN`], 584 years of them.
+/// A point in time: nanoseconds since [`ORIGIN`], 584 years of them, 500 of which
+/// are to come.
 ///
 /// Instants before the origin are tick 0, those beyond the end are [`Tick::LAST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,15 +86,17 @@ const fn nanos(duration: Duration) -> Option<u64> {
 }
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// Leaves 500 years to come.
+const BACK: Duration = Duration::from_secs(80 * YEAR.as_secs());
 
 /// Earlier than any clock a runtime of this process can show.
 ///
 /// A runtime may have been paused before its first timer is created, and then
-/// lags behind the real clock; hence not "now" but as far back, up to a year,
-/// as the platform's clock reaches.
+/// lags behind the real clock; and an interval may begin long ago. Hence not "now"
+/// but as far back, up to [`BACK`], as the platform's clock reaches.
 static ORIGIN: LazyLock<std::time::Instant> = LazyLock::new(|| {
     let now = std::time::Instant::now();
-    let mut back = YEAR;
+    let mut back = BACK;
     while back > Duration::from_millis(1) {
         if let Some(origin) = now.checked_sub(back) {
             return origin;
@@ -147,7 +150,7 @@ mod tests {
     #[test]
     fn instants_outside_the_range_are_its_ends() {
         let now = std::time::Instant::now();
-        if let Some(old) = now.checked_sub(2 * YEAR) {
+        if let Some(old) = now.checked_sub(2 * BACK) {
             assert_eq!(Tick::of(Instant::from_std(old)), Tick::ZERO);
         }
         let far = now.checked_add(Duration::from_secs(u64::MAX / 4));
