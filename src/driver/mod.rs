@@ -27,6 +27,7 @@
 //! | `registry.rs` | which driver belongs to which runtime; drivers that have ended |
 //! | `local.rs` | finding it again without touching anything shared |
 //! | `timer.rs` | one timer: the states that a `Sleep` goes through |
+//! | `timer/register.rs` | how it gets into a wheel |
 //! | `settings.rs` | what a `Builder` sets |
 //! | `vtable.rs` | the identity of a waker in nine bytes |
 //! | `sync.rs` | the real primitives, or those of the models |

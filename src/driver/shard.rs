@@ -340,22 +340,26 @@ impl Shard {
 
     /// Timers registered and not fired.
     pub(crate) fn pending(&self, generation: u32) -> usize {
-        self.snapshot(generation).map_or(0, |now| now.pending)
+        self.read(generation, |wheel| wheel.len()).unwrap_or(0)
     }
 
-    /// What has been counted, with all mail delivered and nothing left in a spare.
-    /// `None` when the driver has ended.
+    /// What has been counted. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
+        self.read(generation, Counted::snapshot)
+    }
+
+    /// Reads with all mail delivered and nothing left in a spare.
+    fn read<R>(&self, generation: u32, read: impl FnOnce(&Counted) -> R) -> Option<R> {
         let mut wheel = self.wait();
         while self.has_mail() {
             self.unlock(wheel);
             wheel = self.wait();
         }
         let left = self.clear_all(&mut wheel);
-        let snapshot = self.serves(generation).then(|| wheel.snapshot());
+        let seen = self.serves(generation).then(|| read(&wheel));
         drop(wheel);
         drop(left);
-        snapshot
+        seen
     }
 
     /// Begins to serve a new driver whose clock shows `now`.

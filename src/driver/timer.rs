@@ -16,24 +16,21 @@
 //!
 //! # Ground rules
 //!
-//! * Registering does not read the clock, except when the deadline is earlier
-//!   than what the alarm is armed for. Then it is compared with now: due at
-//!   once, or the alarm is moved, on this thread. (Waking the driver task to do
-//!   that would be wrong: it lands in this worker's own queue, where nobody can
-//!   steal it, and if the worker then blocks, every timer waits.)
 //! * Re-polling takes no lock: two loads, and the identity of the waker.
+
+mod register;
 
 use std::task::{Poll, Waker};
 
+use self::register::ShutDown;
 use super::Home;
 use super::clock::Tick;
 use super::foreign;
 use super::local::{self, Certainty, Found};
 use super::mail::Letter;
 use super::registry::{self, Serving};
-use super::shard::{Changed, Refused};
+use super::shard::Changed;
 use super::spare;
-use super::sync::relax;
 use super::vtable::{self, VtableId};
 
 const ASSUMED: u32 = u32::MAX;
@@ -254,25 +251,6 @@ impl Timer {
         }
     }
 
-    /// Registers in the place of the timer that this thread has left, if there is one
-    /// with the same waker, and the alarm need not be moved.
-    #[inline]
-    fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
-        let Home { shard, driver, .. } = self.home;
-        let spare = spare::mine(shard).filter(|spare| spare.suits(waker));
-        let Some(spare) = spare.filter(|_| deadline >= driver.planned()) else {
-            return false;
-        };
-        let Some(key) = shard.reuse(self.generation(), deadline, spare) else {
-            return false;
-        };
-        self.remember(waker);
-        self.key = key;
-        self.when = deadline;
-        self.see_to_alarm(deadline);
-        true
-    }
-
     /// Checks that the task id told the truth; see `local.rs`.
     #[cold]
     fn check_home(&mut self, waker: Option<&Waker>) {
@@ -305,78 +283,6 @@ impl Timer {
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
         if self.register(deadline, waker.clone()).is_ready() {
             self.finish(waker);
-        }
-    }
-
-    /// Ready when it is due already, or the driver has ended.
-    #[inline(always)]
-    fn register(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
-        if deadline < self.home.driver.planned() {
-            return self.register_early(deadline, waker);
-        }
-        self.register_at(deadline, waker)
-    }
-
-    /// With a deadline that is earlier than what the alarm is armed for.
-    #[cold]
-    fn register_early(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
-        let now = self.home.driver.now_at_home();
-        if now.is_some_and(|now| deadline <= now) {
-            return Poll::Ready(self.has_ended().then_some(ShutDown));
-        }
-        self.register_at(deadline, waker)
-    }
-
-    #[inline(always)]
-    fn register_at(&mut self, deadline: Tick, waker: Waker) -> Poll<Option<ShutDown>> {
-        self.remember(&waker);
-        match self.insert(deadline, waker) {
-            Ok(key) => {
-                self.key = key;
-                self.when = deadline;
-                self.see_to_alarm(deadline);
-                Poll::Pending
-            }
-            Err(Refused::Closed) => Poll::Ready(Some(ShutDown)),
-            Err(Refused::Due | Refused::Busy(_)) => Poll::Ready(None),
-        }
-    }
-
-    /// Puts an entry into the thread's shard, or another one if that is busy.
-    #[inline(always)]
-    fn insert(&mut self, deadline: Tick, waker: Waker) -> Result<u32, Refused> {
-        let shard = &self.home.shard;
-        match shard.register(self.generation(), deadline, waker, spare::mine(shard)) {
-            Err(Refused::Busy(waker)) => self.insert_elsewhere(deadline, waker),
-            done => done,
-        }
-    }
-
-    #[cold]
-    fn insert_elsewhere(&mut self, deadline: Tick, mut waker: Waker) -> Result<u32, Refused> {
-        let generation = self.generation();
-        let mut tries = 0;
-        loop {
-            for home in self.home.and_others() {
-                match home.shard.register(generation, deadline, waker, None) {
-                    Err(Refused::Busy(back)) => waker = back,
-                    done => {
-                        self.home = home;
-                        local::move_to(home, generation);
-                        return done;
-                    }
-                }
-            }
-            relax(tries);
-            tries += 1;
-        }
-    }
-
-    /// A deadline earlier than the plan moves the alarm.
-    #[inline]
-    fn see_to_alarm(&self, deadline: Tick) {
-        if deadline < self.home.driver.planned() {
-            self.home.driver.rearm();
         }
     }
 
@@ -430,7 +336,6 @@ impl Timer {
     }
 
     /// The waker that was kept.
-    #[cold]
     fn release(&mut self) -> Option<Waker> {
         let kept = u32::try_from(self.when.0).ok()?;
         self.when = NOTHING_KEPT;
@@ -507,8 +412,6 @@ impl Drop for Timer {
         }
     }
 }
-
-struct ShutDown;
 
 /// Polled when the driver has ended.
 ///
