@@ -101,12 +101,25 @@ thread_local! {
 #[inline]
 #[track_caller]
 pub(crate) fn current() -> Found {
-    let Some(id) = task::try_id() else {
+    let id = task::try_id();
+    if let (Some(id), Some(task)) = (id, LAST.get()) {
+        if task.is(id) && task.waker != DISTRUSTED {
+            return task.found();
+        }
+    }
+    find(id)
+}
+
+/// For another task than the last one, or where the runtime has to be asked for.
+#[inline(never)]
+#[track_caller]
+fn find(id: Option<task::Id>) -> Found {
+    let Some(id) = id else {
         return look_up(&Handle::current());
     };
     let task = recall(id);
-    if let Some(found) = task.and_then(|task| task.trusted()) {
-        return found;
+    if let Some(task) = task.filter(|task| task.waker != DISTRUSTED) {
+        return task.found();
     }
     let mut found = look_up(&Handle::current());
     found.certainty = Certainty::Unvouched;
@@ -256,14 +269,16 @@ impl Task {
         self.id == id && self.home.shard.serves(self.generation)
     }
 
+    /// Its shard, if the task is trusted.
     #[inline]
-    fn trusted(&self) -> Option<Found> {
-        let voucher = self.waker;
-        (voucher != DISTRUSTED).then_some(Found {
+    fn found(&self) -> Found {
+        Found {
             home: self.home,
             generation: self.generation,
-            certainty: Certainty::Assumed { voucher },
-        })
+            certainty: Certainty::Assumed {
+                voucher: self.waker,
+            },
+        }
     }
 
     /// The task polls a timer of the runtime that it is thought to be of.
@@ -294,11 +309,6 @@ fn recall(id: task::Id) -> Option<Task> {
     if let Some(task) = LAST.get().filter(|task| task.is(id)) {
         return Some(task);
     }
-    recall_another(id)
-}
-
-#[inline(never)]
-fn recall_another(id: task::Id) -> Option<Task> {
     let task = with_slot(id, Cell::get)?.filter(|task| task.is(id))?;
     LAST.set(Some(task));
     Some(task)
