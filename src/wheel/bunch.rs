@@ -25,8 +25,11 @@ pub(crate) struct Bunch {
 
 type Cells = Box<[u32; CELLS as usize]>;
 
-/// So many slots keep a bunch that has emptied, for the next insert.
-pub(super) const KEPT: u32 = 64;
+/// So many slots keep a bunch that has emptied, for the next insert: all of a level of 256.
+pub(super) const KEPT: u32 = 256;
+
+/// Cells that are kept for the next bunch: 16 KiB.
+const SPARE: usize = 64;
 
 /// What is left of a bunch in which a cell has been cleared.
 pub(crate) enum Cleared {
@@ -43,8 +46,9 @@ pub(crate) enum Cleared {
 /// The bunches of all slots. A place is a bunch's key and an offset in it.
 pub(crate) struct Bunches {
     pub(crate) pages: Pages<Bunch, 8>,
-    /// The cells of the bunch freed last: a lone timer armed again and again allocates nothing.
-    spare: Option<Cells>,
+    /// The cells of bunches that were freed: the allocator may keep its callers waiting,
+    /// and with them all who want the wheel.
+    spare: Vec<Cells>,
     /// Bunches that are empty.
     pub(super) kept: u32,
 }
@@ -96,7 +100,7 @@ impl Bunches {
     pub(crate) const fn new() -> Self {
         Self {
             pages: Pages::new(),
-            spare: None,
+            spare: Vec::new(),
             kept: 0,
         }
     }
@@ -123,16 +127,21 @@ impl Bunches {
         self.append(chain, home, key)
     }
 
-    /// Takes the first key of a chain; a bunch that this empties is freed.
+    /// Takes the first key of a chain, and tells whether it was the last one, too.
     #[inline]
-    pub(crate) fn pop(&mut self, chain: &mut Chain) -> u32 {
+    pub(crate) fn pop(&mut self, chain: &mut Chain) -> (u32, bool) {
         let head = self.pages.at_mut(chain.head);
         let key = head.cells[head.live.trailing_zeros() as usize];
         head.live &= head.live - 1;
-        if head.live == 0 {
-            self.spare = Some(self.free(chain.head, chain).cells);
+        if head.live != 0 {
+            return (key, false);
         }
-        key
+        if head.is_alone() && self.kept < KEPT {
+            self.kept += 1;
+            return (key, true);
+        }
+        self.discard(chain.head, chain);
+        (key, chain.head == NIL)
     }
 
     /// Clears a cell, and tells what is to be done about its bunch.
@@ -171,7 +180,7 @@ impl Bunches {
             live, prev, next, ..
         } = *self.at(bunch);
         if live == 0 {
-            drop(self.free(bunch, chain));
+            self.discard(bunch, chain);
         } else if self.can_merge(bunch, next) {
             self.merge(bunch, next, chain, moved);
         } else if self.can_merge(bunch, prev) {
@@ -199,7 +208,19 @@ impl Bunches {
             target.cells[offset as usize] = key;
             moved(key, join(into, offset));
         }
-        self.spare = Some(from.cells);
+        self.keep(from.cells);
+    }
+
+    /// Frees a bunch that has emptied.
+    fn discard(&mut self, bunch: u32, chain: &mut Chain) {
+        let cells = self.free(bunch, chain).cells;
+        self.keep(cells);
+    }
+
+    fn keep(&mut self, cells: Cells) {
+        if self.spare.len() < SPARE {
+            self.spare.push(cells);
+        }
     }
 
     /// Adds a bunch at the end of a chain, with one key in it.
@@ -207,7 +228,7 @@ impl Bunches {
     fn append(&mut self, chain: &mut Chain, home: u16, key: u32) -> u32 {
         let mut cells = self
             .spare
-            .take()
+            .pop()
             .unwrap_or_else(|| Box::new([0; CELLS as usize]));
         cells[0] = key;
         let prev = chain.tail;
@@ -262,7 +283,7 @@ impl Bunches {
 
     /// Gives back what is not in use.
     pub(crate) fn shrink_to_fit(&mut self) {
-        self.spare = None;
+        self.spare = Vec::new();
         self.pages.shrink_to_fit();
     }
 }
@@ -332,8 +353,11 @@ mod tests {
         let mut chained = Chained::of(200);
         assert_eq!(chained.bunch_count(), 4);
         for key in 0..200 {
-            assert_eq!(chained.bunches.pop(&mut chained.chain), key);
+            let popped = chained.bunches.pop(&mut chained.chain);
+            assert_eq!(popped, (key, key == 199));
         }
+        assert_eq!(chained.bunch_count(), 1, "kept for the next insert");
+        chained.bunches.free_kept(&mut chained.chain);
         assert_eq!((chained.chain, chained.bunch_count()), (Chain::EMPTY, 0));
     }
 

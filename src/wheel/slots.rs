@@ -75,8 +75,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) fn pop(&mut self, spot: Spot) -> u32 {
         let level = &mut self.levels[spot.level];
         let chain = &mut level.chains[spot.slot];
-        let key = self.bunches.pop(chain);
-        if chain.head == NIL {
+        let (key, was_last) = self.bunches.pop(chain);
+        if was_last {
             level.occupied.clear(spot.slot);
         }
         key

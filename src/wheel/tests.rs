@@ -205,12 +205,12 @@ fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
 #[test]
 fn few_empty_slots_keep_memory() {
     let mut core: Core<(), 256, 2> = Core::starting_at(0);
-    for slot in 1..256 {
-        let key = core.insert(slot << 16, ());
+    for slot in (1..256).flat_map(|slot| [slot << 16, slot << 24]) {
+        let key = core.insert(slot, ());
         core.remove(key);
         core.check();
     }
-    assert_eq!(core.slots.bunches.pages.len(), 64);
+    assert_eq!(core.slots.bunches.pages.len(), 256);
     core.shrink_to_fit();
     assert_eq!(core.slots.bunches.pages.len(), 0);
     core.check();
