@@ -7,7 +7,7 @@ use slab::Slab;
 pub(crate) use super::advance::Progress;
 use super::bits::Bits;
 use super::bunch::Bunch;
-use super::level::Scale;
+use super::level::{Scale, Spot};
 use super::pages::Pages;
 use super::slots::Slots;
 
@@ -123,8 +123,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         entry.deadline = deadline;
         let place = entry.place;
         if self.slots.home(place) != spot.home::<SLOTS>() {
-            self.unlink(place);
-            self.entries.at_mut(key).place = self.slots.push(spot, key);
+            self.relink(key, place, spot);
         }
     }
 
@@ -144,8 +143,13 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         if deadline >= before || self.slots.start(place, now) <= deadline {
             return;
         }
+        self.relink(key, place, Scale::<SLOTS>::spot(deadline, now));
+    }
+
+    /// Moves an entry from its place to another slot.
+    #[inline]
+    fn relink(&mut self, key: u32, place: u32, spot: Spot) {
         self.unlink(place);
-        let spot = Scale::<SLOTS>::spot(deadline, now);
         self.entries.at_mut(key).place = self.slots.push(spot, key);
     }
 

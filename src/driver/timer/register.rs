@@ -36,9 +36,7 @@ impl Timer {
             return false;
         };
         self.remember(waker);
-        self.key = key;
-        self.when = deadline;
-        self.see_to_alarm(deadline);
+        self.registered(key, deadline);
         true
     }
 
@@ -66,14 +64,19 @@ impl Timer {
         self.remember(&waker);
         match self.insert(deadline, waker) {
             Ok(key) => {
-                self.key = key;
-                self.when = deadline;
-                self.see_to_alarm(deadline);
+                self.registered(key, deadline);
                 Poll::Pending
             }
             Err(Refused::Closed) => Poll::Ready(Some(ShutDown)),
             Err(Refused::Due | Refused::Busy(_)) => Poll::Ready(None),
         }
+    }
+
+    #[inline(always)]
+    fn registered(&mut self, key: u32, deadline: Tick) {
+        self.key = key;
+        self.when = deadline;
+        self.see_to_alarm(deadline);
     }
 
     /// Puts an entry into the thread's shard, or another one if that is busy.
