@@ -14,11 +14,7 @@ fn loom_ring_and_rearm() {
         // Earlier than planned: this thread sets the alarm too.
         let early = model.arm(1, 5);
         other.join().unwrap();
-        model.run_out();
-        for timer in [due, later, early] {
-            timer.assert_fired();
-        }
-        model.assert_empty();
+        model.assert_all_fire([due, later, early]);
     });
 }
 
@@ -31,11 +27,7 @@ fn loom_a_late_ring_and_rearm() {
         let later = model.arm(1, 9);
         let latest = model.arm(1, 40);
         other.join().unwrap();
-        model.run_out();
-        for timer in [due, later, latest] {
-            timer.assert_fired();
-        }
-        model.assert_empty();
+        model.assert_all_fire([due, later, latest]);
     });
 }
 
@@ -47,10 +39,7 @@ fn loom_an_early_ring_and_rearm() {
         let other = model.spawn(|model| model.bell.ring_early());
         let early = model.arm(1, 20);
         other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        later.assert_fired();
-        model.assert_empty();
+        model.assert_all_fire([early, later]);
     });
 }
 
@@ -63,10 +52,7 @@ fn loom_a_spurious_ring_and_rearm() {
         let other = model.spawn(|_| rope.wake());
         let early = model.arm(1, 20);
         other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        later.assert_fired();
-        model.assert_empty();
+        model.assert_all_fire([early, later]);
     });
 }
 
@@ -80,10 +66,7 @@ fn loom_a_spurious_ring_and_ring() {
         let other = model.spawn(|_| rope.wake());
         model.turn_at(10);
         other.join().unwrap();
-        model.run_out();
-        due.assert_fired();
-        later.assert_fired();
-        model.assert_empty();
+        model.assert_all_fire([due, later]);
     });
 }
 
@@ -99,10 +82,7 @@ fn loom_a_look_and_a_late_ring() {
         let other = model.spawn(|model| model.bell.turn());
         model.poll_task();
         other.join().unwrap();
-        model.run_out();
-        due.assert_fired();
-        later.assert_fired();
-        model.assert_empty();
+        model.assert_all_fire([due, later]);
     });
 }
 
@@ -118,11 +98,7 @@ fn loom_a_look_and_arm() {
         model.poll_task();
         let early = other.join().unwrap();
         assert_eq!(due.wakes.count(), 1, "not fired by the look");
-        model.run_out();
-        for timer in [due, later, early] {
-            timer.assert_fired();
-        }
-        model.assert_empty();
+        model.assert_all_fire([due, later, early]);
     });
 }
 
@@ -135,10 +111,7 @@ fn loom_a_ring_while_the_alarm_is_set() {
         let other = model.spawn_outside(|model| model.arm(1, 10));
         model.turn_at(15);
         let early = other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        due.assert_fired();
-        model.assert_empty();
+        model.assert_all_fire([early, due]);
     });
 }
 

@@ -201,6 +201,13 @@ impl Model {
         shards.any(|home| home.shard.has_mail())
     }
 
+    /// Time runs out, and these timers fire, the last ones that there are.
+    pub(super) fn assert_all_fire(&self, timers: impl IntoIterator<Item = Armed>) {
+        self.run_out();
+        timers.into_iter().for_each(Armed::assert_fired);
+        self.assert_empty();
+    }
+
     /// Every timer is gone: so are its entry and every letter about it.
     pub(super) fn assert_empty(&self) {
         self.settle();
