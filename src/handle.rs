@@ -4,13 +4,13 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time::Instant;
 
 use crate::builder::Builder;
 use crate::driver::clock::Tick;
-use crate::driver::registry::{self, Serving};
 use crate::driver::timer::Timer;
+use crate::driver::{DriverRef, current};
 use crate::interval::Interval;
 use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
@@ -51,15 +51,17 @@ use crate::timeout::Timeout;
 /// tokio has no such handle; its timers are found through `Handle::enter`.
 #[derive(Clone)]
 pub struct Wheel {
-    serving: Serving,
+    driver: DriverRef,
 }
 
 impl Wheel {
-    pub(crate) fn new(serving: Serving) -> Self {
-        Wheel { serving }
+    pub(crate) fn new(driver: DriverRef) -> Self {
+        Wheel { driver }
     }
 
     /// The driver that the free functions use in the current runtime.
+    ///
+    /// Starts it if no timer has been made yet: a task is spawned then.
     ///
     /// # Panics
     ///
@@ -75,7 +77,37 @@ impl Wheel {
     /// ```
     #[track_caller]
     pub fn current() -> Self {
-        Wheel::new(registry::of(&Handle::current()))
+        Wheel::new(current::driver_of(&Handle::current()))
+    }
+
+    /// The same where there may be no runtime.
+    ///
+    /// As [`current`](Self::current), it starts the driver if there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// Outside a Tokio runtime: [`Handle::try_current`]'s.
+    ///
+    /// # Panics
+    ///
+    /// In a runtime built without `enable_time`, at the caller's line and with tokio's
+    /// message.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// assert!(wheel::Wheel::try_current().is_ok());
+    /// let outside = std::thread::spawn(|| wheel::Wheel::try_current().is_err());
+    /// assert!(outside.join().unwrap());
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        // A closure would hide the caller's line.
+        match Handle::try_current() {
+            Ok(handle) => Ok(Wheel::new(current::driver_of(&handle))),
+            Err(none) => Err(none),
+        }
     }
 
     /// Sets up a driver of one's own.
@@ -116,7 +148,7 @@ impl Wheel {
     }
 
     fn sleep_to(&self, deadline: Tick) -> Sleep {
-        Sleep::new(deadline, Timer::of(self.serving))
+        Sleep::new(deadline, Timer::of(self.driver))
     }
 
     /// As [`timeout`](crate::timeout), but never panics here.
@@ -219,8 +251,10 @@ impl Wheel {
     /// # }
     /// ```
     pub fn pending(&self) -> usize {
-        let Serving { driver, generation } = self.serving;
-        let shards = driver.shards().iter();
+        let DriverRef {
+            shards, generation, ..
+        } = self.driver;
+        let shards = shards.iter();
         shards.map(|home| home.shard.pending(generation)).sum()
     }
 
@@ -240,14 +274,14 @@ impl Wheel {
     /// # }
     /// ```
     pub fn metrics(&self) -> WheelMetrics {
-        WheelMetrics::new(self.serving)
+        WheelMetrics::new(self.driver)
     }
 }
 
 impl fmt::Debug for Wheel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wheel")
-            .field("shards", &self.serving.driver.shards().len())
+            .field("shards", &self.driver.shards.len())
             .field("pending", &self.pending())
             .finish_non_exhaustive()
     }

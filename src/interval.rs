@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::driver::clock::Tick;
-use crate::driver::timer::Timer;
+use crate::driver::timer::{Due, Timer};
 use crate::sleep::{FAR, Sleep, deadline_after};
 
 /// Ticks that are late by no more than this are not taken for missed.
@@ -141,7 +141,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        ready!(self.delay.poll_in_budget(cx));
+        ready!(self.delay.poll_in_budget(Due::AtOnce, cx));
         let due = self.delay.deadline_tick();
         self.delay.reset_lazily(self.after(due, Tick::now()));
         Poll::Ready(due.to_instant())
@@ -171,7 +171,8 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset(&mut self) {
-        self.delay.reset_to(deadline_after(self.period));
+        self.delay
+            .reset_to(deadline_after(self.period), Due::AtOnce);
     }
 
     /// Has the next tick now.
@@ -186,7 +187,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_immediately(&mut self) {
-        self.delay.reset_to(Tick::now());
+        self.delay.reset_to(Tick::now(), Due::AtOnce);
     }
 
     /// Has the next tick after a duration of its own.
@@ -201,7 +202,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_after(&mut self, after: Duration) {
-        self.delay.reset_to(deadline_after(after));
+        self.delay.reset_to(deadline_after(after), Due::AtOnce);
     }
 
     /// Has the next tick at `deadline`.
@@ -217,7 +218,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_at(&mut self, deadline: Instant) {
-        self.delay.reset_unpin(deadline);
+        self.delay.reset_to(Tick::of(deadline), Due::AtOnce);
     }
 
     /// What happens when ticks are missed.

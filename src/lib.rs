@@ -38,10 +38,11 @@
 //! several threads arm and cancel them at once. So arming and cancelling must be
 //! cheap, and share nothing; finding the next timer that is due may cost more.
 //!
-//! A [`Sleep`] that is polled puts its task's waker into the wheel of the thread it
-//! was made on, a *shard*; when it is dropped that is taken out, or left in place for
-//! the thread's next timer. Both take constant time and at most one lock, which other
-//! threads seldom want. Only a timer that is due before all others
+//! A [`Sleep`] that is polled puts its task's waker into the wheel of the worker it
+//! was made on, a *shard*; when it is dropped there, that is taken out, or left in place
+//! for the worker's next timer. A task that has moved to another worker leaves a note in
+//! the shard's cancel queue, which the shard's next user collects. All of it takes
+//! constant time and at most one lock, which other threads seldom want. Only a timer that is due before all others
 //! tells the *alarm*, which is one `tokio::time::Interval` for all shards. It rings
 //! inside tokio's own turn, on the thread that drives time and waits for I/O; what
 //! is due is fired there and then, sixteen timers per hold of a lock, their wakers
@@ -88,8 +89,8 @@
 //! * A runtime's clock may show at most 500 years more than at its start.
 //!   Deadlines beyond do not elapse.
 //! * Some hundred million timers per shard.
-//! * In two nested contexts a timer belongs to the task's runtime and not to the
-//!   one that was entered: [where](docs::semantics#which-runtime-a-timer-belongs-to).
+//! * On a worker, in a context of another runtime, a timer is the worker's own:
+//!   [where](docs::semantics#which-runtime-a-timer-belongs-to).
 //!
 //! # Features
 //!

@@ -10,7 +10,7 @@ use tokio::task::coop;
 use tokio::time::Instant;
 
 use crate::driver::clock::Tick;
-use crate::driver::timer::Timer;
+use crate::driver::timer::{Due, Timer};
 
 /// Longer than any service runs: tokio's own limit for `sleep`.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
@@ -24,20 +24,21 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 /// Waits until `duration` has elapsed.
 ///
 /// The future completes no earlier than that, and under a quiet runtime within
-/// a millisecond or two of it. Nothing is registered before it is first polled;
-/// dropping it cancels the timer in constant time. A duration beyond 30 years
-/// is taken for 30 years.
+/// a millisecond or two of it; a duration of nothing waits for tokio's next millisecond.
+/// Nothing is registered before it is first polled; dropping it cancels the timer in
+/// constant time. A duration beyond 30 years is taken for 30 years.
 ///
 /// # Panics
 ///
 /// Outside a Tokio runtime, and in one built without `enable_time`, at the
 /// caller's line and with tokio's message. Polling it after its runtime has
-/// ended panics too.
+/// ended panics too, but in [another one](crate::docs::semantics#when-a-runtime-ends)
+/// that lives.
 ///
 /// # Cancel safety
 ///
 /// Dropping the future cancels the timer. Its waker is freed at once; that of a
-/// Tokio task may be kept for the thread's next timer, or until the driver next
+/// Tokio task may be kept for the worker's next timer, or until the driver next
 /// fires there, but not beyond the deadline.
 ///
 /// # Examples
@@ -60,12 +61,13 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 #[inline]
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep::new(deadline_after(duration), Timer::new())
+    let now = Tick::now();
+    Sleep::new(now.saturating_add(duration.min(FAR)), Timer::new_at(now))
 }
 
 /// Waits until `deadline`.
 ///
-/// Completes at once if that has passed; otherwise as [`sleep`].
+/// Completes at once if that passed more than a millisecond ago; otherwise as [`sleep`].
 ///
 /// # Panics
 ///
@@ -96,8 +98,9 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// Future returned by [`sleep`] and [`sleep_until`].
 ///
-/// 40 bytes, `Send`, `Sync` and `Unpin`. It belongs to the runtime it was
-/// created in, and may be polled anywhere.
+/// 40 bytes, `Send`, `Sync` and `Unpin`. It belongs to the
+/// [runtime](crate::docs::semantics#which-runtime-a-timer-belongs-to) it was created in, and
+/// may be polled anywhere.
 ///
 /// # Examples
 ///
@@ -170,8 +173,8 @@ impl Sleep {
     /// Moves the deadline, before or after it was reached.
     ///
     /// The task that polled this last is woken at the new deadline, without
-    /// polling again, and not at the old one. A deadline that has passed wakes
-    /// it on the spot. Never panics, also when the runtime has ended.
+    /// polling again, and not at the old one. A deadline that passed more than a
+    /// millisecond ago wakes it on the spot. Never panics, also when the runtime has ended.
     ///
     /// To call it through `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
     ///
@@ -207,12 +210,12 @@ impl Sleep {
     ///
     /// tokio's `Sleep` is not `Unpin` and has no such method.
     pub fn reset_unpin(&mut self, deadline: Instant) {
-        self.reset_to(Tick::of(deadline));
+        self.reset_to(Tick::of(deadline), Due::NextMillisecond);
     }
 
-    pub(crate) fn reset_to(&mut self, deadline: Tick) {
+    pub(crate) fn reset_to(&mut self, deadline: Tick, due: Due) {
         self.deadline = deadline;
-        self.timer.reset(deadline);
+        self.timer.reset(deadline, due);
     }
 
     /// The instant at which this completes, as [`deadline`](Self::deadline).
@@ -229,14 +232,14 @@ impl Sleep {
     /// Polls for an owner that does not reset this when it is ready, or polls it
     /// again when it does.
     #[inline]
-    pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_in_budget(&mut self, due: Due, cx: &mut Context<'_>) -> Poll<()> {
         // Waiting spends no budget, so it is not even asked for: a timer is polled
         // far more often than it is due.
         if self.timer.waits(cx.waker()) {
             return Poll::Pending;
         }
         let budget = ready!(coop::poll_proceed(cx));
-        let polled = self.poll_unconstrained(cx);
+        let polled = self.poll_unconstrained(due, cx);
         if polled.is_ready() {
             budget.made_progress();
         }
@@ -245,8 +248,8 @@ impl Sleep {
 
     /// Polls without spending from the task's budget.
     #[inline]
-    pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.timer.poll(self.deadline, cx.waker())
+    pub(crate) fn poll_unconstrained(&mut self, due: Due, cx: &mut Context<'_>) -> Poll<()> {
+        self.timer.poll(self.deadline, due, cx.waker())
     }
 }
 
@@ -256,7 +259,7 @@ impl Future for Sleep {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let me = self.get_mut();
-        let polled = me.poll_in_budget(cx);
+        let polled = me.poll_in_budget(Due::NextMillisecond, cx);
         if polled.is_ready() {
             me.timer.keep(cx.waker());
         }

@@ -10,7 +10,7 @@ use tokio::task::coop;
 use tokio::time::Instant;
 
 use crate::driver::clock::Tick;
-use crate::driver::timer::Timer;
+use crate::driver::timer::{Due, Timer};
 use crate::error::Elapsed;
 use crate::sleep::Sleep;
 
@@ -54,10 +54,11 @@ pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
+    let now = Tick::now();
     // A closure would hide the caller's line.
     #[allow(clippy::manual_map)]
-    let delay = match Tick::now().checked_add(duration) {
-        Some(deadline) => Some(Sleep::new(deadline, Timer::new())),
+    let delay = match now.checked_add(duration) {
+        Some(deadline) => Some(Sleep::new(deadline, Timer::new_at(now))),
         None => None,
     };
     Timeout::new(future.into_future(), delay)
@@ -198,9 +199,9 @@ fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll
     // timeout from being seen.
     let starved = had_budget && !coop::has_budget_remaining();
     let polled = if starved {
-        delay.poll_unconstrained(cx)
+        delay.poll_unconstrained(Due::NextMillisecond, cx)
     } else {
-        delay.poll_in_budget(cx)
+        delay.poll_in_budget(Due::NextMillisecond, cx)
     };
     polled.map(|()| Elapsed::new())
 }

@@ -10,6 +10,7 @@ use metrics::Unit;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use support::{HOUR, current_thread, message_of, ms, poll_quietly};
+use tokio::runtime::Runtime;
 use wheel::metrics::{Reporter, describe, report};
 use wheel::{Builder, Sleep, sleep};
 
@@ -66,9 +67,13 @@ fn lags(all: &Published, labels: &str) -> Vec<f64> {
 
 /// Runs a test on this thread alone, with a recorder of its own.
 fn recorded<F: Future<Output = ()>>(test: impl FnOnce(Snapshotter) -> F) {
+    recorded_in(current_thread(), test);
+}
+
+fn recorded_in<F: Future<Output = ()>>(runtime: Runtime, test: impl FnOnce(Snapshotter) -> F) {
     let recorder = DebuggingRecorder::new();
     let test = test(recorder.snapshotter());
-    metrics::with_local_recorder(&recorder, || current_thread().block_on(test));
+    metrics::with_local_recorder(&recorder, || runtime.block_on(test));
 }
 
 fn pending(duration: Duration) -> Sleep {
@@ -174,6 +179,7 @@ fn the_future_publishes_at_once_and_describes() {
 
 #[cfg(feature = "test-util")]
 mod paused {
+    use super::support::paused;
     use super::*;
     use futures::future::join_all;
     use wheel::advance;
@@ -196,8 +202,7 @@ mod paused {
 
     #[test]
     fn lags_are_published_once_as_the_ends_of_their_buckets() {
-        recorded(|snapshotter| async move {
-            wheel::pause();
+        recorded_in(paused(), |snapshotter| async move {
             let mut reporter = Reporter::new(wheel::metrics());
             let held: Vec<_> = [1, 8, 9, 10].map(|n| pending(ms(n))).into();
             advance(ms(10)).await;

@@ -4,6 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
+use crate::driver::timer::Due;
 use crate::sleep::{Sleep, sleep_until};
 
 /// Nobody is waiting: the last poll has returned an entry, or the task has been woken since.
@@ -61,7 +62,7 @@ impl Alarm {
             sleep.reset_unpin(when);
         }
         // The poll of the queue has paid from the task's budget.
-        let polled = sleep.poll_unconstrained(cx);
+        let polled = sleep.poll_unconstrained(Due::AtOnce, cx);
         if polled.is_pending() {
             self.keep(cx);
             self.at = tick;

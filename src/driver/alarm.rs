@@ -1,25 +1,37 @@
-//! The driver's alarm: one `tokio::time::Interval`, whose waker runs the turn.
+//! The alarm: one `tokio::time::Interval` that rings for the earliest deadline of all
+//! shards, when it is armed, and by whom.
 //!
-//! tokio calls wakers with none of its locks held, on the thread that drives
-//! time, so a turn run by the waker itself saves a scheduling hop, is on time
-//! when the run queue is long, and is over before `advance().await` returns.
+//! tokio calls wakers with none of its locks held, on the thread that drives time. So the
+//! waker of the interval fires what is due itself: that saves a hop through the run queue,
+//! is on time when that is long, and is over before `advance().await` returns.
+//!
+//! From a deadline to tokio's timer it is a straight line: [`rearm`](Alarm::rearm), one at
+//! a time; [`arm_earliest`](Alarm::arm_earliest), which settles on a target;
+//! [`set`](Alarm::set), which has tokio ring for it.
 //!
 //! # Ground rules
 //!
-//! * An `Alarm` is behind the driver's `alarm` mutex, and only the re-armer (see
-//!   `plan.rs`) locks it, but for opening and closing. No shard is locked
-//!   while it is held, except by reading its atomics.
-//! * Setting the alarm may ring it at once, on this very thread, if tokio's
-//!   clock has reached the time by then. Such a ring runs no turn (arming never
-//!   fires a stranger's timer): [`is_arming`] tells it to leave a note only, and
-//!   the re-armer, which finds the note, tries again a little later.
-//! * A runtime that has ended panics when its interval is polled. A driver is
-//!   closed, and its interval taken out, before that. Should tokio ever end
-//!   things in another order, arming must not panic all the same: it is caught.
-//! * A multi-thread runtime has the real clock, wherever one asks. That of a
-//!   current-thread runtime may be paused, and the clock of another runtime says
-//!   nothing about it: away from home nothing is compared with `now` then; the
-//!   driver task is woken instead.
+//! * **Never lost.** Whoever registers a deadline stores it in its shard's `next` and then
+//!   loads `armed_for`; whoever arms stores `armed_for` and then loads every `next` again.
+//!   All four are sequentially consistent, so at least one of the two sees the other.
+//! * `armed_for` is never later than the time at which tokio really rings.
+//! * **One at a time.** The first who asks does the work; all others, its own re-entrant
+//!   calls among them, only make it look again.
+//! * **A ring is recorded before any lock is taken**, and consumed before what is armed is
+//!   compared. What is armed is never inferred: otherwise a ring that comes while somebody
+//!   else arms leaves an alarm believed to be armed that has gone off.
+//! * The interval is behind the `timer` mutex. It is locked by who arms, and for opening,
+//!   closing, and asking which runtime this is. Under it tokio's own locks are taken, and
+//!   atomics of shards are read; no shard is locked.
+//! * Arming may ring at once, on this very thread, if tokio's clock has passed the time.
+//!   Such a ring fires nothing (arming never fires a stranger's timer): [`is_arming`] tells
+//!   it to leave a note only. Whoever armed then asks the driver task for a turn.
+//! * A runtime that has ended panics when its interval is polled. A driver is closed, and
+//!   its interval taken out, before that. Should tokio ever end things in another order,
+//!   arming must not panic all the same: it is caught.
+//! * **The driver's own clock.** A multi-thread runtime has the real one. That of a
+//!   current-thread runtime may be paused, and the context here may be another runtime's,
+//!   also where the driver's task is polled: so its own runtime is entered, and asked.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -28,59 +40,274 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::runtime;
+use tokio::runtime::Handle;
 use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::clock::Tick;
+use super::clock::{MILLISECOND, Tick};
 use super::sync::time::{self, Interval};
-use super::sync::{current_runtime, thread_local};
+use super::sync::{
+    AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock, now_in, thread_local,
+};
 
-/// The alarm is never armed further ahead than this: tokio before 1.54 hangs on
-/// deadlines in the top level of its own wheel, 12 days away.
-pub(super) const HORIZON: Duration = Duration::from_secs(24 * 60 * 60);
 /// The least that can be armed ahead without tokio ringing on the spot.
 const INSTANTLY: Duration = Duration::from_nanos(1);
+/// When tokio resumes what a turn left to the driver task, if need be.
+const BACKSTOP: Duration = Duration::from_millis(1);
+/// Deadlines further ahead than this are approached in steps.
+const DISTANT: Duration = Duration::from_secs(1);
+/// tokio has certainly passed what is so long ago.
+const PAST: Duration = Duration::from_secs(24 * 60 * 60);
 
-thread_local! {
-    static ARMING: Cell<bool> = const { Cell::new(false) };
+/// What is armed, and for when.
+pub(super) struct Alarm {
+    armed_for: AtomicU64,
+    /// How often somebody asked to arm since the one who is at it began.
+    asked: AtomicUsize,
+    rung: AtomicBool,
+    /// The clock is that of a current-thread runtime.
+    is_local: AtomicBool,
+    /// The clock is, or may be, paused: a timer that is cancelled must not draw it.
+    may_pause: AtomicBool,
+    timer: Mutex<Option<AlarmTimer>>,
 }
 
-/// Whether this thread is setting an alarm right now.
-pub(super) fn is_arming() -> bool {
-    ARMING.with(Cell::get)
-}
+impl Alarm {
+    pub(super) fn new() -> Self {
+        Alarm {
+            armed_for: AtomicU64::new(Tick::NEVER.0),
+            asked: AtomicUsize::new(0),
+            rung: AtomicBool::new(false),
+            is_local: AtomicBool::new(false),
+            may_pause: AtomicBool::new(false),
+            timer: Mutex::new(None),
+        }
+    }
 
-/// Marks this thread as setting an alarm for as long as it lives.
-struct Arming;
+    /// Begins to ring for a driver. Nothing is armed yet.
+    pub(super) fn open(&self, timer: AlarmTimer, is_local: bool) {
+        self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
+        self.rung.store(false, Ordering::SeqCst);
+        self.is_local.store(is_local, Ordering::Relaxed);
+        self.may_pause.store(false, Ordering::Relaxed);
+        *lock(&self.timer) = Some(timer);
+    }
 
-impl Arming {
-    fn begin() -> Self {
-        ARMING.with(|arming| arming.set(true));
-        Arming
+    /// Frees the interval, which keeps its runtime's handle alive.
+    pub(super) fn close(&self) {
+        let timer = lock(&self.timer).take();
+        drop(timer);
+    }
+
+    /// When the alarm rings at the latest; [`Tick::NEVER`] when it does not.
+    #[inline]
+    pub(super) fn armed_for(&self) -> Tick {
+        Tick(self.armed_for.load(Ordering::SeqCst))
+    }
+
+    /// Whether this is a current-thread runtime's.
+    #[inline]
+    pub(super) fn is_local(&self) -> bool {
+        self.is_local.load(Ordering::Relaxed)
+    }
+
+    /// Whether the clock is, or may be, paused.
+    #[inline]
+    pub(super) fn may_pause(&self) -> bool {
+        self.may_pause.load(Ordering::Relaxed)
+    }
+
+    /// The clock has been found to be paused, or may be at any time.
+    pub(super) fn set_may_pause(&self) {
+        self.may_pause.store(true, Ordering::Relaxed);
+    }
+
+    /// Now, by the driver's own clock. [`Tick::ZERO`] when the driver has ended.
+    pub(super) fn now(&self) -> Tick {
+        if self.is_local() {
+            let timer = lock(&self.timer);
+            timer.as_ref().map_or(Tick::ZERO, AlarmTimer::now)
+        } else {
+            Tick::really_now()
+        }
+    }
+
+    /// The driver task is one of the runtime's: as long as there is a timer, and none can be
+    /// taken out under its lock, that runtime has not ended.
+    pub(super) fn begin(&self, generation: u32) {
+        let mut timer = lock(&self.timer);
+        if let Some(timer) = timer
+            .as_mut()
+            .filter(|timer| timer.generation == generation)
+        {
+            timer.runs = true;
+        }
+    }
+
+    /// Whether tokio has come to the whole millisecond that this deadline fires in.
+    pub(super) fn has_come(&self, deadline: Tick) -> bool {
+        let timer = lock(&self.timer);
+        let timer = timer.as_ref().filter(|timer| timer.runs);
+        timer.is_none_or(|timer| timer.has_come(deadline))
+    }
+
+    /// Where one of the whole milliseconds begins that tokio fires timers in.
+    pub(super) fn a_millisecond_of_tokios(&self) -> Option<Tick> {
+        let timer = lock(&self.timer);
+        let timer = timer.as_ref().filter(|timer| timer.runs)?;
+        Some(timer.a_millisecond_of_tokios())
+    }
+
+    /// Records that the alarm went off. `true` if that is for others to see to: this
+    /// thread is arming.
+    pub(super) fn ring(&self) -> bool {
+        self.rung.store(true, Ordering::SeqCst);
+        is_arming()
+    }
+
+    fn take_ring(&self) -> bool {
+        self.rung.swap(false, Ordering::SeqCst)
+    }
+
+    /// Arms for the deadline that `earliest` finds. `false` when a turn is needed to do it.
+    #[cold]
+    pub(super) fn rearm(&self, earliest: impl Fn() -> Tick) -> bool {
+        self.one_at_a_time(|timer| self.arm_earliest(timer, &earliest))
+    }
+
+    /// Arms for a moment from now: a turn has left something to the driver task, and that
+    /// may sit in the queue of a worker that blocks.
+    pub(super) fn arm_backstop(&self, generation: u32) {
+        self.one_at_a_time(|timer| {
+            // The driver may serve another runtime by now: the ring is for its own turn.
+            if timer.generation == generation {
+                self.take_ring();
+                let at = self.now_of(timer).saturating_add(BACKSTOP);
+                timer.arm(at, at);
+            }
+            true
+        });
+    }
+
+    /// Runs `arm` until nobody has asked for it since it last began; at once returns if
+    /// another thread, or a caller further up the stack, is at it.
+    fn one_at_a_time(&self, mut arm: impl FnMut(&mut AlarmTimer) -> bool) -> bool {
+        let mut armed = true;
+        if self.asked.fetch_add(1, Ordering::SeqCst) > 0 {
+            return armed;
+        }
+        let working = Working(&self.asked);
+        loop {
+            let seen = self.asked.load(Ordering::SeqCst);
+            // There is none when the driver has ended.
+            armed = lock(&self.timer).as_mut().is_none_or(&mut arm);
+            let done = self
+                .asked
+                .compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst);
+            if done.is_ok() {
+                std::mem::forget(working);
+                return armed;
+            }
+        }
+    }
+
+    fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
+        let now = self.now_of(timer);
+        if self.take_ring() {
+            timer.armed = Tick::NEVER;
+        }
+        // An alarm for a timer that is gone costs one wake-up, and is left; but not one
+        // that is overdue.
+        let keep = !self.may_pause() && timer.armed > now;
+        let keep = keep.then_some(timer.armed);
+        let target = self.settle(keep, || self.target(earliest(), now));
+        if target == timer.armed {
+            true
+        } else if target != Tick::NEVER {
+            self.set(timer, target, now)
+        } else {
+            timer.disarm();
+            // Disarming rings once, on this thread.
+            self.take_ring();
+            true
+        }
+    }
+
+    fn now_of(&self, timer: &AlarmTimer) -> Tick {
+        if self.is_local() {
+            timer.now()
+        } else {
+            Tick::really_now()
+        }
+    }
+
+    /// Publishes the earliest deadline, which `target` finds, or what is armed where that
+    /// comes first and is to be kept; and looks again.
+    fn settle(&self, keep: Option<Tick>, target: impl Fn() -> Tick) -> Tick {
+        loop {
+            let settled = keep.map_or_else(&target, |armed| armed.min(target()));
+            self.armed_for.store(settled.0, Ordering::SeqCst);
+            if target() >= settled {
+                return settled;
+            }
+        }
+    }
+
+    /// What to arm for when it is `now`.
+    ///
+    /// A distant deadline is approached in steps of seven eighths: of timers each of
+    /// which is due a little before the last one only few have to move the alarm.
+    /// That costs a few wake-ups on the way to a deadline, however distant.
+    fn target(&self, earliest: Tick, now: Tick) -> Tick {
+        let ahead = earliest.saturating_since(now);
+        // A paused clock would stop at each step.
+        if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
+            now.saturating_add(ahead / 8 * 7)
+        } else {
+            earliest
+        }
+    }
+
+    /// Has tokio ring for what is due at `target`. `false` when it rang on the spot: it
+    /// has come past that, and a turn is to see to it.
+    fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
+        if timer.arm(target, target) {
+            return true;
+        }
+        self.take_ring();
+        // The driver task may wait in the queue of a worker that blocks.
+        timer.arm(now.saturating_add(INSTANTLY), target);
+        false
     }
 }
 
-impl Drop for Arming {
+/// Lets others arm should the one who is at it panic.
+struct Working<'a>(&'a AtomicUsize);
+
+impl Drop for Working<'_> {
     fn drop(&mut self) {
-        ARMING.with(|arming| arming.set(false));
+        self.0.store(0, Ordering::SeqCst);
     }
 }
 
 /// An interval, what it is armed for, and the runtime it belongs to.
-pub(super) struct Alarm {
+pub(super) struct AlarmTimer {
     interval: Interval,
-    /// Rings: runs a turn of the driver.
+    /// Rings.
     waker: Waker,
     /// [`Tick::NEVER`] when nothing is registered with tokio.
-    pub(super) armed: Tick,
-    runtime: runtime::Id,
+    armed: Tick,
+    runtime: Handle,
+    /// The driver's.
+    generation: u32,
+    /// That runtime has taken the driver task.
+    runs: bool,
     /// A time that tokio has certainly passed.
-    past: Instant,
+    past: Tick,
 }
 
-impl Alarm {
-    /// An alarm of the current runtime, not armed.
+impl AlarmTimer {
+    /// An interval of the current runtime.
     ///
     /// # Panics
     ///
@@ -94,29 +321,68 @@ impl Alarm {
         interval
     }
 
-    pub(super) fn new(interval: Interval, waker: Waker, runtime: runtime::Id, now: Tick) -> Self {
-        let start = now.to_instant();
-        let past = start.checked_sub(HORIZON).unwrap_or(start);
-        Alarm {
+    /// Not armed.
+    pub(super) fn new(interval: Interval, waker: Waker, runtime: Handle, generation: u32) -> Self {
+        AlarmTimer {
             interval,
             waker,
             armed: Tick::NEVER,
             runtime,
-            past,
+            generation,
+            runs: false,
+            past: Tick::now().saturating_sub(PAST),
         }
     }
 
-    /// Now, if this is called in the alarm's own runtime.
-    pub(super) fn now(&self) -> Option<Tick> {
-        (current_runtime()? == self.runtime).then(Tick::now)
+    fn now(&self) -> Tick {
+        now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
     }
 
-    /// Has tokio ring at `at`, or a moment ahead of `now` if that has passed, for
-    /// what is due at `target`. `false` when it rang meanwhile, so that nothing
-    /// is armed.
-    pub(super) fn set(&mut self, at: Tick, target: Tick, now: Option<Tick>) -> bool {
-        let soonest = now.map_or(at, |now| now.saturating_add(INSTANTLY));
-        let pending = self.arm(at.max(soonest).to_instant());
+    fn has_come(&self, deadline: Tick) -> bool {
+        let _inside = self.runtime.enter();
+        let sleep = coop::unconstrained(tokio::time::sleep_until(deadline.to_instant()));
+        let polled = pin!(sleep).poll(&mut Context::from_waker(Waker::noop()));
+        polled.is_ready()
+    }
+
+    /// tokio alone knows where its milliseconds begin, and tells it by which deadlines have
+    /// come.
+    fn a_millisecond_of_tokios(&self) -> Tick {
+        loop {
+            let come = self.last_to_have_come();
+            // The clock may have moved on meanwhile: another thread drives the runtime.
+            if !self.has_come(Tick(come.0 + 1)) {
+                return come;
+            }
+        }
+    }
+
+    /// The last deadline that has come, while the clock stands still.
+    fn last_to_have_come(&self) -> Tick {
+        let now = self.now();
+        let mut back = Duration::from_millis(1);
+        while !self.has_come(now.saturating_sub(back)) {
+            back *= 2;
+        }
+        let (mut come, mut to_come) = (now.saturating_sub(back).0, now.0 + MILLISECOND);
+        while to_come - come > 1 {
+            let between = come + (to_come - come) / 2;
+            if self.has_come(Tick(between)) {
+                come = between;
+            } else {
+                to_come = between;
+            }
+        }
+        Tick(come)
+    }
+
+    /// Has tokio ring at `at` for what is due at `target`. `false` when it rang on the
+    /// spot, so that nothing is armed.
+    fn arm(&mut self, at: Tick, target: Tick) -> bool {
+        let _arming = Arming::begin();
+        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at.to_instant())));
+        // It is pending for ever, too, when its runtime has ended.
+        let pending = polled.map_or(true, |polled| polled.is_pending());
         self.armed = if pending { target } else { Tick::NEVER };
         pending
     }
@@ -124,17 +390,8 @@ impl Alarm {
     /// Leaves nothing registered with tokio, so that a paused clock is not drawn
     /// to a timer that is gone. An interval that has just yielded a tick, and is
     /// not polled for the next, has no timer.
-    pub(super) fn disarm(&mut self) {
-        self.arm(self.past);
-        self.armed = Tick::NEVER;
-    }
-
-    /// Whether the interval, set to `at`, is pending; also if it never rings,
-    /// because its runtime has ended.
-    fn arm(&mut self, at: Instant) -> bool {
-        let _arming = Arming::begin();
-        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
-        polled.map_or(true, |polled| polled.is_pending())
+    fn disarm(&mut self) {
+        self.arm(self.past, Tick::NEVER);
     }
 
     fn poll_at(&mut self, at: Instant) -> Poll<Instant> {
@@ -143,5 +400,30 @@ impl Alarm {
         // An exhausted budget would make it pending without being registered.
         let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
         Future::poll(pin!(tick), &mut Context::from_waker(&self.waker))
+    }
+}
+
+thread_local! {
+    static ARMING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is arming right now.
+fn is_arming() -> bool {
+    ARMING.with(Cell::get)
+}
+
+/// Marks this thread as arming for as long as it lives.
+struct Arming;
+
+impl Arming {
+    fn begin() -> Self {
+        ARMING.with(|arming| arming.set(true));
+        Arming
+    }
+}
+
+impl Drop for Arming {
+    fn drop(&mut self) {
+        ARMING.with(|arming| arming.set(false));
     }
 }

@@ -42,6 +42,11 @@ impl Tick {
         (after <= Tick::LAST.0).then_some(Tick(after))
     }
 
+    /// [`Tick::ZERO`] before that.
+    pub(crate) fn saturating_sub(self, duration: Duration) -> Tick {
+        Tick(nanos(duration).map_or(0, |nanos| self.0.saturating_sub(nanos)))
+    }
+
     /// How long after another one this is.
     pub(crate) fn saturating_since(self, earlier: Tick) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -74,6 +79,8 @@ impl Tick {
 }
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
+/// tokio's tick, in ours.
+pub(crate) const MILLISECOND: u64 = 1_000_000;
 
 /// A duration in nanoseconds, if it is less than 584 years.
 #[inline]
@@ -106,13 +113,11 @@ static ORIGIN: LazyLock<std::time::Instant> = LazyLock::new(|| {
     now
 });
 
-/// Whether the clock of the current runtime is not the real one (paused, or
-/// resumed after it was advanced).
-pub(crate) fn is_virtual() -> bool {
-    let before = std::time::Instant::now();
-    let shown = Instant::now().into_std();
-    let after = std::time::Instant::now();
-    shown < before || shown > after
+/// Whether a clock is not the real one (paused, or resumed after it was advanced).
+pub(crate) fn is_virtual(clock: impl FnOnce() -> Tick) -> bool {
+    let before = Tick::really_now();
+    let shown = clock();
+    shown < before || shown > Tick::really_now()
 }
 
 /// The grid that deadlines are rounded up to: a driver's configured tick.

@@ -11,28 +11,24 @@
 //!   its generation, then takes it out.
 
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::mem;
 use std::sync::{LazyLock, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 
 use tokio::runtime::{self, Handle};
 
-use super::alarm::Alarm;
+use super::alarm::AlarmTimer;
 use super::settings::Settings;
-use super::{Driver, turn, vtable};
+use super::{Driver, DriverRef, waker_id};
 
-/// A driver in service is known by its generation too.
-#[derive(Clone, Copy)]
-pub(crate) struct Serving {
-    pub(crate) driver: &'static Driver,
-    pub(crate) generation: u32,
-}
-
-/// A timer keeps its driver's generation in 24 bits; a driver that has served
+/// A timer keeps its driver's generation in 15 bits; a driver that has served
 /// so many runtimes is not used again.
-const LAST_GENERATION: u32 = (1 << 24) - 1;
+const LAST_GENERATION: u32 = (1 << 15) - 1;
 
 #[derive(Default)]
 struct Registry {
-    serving: HashMap<runtime::Id, Serving>,
+    serving: HashMap<runtime::Id, DriverRef>,
     /// Drivers that serve nobody, by their number of shards.
     idle: HashMap<usize, Vec<&'static Driver>>,
 }
@@ -43,40 +39,31 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
     f(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The driver that the free functions use in this runtime, started if need be.
+/// The driver that the free functions use in this runtime, started if need be. In a
+/// runtime that has ended, or is about to, it is one that has ended.
 #[track_caller]
-pub(crate) fn of(handle: &Handle) -> Serving {
+pub(crate) fn of(handle: &Handle) -> DriverRef {
     match find(handle) {
         Some(serving) => serving,
         None => install(handle, &Settings::for_runtime(handle)).unwrap_or_else(|first| first),
     }
 }
 
-fn find(handle: &Handle) -> Option<Serving> {
+fn find(handle: &Handle) -> Option<DriverRef> {
     with_registry(|registry| registry.serving.get(&handle.id()).copied())
-}
-
-/// Whether the current runtime takes no more tasks. It tells nobody, but by that.
-pub(crate) fn is_runtime_ending() -> bool {
-    Handle::try_current().is_ok_and(|handle| {
-        // Only the end of the runtime finishes it.
-        let probe = handle.spawn(std::future::pending::<()>());
-        let ending = probe.is_finished();
-        probe.abort();
-        ending
-    })
 }
 
 /// Starts a driver as the one that the free functions use in this runtime. The
 /// error is the one that does already.
 #[track_caller]
-pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<Serving, Serving> {
+pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<DriverRef, DriverRef> {
     if let Some(first) = find(handle) {
         return Err(first);
     }
     let lease = Lease::new(handle, settings);
     let serving = lease.serving;
-    let task = handle.spawn(turn::task(lease));
+    let task = handle.spawn(task(lease));
+    serving.driver.begin(serving.generation);
     let first = with_registry(|registry| registry.enter(handle.id(), serving));
     if first.is(serving) {
         return Ok(serving);
@@ -88,23 +75,28 @@ pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<Serving, S
 
 /// Starts a driver beside the one that the free functions use.
 #[track_caller]
-pub(crate) fn start(handle: &Handle, settings: &Settings) -> Serving {
+pub(crate) fn start(handle: &Handle, settings: &Settings) -> DriverRef {
     let lease = Lease::new(handle, settings);
     let serving = lease.serving;
-    handle.spawn(turn::task(lease));
+    handle.spawn(task(lease));
+    serving.driver.begin(serving.generation);
     serving
 }
 
-impl Serving {
-    fn is(self, other: Serving) -> bool {
-        std::ptr::eq(self.driver, other.driver) && self.generation == other.generation
-    }
+/// The driver task: does what tokio's turn left over, and arms anew.
+fn task(mut lease: Lease) -> impl Future<Output = ()> + Send {
+    poll_fn(move |cx| {
+        lease.poll(cx.waker());
+        Poll::Pending
+    })
 }
 
 /// A driver's time in service. Held by its task; dropping it closes the driver.
-pub(crate) struct Lease {
-    serving: Serving,
+struct Lease {
+    serving: DriverRef,
     runtime: runtime::Id,
+    /// Its task has been polled before.
+    polled: bool,
 }
 
 impl Lease {
@@ -115,27 +107,26 @@ impl Lease {
     /// In a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
     fn new(handle: &Handle, settings: &Settings) -> Self {
-        let interval = Alarm::interval();
-        vtable::learn_from_a_task();
+        let interval = AlarmTimer::interval();
+        waker_id::learn_from_a_task();
         let driver = with_registry(|registry| registry.idle(settings.shards));
         let driver = driver.unwrap_or_else(|| Driver::leak(settings.shards));
-        driver.open(interval, handle.id(), settings);
-        let serving = Serving {
-            driver,
-            generation: driver.generation(),
-        };
         Lease {
-            serving,
+            serving: driver.open(interval, handle, settings),
             runtime: handle.id(),
+            polled: false,
         }
     }
 
-    pub(super) fn driver(&self) -> &'static Driver {
-        self.serving.driver
-    }
-
-    pub(super) fn generation(&self) -> u32 {
-        self.serving.generation
+    fn poll(&mut self, task: &Waker) {
+        let DriverRef {
+            driver, generation, ..
+        } = self.serving;
+        if mem::replace(&mut self.polled, true) {
+            driver.poll_task(generation, task);
+        } else {
+            driver.poll_task_first(generation, task);
+        }
     }
 }
 
@@ -164,19 +155,16 @@ impl Registry {
 
     /// Who serves the runtime: this one, unless there is another. One that has
     /// ended meanwhile is not entered.
-    fn enter(&mut self, runtime: runtime::Id, serving: Serving) -> Serving {
-        if serving.driver.generation() != serving.generation {
+    fn enter(&mut self, runtime: runtime::Id, serving: DriverRef) -> DriverRef {
+        if !serving.is_open() {
             return serving;
         }
         *self.serving.entry(runtime).or_insert(serving)
     }
 
-    fn retire(&mut self, runtime: runtime::Id, serving: Serving) {
-        if self
-            .serving
-            .get(&runtime)
-            .is_some_and(|found| found.is(serving))
-        {
+    fn retire(&mut self, runtime: runtime::Id, serving: DriverRef) {
+        let found = self.serving.get(&runtime);
+        if found.is_some_and(|found| found.is(serving)) {
             self.serving.remove(&runtime);
         }
     }

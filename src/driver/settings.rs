@@ -2,7 +2,7 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::clock::{Grid, Tick};
+use super::clock::{Grid, MILLISECOND, Tick};
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Entries that one hold of a shard's lock touches, unless a builder says otherwise.
@@ -17,15 +17,16 @@ pub(crate) struct Settings {
     /// Timers to make room for at once, over all shards.
     pub(crate) capacity: usize,
     pub(crate) hold: usize,
-    /// A current-thread runtime fires everything that is due in one turn.
-    pub(crate) fires_all: bool,
+    /// The runtime is a current-thread one: it fires everything that is due in one turn,
+    /// and its clock may be paused.
+    pub(crate) is_local: bool,
 }
 
 impl Settings {
     /// One shard per worker, nothing rounded.
     pub(crate) fn for_runtime(handle: &Handle) -> Self {
-        let fires_all = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
-        let shards = if fires_all {
+        let is_local = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
+        let shards = if is_local {
             1
         } else {
             handle.metrics().num_workers()
@@ -35,17 +36,23 @@ impl Settings {
             tick: 1,
             capacity: 0,
             hold: DEFAULT_HOLD,
-            fires_all,
+            is_local,
         }
     }
 }
+
+/// Deadlines are not rounded to milliseconds: the clock is the real one.
+const NOT_ALIGNED: u64 = u64::MAX;
 
 /// The settings of a driver in service: written when it starts, then only read.
 pub(crate) struct Active {
     tick: AtomicU64,
     origin: AtomicU64,
+    /// Where tokio's milliseconds begin, as far into one of ours.
+    phase: AtomicU64,
+    /// Whether either makes a difference.
+    rounds: AtomicBool,
     hold: AtomicUsize,
-    fires_all: AtomicBool,
 }
 
 impl Active {
@@ -53,40 +60,64 @@ impl Active {
         Active {
             tick: AtomicU64::new(1),
             origin: AtomicU64::new(0),
+            phase: AtomicU64::new(NOT_ALIGNED),
+            rounds: AtomicBool::new(false),
             hold: AtomicUsize::new(DEFAULT_HOLD),
-            fires_all: AtomicBool::new(false),
         }
     }
 
     pub(super) fn set(&self, settings: &Settings, now: Tick) {
         self.tick.store(settings.tick, Ordering::Relaxed);
         self.origin.store(now.0, Ordering::Relaxed);
+        self.phase.store(NOT_ALIGNED, Ordering::Relaxed);
+        self.rounds.store(settings.tick > 1, Ordering::Relaxed);
         self.hold.store(settings.hold, Ordering::Relaxed);
-        self.fires_all.store(settings.fires_all, Ordering::Relaxed);
     }
 
-    /// Rounds a deadline up to the configured tick. No division by default.
+    /// From now on deadlines are rounded up to whole milliseconds of tokio's, too, of which
+    /// one begins `here`.
+    pub(super) fn align(&self, here: Tick) {
+        self.phase.store(here.0 % MILLISECOND, Ordering::Relaxed);
+        self.rounds.store(true, Ordering::Relaxed);
+    }
+
+    /// When a deadline fires: not before the configured tick, and where the clock may be
+    /// paused, not before tokio's millisecond. Nothing is rounded by default.
     #[inline]
     pub(crate) fn round_up(&self, deadline: Tick) -> Tick {
-        match self.tick.load(Ordering::Relaxed) {
-            1 => deadline,
-            width => self.grid(width).round_up(deadline),
+        if self.rounds.load(Ordering::Relaxed) {
+            self.round_up_to_both(deadline)
+        } else {
+            deadline
         }
     }
 
     #[cold]
-    fn grid(&self, width: u64) -> Grid {
-        Grid {
+    fn round_up_to_both(&self, deadline: Tick) -> Tick {
+        let rounded = self.round_up_to_tick(deadline);
+        match self.phase.load(Ordering::Relaxed) {
+            NOT_ALIGNED => rounded,
+            phase => Grid {
+                origin: Tick(phase),
+                width: MILLISECOND,
+            }
+            .round_up(rounded),
+        }
+    }
+
+    /// To the configured tick only.
+    pub(super) fn round_up_to_tick(&self, deadline: Tick) -> Tick {
+        let grid = Grid {
             origin: Tick(self.origin.load(Ordering::Relaxed)),
-            width,
+            width: self.tick.load(Ordering::Relaxed),
+        };
+        match grid.width {
+            1 => deadline,
+            _ => grid.round_up(deadline),
         }
     }
 
     pub(super) fn hold(&self) -> usize {
         self.hold.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn fires_all(&self) -> bool {
-        self.fires_all.load(Ordering::Relaxed)
     }
 }

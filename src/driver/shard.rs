@@ -1,42 +1,37 @@
-//! One worker's share of the timers: a wheel of wakers behind a lock that
-//! nobody but the driver waits for long.
+//! One worker's share of the timers: a wheel of wakers behind a lock.
 //!
 //! # Ground rules
 //!
-//! * `state`, and every *store* to `clock`, `next` and `generation`, happens
-//!   under the lock. The three are atomics so that they can be *read* without it.
-//! * **A time-ordered owner.** An entry whose deadline is later than `clock`
-//!   belongs to its timer, one at or before it belongs to the driver. Both look
-//!   at the same clock under the same lock, so a key is used only while its
-//!   entry is certainly there, and a fired timer needs no second visit.
-//!   (A timer that goes away once its entry is due leaves one spurious wake.)
-//! * **No foreign code under the lock.** Wakers are cloned before it is taken,
-//!   and handed out to be woken or dropped after it is released; the same goes
-//!   for memory to be freed.
-//! * **Bounded holds.** One hold touches at most `hold` entries while firing,
-//!   collects at most [`LETTERS`] letters, takes out at most [`SPARES`] timers
-//!   that were left, and moves at most one bunch for each.
-//! * **Nobody waits for a mass expiry.** Registering on a busy shard is refused
-//!   (the caller takes another shard); cancelling on one leaves a letter for
-//!   whoever locks it next. The driver, and a reset, wait for one hold.
-//! * **Generations.** A shard outlives the runtimes it serves, one after
-//!   another. Every operation says for which generation it is meant and finds
-//!   [`Closed`](Refused::Closed) once that one has ended.
+//! * `state`, and every *store* to `clock`, `next` and `generation`, happens under the
+//!   lock. The three are atomics so that they can be *read* without it.
+//! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to
+//!   its timer, one at or before it belongs to the driver. Both look at the same clock
+//!   under the same lock, so a key is used only while its entry is certainly there, and a
+//!   fired timer needs no second visit. (A timer that goes away once its entry is due
+//!   leaves one spurious wake.)
+//! * **No foreign code under the lock.** Wakers are cloned before it is taken, and handed
+//!   out to be woken or dropped after it is released; the same goes for memory to be freed.
+//! * **Bounded holds.** One hold touches at most `hold` entries while firing, collects at
+//!   most [`COLLECTED`] cancels, takes out one timer that was left in the spare, and moves
+//!   at most one chunk for each.
+//! * **Nobody waits for a mass expiry.** Whoever registers tries for a few instructions,
+//!   then takes another shard for that timer; a cancel goes into the queue. The driver, and
+//!   who resets a timer, wait for one hold.
+//! * **Generations.** A shard outlives the runtimes it serves, one after another. Every
+//!   operation says for which generation it is meant and finds [`Closed`](Refused::Closed)
+//!   once that one has ended.
 //!
-//! Races that remain, and where they are caught: a letter may be posted just
-//! after the holder looked for mail. The poster tries the lock once more, and
-//! failing that asks the driver for a turn, which visits every shard with mail.
+//! One race remains: a cancel may be queued just after the holder looked. It waits for the
+//! next holder then. Its entry is still in the wheel, so a turn comes at its deadline.
 
 use std::mem;
 use std::task::Waker;
 
+use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef, Spare};
 use super::clock::Tick;
-use super::foreign;
-use super::kept::Kept;
-use super::mail::{LETTERS, Letter, Mailbox};
-use super::spare::{SPARES, Spare};
 use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
-use super::tally::{Counted, Snapshot};
+use super::wakers;
+use crate::metrics::{LagHistogram, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest
@@ -46,27 +41,49 @@ const SLOTS: usize = 256;
 /// Slots up to this level (256² ns = 65 µs wide) fire as a whole when all of
 /// them is due: wakers within one such slot are woken in no particular order.
 const GRAIN: usize = 2;
+/// How often a lock is tried before the caller does something else: a few times as long
+/// as a hold usually lasts.
+const SPINS: usize = if cfg!(all(test, loom)) { 1 } else { 40 };
 
-pub(super) type Wheel = Core<Waker, SLOTS, GRAIN>;
+type Wheel = Core<Waker, SLOTS, GRAIN>;
 
-/// A shard of a driver. Aligned so that no two share a cache line, nor a pair
-/// of lines that the processor fetches together.
-#[repr(align(128))]
+/// A shard of a driver. What its own thread writes all the time, what others read, and
+/// what others write are on different lines of memory, and on different pairs of lines,
+/// which a processor may fetch together.
 pub(crate) struct Shard {
-    state: Lock<Counted>,
+    state: Lock<ShardState>,
+    published: Published,
+    cancels: CancelQueue,
+}
+
+/// What is read without the lock.
+#[repr(align(128))]
+struct Published {
     /// Everything at or before this is the driver's.
     clock: AtomicU64,
     /// Nothing in the wheel is due before this. [`Tick::NEVER`] when it is empty.
     next: AtomicU64,
     /// Counts the drivers that this shard has served.
     generation: AtomicU32,
-    mail: Mailbox,
-    kept: Kept,
-    spares: [Spare; SPARES],
+}
+
+/// What the lock protects. In this order, so that a reset counts in the line of memory
+/// that its lock has just been written in.
+#[repr(C, align(128))]
+struct ShardState {
+    /// Pending timers that were given another deadline.
+    resets: u64,
+    /// Timers registered in the place of one that had been cancelled.
+    reused: u64,
+    /// That of the thread whose shard this is.
+    spare: Option<&'static Spare>,
+    wheel: Wheel,
+    /// Of all that fired.
+    lag: LagHistogram,
 }
 
 /// Why a shard did not take a timer.
-pub(crate) enum Refused {
+pub(super) enum Refused {
     /// Somebody holds the lock. The waker is handed back.
     Busy(Waker),
     /// The deadline is not after the shard's clock.
@@ -76,7 +93,7 @@ pub(crate) enum Refused {
 }
 
 /// What became of a change to a registered timer.
-pub(crate) enum Changed {
+pub(super) enum Changed {
     /// It was made. A waker that was replaced is handed out.
     Made(Option<Waker>),
     /// The timer had already fired; its entry is the driver's.
@@ -88,27 +105,65 @@ pub(crate) enum Changed {
 /// Things taken from a shard, to be dropped when its lock is no longer held.
 #[must_use = "to be dropped outside the lock"]
 struct Leftovers {
-    wakers: Vec<Waker>,
+    wakers: [Option<Waker>; COLLECTED],
     #[expect(dead_code, reason = "held only to be dropped")]
     garbage: Option<Garbage<Waker>>,
 }
 
 impl Drop for Leftovers {
     fn drop(&mut self) {
-        foreign::discard(self.wakers.drain(..));
+        wakers::discard(self.wakers.iter_mut().filter_map(Option::take));
     }
 }
 
+impl ShardState {
+    /// An empty wheel at this time; nothing has been counted.
+    const fn starting_at(now: u64) -> Self {
+        ShardState {
+            resets: 0,
+            reused: 0,
+            spare: None,
+            wheel: Wheel::starting_at(now),
+            lag: LagHistogram::new(),
+        }
+    }
+
+    /// A pending timer was reset to a time that has passed. Nobody is late.
+    fn count_fired_by_reset(&mut self) {
+        self.resets += 1;
+        self.lag.record(0);
+    }
+
+    fn next(&self) -> Tick {
+        self.wheel.next_expiration().map_or(Tick::NEVER, Tick)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let fired = self.lag.count();
+        Snapshot {
+            registered: self.wheel.inserted() + self.reused,
+            fired,
+            cancelled: self.wheel.removed() - fired + self.reused,
+            pending: self.wheel.len(),
+            reset: self.resets,
+            cascaded: self.wheel.cascaded(),
+            lag: self.lag.clone(),
+            slab_capacity: self.wheel.capacity(),
+        }
+    }
+}
+
+/// What is known without the lock.
 impl Shard {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Shard {
-            state: Lock::new(Counted::starting_at(0)),
-            clock: AtomicU64::new(0),
-            next: AtomicU64::new(Tick::NEVER.0),
-            generation: AtomicU32::new(0),
-            mail: Mailbox::new(),
-            kept: Kept::new(),
-            spares: std::array::from_fn(|_| Spare::new()),
+            state: Lock::new(ShardState::starting_at(0)),
+            published: Published {
+                clock: AtomicU64::new(0),
+                next: AtomicU64::new(Tick::NEVER.0),
+                generation: AtomicU32::new(0),
+            },
+            cancels: CancelQueue::new(),
         }
     }
 
@@ -117,17 +172,17 @@ impl Shard {
     /// a later generation cannot be mistaken for one's own.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
-        Tick(self.clock.load(Ordering::Acquire))
+        Tick(self.published.clock.load(Ordering::Acquire))
     }
 
     #[inline]
     pub(crate) fn next(&self) -> Tick {
-        Tick(self.next.load(Ordering::SeqCst))
+        Tick(self.published.next.load(Ordering::SeqCst))
     }
 
     #[inline]
     pub(crate) fn generation(&self) -> u32 {
-        self.generation.load(Ordering::Acquire)
+        self.published.generation.load(Ordering::Acquire)
     }
 
     #[inline]
@@ -135,43 +190,50 @@ impl Shard {
         self.generation() == generation
     }
 
-    /// Whether a thread has left a timer here, which a turn takes out.
-    pub(crate) fn has_left(&self) -> bool {
-        self.spares.iter().any(|spare| !spare.is_empty())
+    /// Whether cancels wait here.
+    pub(super) fn has_cancels(&self) -> bool {
+        !self.cancels.is_empty()
     }
 
-    pub(crate) fn has_mail(&self) -> bool {
-        self.mail.has_any()
+    /// Makes sure that `next` is not later than `when`.
+    #[inline]
+    fn announce(&self, when: Tick) {
+        if when.0 < self.published.next.load(Ordering::Relaxed) {
+            self.publish(when);
+        }
     }
 
-    pub(super) fn spares(&self) -> &[Spare] {
-        &self.spares
+    fn publish(&self, next: Tick) {
+        self.published.next.store(next.0, Ordering::SeqCst);
     }
+}
 
+/// What a timer does with its entry.
+impl Shard {
     /// Registers a timer, unless the shard is busy, past the deadline or closed,
     /// and takes out the one that this thread has left, if any.
     #[inline(always)]
-    pub(crate) fn register(
+    pub(super) fn register(
         &self,
         generation: u32,
         when: Tick,
         waker: Waker,
         spare: Option<&Spare>,
     ) -> Result<u32, Refused> {
-        let Some(mut wheel) = self.state.try_lock() else {
+        let Some(mut state) = self.try_for_a_while() else {
             return Err(Refused::Busy(waker));
         };
         // A refused waker is dropped with the arguments: after the guard.
         if !self.serves(generation) {
             return Err(Refused::Closed);
         }
-        if when.0 <= self.clock.load(Ordering::Relaxed) {
+        if when.0 <= self.published.clock.load(Ordering::Relaxed) {
             return Err(Refused::Due);
         }
-        let left = spare.and_then(|spare| self.clear(&mut wheel, spare));
-        let key = wheel.insert(when.0, waker);
+        let left = spare.and_then(|spare| self.clear(&mut state, spare));
+        let key = state.wheel.insert(when.0, waker);
         self.announce(when);
-        self.unlock(wheel);
+        self.unlock(state);
         drop(left);
         Ok(key)
     }
@@ -180,119 +242,126 @@ impl Shard {
     /// same waker. `None` when that has gone, or the shard is busy: to be registered
     /// as any other then.
     #[inline(always)]
-    pub(crate) fn reuse(&self, generation: u32, when: Tick, spare: &Spare) -> Option<u32> {
-        let mut wheel = self.state.try_lock()?;
+    pub(super) fn reuse(&self, generation: u32, when: Tick, spare: &Spare) -> Option<u32> {
+        let mut state = self.try_for_a_while()?;
         let left = spare.take()?;
         let usable = left.generation == generation && self.is_owned(&left);
-        if !usable || when.0 <= self.clock.load(Ordering::Relaxed) {
-            let waker = self.take(&mut wheel, left);
-            self.unlock(wheel);
+        if !usable || when.0 <= self.published.clock.load(Ordering::Relaxed) {
+            let waker = self.take(&mut state, left);
+            self.unlock(state);
             drop(waker);
             return None;
         }
-        wheel.reused += 1;
-        wheel.reschedule_lazily(left.key, when.0);
+        state.reused += 1;
+        state.wheel.reschedule_lazily(left.key, when.0);
         self.announce(when);
-        self.unlock(wheel);
+        self.unlock(state);
         Some(left.key)
     }
 
-    /// Cancels a timer. `false` when the shard was busy twice: the cancel is in
-    /// the mail, and somebody has to be asked to collect it.
+    /// Cancels a timer if nobody holds the shard for long; else it goes into the queue.
     #[inline]
-    #[must_use]
-    pub(crate) fn cancel(&self, generation: u32, key: u32, when: Tick) -> bool {
-        let timer = Letter {
-            key,
-            when,
-            generation,
+    pub(super) fn cancel(&self, entry: EntryRef) {
+        let Some(mut state) = self.try_for_a_while() else {
+            return self.cancel_later(entry);
         };
-        let Some(mut wheel) = self.state.try_lock() else {
-            return self.post(timer);
-        };
-        let waker = self.take(&mut wheel, timer);
-        self.unlock(wheel);
+        let waker = self.take(&mut state, entry);
+        self.unlock(state);
         drop(waker);
-        true
+    }
+
+    /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.
+    pub(super) fn cancel_later(&self, entry: EntryRef) {
+        self.cancels.push(entry);
+        while self.cancels.is_full() {
+            self.unlock(self.wait());
+        }
+    }
+
+    /// Takes a registered timer out at once, and hands out its waker.
+    pub(super) fn cancel_now(&self, entry: EntryRef) -> Option<Waker> {
+        let mut state = self.wait();
+        let waker = self.take(&mut state, entry);
+        self.unlock(state);
+        waker
+    }
+
+    /// The same for a timer that has been reset to a time that has passed.
+    pub(super) fn fire_now(&self, entry: EntryRef) -> Option<Waker> {
+        let mut state = self.wait();
+        let waker = self.take(&mut state, entry);
+        if waker.is_some() {
+            state.count_fired_by_reset();
+        }
+        self.unlock(state);
+        waker
     }
 
     /// Gives a registered timer another waker.
-    pub(crate) fn replace_waker(
-        &self,
-        generation: u32,
-        key: u32,
-        when: Tick,
-        waker: Waker,
-    ) -> Changed {
-        let mut wheel = self.wait();
-        if let Some(refusal) = self.refusal(generation, when) {
-            drop(wheel);
+    pub(super) fn replace_waker(&self, entry: EntryRef, waker: Waker) -> Changed {
+        let mut state = self.wait();
+        if let Some(refusal) = self.refusal(&entry) {
+            drop(state);
             return refusal;
         }
-        let old = mem::replace(wheel.get_mut(key), waker);
-        self.unlock(wheel);
+        let old = mem::replace(state.wheel.get_mut(entry.key), waker);
+        self.unlock(state);
         Changed::Made(Some(old))
     }
 
     /// Moves a registered timer to another deadline. One that is not after the
     /// shard's clock takes it out and hands its waker back.
-    pub(crate) fn reschedule(
-        &self,
-        generation: u32,
-        key: u32,
-        when: Tick,
-        deadline: Tick,
-    ) -> Changed {
-        let mut wheel = self.wait();
-        if let Some(refusal) = self.refusal(generation, when) {
-            drop(wheel);
+    pub(super) fn reschedule(&self, entry: EntryRef, deadline: Tick) -> Changed {
+        let mut state = self.wait();
+        if let Some(refusal) = self.refusal(&entry) {
+            drop(state);
             return refusal;
         }
-        let due = deadline.0 <= self.clock.load(Ordering::Relaxed);
+        let due = deadline.0 <= self.published.clock.load(Ordering::Relaxed);
         let waker = if due {
-            wheel.fired_by_reset();
-            Some(wheel.remove(key))
+            state.count_fired_by_reset();
+            Some(state.wheel.remove(entry.key))
         } else {
-            wheel.resets += 1;
-            wheel.reschedule_lazily(key, deadline.0);
+            state.resets += 1;
+            state.wheel.reschedule_lazily(entry.key, deadline.0);
             self.announce(deadline);
             None
         };
-        self.unlock(wheel);
+        self.unlock(state);
         Changed::Made(waker)
     }
 
-    /// Keeps the waker of a timer that is done; see `kept.rs`.
-    pub(crate) fn keep(&self, generation: u32, waker: Waker) -> Option<u32> {
-        self.kept.keep(waker, || self.serves(generation))
-    }
-
-    /// Hands out a waker that was kept, unless the driver has ended.
-    pub(crate) fn release(&self, generation: u32, key: u32) -> Option<Waker> {
-        self.kept.release(key, || self.serves(generation))
-    }
-
-    /// Takes a registered timer out, waiting for the lock if need be: it has been
-    /// reset to a time that has passed.
-    pub(crate) fn withdraw(&self, generation: u32, key: u32, when: Tick) -> Option<Waker> {
-        let mut wheel = self.wait();
-        let timer = Letter {
-            key,
-            when,
-            generation,
-        };
-        let waker = self.take(&mut wheel, timer);
-        if waker.is_some() {
-            wheel.fired_by_reset();
+    /// Makes a thread's spare that of this shard, unless it has one already.
+    pub(super) fn attach(&self, generation: u32, spare: &'static Spare) -> bool {
+        let mut state = self.wait();
+        let free = state.spare.is_none() && self.serves(generation);
+        if free {
+            state.spare = Some(spare);
         }
-        self.unlock(wheel);
-        waker
+        self.unlock(state);
+        free
     }
 
-    /// One bounded hold of a turn: collects mail, moves the clock to `now`, and
+    /// Hands a spare back to its thread, empty.
+    pub(super) fn detach(&self, spare: &'static Spare) {
+        let mut state = self.wait();
+        let is_its = |attached: &mut &Spare| std::ptr::eq::<Spare>(*attached, spare);
+        let attached = state.spare.take_if(is_its).is_some();
+        let left = spare.take();
+        // Not attached any more: the driver has ended, and what was left with it.
+        let left = left.filter(|_| attached);
+        let waker = left.and_then(|left| self.take(&mut state, left));
+        self.unlock(state);
+        drop(waker);
+    }
+}
+
+/// What the driver does.
+impl Shard {
+    /// One bounded hold of a turn: collects cancels, moves the clock to `now`, and
     /// puts the wakers of at most `hold` due timers into `batch`. They are as late
     /// as it is `seen` to be. `None` when the driver has ended.
-    pub(crate) fn expire(
+    pub(super) fn expire(
         &self,
         generation: u32,
         now: Tick,
@@ -300,188 +369,188 @@ impl Shard {
         hold: usize,
         batch: &mut Vec<Waker>,
     ) -> Option<Progress> {
-        let mut wheel = self.wait();
+        let mut state = self.wait();
         if !self.serves(generation) {
             return None;
         }
         // Before the clock moves: what is due then would be fired in vain.
-        let left = self.clear_all(&mut wheel);
-        if self.clock.load(Ordering::Relaxed) < now.0 {
-            self.clock.store(now.0, Ordering::Release);
+        let left = self.clear_spare(&mut state);
+        let leftovers = self.has_cancels().then(|| self.tidy(&mut state));
+        let progress = if self.has_cancels() {
+            Progress::Unfinished
+        } else {
+            self.fire(&mut state, now, seen, hold, batch)
+        };
+        self.unlock(state);
+        drop((left, leftovers));
+        Some(progress)
+    }
+
+    fn fire(
+        &self,
+        state: &mut ShardState,
+        now: Tick,
+        seen: Tick,
+        hold: usize,
+        batch: &mut Vec<Waker>,
+    ) -> Progress {
+        if self.published.clock.load(Ordering::Relaxed) < now.0 {
+            self.published.clock.store(now.0, Ordering::Release);
         }
-        let Counted {
-            wheel: due, lag, ..
-        } = &mut *wheel;
-        let progress = due.advance(now.0, hold, &mut |_, deadline, waker| {
+        let ShardState { wheel, lag, .. } = &mut *state;
+        let progress = wheel.advance(now.0, hold, &mut |_, deadline, waker| {
             lag.record(seen.0.saturating_sub(deadline));
             batch.push(waker);
         });
         self.publish(match progress {
-            Progress::CaughtUp => next_of(&wheel),
+            Progress::CaughtUp => state.next(),
             Progress::Unfinished => now,
         });
-        self.unlock(wheel);
-        drop(left);
-        Some(progress)
+        progress
     }
 
     /// Publishes the earliest deadline anew, after a timer was taken out or put
     /// off. `true` if that changed it.
-    pub(crate) fn refresh(&self) -> bool {
-        let mut wheel = self.wait();
-        let left = self.clear_all(&mut wheel);
-        let leftovers = self.tidy(&mut wheel);
-        let (before, after) = (self.next(), next_of(&wheel));
+    pub(super) fn refresh(&self) -> bool {
+        let mut state = self.wait();
+        let left = self.clear_spare(&mut state);
+        let leftovers = self.tidy(&mut state);
+        let (before, after) = (self.next(), state.next());
         self.publish(after);
-        drop(wheel);
+        drop(state);
         drop((left, leftovers));
         before != after
     }
 
     /// Timers registered and not fired.
     pub(crate) fn pending(&self, generation: u32) -> usize {
-        self.read(generation, |wheel| wheel.len()).unwrap_or(0)
+        let pending = self.read(generation, |state| state.wheel.len());
+        pending.unwrap_or(0)
     }
 
     /// What has been counted. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
-        self.read(generation, Counted::snapshot)
+        self.read(generation, ShardState::snapshot)
     }
 
-    /// Reads with all mail delivered and nothing left in a spare.
-    fn read<R>(&self, generation: u32, read: impl FnOnce(&Counted) -> R) -> Option<R> {
-        let mut wheel = self.wait();
-        while self.has_mail() {
-            self.unlock(wheel);
-            wheel = self.wait();
+    /// Reads with all cancels carried out.
+    fn read<R>(&self, generation: u32, read: impl FnOnce(&ShardState) -> R) -> Option<R> {
+        let mut state = self.wait();
+        while self.has_cancels() {
+            self.unlock(state);
+            state = self.wait();
         }
-        let left = self.clear_all(&mut wheel);
-        let seen = self.serves(generation).then(|| read(&wheel));
-        drop(wheel);
+        let left = self.clear_spare(&mut state);
+        let seen = self.serves(generation).then(|| read(&state));
+        drop(state);
         drop(left);
         seen
     }
 
     /// Begins to serve a new driver whose clock shows `now`.
-    pub(crate) fn open(&self, now: Tick, capacity: usize) {
-        let mut fresh = Counted::starting_at(now.0);
-        fresh.reserve(capacity);
-        let mut wheel = self.wait();
-        let old = mem::replace(&mut *wheel, fresh);
-        self.clock.store(now.0, Ordering::Release);
+    pub(super) fn open(&self, now: Tick, capacity: usize) {
+        let mut fresh = ShardState::starting_at(now.0);
+        fresh.wheel.reserve(capacity);
+        let mut state = self.wait();
+        let old = mem::replace(&mut *state, fresh);
+        self.published.clock.store(now.0, Ordering::Release);
         self.publish(Tick::NEVER);
-        drop(wheel);
+        drop(state);
         drop(old);
     }
 
-    /// Ends the generation and hands out the wheel with all that is pending.
+    /// Ends the generation and hands out the wakers of all that is pending.
     /// Before anybody can find that it has ended, `last` is given what it counted.
-    pub(crate) fn close(&self, last: impl FnOnce(&Counted)) -> impl Iterator<Item = Waker> {
-        let mut wheel = self.wait();
-        last(&wheel);
+    pub(super) fn close(&self, last: impl FnOnce(Snapshot)) -> impl Iterator<Item = Waker> {
+        let mut state = self.wait();
+        last(state.snapshot());
         // Before anything of the next generation: see `clock`.
-        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.published.generation.fetch_add(1, Ordering::SeqCst);
         self.publish(Tick::NEVER);
-        let old = mem::replace(&mut *wheel, Counted::starting_at(0));
-        drop(wheel);
-        self.mail.clear();
-        self.kept.clear();
+        // The spare is its thread's again, which finds that the driver has ended.
+        let old = mem::replace(&mut *state, ShardState::starting_at(0));
+        drop(state);
+        self.cancels.clear();
         old.wheel.into_values().map(|(_, waker)| waker)
     }
+}
 
-    /// Waits for the lock: for the driver, and for changes that cannot be left
-    /// in the mail.
-    fn wait(&self) -> LockGuard<'_, Counted> {
+/// Taking the lock, and what is done before it is released.
+impl Shard {
+    /// Waits for the lock: for the driver, and for changes that cannot be queued.
+    fn wait(&self) -> LockGuard<'_, ShardState> {
         sync::wait(&self.state)
     }
 
-    /// Releases the lock. Whoever held it collects the mail first, and drops
+    #[inline]
+    fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
+        match self.state.try_lock() {
+            Some(state) => Some(state),
+            None => self.try_again(),
+        }
+    }
+
+    #[cold]
+    fn try_again(&self) -> Option<LockGuard<'_, ShardState>> {
+        (1..SPINS).find_map(|_| {
+            std::hint::spin_loop();
+            self.state.try_lock()
+        })
+    }
+
+    /// Releases the lock. Whoever held it collects cancels first, and drops
     /// what it took, and memory no longer needed, afterwards.
     #[inline]
-    fn unlock(&self, mut wheel: LockGuard<'_, Counted>) {
-        if !self.mail.may_have_any() && !wheel.has_garbage() {
-            return drop(wheel);
+    fn unlock(&self, mut state: LockGuard<'_, ShardState>) {
+        if !self.has_cancels() && !state.wheel.has_garbage() {
+            return drop(state);
         }
-        let leftovers = self.tidy(&mut wheel);
-        drop(wheel);
+        let leftovers = self.tidy(&mut state);
+        drop(state);
         drop(leftovers);
     }
 
     #[cold]
-    fn tidy(&self, wheel: &mut Wheel) -> Leftovers {
-        let letters = self.mail.collect(LETTERS);
-        let wakers = letters
-            .into_iter()
-            .filter_map(|letter| self.take(wheel, letter))
-            .collect();
+    fn tidy(&self, state: &mut ShardState) -> Leftovers {
+        let cancels = self.cancels.collect();
         Leftovers {
-            wakers,
-            garbage: wheel.take_garbage(),
+            wakers: cancels.map(|cancel| cancel.and_then(|entry| self.take(state, entry))),
+            garbage: state.wheel.take_garbage(),
         }
     }
 
-    /// Posts a cancel, and tries once more to see it through.
-    #[cold]
-    fn post(&self, letter: Letter) -> bool {
-        self.mail.post(letter);
-        match self.state.try_lock() {
-            Some(wheel) => {
-                self.unlock(wheel);
-                true
-            }
-            None => false,
-        }
+    /// Takes out what was left in the spare of the shard's own thread.
+    fn clear_spare(&self, state: &mut ShardState) -> Option<Waker> {
+        state.spare.and_then(|spare| self.clear(state, spare))
     }
 
-    /// Takes out what was left in a spare.
     #[inline]
-    fn clear(&self, wheel: &mut Wheel, spare: &Spare) -> Option<Waker> {
-        spare.take().and_then(|left| self.take(wheel, left))
-    }
-
-    /// The same for all spares.
-    fn clear_all(&self, wheel: &mut Wheel) -> [Option<Waker>; SPARES] {
-        std::array::from_fn(|index| self.clear(wheel, &self.spares[index]))
+    fn clear(&self, state: &mut ShardState, spare: &Spare) -> Option<Waker> {
+        spare.take().and_then(|left| self.take(state, left))
     }
 
     /// Removes an entry if it is still its timer's.
     #[inline]
-    fn take(&self, wheel: &mut Wheel, timer: Letter) -> Option<Waker> {
-        self.is_owned(&timer).then(|| wheel.remove(timer.key))
+    fn take(&self, state: &mut ShardState, entry: EntryRef) -> Option<Waker> {
+        self.is_owned(&entry).then(|| state.wheel.remove(entry.key))
     }
 
     #[inline]
-    fn is_owned(&self, timer: &Letter) -> bool {
-        self.refusal(timer.generation, timer.when).is_none()
+    fn is_owned(&self, entry: &EntryRef) -> bool {
+        self.refusal(entry).is_none()
     }
 
     /// Why an entry may not be touched any more. To be asked under the lock.
     #[inline]
-    fn refusal(&self, generation: u32, when: Tick) -> Option<Changed> {
-        if !self.serves(generation) {
+    fn refusal(&self, entry: &EntryRef) -> Option<Changed> {
+        if !self.serves(entry.generation) {
             Some(Changed::Closed)
-        } else if when.0 <= self.clock.load(Ordering::Relaxed) {
+        } else if entry.when.0 <= self.published.clock.load(Ordering::Relaxed) {
             Some(Changed::Fired)
         } else {
             None
         }
     }
-
-    /// Makes sure that `next` is not later than `when`.
-    #[inline]
-    fn announce(&self, when: Tick) {
-        if when.0 < self.next.load(Ordering::Relaxed) {
-            self.publish(when);
-        }
-    }
-
-    fn publish(&self, next: Tick) {
-        self.next.store(next.0, Ordering::SeqCst);
-    }
-}
-
-fn next_of(wheel: &Wheel) -> Tick {
-    wheel.next_expiration().map_or(Tick::NEVER, Tick)
 }
 
 #[cfg(all(test, not(loom)))]

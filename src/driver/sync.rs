@@ -21,12 +21,12 @@ pub(crate) use std::sync::OnceLock;
 
 #[cfg(all(test, loom))]
 pub(crate) use super::loom::fake::{
-    self as time, current_runtime, now, now as really_now, thread_local, wake_later,
+    self as time, now, now as really_now, now_in, thread_local, worker_index,
 };
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::thread_local;
 #[cfg(not(all(test, loom)))]
-pub(crate) use tokio::time;
+pub(crate) use tokio::{runtime::worker_index, time};
 
 /// A lock whose unlock is a plain store: half the price of an uncontended
 /// `std::sync::Mutex`, whose unlock is a second read-modify-write.
@@ -52,19 +52,16 @@ pub(crate) fn really_now() -> tokio::time::Instant {
     std::time::Instant::now().into()
 }
 
-/// Wakes a task of this runtime when this thread has next looked at tokio's events.
+/// Now, by the clock of this runtime. `None` on a thread that is about to end, and can
+/// enter none.
 #[cfg(not(all(test, loom)))]
-pub(crate) fn wake_later(task: &std::task::Waker) {
-    let yielded = std::pin::pin!(tokio::task::yield_now());
-    let _ = yielded.poll(&mut std::task::Context::from_waker(task));
-}
-
-/// The runtime whose context this is called in.
-#[cfg(not(all(test, loom)))]
-#[inline]
-pub(crate) fn current_runtime() -> Option<tokio::runtime::Id> {
-    let handle = tokio::runtime::Handle::try_current().ok()?;
-    Some(handle.id())
+pub(crate) fn now_in(runtime: &tokio::runtime::Handle) -> Option<tokio::time::Instant> {
+    let here = tokio::runtime::Handle::try_current();
+    let ending = here.is_err_and(|none| none.is_thread_local_destroyed());
+    (!ending).then(|| {
+        let _inside = runtime.enter();
+        now()
+    })
 }
 
 /// Locks a mutex; one that a panicking thread left behind is as good as any

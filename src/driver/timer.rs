@@ -2,56 +2,105 @@
 //!
 //! # States
 //!
-//! | `key` | meaning | invariant | leaves by |
-//! | --- | --- | --- | --- |
-//! | [`ASSUMED`] | not registered; its shard was found by task id | | first poll, which checks that |
-//! | [`UNVOUCHED`] | not registered; its task's waker may vouch for the task | | poll, reset |
-//! | [`IDLE`] | not registered | | poll, reset |
-//! | any other | registered | while `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
-//! | [`DONE`] | fired, or found due | `when` is [`NOTHING_KEPT`], or the key of the waker that `home` keeps for a reset: the shard of the thread that has seen it done | reset, drop |
+//! | state | meaning | leaves by |
+//! | --- | --- | --- |
+//! | `Idle` | not registered | poll, reset |
+//! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
+//! | `Done` | fired, or found due. Keeps the waker of the poll that has said so: a task that resets its timer then is woken, though it may not poll before | reset, drop |
+//! | `StandIn` | its driver has ended, and so will the runtime that it was polled in. A timer of tokio's own does what tokio does | poll, reset, drop |
 //!
-//! A timer knows its driver's generation; when the driver has ended, polling it
-//! panics with tokio's words (but in a task that ends with it, see [`ended`]),
-//! dropping and resetting it do nothing.
+//! # When its driver has ended
+//!
+//! Whoever waits is woken, and polls. A timer of the free functions goes on, for the same
+//! deadline, in the runtime that it is polled in, if that lives. A runtime that takes no
+//! more tasks may still run some, on other workers, until it drops them in a moment. There
+//! tokio's own timer takes over: it stays pending as long as such a runtime is driven, and
+//! panics after that. Outside of any runtime it panics in tokio's words. A timer of a
+//! `Wheel` never goes on elsewhere.
 //!
 //! # Ground rules
 //!
 //! * Re-polling takes no lock: two loads, and the identity of the waker.
+//! * Registering reads the clock only when the deadline is earlier than what the alarm is
+//!   armed for. Then it is compared with now: due already, or the alarm is moved, on this
+//!   thread. (Waking the driver task to do that would be wrong: it lands in this worker's
+//!   own queue, and if the worker then blocks, every timer waits.)
+//! * Nobody waits for a shard while another one is free.
 
-mod register;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
-use std::task::{Poll, Waker};
+use tokio::runtime::Handle;
+use tokio::task::coop;
 
-use self::register::ShutDown;
-use super::Home;
+use super::cancel_queue::EntryRef;
 use super::clock::Tick;
-use super::foreign;
-use super::local::{self, Certainty, Found};
-use super::mail::Letter;
-use super::registry::{self, Serving};
-use super::shard::Changed;
-use super::spare;
-use super::vtable::{self, VtableId};
-
-const ASSUMED: u32 = u32::MAX;
-const IDLE: u32 = u32::MAX - 1;
-const UNVOUCHED: u32 = u32::MAX - 2;
-const DONE: u32 = u32::MAX - 3;
-/// In the state [`DONE`]: there is no waker to be woken after a reset.
-const NOTHING_KEPT: Tick = Tick::NEVER;
+use super::shard::{Changed, Refused};
+use super::sync::relax;
+use super::waker_id::{self, VtableId};
+use super::{DriverRef, DriverShard, ShardRef, current, wakers};
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
-    home: &'static Home,
-    /// The deadline that is registered.
-    when: Tick,
-    /// The data pointer of the waker that is registered; in the state
-    /// [`ASSUMED`], of one that vouches for the shard.
-    waker: usize,
-    key: u32,
-    /// The driver's generation, 24 bits, and the waker's vtable, 8 bits.
-    tags: u32,
+    shard: ShardRef,
+    state: State,
 }
+
+enum State {
+    Idle {
+        tenure: Tenure,
+    },
+    Registered {
+        tenure: Tenure,
+        key: u32,
+        when: Tick,
+        /// The data pointer of the waker that is registered, and its vtable.
+        waker: usize,
+        vtable: VtableId,
+    },
+    Done {
+        tenure: Tenure,
+        waker: Option<Waker>,
+    },
+    StandIn {
+        tenure: Tenure,
+        sleep: Pin<Box<tokio::time::Sleep>>,
+    },
+}
+
+/// The driver's generation in 15 bits, and in the last one whether the timer is a
+/// `Wheel`'s, which stays with its driver.
+#[derive(Clone, Copy)]
+struct Tenure(u16);
+
+impl Tenure {
+    fn new(generation: u32, of_a_wheel: bool) -> Self {
+        // The registry lets no generation be greater.
+        Tenure((generation as u16) << 1 | u16::from(of_a_wheel))
+    }
+
+    #[inline]
+    fn generation(self) -> u32 {
+        u32::from(self.0 >> 1)
+    }
+
+    fn is_of_a_wheel(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// When a timer is due whose deadline has only just passed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    AtOnce,
+    /// In tokio's next whole millisecond, as tokio's own. So `sleep(Duration::ZERO)` in a
+    /// loop waits, and does not spin.
+    NextMillisecond,
+}
+
+/// The driver has ended.
+struct Closed;
 
 impl Timer {
     /// A timer of the current runtime's driver. Registers nothing.
@@ -62,49 +111,68 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
-        Timer::at(local::current())
+        let (shard, generation) = current::shard();
+        Timer::at(shard, Tenure::new(generation, false))
     }
 
-    /// A timer of a driver that is known.
-    pub(crate) fn of(serving: Serving) -> Self {
-        let home = local::home_in(serving);
-        Timer::at(Found {
-            home,
-            generation: serving.generation,
-            certainty: Certainty::Known,
-        })
-    }
-
-    /// A timer of a shard that is known.
+    /// The same, `now`. It has a look at what is due in this shard: a runtime that makes
+    /// timers all the time has them fire on time, however seldom it looks at its own.
     #[inline]
-    pub(super) fn at(found: Found) -> Self {
-        let (key, waker) = match found.certainty {
-            Certainty::Known => (IDLE, 0),
-            Certainty::Unvouched => (UNVOUCHED, 0),
-            Certainty::Assumed { voucher } => (ASSUMED, voucher),
-        };
-        Timer {
-            home: found.home,
-            when: Tick::ZERO,
-            waker,
-            key,
-            tags: found.generation << 8,
+    #[track_caller]
+    pub(crate) fn new_at(now: Tick) -> Self {
+        let timer = Timer::new();
+        let DriverShard { shard, driver, .. } = timer.shard;
+        if shard.next() <= now {
+            driver.look(now);
         }
+        timer
+    }
+
+    /// A timer of a `Wheel`.
+    pub(crate) fn of(driver: DriverRef) -> Self {
+        let tenure = Tenure::new(driver.generation, true);
+        Timer::at(current::of(driver), tenure)
+    }
+
+    #[inline]
+    fn at(shard: ShardRef, tenure: Tenure) -> Self {
+        let state = State::Idle { tenure };
+        Timer { shard, state }
+    }
+
+    /// A timer of the free functions on a shard that is known.
+    #[cfg(all(test, loom))]
+    pub(super) fn on(shard: ShardRef, generation: u32) -> Self {
+        Timer::at(shard, Tenure::new(generation, false))
     }
 
     /// Whether the deadline was reached while this was registered.
     pub(crate) fn is_elapsed(&self) -> bool {
-        match self.key {
-            ASSUMED | UNVOUCHED | IDLE => false,
-            DONE => true,
-            _ => self.clock() >= self.when || self.has_ended(),
+        match &self.state {
+            State::Idle { .. } => false,
+            State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
+            State::Done { .. } => true,
+            State::StandIn { sleep, .. } => sleep.is_elapsed(),
         }
     }
 
     /// Whether it is pending with this very waker, so that polling changes nothing.
     #[inline]
-    pub(crate) fn waits(&self, waker: &Waker) -> bool {
-        self.is_registered() && self.clock() < self.when && self.knows(waker) && !self.has_ended()
+    pub(crate) fn waits(&self, with: &Waker) -> bool {
+        match self.state {
+            State::Registered {
+                when,
+                waker,
+                vtable,
+                ..
+            } => {
+                self.clock() < when
+                    && waker == with.data() as usize
+                    && waker_id::is(with, vtable)
+                    && !self.has_ended()
+            }
+            _ => false,
+        }
     }
 
     /// Polls for `deadline`, which must be the one given before if registered.
@@ -113,293 +181,437 @@ impl Timer {
     ///
     /// When the runtime has ended.
     #[inline]
-    pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if self.is_registered() {
-            self.poll_registered(waker)
-        } else if self.key == DONE {
-            if self.has_ended() {
-                return ended(waker);
-            }
-            Poll::Ready(())
-        } else {
-            self.poll_first(deadline, waker)
+    pub(crate) fn poll(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
+        if self.waits(waker) {
+            return Poll::Pending;
         }
+        self.poll_anew(deadline, due, waker)
+    }
+
+    /// Out of line, where everything below is inlined: users' futures get a call.
+    fn poll_anew(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
+        let polled = match &self.state {
+            State::Idle { .. } => self.poll_first(deadline, due, waker),
+            State::Registered { .. } => self.poll_registered(waker),
+            State::Done { .. } if self.has_ended() => Err(Closed),
+            State::Done { .. } => Ok(Poll::Ready(())),
+            State::StandIn { .. } => Err(Closed),
+        };
+        match polled {
+            Ok(polled) => polled,
+            Err(Closed) => self.poll_after_the_end(deadline, due, waker),
+        }
+    }
+
+    /// `Pending` with another waker, fired, or ended.
+    #[cold]
+    fn poll_registered(&mut self, waker: &Waker) -> Result<Poll<()>, Closed> {
+        let Some(entry) = self.entry() else {
+            return Err(Closed);
+        };
+        let clock = self.clock();
+        if self.has_ended() {
+            return Err(Closed);
+        }
+        if clock < entry.when {
+            match self.shard.shard.replace_waker(entry, waker.clone()) {
+                Changed::Made(_old) => {
+                    self.registered(entry.key, entry.when, waker);
+                    return Ok(Poll::Pending);
+                }
+                Changed::Fired => {}
+                Changed::Closed => return Err(Closed),
+            }
+        }
+        self.set_done(None);
+        Ok(Poll::Ready(()))
+    }
+
+    fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
+        let when = self.round_up(deadline);
+        if self.reuse(deadline, when, waker) {
+            return Ok(Poll::Pending);
+        }
+        let registered = self.register(deadline, when, due, waker);
+        if let Ok(Poll::Ready(())) = registered {
+            self.set_done(None);
+        }
+        registered
     }
 
     /// Moves the timer to another deadline, which need not be polled for: the
     /// waker is kept.
-    pub(crate) fn reset(&mut self, deadline: Tick) {
-        let deadline = self.round_up(deadline);
-        if !self.is_registered() {
-            return self.register_unpolled(deadline);
+    pub(crate) fn reset(&mut self, deadline: Tick, due: Due) {
+        let when = self.round_up(deadline);
+        if let State::StandIn { sleep, .. } = &mut self.state {
+            return sleep.as_mut().reset(deadline.to_instant());
         }
-        let now = self.now_if_early(deadline);
-        if now.is_some_and(|now| deadline <= now) {
-            return self.expire_now();
-        }
-        let before = self.when;
-        let (generation, key) = (self.generation(), self.key);
-        match self
-            .home
-            .shard
-            .reschedule(generation, key, before, deadline)
-        {
-            Changed::Fired => self.register_unpolled(deadline),
-            Changed::Closed => self.set_done(),
-            Changed::Made(Some(waker)) => self.finish(waker),
-            Changed::Made(None) => self.moved(deadline),
-        }
-    }
-
-    /// Unregisters the timer; it is registered again when it is next polled.
-    #[inline(never)]
-    pub(crate) fn cancel(&mut self) {
-        if self.is_registered() {
-            let (key, when) = (self.key, self.when);
-            self.key = IDLE;
-            if self.clock() < when {
-                self.cancel_entry(key, when);
-            }
-        } else if self.key == DONE {
-            self.key = IDLE;
-            drop(self.release());
-        }
-    }
-
-    #[inline]
-    fn cancel_entry(&self, key: u32, when: Tick) {
-        let Home { shard, driver, .. } = self.home;
-        let takes_back = driver.takes_back();
-        if !takes_back && self.leave(key, when) {
-            return;
-        }
-        if !shard.cancel(self.generation(), key, when) {
-            driver.ask_for_turn();
-        }
-        if takes_back {
-            driver.take_back(shard);
-        }
-    }
-
-    /// Leaves the entry to this thread's next timer; see `spare.rs`.
-    #[inline]
-    fn leave(&self, key: u32, when: Tick) -> bool {
-        let Some(spare) = spare::mine(&self.home.shard) else {
-            return false;
+        let Some(entry) = self.entry() else {
+            return self.register_unpolled(deadline, when, due);
         };
-        let timer = Letter {
-            key,
-            when,
-            generation: self.generation(),
+        let Some(when) = self.come(deadline, when, due) else {
+            return self.fire_now(entry);
         };
-        vtable::is_that_of_tasks(self.vtable()) && spare.leave(timer, self.waker)
-    }
-
-    #[inline]
-    fn poll_registered(&mut self, waker: &Waker) -> Poll<()> {
-        let clock = self.clock();
-        if self.has_ended() {
-            ended(waker)
-        } else if clock >= self.when {
-            self.set_done();
-            Poll::Ready(())
-        } else if self.knows(waker) {
-            Poll::Pending
-        } else {
-            self.poll_with_another(waker)
-        }
-    }
-
-    #[cold]
-    fn poll_with_another(&mut self, waker: &Waker) -> Poll<()> {
-        let (generation, key) = (self.generation(), self.key);
-        match self
-            .home
-            .shard
-            .replace_waker(generation, key, self.when, waker.clone())
-        {
-            Changed::Made(_old) => {
-                self.remember(waker);
-                Poll::Pending
-            }
+        match self.shard.shard.reschedule(entry, when) {
             Changed::Fired => {
-                self.set_done();
-                Poll::Ready(())
+                self.set_done(None);
+                self.register_unpolled(deadline, when, due);
             }
-            Changed::Closed => ended(waker),
-        }
-    }
-
-    /// Out of line, where everything below is inlined: users' futures get a call.
-    fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if self.key == ASSUMED && self.waker != waker.data() as usize {
-            self.check_home(Some(waker));
-        } else if self.key == UNVOUCHED {
-            local::vouch(self.found(), waker);
-        }
-        let deadline = self.round_up(deadline);
-        if self.reuse(deadline, waker) {
-            return Poll::Pending;
-        }
-        match self.register(deadline, waker.clone()) {
-            Poll::Ready(None) => {
-                self.set_done();
-                Poll::Ready(())
-            }
-            Poll::Ready(Some(ShutDown)) => ended(waker),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-
-    /// Checks that the task id told the truth; see `local.rs`.
-    #[cold]
-    fn check_home(&mut self, waker: Option<&Waker>) {
-        let really = local::check(self.found(), waker);
-        self.home = really.home;
-        self.tags = really.generation << 8;
-        self.key = IDLE;
-    }
-
-    fn found(&self) -> Found {
-        Found {
-            home: self.home,
-            generation: self.generation(),
-            certainty: Certainty::Known,
+            Changed::Closed => self.set_done(None),
+            Changed::Made(Some(waker)) => self.finish(waker),
+            Changed::Made(None) => self.moved(when),
         }
     }
 
     /// Registers without being polled. As tokio's, a timer that is reset elapses
     /// though nobody polls it, and wakes the task that last did.
     #[cold]
-    fn register_unpolled(&mut self, deadline: Tick) {
-        if self.key == ASSUMED {
-            self.check_home(None);
-        }
-        let kept = if self.key == DONE {
-            self.release()
-        } else {
-            None
+    fn register_unpolled(&mut self, deadline: Tick, when: Tick, due: Due) {
+        let tenure = self.tenure();
+        let state = mem::replace(&mut self.state, State::Idle { tenure });
+        let kept = match state {
+            State::Done { waker, .. } => waker,
+            _ => None,
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        if self.register(deadline, waker.clone()).is_ready() {
-            self.finish(waker);
+        match self.register(deadline, when, due, &waker) {
+            Ok(Poll::Pending) => {}
+            Ok(Poll::Ready(())) | Err(Closed) => self.finish(waker),
         }
     }
 
-    fn moved(&mut self, deadline: Tick) {
-        let Home { shard, driver, .. } = self.home;
-        self.when = deadline;
-        if driver.takes_back() {
-            driver.take_back(shard);
+    /// Unregisters the timer; it is registered again when it is next polled.
+    #[inline(never)]
+    pub(crate) fn cancel(&mut self) {
+        let idle = State::Idle {
+            tenure: self.tenure(),
+        };
+        if let State::Registered {
+            tenure,
+            key,
+            when,
+            waker,
+            vtable,
+        } = mem::replace(&mut self.state, idle)
+        {
+            if self.clock() < when {
+                let generation = tenure.generation();
+                let entry = EntryRef {
+                    key,
+                    generation,
+                    when,
+                };
+                self.cancel_entry(entry, waker, vtable);
+            }
         }
-        self.see_to_alarm(deadline);
     }
 
-    /// Reset to a time that has passed: fires on the spot.
-    #[cold]
-    fn expire_now(&mut self) {
-        let waker = self
-            .home
-            .shard
-            .withdraw(self.generation(), self.key, self.when);
-        self.set_done();
-        let Home { shard, driver, .. } = self.home;
-        if driver.takes_back() {
-            driver.take_back(shard);
-        }
-        if let Some(waker) = waker {
-            foreign::wake(waker);
-        }
-    }
-
+    /// At once, into the spare, or into the queue; see `cancel_queue.rs`.
     #[inline]
-    fn set_done(&mut self) {
-        self.key = DONE;
-        self.when = NOTHING_KEPT;
+    fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
+        let DriverShard { shard, driver, .. } = self.shard;
+        if driver.may_pause() || !waker_id::is_that_of_tasks(vtable) {
+            return self.cancel_now(entry);
+        }
+        match current::spare_of(shard, entry.generation) {
+            Some(spare) if spare.leave(entry, waker) => {}
+            Some(_) => shard.cancel(entry),
+            None => shard.cancel_later(entry),
+        }
+    }
+
+    #[cold]
+    fn cancel_now(&self, entry: EntryRef) {
+        let DriverShard { shard, driver, .. } = self.shard;
+        drop(shard.cancel_now(entry));
+        if driver.may_pause() {
+            driver.retract(shard);
+        }
     }
 
     /// Keeps the waker that a timer which is done was polled with, to be woken
     /// if it is reset.
-    pub(crate) fn keep(&mut self, waker: &Waker) {
-        if self.key != DONE || (self.when != NOTHING_KEPT && self.knows(waker)) {
-            return;
+    pub(crate) fn keep(&mut self, with: &Waker) {
+        if let State::Done { waker, .. } = &mut self.state {
+            match waker {
+                Some(kept) => kept.clone_from(with),
+                None => *waker = Some(with.clone()),
+            }
         }
-        drop(self.release());
-        // Nobody looks for one that is done in the shard where it was: others may be
-        // at work there, while this thread's own is in its cache.
-        self.home = local::own(self.home);
-        let kept = self.home.shard.keep(self.generation(), waker.clone());
-        if let Some(key) = kept {
-            self.remember(waker);
-            self.when = Tick(u64::from(key));
+    }
+}
+
+/// How a timer gets into a wheel: in the place of the one that its thread has left, or
+/// into its shard, or into another one if that is busy.
+impl Timer {
+    /// Registers in the place of the timer that this thread has left, if there is one
+    /// with the same waker, and the alarm need not be moved.
+    #[inline]
+    fn reuse(&mut self, deadline: Tick, when: Tick, waker: &Waker) -> bool {
+        let (DriverShard { shard, driver, .. }, generation) = (self.shard, self.generation());
+        let spare = current::attached_spare(self.shard, generation);
+        let Some(spare) =
+            spare.filter(|spare| spare.suits(waker) && deadline >= driver.armed_for())
+        else {
+            return false;
+        };
+        let Some(key) = shard.reuse(generation, when, spare) else {
+            return false;
+        };
+        self.registered(key, when, waker);
+        driver.ring_by(when);
+        true
+    }
+
+    /// Ready when it is due already.
+    #[inline(always)]
+    fn register(
+        &mut self,
+        deadline: Tick,
+        when: Tick,
+        due: Due,
+        waker: &Waker,
+    ) -> Result<Poll<()>, Closed> {
+        match self.come(deadline, when, due) {
+            Some(when) => self.register_at(when, due, waker),
+            None if self.has_ended() => Err(Closed),
+            None => Ok(Poll::Ready(())),
         }
     }
 
-    /// The waker that was kept.
-    fn release(&mut self) -> Option<Waker> {
-        let kept = u32::try_from(self.when.0).ok()?;
-        self.when = NOTHING_KEPT;
-        self.home.shard.release(self.generation(), kept)
+    #[inline(always)]
+    fn register_at(&mut self, when: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.insert(when, waker.clone()) {
+            Ok(key) => {
+                self.registered(key, when, waker);
+                self.shard.driver.ring_by(when);
+                Ok(Poll::Pending)
+            }
+            Err(Refused::Closed) => Err(Closed),
+            Err(Refused::Due | Refused::Busy(_)) => self.register_overtaken(when, due, waker),
+        }
+    }
+
+    /// The shard's clock has come to the deadline, though the alarm had not to be moved
+    /// for it.
+    #[cold]
+    fn register_overtaken(
+        &mut self,
+        when: Tick,
+        due: Due,
+        waker: &Waker,
+    ) -> Result<Poll<()>, Closed> {
+        let later = match due {
+            Due::AtOnce => None,
+            Due::NextMillisecond => self
+                .shard
+                .driver
+                .next_millisecond(when, self.shard.driver.now()),
+        };
+        match later.filter(|&later| later > when) {
+            Some(later) => self.register_at(later, Due::AtOnce, waker),
+            None => Ok(Poll::Ready(())),
+        }
+    }
+
+    /// When it is to fire, for a deadline that was rounded up to `when`; `None` if it is
+    /// due. Only what is earlier than what the alarm is armed for is compared with now. (A
+    /// paused clock may have been advanced past that without tokio having looked.)
+    #[inline]
+    fn come(&self, deadline: Tick, when: Tick, due: Due) -> Option<Tick> {
+        let driver = self.shard.driver;
+        if deadline >= driver.armed_for() && !driver.may_pause() {
+            return Some(when);
+        }
+        self.come_early(deadline, when, due)
+    }
+
+    #[cold]
+    fn come_early(&self, deadline: Tick, when: Tick, due: Due) -> Option<Tick> {
+        let driver = self.shard.driver;
+        let now = driver.now();
+        match due {
+            Due::AtOnce => (now < driver.settings().round_up_to_tick(deadline)).then_some(when),
+            Due::NextMillisecond if now < when => Some(when),
+            Due::NextMillisecond => driver.next_millisecond(when, now),
+        }
+    }
+
+    /// Puts an entry into the timer's shard, or another one if that is busy.
+    #[inline(always)]
+    fn insert(&mut self, when: Tick, waker: Waker) -> Result<u32, Refused> {
+        let (shard, generation) = (&self.shard.shard, self.generation());
+        let spare = current::spare_of(shard, generation);
+        match shard.register(generation, when, waker, spare) {
+            Err(Refused::Busy(waker)) => self.insert_elsewhere(when, waker),
+            done => done,
+        }
+    }
+
+    /// This timer only: the next one tries its own shard first again.
+    #[cold]
+    fn insert_elsewhere(&mut self, when: Tick, mut waker: Waker) -> Result<u32, Refused> {
+        let (own, generation) = (self.shard, self.generation());
+        let mut tries = 0;
+        loop {
+            for shard in own.others().chain([own]) {
+                match shard.shard.register(generation, when, waker, None) {
+                    Err(Refused::Busy(back)) => waker = back,
+                    done => {
+                        self.shard = shard;
+                        return done;
+                    }
+                }
+            }
+            relax(tries);
+            tries += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
+        self.state = State::Registered {
+            tenure: self.tenure(),
+            key,
+            when,
+            waker: waker.data() as usize,
+            vtable: waker_id::id(waker),
+        };
+    }
+
+    fn moved(&mut self, to: Tick) {
+        let DriverShard { shard, driver, .. } = self.shard;
+        if let State::Registered { when, .. } = &mut self.state {
+            *when = to;
+        }
+        if driver.may_pause() {
+            driver.retract(shard);
+        }
+        driver.ring_by(to);
+    }
+
+    /// Reset to a time that has passed: fires on the spot.
+    #[cold]
+    fn fire_now(&mut self, entry: EntryRef) {
+        let DriverShard { shard, driver, .. } = self.shard;
+        let waker = shard.fire_now(entry);
+        self.set_done(None);
+        if driver.may_pause() {
+            driver.retract(shard);
+        }
+        if let Some(waker) = waker {
+            wakers::wake(waker);
+        }
+    }
+
+    fn set_done(&mut self, waker: Option<Waker>) {
+        let tenure = self.tenure();
+        self.state = State::Done { tenure, waker };
     }
 
     fn finish(&mut self, waker: Waker) {
-        self.set_done();
-        foreign::wake(waker);
+        self.set_done(None);
+        wakers::wake(waker);
+    }
+}
+
+/// When the driver has ended.
+impl Timer {
+    /// See "When its driver has ended".
+    ///
+    /// # Panics
+    ///
+    /// Where tokio's timer does, and in its words.
+    #[cold]
+    fn poll_after_the_end(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
+        let Ok(handle) = Handle::try_current() else {
+            shut_down()
+        };
+        if self.tenure().is_of_a_wheel() {
+            let last = self.shard.driver.last(self.generation());
+            let runtime = last.and_then(|last| last.runtime);
+            if runtime != Some(handle.id()) {
+                shut_down();
+            }
+            return self.stand_in(deadline, waker);
+        }
+        let driver = current::driver_of(&handle);
+        if !driver.is_open() {
+            return self.stand_in(deadline, waker);
+        }
+        *self = Timer::at(current::of(driver), Tenure::new(driver.generation, false));
+        // If that one ends meanwhile, it is found to have ended.
+        self.poll_anew(deadline, due, waker)
     }
 
-    /// Now, for a deadline that is earlier than what the alarm is armed for, and
-    /// as far as can be said here: elsewhere than in the driver's own runtime the
-    /// clock may be another one.
+    /// Has a timer of tokio's own do what tokio does in a runtime that ends.
+    fn stand_in(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        let tenure = self.tenure();
+        if !matches!(self.state, State::StandIn { .. }) {
+            let sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
+            self.state = State::StandIn { tenure, sleep };
+        }
+        let State::StandIn { sleep, .. } = &mut self.state else {
+            return Poll::Pending;
+        };
+        let polled = Pin::new(&mut coop::unconstrained(sleep.as_mut()))
+            .poll(&mut Context::from_waker(waker));
+        if polled.is_ready() {
+            self.set_done(None);
+        }
+        polled
+    }
+}
+
+/// In tokio's words.
+fn shut_down() -> ! {
+    panic!("A Tokio 1.x context was found, but it is being shutdown.")
+}
+
+/// What the states have in common.
+impl Timer {
     #[inline]
-    fn now_if_early(&self, deadline: Tick) -> Option<Tick> {
-        let driver = self.home.driver;
-        if deadline < driver.planned() {
-            driver.now_at_home()
-        } else {
-            None
+    fn tenure(&self) -> Tenure {
+        match self.state {
+            State::Idle { tenure }
+            | State::Registered { tenure, .. }
+            | State::Done { tenure, .. }
+            | State::StandIn { tenure, .. } => tenure,
         }
     }
 
-    #[inline]
-    fn round_up(&self, deadline: Tick) -> Tick {
-        self.home.driver.settings().round_up(deadline)
-    }
-
-    #[inline]
-    fn is_registered(&self) -> bool {
-        self.key < DONE
-    }
-
-    #[inline]
-    fn clock(&self) -> Tick {
-        self.home.shard.clock()
+    /// Its entry, if it is registered.
+    fn entry(&self) -> Option<EntryRef> {
+        match self.state {
+            State::Registered {
+                tenure, key, when, ..
+            } => Some(EntryRef {
+                key,
+                generation: tenure.generation(),
+                when,
+            }),
+            _ => None,
+        }
     }
 
     #[inline]
     fn generation(&self) -> u32 {
-        self.tags >> 8
+        self.tenure().generation()
+    }
+
+    #[inline]
+    fn clock(&self) -> Tick {
+        self.shard.shard.clock()
     }
 
     #[inline]
     fn has_ended(&self) -> bool {
-        !self.home.shard.serves(self.generation())
+        !self.shard.shard.serves(self.generation())
     }
 
     #[inline]
-    fn remember(&mut self, waker: &Waker) {
-        self.waker = waker.data() as usize;
-        self.tags = self.tags & !0xff | u32::from(vtable::id(waker).0);
-    }
-
-    /// Whether `waker` is the one that is registered: `will_wake`, without it.
-    #[inline]
-    fn knows(&self, waker: &Waker) -> bool {
-        self.waker == waker.data() as usize && vtable::is(waker, self.vtable())
-    }
-
-    #[inline]
-    fn vtable(&self) -> VtableId {
-        VtableId((self.tags & 0xff) as u8)
+    fn round_up(&self, deadline: Tick) -> Tick {
+        self.shard.driver.settings().round_up(deadline)
     }
 }
 
@@ -407,25 +619,8 @@ impl Drop for Timer {
     #[inline]
     fn drop(&mut self) {
         // One that was never needed is dropped without a call.
-        if self.is_registered() || self.key == DONE {
+        if matches!(self.state, State::Registered { .. }) {
             self.cancel();
         }
     }
-}
-
-/// Polled when the driver has ended.
-///
-/// While one worker ends the driver, another may be in the middle of a task: that
-/// is left pending, to be dropped with all others in a moment. tokio's timers end
-/// only after the tasks.
-///
-/// # Panics
-///
-/// Everywhere else.
-#[cold]
-fn ended(waker: &Waker) -> Poll<()> {
-    if vtable::is_of_a_task(waker) && registry::is_runtime_ending() {
-        return Poll::Pending;
-    }
-    panic!("A Tokio 1.x context was found, but it is being shutdown.")
 }

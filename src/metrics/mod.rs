@@ -54,21 +54,23 @@
 //! in a run queue is for tokio's metrics to say. A deadline that was rounded up
 //! by [`Builder::tick`](crate::Builder::tick) counts as rounded.
 
+mod lag_histogram;
 #[cfg(feature = "metrics")]
 mod report;
+mod snapshot;
 mod wheel_metrics;
 
+pub use self::lag_histogram::LagHistogram;
 #[cfg(feature = "metrics")]
 pub use self::report::{Reporter, describe, report};
+pub use self::snapshot::Snapshot;
 pub use self::wheel_metrics::WheelMetrics;
-pub use crate::driver::lag::LagHistogram;
-pub use crate::driver::tally::Snapshot;
 
 use crate::handle::Wheel;
 
 /// What is counted of the current runtime's timers.
 ///
-/// Starts the driver if there is none yet. The same as
+/// Starts the driver if no timer has been made yet: a task is spawned then. The same as
 /// `Wheel::current().metrics()`.
 ///
 /// # Panics

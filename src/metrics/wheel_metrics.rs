@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{LagHistogram, Snapshot};
-use crate::driver::registry::Serving;
-use crate::driver::tally::{Last, Turns};
+use crate::driver::DriverRef;
+use crate::driver::stats::{FinalCounts, Turns};
 
 /// A handle to what is counted of a driver's timers; each call reads anew.
 ///
@@ -36,15 +36,15 @@ use crate::driver::tally::{Last, Turns};
 /// [`Wheel::metrics`]: crate::Wheel::metrics
 #[derive(Clone)]
 pub struct WheelMetrics {
-    serving: Serving,
+    driver: DriverRef,
     /// `None` when the driver had ended long before.
-    last: Option<Arc<Last>>,
+    last: Option<Arc<FinalCounts>>,
 }
 
 impl WheelMetrics {
-    pub(crate) fn new(serving: Serving) -> Self {
-        let last = serving.driver.last(serving.generation);
-        WheelMetrics { serving, last }
+    pub(crate) fn new(driver: DriverRef) -> Self {
+        let last = driver.driver.last(driver.generation);
+        WheelMetrics { driver, last }
     }
 
     /// All that is counted, of all shards together.
@@ -70,9 +70,9 @@ impl WheelMetrics {
 
     /// All that is counted of one shard.
     ///
-    /// A timer is registered in the shard of the thread that it was made on or, if
-    /// that is busy just then, in another; whoever cancels it does so there. Shards
-    /// are handed out to threads in the order in which these first use timers.
+    /// A timer is registered in the shard of the worker that it was made on or, if
+    /// that is busy just then, in another; whoever cancels it does so there. Threads that
+    /// are no workers are spread over the shards.
     ///
     /// # Panics
     ///
@@ -90,8 +90,9 @@ impl WheelMetrics {
     #[must_use]
     #[track_caller]
     pub fn shard(&self, index: usize) -> Snapshot {
-        let Serving { driver, generation } = self.serving;
-        let shards = driver.shards();
+        let DriverRef {
+            shards, generation, ..
+        } = self.driver;
         let count = shards.len();
         assert!(
             index < count,
@@ -113,7 +114,7 @@ impl WheelMetrics {
     /// ```
     #[must_use]
     pub fn num_shards(&self) -> usize {
-        self.serving.driver.shards().len()
+        self.driver.shards.len()
     }
 
     /// Timers that are registered now; [`Snapshot::pending`].
@@ -253,10 +254,9 @@ impl WheelMetrics {
     }
 
     fn turns(&self) -> Turns {
-        let Serving { driver, generation } = self.serving;
-        let now = driver.turns();
+        let now = self.driver.driver.turns();
         // In this order: turns of a later generation are not taken for ours.
-        if driver.generation() == generation {
+        if self.driver.is_open() {
             return now;
         }
         let last = self.last.as_ref().and_then(|last| last.turns.get());

@@ -70,8 +70,8 @@ fn loom_a_spurious_ring_and_ring() {
     });
 }
 
-/// The driver task, which keeps watch, is quicker than the alarm, and sets it anew
-/// while it rings.
+/// The driver task, which somebody has asked for a turn, is quicker than the alarm, and
+/// sets it anew while it rings.
 #[test]
 fn loom_a_look_and_a_late_ring() {
     check(|| {

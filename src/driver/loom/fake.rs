@@ -9,13 +9,13 @@
 //! The clock is no part of what loom explores: between two of the driver's own
 //! steps, the order of reading a clock and moving it makes no difference.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use loom::sync::Mutex;
-use tokio::runtime;
+use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::driver::clock::Tick;
@@ -37,7 +37,7 @@ std::thread_local! {
     static CLOCK: Cell<Tick> = const { Cell::new(Tick::ZERO) };
     /// When the race was over; zero before.
     static SETTLED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
-    static RUNTIME: Cell<Option<runtime::Id>> = const { Cell::new(None) };
+    static RUNTIME: OnceCell<Handle> = const { OnceCell::new() };
 }
 
 loom::thread_local! {
@@ -78,12 +78,16 @@ pub(super) fn start(now: Tick) {
 
 /// Makes the runtime that is the models' own, if there is none yet.
 pub(super) fn make_runtime() {
-    let runtime = runtime::Builder::new_current_thread().build().unwrap();
-    RUNTIME.set(Some(runtime.handle().id()));
+    RUNTIME.with(|runtime| runtime.get_or_init(new_runtime).clone());
 }
 
-pub(super) fn runtime() -> runtime::Id {
-    RUNTIME.get().expect("`make_runtime` comes first")
+fn new_runtime() -> Handle {
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
+    runtime.handle().clone()
+}
+
+pub(super) fn runtime() -> Handle {
+    RUNTIME.with(|runtime| runtime.get().cloned().expect("`make_runtime` comes first"))
 }
 
 /// From now on this thread is one of the runtime's.
@@ -91,13 +95,17 @@ pub(super) fn enter() {
     AT_HOME.with(|at_home| at_home.set(true));
 }
 
-pub(crate) fn current_runtime() -> Option<runtime::Id> {
-    AT_HOME.with(Cell::get).then(runtime)
+pub(super) fn is_at_home() -> bool {
+    AT_HOME.with(Cell::get)
 }
 
-/// Past the event loop, where a model looks by itself.
-pub(crate) fn wake_later(task: &Waker) {
-    task.wake_by_ref();
+pub(crate) fn now_in(_: &Handle) -> Option<Instant> {
+    Some(now())
+}
+
+/// A model says itself which thread is a shard's own.
+pub(crate) fn worker_index() -> Option<usize> {
+    None
 }
 
 pub(crate) fn interval(_: Duration) -> Interval {

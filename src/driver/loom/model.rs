@@ -8,13 +8,12 @@ use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
 use super::fake::{self, Bell};
+use crate::driver::cancel_queue::Spare;
 use crate::driver::clock::Tick;
-use crate::driver::local::{Certainty, Found};
 use crate::driver::settings::Settings;
-use crate::driver::sync::{Ordering as Atomic, time};
-use crate::driver::timer::Timer;
-use crate::driver::watch::Lookout;
-use crate::driver::{Driver, Home, vtable};
+use crate::driver::sync::time;
+use crate::driver::timer::{Due, Timer};
+use crate::driver::{Driver, ShardRef, current, waker_id};
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
@@ -43,8 +42,6 @@ pub(super) struct Model {
     pub(super) bell: Bell,
     /// Of the driver task, since it was last polled.
     pub(super) task: Arc<Wakes>,
-    /// The driver task's own. Only one thread polls it at a time.
-    lookout: Arc<Mutex<Lookout>>,
 }
 
 impl Model {
@@ -59,7 +56,7 @@ impl Model {
     }
 
     /// A driver, be it new or closed, opened for a runtime.
-    pub(super) fn of(driver: &'static Driver, fires_all: bool) -> Self {
+    pub(super) fn of(driver: &'static Driver, is_local: bool) -> Self {
         let interval = time::interval(Duration::from_millis(1));
         let bell = interval.bell();
         let settings = Settings {
@@ -67,31 +64,32 @@ impl Model {
             tick: 1,
             capacity: 0,
             hold: 1,
-            fires_all,
+            is_local,
         };
-        driver.open(interval, fake::runtime(), &settings);
+        driver.open(interval, &fake::runtime(), &settings);
         let model = Model {
             driver,
             generation: driver.generation(),
             bell,
             task: Arc::default(),
-            lookout: Arc::default(),
         };
-        vtable::note_task(&model.task.waker());
+        waker_id::note_task(&model.task.waker());
         model.poll_task();
         model
     }
 
-    pub(super) fn home(&self, shard: usize) -> &'static Home {
+    pub(super) fn home(&self, shard: usize) -> ShardRef {
         &self.driver.shards()[shard]
     }
 
     fn timer(&self, shard: usize) -> Timer {
-        Timer::at(Found {
-            home: self.home(shard),
-            generation: self.generation,
-            certainty: Certainty::Known,
-        })
+        Timer::on(self.home(shard), self.generation)
+    }
+
+    /// Makes this thread the shard's own: it leaves one cancelled timer there.
+    pub(super) fn own(&self, shard: usize) -> bool {
+        let spare = Box::leak(Box::new(Spare::new()));
+        current::attach(self.home(shard), self.generation, spare).is_some()
     }
 
     /// A timer on a shard, not polled.
@@ -140,8 +138,7 @@ impl Model {
 
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
-        let mut lookout = self.lookout.try_lock().expect("the task is being polled");
-        self.driver.poll_task(self.generation, &mut lookout, &waker);
+        self.driver.poll_task(self.generation, &waker);
     }
 
     /// Polls the driver task if it has been woken.
@@ -177,7 +174,7 @@ impl Model {
         let at = self.bell.at().expect("a lost wake-up: nothing is armed");
         let latest = earliest.0.max(fake::clock().0 + AHEAD);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
-        assert!(self.driver.planned() <= earliest, "planned too late");
+        assert!(self.driver.armed_for() <= earliest, "planned too late");
     }
 
     /// Lets time pass from ring to ring until nothing is armed.
@@ -190,15 +187,15 @@ impl Model {
         panic!("the alarm rings for ever");
     }
 
-    /// Timers registered; cancels in the mail count as gone.
+    /// Timers registered; cancels that wait are carried out first.
     pub(super) fn pending(&self) -> usize {
         let shards = self.driver.shards().iter();
         shards.map(|home| home.shard.pending(self.generation)).sum()
     }
 
-    pub(super) fn has_mail(&self) -> bool {
+    pub(super) fn has_cancels(&self) -> bool {
         let mut shards = self.driver.shards().iter();
-        shards.any(|home| home.shard.has_mail())
+        shards.any(|home| home.shard.has_cancels())
     }
 
     /// Time runs out, and these timers fire, the last ones that there are.
@@ -208,11 +205,11 @@ impl Model {
         self.assert_empty();
     }
 
-    /// Every timer is gone: so are its entry and every letter about it.
+    /// Every timer is gone: so is its entry, and every cancel of it.
     pub(super) fn assert_empty(&self) {
         self.settle();
-        assert!(!self.has_mail(), "a cancel is still in the mail");
         assert_eq!(self.pending(), 0, "an entry is left");
+        assert!(!self.has_cancels(), "a cancel waits, and was not counted");
     }
 
     /// The runtime ends: what dropping the driver task does.
@@ -227,7 +224,7 @@ impl Model {
 
     /// Says that the clock may be paused, as a driver does that finds it so.
     pub(super) fn may_be_paused(&self) {
-        self.driver.takes_back.store(true, Atomic::Relaxed);
+        self.driver.alarm.set_may_pause();
     }
 }
 
@@ -239,7 +236,7 @@ pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
 
 impl ArcWake for Wakes {
     fn wake_by_ref(this: &Arc<Self>) {
-        let at_home = fake::current_runtime().is_some();
+        let at_home = fake::is_at_home();
         this.0.lock().unwrap().push((fake::clock(), at_home));
     }
 }
@@ -291,7 +288,7 @@ impl Armed {
     /// Polls once more, with the same waker.
     pub(super) fn poll(&mut self) -> Poll<()> {
         let (waker, deadline) = (self.waker(), self.deadline);
-        let polled = self.timer.poll(deadline, &waker);
+        let polled = self.timer.poll(deadline, Due::AtOnce, &waker);
         if polled.is_ready() {
             assert!(fake::clock() >= self.deadline, "ready too early");
             self.ready = true;
@@ -314,7 +311,7 @@ impl Armed {
     pub(super) fn reset(&mut self, deadline: u64) {
         self.ready = false;
         self.deadline = Tick(deadline);
-        self.timer.reset(self.deadline);
+        self.timer.reset(self.deadline, Due::AtOnce);
     }
 
     /// The timer was not dropped, and its time is over: it was woken for it, once

@@ -2,12 +2,11 @@
 //! or gone, whatever a turn, a count or the end of the driver does meanwhile.
 
 use super::{Armed, Model, check};
-use crate::driver::spare;
 
 /// A model in which this thread has a spare on shard 0, and a timer left in it.
 fn with_one_left(deadline: u64) -> (Model, Armed) {
     let model = Model::new(1);
-    spare::take_over(model.home(0));
+    model.own(0);
     let armed = model.arm(0, deadline);
     (model, armed)
 }
@@ -128,7 +127,7 @@ fn loom_what_was_left_to_a_driver_is_not_used_in_the_next() {
 fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
     check(|| {
         let model = Model::new(2);
-        spare::take_over(model.home(0));
+        model.own(0);
         let (timer, near) = (model.arm(0, 60), model.arm(1, 20));
         let other = model.spawn(|model| model.turn_at(20));
         let next = timer.replace_by(&model, 50);
@@ -152,5 +151,61 @@ fn loom_leave_two_and_fire() {
         due.assert_fired();
         assert_eq!(model.pending(), 0);
         assert!(wakes.iter().all(|wakes| wakes.is_freed()));
+    });
+}
+
+/// A worker becomes the shard's own thread at any time.
+#[test]
+fn loom_own_and_fire() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(10));
+        assert!(model.own(0));
+        let wakes = model.arm(0, 60).drop();
+        other.join().unwrap();
+        model.settle();
+        due.assert_fired();
+        model.assert_empty();
+        assert!(wakes.is_freed() && wakes.count() == 0);
+    });
+}
+
+/// Two threads have the same worker's index for a while: one of them has the spare.
+#[test]
+fn loom_own_and_own() {
+    check(|| {
+        let model = Model::new(1);
+        let other = model.spawn(|model| {
+            model.own(0);
+            model.arm(0, 50).drop()
+        });
+        model.own(0);
+        let wakes = model.arm(0, 60).drop();
+        let others = other.join().unwrap();
+        model.assert_empty();
+        assert!(wakes.is_freed() && others.is_freed());
+    });
+}
+
+#[test]
+fn loom_own_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let timer = model.arm(0, 60);
+        let other = model.spawn(|model| {
+            model.close();
+            let next = model.reopen();
+            (next.own(0), next.arm(0, 60), next)
+        });
+        model.own(0);
+        let relic = timer.drop();
+        let (owned, armed, next) = other.join().unwrap();
+        assert!(owned, "the last driver's thread has the next one's shard");
+        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
+        next.run_out();
+        armed.assert_fired();
+        next.assert_empty();
+        assert!(relic.is_freed(), "a waker is leaked");
     });
 }

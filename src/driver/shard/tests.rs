@@ -1,29 +1,33 @@
-//! What a shard counts while it is busy: no test from outside can hold its lock.
+//! What a shard counts, and what waits in its queue: no test from outside can tell a
+//! thread from a shard's own, nor hold its lock.
 
+use super::super::cancel_queue::MOST_WAITING;
 use super::*;
 
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);
 
-/// A shard at tick 1 with so many timers, and their keys.
-fn shard_of(timers: usize) -> (Shard, Vec<u32>) {
+/// A shard at tick 1 with so many timers.
+fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
     let shard = Shard::new();
     shard.open(Tick(1), 0);
     let register = |_| match shard.register(0, FIRST, Waker::noop().clone(), None) {
-        Ok(key) => key,
+        Ok(key) => EntryRef {
+            key,
+            generation: 0,
+            when: FIRST,
+        },
         Err(_) => panic!("nobody holds the lock"),
     };
-    let keys = (0..timers).map(register).collect();
-    (shard, keys)
+    let entries = (0..timers).map(register).collect();
+    (shard, entries)
 }
 
-/// Cancels timers while somebody else holds the lock.
-fn cancel_busy(shard: &Shard, keys: &[u32]) {
-    let held = shard.state.try_lock();
-    for &key in keys {
-        assert!(!shard.cancel(0, key, FIRST), "the shard is busy");
+/// Cancels timers as another thread does.
+fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
+    for &entry in entries {
+        shard.cancel_later(entry);
     }
-    drop(held);
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
@@ -32,18 +36,49 @@ fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
 }
 
 #[test]
-fn cancels_in_the_mail_count_as_cancelled() {
-    let (shard, keys) = shard_of(100);
-    cancel_busy(&shard, &keys[..50]);
-    assert!(shard.has_mail());
+fn cancels_that_wait_count_as_cancelled() {
+    let (shard, entries) = shard_of(100);
+    cancel_later(&shard, &entries[..50]);
+    assert!(shard.has_cancels());
     assert_eq!(counts(&shard), (100, 0, 50, 50));
     assert_eq!(shard.pending(0), 50);
 }
 
 #[test]
+fn no_more_cancels_wait_than_a_few_dozen() {
+    let (shard, entries) = shard_of(1000);
+    for &entry in &entries {
+        shard.cancel_later(entry);
+        assert!(!shard.cancels.is_full());
+    }
+    let left = shard.wait().wheel.len();
+    assert!(left <= MOST_WAITING, "{left} wait");
+}
+
+#[test]
+fn the_next_hold_collects_what_waits() {
+    let (shard, entries) = shard_of(MOST_WAITING);
+    cancel_later(&shard, &entries);
+    assert_eq!(shard.wait().wheel.len(), MOST_WAITING);
+    let next = shard.register(0, LAST, Waker::noop().clone(), None);
+    assert!(next.is_ok() && !shard.has_cancels());
+    assert_eq!(shard.wait().wheel.len(), 1);
+}
+
+#[test]
+fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
+    let (shard, entries) = shard_of(1);
+    let held = shard.wait();
+    shard.cancel(entries[0]);
+    drop(held);
+    assert!(shard.has_cancels());
+    assert_eq!(counts(&shard), (1, 0, 1, 0));
+}
+
+#[test]
 fn what_has_been_counted_as_cancelled_does_not_fire_later() {
-    let (shard, keys) = shard_of(40);
-    cancel_busy(&shard, &keys[..30]);
+    let (shard, entries) = shard_of(40);
+    cancel_later(&shard, &entries[..30]);
     let before = counts(&shard);
     let mut batch = Vec::new();
     while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 7, &mut batch) {}
@@ -52,13 +87,22 @@ fn what_has_been_counted_as_cancelled_does_not_fire_later() {
 }
 
 #[test]
+fn what_waits_to_be_cancelled_does_not_fire() {
+    let (shard, entries) = shard_of(40);
+    cancel_later(&shard, &entries[..30]);
+    let mut batch = Vec::new();
+    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 7, &mut batch) {}
+    assert_eq!((batch.len(), counts(&shard)), (10, (40, 10, 30, 0)));
+}
+
+#[test]
 fn a_cancel_that_comes_too_late_counts_as_fired() {
-    let (shard, keys) = shard_of(3);
+    let (shard, entries) = shard_of(3);
     let mut batch = Vec::new();
     let progress = shard.expire(0, LAST, LAST, 1, &mut batch);
     assert_eq!(progress, Some(Progress::Unfinished));
     // Still in the wheel, but the driver's.
-    cancel_busy(&shard, &keys[2..]);
+    cancel_later(&shard, &entries[2..]);
     assert_eq!(counts(&shard), (3, 1, 0, 2));
     while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 1, &mut batch) {}
     assert_eq!(counts(&shard), (3, 3, 0, 0));
@@ -66,10 +110,10 @@ fn a_cancel_that_comes_too_late_counts_as_fired() {
 
 #[test]
 fn a_closed_shard_leaves_its_figures_and_begins_anew() {
-    let (shard, keys) = shard_of(10);
-    cancel_busy(&shard, &keys[..2]);
+    let (shard, entries) = shard_of(10);
+    cancel_later(&shard, &entries[..2]);
     let mut counted = None;
-    drop(shard.close(|last| counted = Some(last.snapshot())));
+    drop(shard.close(|last| counted = Some(last)));
     assert_eq!(shard.snapshot(0), None);
     assert_eq!(counted.unwrap().registered, 10);
     shard.open(Tick(5), 0);
@@ -78,11 +122,26 @@ fn a_closed_shard_leaves_its_figures_and_begins_anew() {
 
 #[test]
 fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
-    let (shard, keys) = shard_of(2);
-    let moved = shard.reschedule(0, keys[0], FIRST, LAST);
+    let (shard, entries) = shard_of(2);
+    let moved = shard.reschedule(entries[0], LAST);
     assert!(matches!(moved, Changed::Made(None)));
-    let fired = shard.reschedule(0, keys[1], FIRST, Tick(1));
+    let fired = shard.reschedule(entries[1], Tick(1));
     assert!(matches!(fired, Changed::Made(Some(_))));
     assert_eq!(counts(&shard), (2, 1, 0, 1));
     assert_eq!(shard.snapshot(0).unwrap().reset, 2);
+}
+
+#[test]
+fn a_shard_has_the_spare_of_one_thread_at_a_time() {
+    let spare = || -> &'static Spare { Box::leak(Box::new(Spare::new())) };
+    let (shard, entries) = shard_of(1);
+    let (mine, other) = (spare(), spare());
+    assert!(shard.attach(0, mine) && !shard.attach(0, other));
+    assert!(mine.leave(entries[0], 0) && !mine.leave(entries[0], 0));
+    shard.detach(other);
+    shard.detach(mine);
+    assert_eq!(counts(&shard), (1, 0, 1, 0));
+    assert!(shard.attach(0, other));
+    drop(shard.close(|_| ()));
+    assert!(!shard.attach(0, mine), "the driver has ended");
 }

@@ -18,6 +18,8 @@ pub(crate) struct Counts {
     pub(crate) cancelled: Count,
     /// … and lost their runtime.
     pub(crate) ended: Count,
+    /// … or went on with another driver, and came to one of the ends there.
+    pub(crate) went_on: Count,
     /// Wakers woken.
     pub(crate) woken: Count,
     /// Deadlines moved.
@@ -50,12 +52,13 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} armed = {} fired + {} cancelled + {} ended + {} pending; {} resets, {} waits of tasks, {} runtimes",
+            "{} armed = {} fired + {} cancelled + {} ended + {} pending; {} went on elsewhere, {} resets, {} waits of tasks, {} runtimes",
             self.armed.get(),
             self.fired.get(),
             self.cancelled.get(),
             self.ended.get(),
             self.pending(),
+            self.went_on.get(),
             self.reset.get(),
             self.waits.get(),
             self.runtimes.get(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use wheel::Sleep;
 
 use super::life::Driver;
@@ -29,12 +30,16 @@ pub(crate) struct Held {
     shared: Arc<Shared>,
     driver: Driver,
     sleep: Sleep,
+    /// Made by a free function: goes on elsewhere when its driver has ended.
+    free: bool,
     phase: Phase,
     /// Who was registered last.
     witness: Option<Arc<Witness>>,
     /// Whom the sleep keeps when it is over, to be woken after a reset.
     kept: Option<Arc<Witness>>,
     moved: bool,
+    /// Polled in a runtime when its own was about to end, or had: it may belong to either.
+    wandered: bool,
     overdue: u32,
 }
 
@@ -45,15 +50,18 @@ impl Held {
         duration: Duration,
         free: bool,
     ) -> Self {
+        let free = driver.is_free(free);
         let sleep = driver.sleep(duration, free);
         Held {
             shared: shared.clone(),
             driver,
             sleep,
+            free,
             phase: Phase::New,
             witness: None,
             kept: None,
             moved: false,
+            wandered: false,
             overdue: 0,
         }
     }
@@ -119,8 +127,25 @@ impl Held {
         }
     }
 
+    /// Its driver has ended, and it was polled in a runtime that lives, and goes on there; or
+    /// in one that is about to end, and waits for that.
+    fn goes_on_here(&mut self, witness: &Witness) -> bool {
+        if !self.driver.is_ending() || Handle::try_current().is_err() {
+            return false;
+        }
+        // It may be that its driver has not quite ended, and will wake it once more.
+        (self.moved, self.wandered) = (true, true);
+        witness.move_deadline();
+        if let Some(here) = self.shared.driver_here().filter(|_| self.free) {
+            witness.go_on_with(&here);
+            self.shared.counts.went_on.up();
+            self.driver = here;
+        }
+        true
+    }
+
     fn found_pending(&mut self, witness: &Arc<Witness>, was_woken: bool) {
-        if was_woken && !self.moved {
+        if !self.goes_on_here(witness) && was_woken && !self.moved {
             self.shared.counts.fail("woken, and then pending");
         }
         if self.phase != Phase::Armed {
@@ -147,7 +172,7 @@ impl Held {
     }
 
     fn found_ended(&mut self, witness: &Arc<Witness>, message: &str) {
-        if message != SHUT_DOWN || !self.driver.is_ending() {
+        if message != SHUT_DOWN || !(self.driver.is_ending() || self.wandered) {
             self.shared.counts.fail(format!("panicked: {message}"));
         }
         if self.phase == Phase::Armed {

@@ -40,13 +40,24 @@ impl Driver {
         self.life.ending.load(Ordering::SeqCst)
     }
 
+    /// Whether the free functions use it here.
+    pub(crate) fn is_here(&self) -> bool {
+        let here = Handle::try_current().map(|handle| handle.id());
+        !self.beside && !self.is_ending() && here.is_ok_and(|here| here == self.life.handle.id())
+    }
+
     fn wheel(&self) -> &Wheel {
         &self.life.wheels[usize::from(self.beside)]
     }
 
+    /// Whether a sleep is made by a free function.
+    pub(crate) fn is_free(&self, free: bool) -> bool {
+        free && !self.beside
+    }
+
     /// A sleep, made with the handle to the driver or by a free function inside the runtime.
     pub(crate) fn sleep(&self, duration: Duration, free: bool) -> Sleep {
-        if self.beside || !free {
+        if !self.is_free(free) {
             return self.wheel().sleep(duration);
         }
         let _inside = self.life.handle.enter();

@@ -57,6 +57,12 @@ impl Shared {
         life.expect("each has begun").driver(random.below(2) == 0)
     }
 
+    /// The driver that the free functions use here, if it is one of a runtime that lives.
+    pub(crate) fn driver_here(&self) -> Option<Driver> {
+        let mut drivers = self.lives().map(|life| life.driver(false));
+        drivers.find(Driver::is_here)
+    }
+
     /// Leaves a timer to others; too many are dropped.
     pub(crate) fn leave(&self, held: Held) {
         let mut pool = self.pool.lock().unwrap();

@@ -36,7 +36,7 @@ pub(crate) enum Deed {
 
 pub(crate) struct Witness {
     shared: Arc<Shared>,
-    driver: Driver,
+    driver: Mutex<Driver>,
     /// Before which it must not be woken.
     deadline: Instant,
     /// How often the deadline was moved: any may be the one it is woken for.
@@ -58,7 +58,7 @@ impl Witness {
         shared.counts.witnesses.fetch_add(1, Ordering::SeqCst);
         Arc::new(Witness {
             shared: shared.clone(),
-            driver: driver.clone(),
+            driver: Mutex::new(driver.clone()),
             deadline,
             moves: AtomicU32::new(0),
             // Before it can be woken.
@@ -73,13 +73,31 @@ impl Witness {
     /// To be called before the poll that may register it.
     pub(crate) fn open(&self) {
         if !self.open.swap(true, Ordering::SeqCst) {
-            self.driver.gauge().fetch_add(1, Ordering::SeqCst);
+            self.driver().gauge().fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn driver(&self) -> Driver {
+        self.driver.lock().unwrap().clone()
+    }
+
+    /// Its timer goes on with another driver: the last one has ended.
+    pub(crate) fn go_on_with(&self, driver: &Driver) {
+        let was_open = self.open.load(Ordering::SeqCst);
+        self.close();
+        *self.driver.lock().unwrap() = driver.clone();
+        if was_open && !self.is_woken() {
+            self.open();
+        }
+        // Woken in between: whoever comes last closes it.
+        if self.is_woken() {
+            self.close();
         }
     }
 
     pub(crate) fn close(&self) {
         if self.open.swap(false, Ordering::SeqCst) {
-            self.driver.gauge().fetch_sub(1, Ordering::SeqCst);
+            self.driver().gauge().fetch_sub(1, Ordering::SeqCst);
         }
     }
 
@@ -101,7 +119,7 @@ impl Witness {
 
     fn assert_not_early(&self, now: Instant) {
         let early = self.deadline.saturating_duration_since(now);
-        let excused = self.moves.load(Ordering::SeqCst) > 0 || self.driver.is_ending();
+        let excused = self.moves.load(Ordering::SeqCst) > 0 || self.driver().is_ending();
         if !early.is_zero() && !excused {
             self.shared
                 .counts
@@ -126,9 +144,10 @@ impl Wake for Witness {
         let now = Instant::now();
         *self.woken_at.lock().unwrap() = Some(now);
         self.assert_not_early(now);
+        let wakes = self.wakes.fetch_add(1, Ordering::SeqCst);
         self.close();
         self.shared.counts.woken.up();
-        if self.wakes.fetch_add(1, Ordering::SeqCst) > self.moves.load(Ordering::SeqCst) {
+        if wakes > self.moves.load(Ordering::SeqCst) {
             self.shared
                 .counts
                 .fail("woken more than once for a deadline");

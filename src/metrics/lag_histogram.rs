@@ -56,7 +56,7 @@ impl LagHistogram {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, nanos: u64) {
+    pub(crate) fn record(&mut self, nanos: u64) {
         self.counts[Self::bucket_of(nanos)] += 1;
         self.total += u128::from(nanos);
         self.max = self.max.max(nanos);

@@ -1,0 +1,247 @@
+//! Whose timer it is: the driver, and the shard of it, for a timer that is made here.
+//!
+//! A task on a worker of a multi-thread runtime makes most timers. It is found by two
+//! thread-locals: `tokio::runtime::worker_index()` says which worker's scheduler runs on
+//! this thread, and [`PROVED`] which runtime's. Neither writes what threads share.
+//!
+//! | where | `worker_index()` | the timer's driver |
+//! | --- | --- | --- |
+//! | a task on a worker, also inside `enter(other)` | the worker's | the worker's |
+//! | `block_in_place`, `spawn_blocking`, a plain thread | none | the current handle's |
+//! | the same, inside a multi-thread runtime's `block_on` on a worker | the worker's | the worker's |
+//! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
+//! | anywhere, with feature `test-util` | | the current handle's |
+//!
+//! The worker's runtime lives and is driven, so a timer fires there even where `tokio`
+//! would have taken another one. With `test-util` nested clocks may be paused: there the
+//! current handle says whose timer it is, exactly.
+//!
+//! # Ground rules
+//!
+//! * **A proof is never inferred.** A handle says which context this is, not which worker
+//!   this thread is. So [`PROVED`] is set only by a task that was spawned on the runtime
+//!   for that purpose: whoever runs it is a worker. A thread that is a worker of one
+//!   runtime never becomes one of another. The proof is for one index, for a current-thread
+//!   runtime that is driven inside `block_in_place` has the index 0; and a thread that makes
+//!   a timer where it has another index, or none, has to be proved anew: it may have lost
+//!   its worker to another thread, and run blocking tasks from then on.
+//! * **One proof at a time.** A task that never yields keeps the proving task waiting, and
+//!   its timers ask for the handle meanwhile. A proof that another thread has taken is
+//!   asked for again after twice as many timers.
+//! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from
+//!   it, another one has its worker. Locks make that harmless. The spare (see
+//!   `cancel_queue.rs`) is written without one, so it belongs to a thread, and a shard has
+//!   that of one thread at a time.
+
+use std::cell::{Cell, OnceCell};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::{self, Handle};
+
+use super::cancel_queue::Spare;
+use super::shard::Shard;
+use super::sync::{thread_local, worker_index};
+use super::{DriverRef, ShardRef, registry};
+
+std::thread_local! {
+    /// The runtime that this thread is a worker of, by its driver, and which worker.
+    static PROVED: Cell<Option<(DriverRef, usize)>> = const { Cell::new(None) };
+    /// The driver that was found by its runtime last.
+    static FOUND: Cell<Option<(runtime::Id, DriverRef)>> = const { Cell::new(None) };
+    /// Of threads that are no workers: spreads them over the shards.
+    static NUMBER: usize = next_number();
+}
+
+fn next_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The shard, and its driver's generation, for a timer of the free functions.
+///
+/// # Panics
+///
+/// Without a runtime, or in one without timers: tokio's message, caller's line.
+#[inline]
+#[track_caller]
+pub(crate) fn shard() -> (ShardRef, u32) {
+    if !cfg!(feature = "test-util") {
+        if let Some(found) = workers_own() {
+            return found;
+        }
+    }
+    exactly()
+}
+
+/// The shard of the worker that this thread is known to be.
+#[inline]
+fn workers_own() -> Option<(ShardRef, u32)> {
+    let (driver, index) = PROVED.get()?;
+    if worker_index() != Some(index) {
+        PROVED.set(None);
+        return None;
+    }
+    let shard = driver.shard(index);
+    let open = shard.shard.serves(driver.generation);
+    open.then_some((shard, driver.generation))
+}
+
+/// The shard of the current handle's driver.
+#[inline(never)]
+#[track_caller]
+fn exactly() -> (ShardRef, u32) {
+    let handle = Handle::current();
+    let driver = driver_of(&handle);
+    if !cfg!(feature = "test-util") && !driver.driver.alarm.is_local() {
+        proof::ask(&handle, driver);
+    }
+    (of(driver), driver.generation)
+}
+
+/// The driver of a runtime, started if need be.
+#[track_caller]
+pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
+    let runtime = handle.id();
+    if let Some((known, driver)) = FOUND.get() {
+        if known == runtime && driver.is_open() {
+            return driver;
+        }
+    }
+    let driver = registry::of(handle);
+    FOUND.set(Some((runtime, driver)));
+    driver
+}
+
+/// This thread's shard of a driver that is known.
+pub(crate) fn of(driver: DriverRef) -> ShardRef {
+    driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
+}
+
+mod proof {
+    //! How a thread learns that it is a worker.
+
+    use super::*;
+
+    /// Timers after which a thread that is not proved yet asks again, at most.
+    const SELDOM: u32 = 4096;
+
+    std::thread_local! {
+        /// Shared with the proving task that this thread waits for.
+        static ASKED: Arc<()> = Arc::new(());
+        /// Timers to go until the next one is spawned, and until the one after that.
+        static WAIT: Cell<(u32, u32)> = const { Cell::new((0, 1)) };
+    }
+
+    /// Has a task of this runtime prove the thread that runs it, most likely this one.
+    pub(super) fn ask(handle: &Handle, driver: DriverRef) {
+        let Some(index) = worker_index() else { return };
+        let is_it = |(proved, of): (DriverRef, usize)| proved.is(driver) && of == index;
+        if PROVED.get().is_some_and(is_it) || !driver.is_open() {
+            return;
+        }
+        let (wait, next) = WAIT.get();
+        if wait > 0 {
+            return WAIT.set((wait - 1, next));
+        }
+        // A thread that is about to end asks for nothing.
+        let asked = ASKED.try_with(|asked| (Arc::strong_count(asked) == 1).then(|| asked.clone()));
+        if let Ok(Some(asked)) = asked {
+            WAIT.set((next, (2 * next).min(SELDOM)));
+            handle.spawn(async move {
+                PROVED.set(worker_index().map(|index| (driver, index)));
+                WAIT.set((0, 1));
+                drop(asked);
+            });
+        }
+    }
+}
+
+/// The spare of this thread, and the shard that it is attached to.
+#[derive(Clone, Copy)]
+struct Attached {
+    shard: &'static Shard,
+    generation: u32,
+    spare: &'static Spare,
+}
+
+thread_local! {
+    static ATTACHED: Cell<Option<Attached>> = const { Cell::new(None) };
+}
+
+/// The spare of this thread, if it is attached to this shard: then this is the shard's own
+/// thread.
+#[inline]
+pub(super) fn spare_of(shard: &Shard, generation: u32) -> Option<&'static Spare> {
+    let attached = ATTACHED.with(Cell::get)?;
+    let is_it = std::ptr::eq(attached.shard, shard) && attached.generation == generation;
+    is_it.then_some(attached.spare)
+}
+
+/// The same, for a timer that is to be registered: a worker that finds its shard without
+/// a spare attaches its own.
+#[inline]
+pub(super) fn attached_spare(home: ShardRef, generation: u32) -> Option<&'static Spare> {
+    spare_of(&home.shard, generation).or_else(|| attach_own(home, generation))
+}
+
+#[cold]
+fn attach_own(home: ShardRef, generation: u32) -> Option<&'static Spare> {
+    let is_own = worker_index()? % home.driver.shards().len() == home.index;
+    // A thread that is about to end would never take it back.
+    let spare = is_own.then(|| OWN.try_with(OwnSpare::get).ok())??;
+    attach(home, generation, spare)
+}
+
+/// Attaches this thread's spare to a shard that has none; it has left the last one then.
+pub(super) fn attach(
+    home: ShardRef,
+    generation: u32,
+    spare: &'static Spare,
+) -> Option<&'static Spare> {
+    detach();
+    if !home.shard.attach(generation, spare) {
+        return None;
+    }
+    let shard = &home.shard;
+    let attached = Attached {
+        shard,
+        generation,
+        spare,
+    };
+    ATTACHED.with(|own| own.set(Some(attached)));
+    Some(spare)
+}
+
+fn detach() {
+    if let Some(Attached { shard, spare, .. }) = ATTACHED.with(Cell::take) {
+        shard.detach(spare);
+    }
+}
+
+std::thread_local! {
+    static OWN: OwnSpare = const { OwnSpare(OnceCell::new()) };
+}
+
+/// Gives a thread's spare to another thread when this one ends.
+struct OwnSpare(OnceCell<&'static Spare>);
+
+/// Spares of threads that have ended. They are never freed.
+static IDLE: Mutex<Vec<&'static Spare>> = Mutex::new(Vec::new());
+
+impl OwnSpare {
+    fn get(&self) -> &'static Spare {
+        self.0.get_or_init(|| {
+            let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            idle.unwrap_or_else(|| Box::leak(Box::new(Spare::new())))
+        })
+    }
+}
+
+impl Drop for OwnSpare {
+    fn drop(&mut self) {
+        detach();
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.extend(self.0.take());
+    }
+}

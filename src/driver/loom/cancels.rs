@@ -1,0 +1,140 @@
+//! Cancels from other threads than the shard's own: they wait in its queue for the next
+//! holder, however that comes by, and no more of them than the queue may hold.
+
+use super::{Model, check};
+
+#[test]
+fn loom_cancel_and_fire() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let timer = model.arm(0, 60);
+        let other = model.spawn(|model| model.turn_at(10));
+        let wakes = timer.drop();
+        other.join().unwrap();
+        model.settle();
+        due.assert_fired();
+        // The turn at its own deadline, at the latest.
+        model.run_out();
+        assert!(!model.has_cancels(), "a cancel still waits");
+        assert!(wakes.is_freed() && wakes.count() == 0);
+        model.assert_empty();
+    });
+}
+
+/// The owner looks at the queue for the last time, then releases the shard.
+#[test]
+fn loom_cancel_and_the_owner_arms() {
+    check(|| {
+        let model = Model::new(1);
+        let timer = model.arm(0, 60);
+        let other = model.spawn(|model| {
+            model.own(0);
+            model.arm(0, 50)
+        });
+        let wakes = timer.drop();
+        let armed = other.join().unwrap();
+        model.run_out();
+        armed.assert_fired();
+        assert!(!model.has_cancels(), "a cancel still waits");
+        assert!(wakes.is_freed() && wakes.count() == 0);
+    });
+}
+
+#[test]
+fn loom_cancels_fill_the_queue() {
+    check(|| {
+        let model = Model::new(1);
+        let timers = [model.arm(0, 60), model.arm(0, 61)];
+        let (third, due) = (model.arm(0, 62), model.arm(0, 10));
+        let other = model.spawn(|_| third.drop());
+        let wakes = timers.map(|timer| timer.drop());
+        let others = other.join().unwrap();
+        let freed = wakes
+            .iter()
+            .chain([&others])
+            .filter(|wakes| wakes.is_freed());
+        assert!(freed.count() >= 2, "more wait than the queue may hold");
+        model.run_out();
+        due.assert_fired();
+        model.assert_empty();
+        assert!(
+            wakes
+                .iter()
+                .all(|wakes| wakes.is_freed() && wakes.count() == 0)
+        );
+    });
+}
+
+/// Whoever fills the queue collects, while the owner leaves a timer in its spare.
+#[test]
+fn loom_collect_and_leave() {
+    check(|| {
+        let model = Model::new(1);
+        let strangers = [model.arm(0, 60), model.arm(0, 61)];
+        model.own(0);
+        let own = model.arm(0, 62);
+        let other = model.spawn(|_| strangers.map(|timer| timer.drop()));
+        let next = own.replace_by(&model, 70);
+        let wakes = other.join().unwrap();
+        assert_eq!(model.pending(), 1);
+        model.run_out();
+        next.assert_fired();
+        model.assert_empty();
+        assert!(
+            wakes
+                .iter()
+                .all(|wakes| wakes.is_freed() && wakes.count() == 0)
+        );
+    });
+}
+
+#[test]
+fn loom_cancel_and_count() {
+    check(|| {
+        let model = Model::new(1);
+        let timer = model.arm(0, 60);
+        let other = model.spawn(|model| model.pending());
+        let wakes = timer.drop();
+        assert_eq!(model.pending(), 0, "dropped, and counts as pending");
+        assert!(other.join().unwrap() <= 1);
+        assert!(wakes.is_freed());
+    });
+}
+
+#[test]
+fn loom_cancels_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let timers = [model.arm(0, 60), model.arm(0, 61)];
+        let other = model.spawn(|model| model.close());
+        let wakes = timers.map(|timer| timer.drop());
+        other.join().unwrap();
+        assert!(
+            wakes
+                .iter()
+                .all(|wakes| wakes.is_freed() && wakes.count() <= 1)
+        );
+    });
+}
+
+/// A cancel that has waited through the end of its driver finds nothing in the next one.
+#[test]
+fn loom_a_cancel_waits_while_the_next_driver_opens() {
+    check(|| {
+        let model = Model::new(1);
+        let timer = model.arm(0, 60);
+        let other = model.spawn(|model| {
+            model.close();
+            let next = model.reopen();
+            let tenant = next.arm(0, 60);
+            (next, tenant)
+        });
+        let wakes = timer.drop();
+        let (next, tenant) = other.join().unwrap();
+        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
+        next.run_out();
+        tenant.assert_fired();
+        assert!(wakes.is_freed(), "a waker is leaked");
+    });
+}

@@ -1,0 +1,46 @@
+//! Twins: one program, run on `tokio::time` and on this crate. What tokio does with it is right.
+//!
+//! Each body is generic over [`Time`](time::Time), and is run in a process of its own: once on
+//! tokio's timers and once on ours, and both again where the first panic, on whatever thread, ends
+//! the process, as `panic = "abort"` has it. What is compared is how it ended (finished, with this
+//! value; panicked, with these words; hung; died) and every panic on the way. A twin that is
+//! allowed to differ says what tokio does, and what ours does instead.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `twin.rs` | runs both, and compares; the watchdog |
+//! | `outcome.rs` | how a body ended |
+//! | `time.rs` | the timers of a body: tokio's or ours |
+//! | `runtimes.rs` | kinds of runtimes, who drives them, who ends them |
+//! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
+//! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
+//! | `nested.rs` | `block_on` within `block_in_place` |
+//! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by one runtime after the other |
+//! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
+//! | `pairs.rs` | made in each context, awaited in each |
+//! | `shutdowns.rs` | runtimes that end while their tasks poll timers with wakers of all sorts |
+//! | `threads.rs` | a current-thread runtime per thread, and several on one thread |
+//! | `nothing.rs` | sleeps of nothing, first ticks, deadlines that have passed |
+//! | `misuse.rs` | no runtime, no timers, a runtime that has ended |
+//! | `paused.rs` | what a paused clock shows (feature `test-util`) |
+#![allow(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
+
+#[path = "../support/mod.rs"]
+mod support;
+#[macro_use]
+mod twin;
+mod guards;
+mod local_sets;
+mod misuse;
+mod moved;
+mod nested;
+mod nothing;
+mod outcome;
+mod pairs;
+#[cfg(feature = "test-util")]
+mod paused;
+mod runtimes;
+mod shutdowns;
+mod threads;
+mod time;
+mod wrapped;

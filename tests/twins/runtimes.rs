@@ -1,0 +1,120 @@
+//! Kinds of runtimes; threads that drive them; and how they end.
+
+use std::future::Future;
+use std::thread;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::support::ms;
+use crate::twin::words;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Current,
+    /// With one worker.
+    One,
+    /// With two.
+    Two,
+    /// With two, and tokio's timers per worker.
+    #[cfg(tokio_unstable)]
+    Alt,
+}
+
+pub(crate) use Kind::{Current, One, Two};
+
+/// Those that have workers.
+pub(crate) const MULTI: &[Kind] = &[
+    One,
+    Two,
+    #[cfg(tokio_unstable)]
+    Kind::Alt,
+];
+
+pub(crate) const KINDS: &[Kind] = &[
+    Current,
+    One,
+    Two,
+    #[cfg(tokio_unstable)]
+    Kind::Alt,
+];
+
+/// Those whose context may be entered on another's threads. A timer per worker that is registered
+/// there never fires, in tokio, or panics: "expected `MultiThread::Context`".
+pub(crate) const OTHERS: &[Kind] = &[Current, One, Two];
+
+impl Kind {
+    pub(crate) fn build(self) -> Runtime {
+        let mut builder = match self {
+            Current => Builder::new_current_thread(),
+            _ => Builder::new_multi_thread(),
+        };
+        match self {
+            Current => {}
+            One => drop(builder.worker_threads(1)),
+            Two => drop(builder.worker_threads(2)),
+            #[cfg(tokio_unstable)]
+            Kind::Alt => drop(builder.worker_threads(2).enable_alt_timer()),
+        }
+        builder.enable_all().build().unwrap()
+    }
+
+    /// Built and driven on a thread of its own, until it is ended.
+    pub(crate) fn driven(self) -> Driven {
+        let runtime = self.build();
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel::<()>();
+        let thread = thread::spawn(move || drop(runtime.block_on(ended)));
+        Driven {
+            handle,
+            end,
+            thread,
+        }
+    }
+}
+
+/// A runtime that a thread drives.
+pub(crate) struct Driven {
+    pub(crate) handle: Handle,
+    end: oneshot::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Driven {
+    /// Drops the runtime, and waits for that. Blocks, wherever it is called.
+    pub(crate) fn end(self) {
+        drop(self.end);
+        self.thread.join().unwrap();
+    }
+}
+
+/// Drops a runtime from wherever one is not to be dropped, and waits for that.
+pub(crate) fn end(runtime: Runtime) {
+    thread::spawn(move || drop(runtime)).join().unwrap();
+}
+
+/// What a task returns, or what it panicked with.
+pub(crate) async fn joined<R>(task: JoinHandle<R>) -> Result<R, String> {
+    task.await.map_err(|error| match error.try_into_panic() {
+        Ok(payload) => words(&*payload),
+        Err(_) => "cancelled".to_owned(),
+    })
+}
+
+/// Runs a future as a task of a runtime, which this thread drives meanwhile.
+pub(crate) fn in_task<F>(runtime: &Runtime, future: F) -> Result<F::Output, String>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let task = runtime.spawn(future);
+    runtime.block_on(joined(task))
+}
+
+/// Whether a clock that ticks in milliseconds goes on here.
+pub(crate) async fn ticks<T: crate::time::Time>() {
+    T::sleep(ms(1)).await;
+    T::timeout(ms(1), std::future::pending::<()>())
+        .await
+        .unwrap_err();
+}
