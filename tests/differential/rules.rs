@@ -1,0 +1,244 @@
+//! tokio's timers, but for those rules of this crate that are documented: what a program has to do
+//! that does another thing with tokio.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::{LazyLock, Mutex};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, Id};
+use tokio::time::{self, Instant, MissedTickBehavior};
+
+use crate::support::SHUT_DOWN;
+use crate::task::message;
+use crate::time::{InTime, Interval, Sleep, Time};
+
+const MILLI: Duration = Duration::from_millis(1);
+
+/// A timer whose runtime has ended, and that is polled in the context of another one that lives,
+/// goes on there for the same deadline. tokio's panics.
+pub(crate) const GOES_ON: u8 = 1;
+
+/// A timer that is first polled, or reset, more than a millisecond after its deadline is ready.
+/// tokio's asks its driver, which has not seen what `advance` does before the run queue is empty;
+/// tokio documents that it may be late.
+pub(crate) const LOOKS: u8 = 2;
+
+/// An interval's tick that is due is ready. Where a clock stands inside a millisecond of tokio's
+/// count, tokio's waits for the next millisecond that it counts.
+pub(crate) const TICKS_AT_ONCE: u8 = 4;
+
+/// tokio's timers, but for these rules.
+pub(crate) struct Ruled<const RULES: u8>;
+
+/// When runtimes began: from there tokio counts milliseconds.
+static BEGINNINGS: LazyLock<Mutex<HashMap<Id, Instant>>> = LazyLock::new(Mutex::default);
+
+pub(crate) fn began(runtime: &Handle, at: Instant) {
+    BEGINNINGS.lock().unwrap().insert(runtime.id(), at);
+}
+
+pub(crate) fn has_ended(runtime: &Handle) {
+    BEGINNINGS.lock().unwrap().remove(&runtime.id());
+}
+
+pub(crate) struct RuledSleep<const RULES: u8> {
+    deadline: Instant,
+    inner: Pin<Box<time::Sleep>>,
+    owner: Handle,
+    registered: bool,
+    is_a_tick: bool,
+    /// Found to have passed, whatever tokio's driver thinks.
+    passed: bool,
+}
+
+impl<const RULES: u8> RuledSleep<RULES> {
+    fn new(deadline: Instant) -> Self {
+        RuledSleep {
+            deadline,
+            inner: Box::pin(time::sleep_until(deadline)),
+            owner: Handle::current(),
+            registered: false,
+            is_a_tick: false,
+            passed: false,
+        }
+    }
+
+    /// Before the timer is registered.
+    fn prepare(&mut self) {
+        let now = {
+            let _guard = self.owner.enter();
+            Instant::now()
+        };
+        self.passed = RULES & LOOKS != 0 && self.is_due(now - MILLI)
+            || RULES & TICKS_AT_ONCE != 0 && self.is_a_tick && self.deadline <= now;
+    }
+
+    /// As tokio counts.
+    fn is_due(&self, now: Instant) -> bool {
+        let began = BEGINNINGS.lock().unwrap()[&self.owner.id()];
+        let deadline = self.deadline.saturating_duration_since(began);
+        let passed = now.checked_duration_since(began);
+        passed.is_some_and(|passed| deadline.as_nanos().div_ceil(1_000_000) <= passed.as_millis())
+    }
+
+    fn register(&mut self) {
+        if !std::mem::replace(&mut self.registered, true) {
+            self.prepare();
+        }
+    }
+
+    fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.inner.as_mut().poll(cx)));
+        let panic = match polled {
+            Ok(polled) => return polled,
+            Err(panic) => panic,
+        };
+        let elsewhere = Handle::try_current().is_ok_and(|here| here.id() != self.owner.id());
+        if RULES & GOES_ON == 0 || !elsewhere || !message(&*panic).contains(SHUT_DOWN) {
+            resume_unwind(panic);
+        }
+        *self = RuledSleep::new(self.deadline);
+        self.register();
+        self.inner.as_mut().poll(cx)
+    }
+}
+
+impl<const RULES: u8> Future for RuledSleep<RULES> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.register();
+        let polled = self.poll_inner(cx);
+        if self.passed { Poll::Ready(()) } else { polled }
+    }
+}
+
+impl<const RULES: u8> Sleep for RuledSleep<RULES> {
+    fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    fn is_elapsed(&self) -> bool {
+        self.passed || self.inner.is_elapsed()
+    }
+
+    fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
+        self.deadline = deadline;
+        self.registered = true;
+        self.prepare();
+        self.inner.as_mut().reset(deadline);
+    }
+}
+
+/// `tokio::time::Interval` as it is documented, over such a sleep.
+pub(crate) struct RuledInterval<const RULES: u8> {
+    delay: RuledSleep<RULES>,
+    period: Duration,
+    behavior: MissedTickBehavior,
+}
+
+impl<const RULES: u8> RuledInterval<RULES> {
+    fn next(&self, due: Instant, now: Instant) -> Instant {
+        let late = now.saturating_duration_since(due);
+        if late <= 5 * MILLI {
+            return due + self.period;
+        }
+        match self.behavior {
+            MissedTickBehavior::Delay => now + self.period,
+            MissedTickBehavior::Skip => {
+                let over = late.as_nanos() % self.period.as_nanos();
+                now + self.period - Duration::from_nanos(over as u64)
+            }
+            _ => due + self.period,
+        }
+    }
+
+    fn reset_to(&mut self, deadline: Instant) {
+        Pin::new(&mut self.delay).reset(deadline);
+    }
+}
+
+impl<const RULES: u8> Interval for RuledInterval<RULES> {
+    fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.behavior = behavior;
+    }
+
+    fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        ready!(Pin::new(&mut self.delay).poll(cx));
+        let due = self.delay.deadline();
+        let next = self.next(due, Instant::now());
+        let delay = {
+            let _guard = self.delay.owner.enter();
+            RuledSleep::new(next)
+        };
+        self.delay = delay;
+        self.delay.is_a_tick = true;
+        Poll::Ready(due)
+    }
+
+    fn reset(&mut self) {
+        self.reset_to(Instant::now() + self.period);
+    }
+
+    fn reset_immediately(&mut self) {
+        self.reset_to(Instant::now());
+    }
+
+    fn reset_after(&mut self, after: Duration) {
+        self.reset_to(Instant::now() + after);
+    }
+}
+
+impl<const RULES: u8> Time for Ruled<RULES> {
+    type Sleep = RuledSleep<RULES>;
+    type Interval = RuledInterval<RULES>;
+
+    fn sleep(duration: Duration) -> Self::Sleep {
+        RuledSleep::new(Instant::now() + duration)
+    }
+
+    fn sleep_until(deadline: Instant) -> Self::Sleep {
+        RuledSleep::new(deadline)
+    }
+
+    fn interval(period: Duration) -> Self::Interval {
+        Self::interval_at(Instant::now(), period)
+    }
+
+    fn interval_at(start: Instant, period: Duration) -> Self::Interval {
+        let mut delay = Self::sleep_until(start);
+        delay.is_a_tick = true;
+        RuledInterval {
+            delay,
+            period,
+            behavior: MissedTickBehavior::Burst,
+        }
+    }
+
+    fn timeout<F>(duration: Duration, future: F) -> impl Future<Output = InTime> + Send
+    where
+        F: Future + Send,
+    {
+        in_time(Self::sleep(duration), future)
+    }
+
+    fn timeout_at<F>(deadline: Instant, future: F) -> impl Future<Output = InTime> + Send
+    where
+        F: Future + Send,
+    {
+        in_time(Self::sleep_until(deadline), future)
+    }
+}
+
+/// The future is polled first, and its timer then.
+async fn in_time<F: Future>(delay: impl Sleep + Unpin, future: F) -> InTime {
+    tokio::select! {
+        biased;
+        _ = future => true,
+        () = delay => false,
+    }
+}

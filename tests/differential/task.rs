@@ -1,0 +1,368 @@
+//! The interpreter of what tasks do.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::future::{Future, pending, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt, join_all, select_all};
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::runtime::{EnterGuard, Handle};
+use tokio::task::{JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
+use tokio::time::Instant;
+
+use crate::program::{Between, Op, Ticks};
+use crate::time::{Interval, Time};
+use crate::world::World;
+
+/// So long, by the clock of the runtime that drives it, a root waits for each thing it does.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where in a running program something happens.
+pub(crate) struct Place<T: Time> {
+    pub(crate) world: Arc<World<T>>,
+    /// 0 is the thread and its roots.
+    pub(crate) task: usize,
+    pub(crate) path: Vec<usize>,
+    /// Which runtime drives this, and waits no longer than its patience.
+    pub(crate) driven_by: Option<usize>,
+    /// Whether this is in the local set.
+    pub(crate) local: bool,
+}
+
+impl<T: Time> Place<T> {
+    pub(crate) fn at(&self, index: usize) -> Self {
+        let mut path = self.path.clone();
+        path.push(index);
+        Place {
+            world: self.world.clone(),
+            path,
+            ..*self
+        }
+    }
+
+    /// Inside something that has a limit of its own, or needs none.
+    fn within(&self, index: usize) -> Self {
+        Place {
+            driven_by: None,
+            ..self.at(index)
+        }
+    }
+
+    pub(crate) fn record(&self, what: impl Into<String>) {
+        self.world.record(self.task, &self.path, what);
+    }
+
+    /// What is done, one after another. A panic ends what it happens in, and no more.
+    pub(crate) fn run(self, ops: Vec<Op>) -> BoxFuture<'static, ()> {
+        async move {
+            for (index, op) in ops.into_iter().enumerate() {
+                let place = self.at(index);
+                let done = self.at(index).apply(op);
+                let done = self.limited(AssertUnwindSafe(done).catch_unwind()).await;
+                match done {
+                    Some(Ok(what)) if what.is_empty() => {}
+                    Some(Ok(what)) => place.record(what),
+                    Some(Err(panic)) => place.record(message(&*panic)),
+                    None => place.record("gave up"),
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// The patience of a root is tokio's in every run.
+    async fn limited<F: Future + Send>(&self, future: F) -> Option<F::Output> {
+        let Some(rt) = self.driven_by else {
+            return Some(future.await);
+        };
+        let deadline = self.world.now(rt) + PATIENCE;
+        let deadline = self.world.in_lane(self.task, rt, deadline);
+        let limited = {
+            let _guard = self.world.handles[rt].enter();
+            tokio::time::timeout_at(deadline, future)
+        };
+        tokio::select! {
+            biased;
+            () = self.world.stop.wait() => {
+                self.record("stopped by the watchdog");
+                None
+            }
+            done = limited => done.ok(),
+        }
+    }
+
+    async fn apply(self, op: Op) -> String {
+        match op {
+            Op::Sleep(span) => {
+                T::sleep(self.span(span)).await;
+                "slept".into()
+            }
+            Op::SleepUntil { span, past } => {
+                let sleep = T::sleep_until(self.deadline(span, past));
+                sleep.await;
+                "slept until then".into()
+            }
+            Op::Timeout { span, at, body } => self.timeout(span, at, body).await,
+            Op::Interval(ticks) => self.interval(ticks).await,
+            Op::Now(now) => self.apply_now(now),
+            Op::Await { slot } => self.wait(slot).await,
+            Op::Held { rt, body } => {
+                let _held = Held::new(&self.world.handles[rt]);
+                self.within(0).run(body).await;
+                "left".into()
+            }
+            Op::Wrapped { rt, body } => {
+                let mut body = self.within(0).run(body);
+                let handle = &self.world.handles[rt];
+                poll_fn(|cx| {
+                    let _guard = handle.enter();
+                    body.as_mut().poll(cx)
+                })
+                .await;
+                String::new()
+            }
+            Op::Select(bodies) => {
+                let (_, winner, losers) = select_all(self.all(bodies)).await;
+                drop(losers);
+                format!("branch {winner} was first")
+            }
+            Op::JoinAll(bodies) => {
+                join_all(self.all(bodies)).await;
+                "all done".into()
+            }
+            Op::Unordered(bodies) => {
+                let mut all: FuturesUnordered<_> = self.all(bodies).into_iter().collect();
+                while all.next().await.is_some() {
+                    self.record("one more");
+                }
+                "all done".into()
+            }
+            Op::Spawn { task, on } => self.spawn(task, on),
+            Op::SpawnLocal { task } => self.spawn_local(task),
+            Op::JoinSet { tasks } => self.join_set(tasks).await,
+            Op::Join { task } => self.join(task).await,
+            Op::Abort { task } => self.abort(task),
+            Op::Advance(span) => {
+                tokio::time::advance(self.span(span)).await;
+                "advanced".into()
+            }
+            Op::Yield(times) => {
+                for _ in 0..times {
+                    yield_now().await;
+                }
+                String::new()
+            }
+            Op::Blocking { rt, body } => self.blocking(rt, body).await,
+            Op::End { rt } => self.end(rt),
+            Op::Pending => pending().await,
+        }
+    }
+
+    /// At least so long, and such that it ends in a millisecond of this task's.
+    pub(crate) fn span(&self, span: Duration) -> Duration {
+        match self.world.here() {
+            Some(rt) if span < Duration::from_secs(3600) => {
+                let now = Instant::now();
+                self.world.in_lane(self.task, rt, now + span) - now
+            }
+            _ => span,
+        }
+    }
+
+    pub(crate) fn deadline(&self, span: Duration, past: bool) -> Instant {
+        let now = Instant::now();
+        match past {
+            true => now - span,
+            false => now + self.span(span),
+        }
+    }
+
+    fn all(&self, bodies: Vec<Vec<Op>>) -> Vec<BoxFuture<'static, ()>> {
+        let bodies = bodies.into_iter().enumerate();
+        bodies.map(|(i, body)| self.within(i).run(body)).collect()
+    }
+
+    async fn timeout(&self, span: Duration, at: bool, body: Vec<Op>) -> String {
+        let body = self.within(0).run(body);
+        let in_time = match at {
+            true => T::timeout_at(self.deadline(span, false), body).await,
+            false => T::timeout(self.span(span), body).await,
+        };
+        match in_time {
+            true => "in time".into(),
+            false => "elapsed".into(),
+        }
+    }
+
+    async fn interval(&self, ticks: Ticks) -> String {
+        let rt = self.world.here();
+        let mut interval = match ticks.start {
+            Some(span) => T::interval_at(self.deadline(span, false), ticks.period),
+            None => T::interval(ticks.period),
+        };
+        interval.set_missed_tick_behavior(ticks.behavior);
+        for (index, between) in ticks.between.into_iter().enumerate() {
+            let place = self.within(index);
+            let due = poll_fn(|cx| interval.poll_tick(cx)).await;
+            let due = rt.map(|rt| self.world.since_start(rt, due));
+            place.record(format!("tick of {due:?}"));
+            match between {
+                Between::Nothing => {}
+                Between::Sleep(span) => T::sleep(self.span(span)).await,
+                Between::Advance(span) => tokio::time::advance(self.span(span)).await,
+                Between::Reset => interval.reset(),
+                Between::ResetImmediately => interval.reset_immediately(),
+                Between::ResetAfter(span) => interval.reset_after(self.span(span)),
+            }
+        }
+        String::new()
+    }
+
+    fn new_task(&self, task: usize, local: bool) -> Place<T> {
+        Place {
+            world: self.world.clone(),
+            task: task + 1,
+            path: Vec::new(),
+            driven_by: None,
+            local,
+        }
+    }
+
+    pub(crate) fn spawn(&self, task: usize, on: Option<usize>) -> String {
+        let place = self.new_task(task, false);
+        let future = life(place, self.world.tasks[task].clone());
+        let handle = match on {
+            Some(rt) => self.world.handles[rt].spawn(future),
+            None => Handle::current().spawn(future),
+        };
+        self.world.spawned.lock().unwrap()[task] = Some(handle);
+        String::new()
+    }
+
+    fn spawn_local(&self, task: usize) -> String {
+        if !self.local {
+            return "not in the local set".into();
+        }
+        let place = self.new_task(task, true);
+        let handle = spawn_local(life(place, self.world.tasks[task].clone()));
+        self.world.spawned.lock().unwrap()[task] = Some(handle);
+        String::new()
+    }
+
+    async fn join_set(&self, tasks: Vec<usize>) -> String {
+        let mut set = JoinSet::new();
+        for task in tasks {
+            let place = self.new_task(task, false);
+            set.spawn(life(place, self.world.tasks[task].clone()));
+        }
+        while let Some(result) = set.join_next().await {
+            self.record(outcome(result));
+        }
+        "all joined".into()
+    }
+
+    async fn join(&self, task: usize) -> String {
+        let handle = self.world.spawned.lock().unwrap()[task].take();
+        match handle {
+            Some(handle) => outcome(handle.await).into(),
+            None => "nobody there".into(),
+        }
+    }
+
+    fn abort(&self, task: usize) -> String {
+        let spawned = self.world.spawned.lock().unwrap();
+        let handle = spawned[task].as_ref().map(|handle| handle.abort_handle());
+        drop(spawned);
+        if let Some(handle) = handle {
+            handle.abort();
+        }
+        String::new()
+    }
+
+    /// Only where the clock that must stand meanwhile is that of the runtime which drives this.
+    async fn blocking(&self, rt: usize, body: Vec<Op>) -> String {
+        if self.driven_by.is_none() || self.world.here() != self.driven_by {
+            return "not here".into();
+        }
+        let root = Place {
+            driven_by: Some(rt),
+            ..self.at(0)
+        };
+        let world = self.world.clone();
+        let drive = move || {
+            let runtime = world.take_runtime(rt)?;
+            runtime.block_on(root.run(body));
+            world.put_back(rt, runtime);
+            Some(())
+        };
+        match spawn_blocking(drive).await {
+            Ok(Some(())) => "driven".into(),
+            Ok(None) => "it is not there".into(),
+            Err(error) => outcome(Err(error)).into(),
+        }
+    }
+
+    fn end(&self, rt: usize) -> String {
+        match self.world.take_runtime(rt) {
+            Some(runtime) => {
+                runtime.shutdown_background();
+                "ended".into()
+            }
+            None => "it is not there".into(),
+        }
+    }
+}
+
+/// A task from its first poll to its end, whichever that is.
+async fn life<T: Time>(place: Place<T>, ops: Vec<Op>) {
+    struct Life<T: Time>(Place<T>, &'static str);
+    impl<T: Time> Drop for Life<T> {
+        fn drop(&mut self) {
+            self.0.record(self.1);
+        }
+    }
+    let body = place.at(0).run(ops);
+    let mut life = Life(place, "was dropped");
+    body.await;
+    life.1 = "has finished";
+}
+
+fn outcome(result: Result<(), JoinError>) -> &'static str {
+    match result {
+        Ok(()) => "joined",
+        Err(error) if error.is_cancelled() => "was cancelled",
+        Err(_) => "has panicked",
+    }
+}
+
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
+    let literal = panic.downcast_ref::<&str>().copied();
+    let formatted = panic.downcast_ref::<String>().map(String::as_str);
+    format!("panicked: {}", literal.or(formatted).unwrap_or("?"))
+}
+
+thread_local! {
+    static HELD: RefCell<Vec<EnterGuard<'static>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A guard in a future that could move to another thread, but does not: a root's. So that all
+/// futures here are of one type.
+struct Held;
+
+impl Held {
+    fn new(handle: &Handle) -> Self {
+        // The guard borrows it. A few bytes, and an ended runtime's handle.
+        let handle: &'static Handle = Box::leak(Box::new(handle.clone()));
+        HELD.with_borrow_mut(|held| held.push(handle.enter()));
+        Held
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(HELD.with_borrow_mut(Vec::pop));
+    }
+}

@@ -1,0 +1,81 @@
+//! The interpreter of what the thread does: a whole program, from its runtimes' beginning to their
+//! end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tokio::task::LocalSet;
+
+use crate::program::{Program, Step};
+use crate::task::{Place, message};
+use crate::time::Time;
+use crate::trace::Trace;
+use crate::world::World;
+
+/// Runs it, and says what it has done.
+pub(crate) fn run<T: Time>(program: &Program) -> Trace {
+    let world = Arc::new(World::<T>::new(program));
+    let thread = Place {
+        world: world.clone(),
+        task: 0,
+        path: Vec::new(),
+        driven_by: None,
+        local: false,
+    };
+    let set = LocalSet::new();
+    steps(&thread, &set, &program.steps);
+    for rt in 0..program.runtimes {
+        drop(world.take_runtime(rt));
+    }
+    drop(set);
+    world.shelf.lock().unwrap().clear();
+    Trace::new(world.take_events())
+}
+
+fn steps<T: Time>(thread: &Place<T>, set: &LocalSet, all: &[Step]) {
+    for (index, step) in all.iter().enumerate() {
+        let place = thread.at(index);
+        match catch_unwind(AssertUnwindSafe(|| apply(&place, set, step))) {
+            Ok(what) if what.is_empty() => {}
+            Ok(what) => place.record(what),
+            Err(panic) => place.record(message(&*panic)),
+        }
+    }
+}
+
+fn apply<T: Time>(place: &Place<T>, set: &LocalSet, step: &Step) -> String {
+    let world = &place.world;
+    match step {
+        Step::Drive { rt, body } => {
+            let Some(runtime) = world.take_runtime(*rt) else {
+                return "it is not there".into();
+            };
+            runtime.block_on(root(place, *rt, false).run(body.clone()));
+            world.put_back(*rt, runtime);
+        }
+        Step::DriveLocal { rt, body } => {
+            let Some(runtime) = world.take_runtime(*rt) else {
+                return "it is not there".into();
+            };
+            let body = root(place, *rt, true).run(body.clone());
+            runtime.block_on(set.run_until(body));
+            world.put_back(*rt, runtime);
+        }
+        Step::Enter { rt, steps: inner } => {
+            let _guard = world.handles[*rt].enter();
+            steps(place, set, inner);
+        }
+        Step::Now(now) => return place.apply_now(*now),
+        Step::Spawn { rt, task } => return place.spawn(*task, Some(*rt)),
+        Step::End { rt } => drop(world.take_runtime(*rt)),
+    }
+    String::new()
+}
+
+fn root<T: Time>(place: &Place<T>, rt: usize, local: bool) -> Place<T> {
+    Place {
+        driven_by: Some(rt),
+        local,
+        ..place.at(0)
+    }
+}

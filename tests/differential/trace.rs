@@ -1,0 +1,54 @@
+//! What a program has done, so that two runs of it can be compared.
+
+use std::fmt;
+
+/// Something that has finished, somewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    /// Whose clock said when: that of the runtime around it, if there was one.
+    pub(crate) clock: Option<usize>,
+    /// In half milliseconds since the program began.
+    pub(crate) at: i128,
+    pub(crate) task: usize,
+    /// Where in the task's program.
+    pub(crate) path: Vec<usize>,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.clock {
+            Some(clock) => write!(f, "rt {clock} {:>7} ms", self.at as f64 / 2.0)?,
+            None => write!(f, "               ")?,
+        }
+        write!(f, "  task {} at {:?}: {}", self.task, self.path, self.what)
+    }
+}
+
+/// By clock and time. What happens at one time on one clock may happen in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trace(Vec<Event>);
+
+impl Trace {
+    pub(crate) fn new(mut events: Vec<Event>) -> Self {
+        events.sort();
+        Trace(events)
+    }
+
+    /// What only one of the two has.
+    pub(crate) fn difference(&self, other: &Trace) -> String {
+        let only = |mark, one: &Trace, other: &Trace| {
+            let missing = one.0.iter().filter(|event| !other.0.contains(event));
+            missing
+                .map(|event| format!("{mark} {event}\n"))
+                .collect::<String>()
+        };
+        only("tokio", self, other) + &only("wheel", other, self)
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|event| writeln!(f, "  {event}"))
+    }
+}
