@@ -12,7 +12,8 @@
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
 //! cancelled, and a round in which the sides did different work is a panic.
 //!
-//! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal.
+//! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal. A line that says *own*
+//! has it taken off both sides: what the timers themselves cost, from the medians of the rounds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ mod figure;
 mod fire;
 mod floor;
 mod lateness;
+mod moving;
 mod outcome;
 mod peer;
 mod pending;
@@ -40,6 +42,8 @@ mod process;
 mod report;
 mod scrape;
 mod services;
+#[path = "../shapes/mod.rs"]
+mod shapes;
 mod stage;
 mod structure;
 
@@ -91,7 +95,7 @@ fn main() -> ExitCode {
         println!("{:#}", report::json(&outcomes));
     } else {
         println!("{}", report::table(&outcomes));
-        println!("Median of the rounds, peer ÷ ours: larger is better.");
+        println!("{}", report::summary(&outcomes));
         if let Some(neighbours) = neighbours {
             println!(
                 "Others kept {:.2} processors busy meanwhile.",

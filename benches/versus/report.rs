@@ -1,6 +1,6 @@
 //! Outcomes on the terminal and as JSON.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{Cell, CellAlignment, Table};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub(crate) fn list(figures: &[Figure]) -> String {
 
 pub(crate) fn table(outcomes: &[Outcome]) -> String {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).set_header(HEADER);
+    table.load_preset(ASCII_MARKDOWN).set_header(HEADER);
     for outcome in outcomes {
         for (index, row) in outcome.rows.iter().enumerate() {
             let name = if index == 0 { outcome.name } else { "" };
@@ -49,11 +49,11 @@ fn cells(name: &str, row: &Row) -> Vec<Cell> {
     let (low, high) = (row.ratios[0], row.ratios[row.ratios.len() - 1]);
     vec![
         Cell::new(name),
-        Cell::new(row.line.what),
+        Cell::new(row.what()),
         Cell::new(row.peer),
         number(amount(median(&row.theirs), row.line.unit)),
         number(amount(median(&row.ours), row.line.unit)),
-        number(ratio(median(&row.ratios))),
+        number(ratio(row.ratio)),
         number(format!("{}–{}", ratio(low), ratio(high))),
         number(goal(row)),
         Cell::new(verdict(row)),
@@ -61,9 +61,9 @@ fn cells(name: &str, row: &Row) -> Vec<Cell> {
 }
 
 fn goal(row: &Row) -> String {
-    let ratio = row.line.ratio.map(|goal| format!("{goal}×"));
+    let ratio = row.goal.ratio.map(|goal| format!("{goal}×"));
     let bound = row
-        .line
+        .goal
         .at_most
         .map(|goal| format!("≤ {}", amount(goal, row.line.unit)));
     ratio
@@ -76,9 +76,23 @@ fn goal(row: &Row) -> String {
 fn verdict(row: &Row) -> &'static str {
     match row.reached() {
         Some(true) => "reached",
-        Some(false) => "short",
+        Some(false) => "MISSED",
         None => "",
     }
+}
+
+/// How to read the table, and how many of its goals were missed.
+pub(crate) fn summary(outcomes: &[Outcome]) -> String {
+    let rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let reached: Vec<bool> = rows.filter_map(Row::reached).collect();
+    let missed = reached.iter().filter(|&&reached| !reached).count();
+    let goals = match reached.len() {
+        0 => String::new(),
+        goals => format!(" {missed} of {goals} goals missed."),
+    };
+    format!(
+        "Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.{goals}"
+    )
 }
 
 fn ratio(value: f64) -> String {
@@ -112,15 +126,15 @@ fn json_row(outcome: &Outcome, row: &Row) -> Value {
     json!({
         "figure": outcome.name,
         "about": outcome.about,
-        "line": row.line.what,
+        "line": row.what(),
         "unit": unit(row.line.unit),
         "peer": row.peer,
         "theirs": row.theirs,
         "ours": row.ours,
-        "ratio": median(&row.ratios),
+        "ratio": row.ratio,
         "ratios": row.ratios,
-        "goal": row.line.ratio,
-        "at_most": row.line.at_most,
+        "goal": row.goal.ratio,
+        "at_most": row.goal.at_most,
         "reached": row.reached(),
     })
 }
