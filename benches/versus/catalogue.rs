@@ -10,6 +10,7 @@ use crate::lateness::{Lateness, Load};
 use crate::moving::Moving;
 use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
 use crate::process::Idle;
+use crate::quiet::Quiet;
 use crate::scrape::{unwatched, watched};
 use crate::services::{Connections, FanOut, Purgatory};
 use crate::shapes::Shape;
@@ -22,6 +23,7 @@ pub(crate) fn all() -> Vec<Figure> {
         single(),
         fired(),
         late(),
+        quiet(),
         crowds(),
         services(),
         resources(),
@@ -223,7 +225,7 @@ fn fired() -> Vec<Figure> {
 }
 
 fn late() -> Vec<Figure> {
-    let busy = |name, about, load| {
+    let busy = |name, about, load, p50, p99| {
         race(
             name,
             about,
@@ -232,8 +234,8 @@ fn late() -> Vec<Figure> {
                 quantile: 0.99,
             },
         )
-        .line(nanos("p50").ratio(1.5))
-        .line(nanos("p99").ratio(1.2))
+        .line(nanos("p50").ratio(p50))
+        .line(nanos("p99").ratio(p99))
         .alt(Goals::None)
         .rounds(5)
         .done()
@@ -253,14 +255,54 @@ fn late() -> Vec<Figure> {
         .done(),
         busy(
             "lateness-busy",
-            "the same with every worker busy",
-            Load::Busy,
+            "the same with every worker busy, in tasks that arm timers all the time",
+            Load::Arming,
+            10.0,
+            3.0,
         ),
         busy(
             "lateness-busy-mixed",
             "the same with longer sleeps among the short",
-            Load::BusyMixed,
+            Load::Mixed,
+            10.0,
+            3.0,
         ),
+        busy(
+            "lateness-computing",
+            "the same with every worker busy, in tasks that only compute and yield",
+            Load::Computing,
+            1.3,
+            1.05,
+        ),
+    ]
+}
+
+/// At most 1.05 times the CPU that tokio's take.
+fn quiet() -> Vec<Figure> {
+    let figure = |name, about, workers| {
+        [
+            "5 ms / 0.1 ms",
+            "5 ms / 2 ms",
+            "50 ms / 0.1 ms",
+            "50 ms / 2 ms",
+        ]
+        .into_iter()
+        .fold(race(name, about, Quiet { workers }), |race, what| {
+            race.line(nanos(what).ratio(1.0 / 1.05))
+        })
+        .alt(Goals::None)
+        .rounds(9)
+        .done()
+    };
+    vec![
+        figure(
+            "quiet-1",
+            "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker",
+            1,
+        ),
+        figure("quiet-2", "the same on two workers", 2),
+        figure("quiet-4", "the same on four", 4),
+        figure("quiet-8", "the same on eight", 8),
     ]
 }
 

@@ -341,7 +341,6 @@ impl Figure {
         }
         Outcome {
             name: self.name,
-            about: self.about,
             rows,
         }
     }

@@ -5,7 +5,6 @@ use crate::figure::Line;
 /// What came of a figure.
 pub(crate) struct Outcome {
     pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
     pub(crate) rows: Vec<Row>,
 }
 
