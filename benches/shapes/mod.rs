@@ -31,15 +31,15 @@ impl Shape {
         match self {
             Self::Conns(tasks) => {
                 let each = (count / tasks) as u64;
-                all((0..tasks as u64).map(|seed| connection(sleep, seed, each))).await
+                all((0..tasks as u64).map(move |seed| connection(sleep, seed, each))).await
             }
             Self::Calls(pairs) => {
                 let each = (count / pairs) as u64;
-                all((0..pairs as u64).map(|seed| pair(sleep, seed, each))).await
+                all((0..pairs as u64).map(move |seed| pair(sleep, seed, each))).await
             }
             Self::Fresh(batch) => {
                 let batches = count / spawners / batch;
-                all((0..spawners).map(|_| spawner(sleep, batch, batches))).await
+                all((0..spawners).map(move |_| spawner(sleep, batch, batches))).await
             }
         }
     }
