@@ -17,7 +17,7 @@ pub(crate) fn list(counted: &Counted, most: usize) -> Result<String> {
     let sites = counted.lines.iter().flat_map(|line| &line.sites);
     let code = counted.code.iter().map(|code| code.address);
     let addresses: Vec<u64> = sites.map(|site| site.1).chain(code).collect();
-    let names = Names::look_up(counted.entry, &addresses)?;
+    let names = Names::look_up(counted.start, &addresses)?;
     let mut text = format!("{:.1} transfers per operation\n\n", counted.transfers);
     let per = |transfers: u64| transfers as f64 / counted.operations;
     for line in &counted.lines {
@@ -56,13 +56,11 @@ pub(crate) fn list(counted: &Counted, most: usize) -> Result<String> {
 struct Names(BTreeMap<u64, String>);
 
 impl Names {
-    /// `entry` is where the program began.
-    fn look_up(entry: u64, addresses: &[u64]) -> Result<Self> {
+    /// `start` is where the program's code was loaded.
+    fn look_up(start: u64, addresses: &[u64]) -> Result<Self> {
         let executable = env::current_exe()?;
-        let head = fs::read(&executable)?;
-        // The field `e_entry` of an ELF file's header.
-        let expected = head.get(24..32).context("an ELF file")?.try_into()?;
-        let base = entry.wrapping_sub(u64::from_le_bytes(expected));
+        let expected = start_of_code(&fs::read(&executable)?).context("an ELF file")?;
+        let base = start.wrapping_sub(expected);
         let mut addresses = addresses.to_vec();
         addresses.sort_unstable();
         addresses.dedup();
@@ -91,6 +89,23 @@ impl Names {
     fn get(&self, address: u64) -> &str {
         self.0.get(&address).map_or("?", String::as_str)
     }
+}
+
+/// Where an ELF file of 64 bits wants its code to be loaded.
+fn start_of_code(file: &[u8]) -> Option<u64> {
+    const LOADED: u64 = 1;
+    const EXECUTABLE: u64 = 1;
+    let number = |at: usize, size: usize| -> Option<u64> {
+        let bytes = file.get(at..at + size)?.iter().rev();
+        Some(bytes.fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    };
+    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let mut headers = (0..count).map(|index| (table + index * size) as usize);
+    let code = headers.find(|&header| {
+        number(header, 4) == Some(LOADED)
+            && number(header + 4, 4).is_some_and(|flags| flags & EXECUTABLE != 0)
+    });
+    number(code? + 16, 8)
 }
 
 /// The functions around an instruction, the innermost first, as far as they say something.

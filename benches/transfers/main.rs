@@ -1,16 +1,16 @@
 //! Cache lines that go from one worker to another, per operation, on as many processors as there are workers.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg tokio_unstable" cargo bench --bench transfers -- --count   # the table, a quarter of an hour
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench --bench transfers -- --count   # the table, ten minutes
 //! … -- --count --workers 8,16 calls                                           # some of it
 //! … -- --count --svg FILE                                                     # and its picture
 //! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
 //! ```
 //!
 //! Nothing is timed: QEMU simulates the processors, and a plugin their caches (`plugin.c` says how), so that a machine
-//! with two cores, busy or not, tells what happens on 64. Medians of three runs; they differ by tenths, since threads meet
-//! otherwise each time. *Own* is what is left without the peer `bare`, the same work without a timer. Without
-//! `tokio_unstable` tokio's timer per worker takes no part.
+//! with two cores, busy or not, tells what happens on 64. Medians of five runs, which differ, since threads meet
+//! otherwise each time: `conns` and `calls` by tenths, `fresh` by one or two. *Own* is what is left without the peer
+//! `bare`, the same work without a timer. Without `tokio_unstable` tokio's timer per worker takes no part.
 //!
 //! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
 
@@ -23,12 +23,17 @@ use clap::{Parser, ValueEnum as _};
 use crate::play::{Peer, Service};
 use crate::simulate::Emulator;
 
+#[path = "../../examples/fanout/chart/axis.rs"]
+#[expect(dead_code, reason = "powers of ten are for other pictures")]
+mod axis;
 mod hot;
 mod picture;
 mod play;
 #[path = "../shapes/mod.rs"]
 mod shapes;
 mod simulate;
+#[path = "../../examples/fanout/chart/svg.rs"]
+mod svg;
 mod table;
 
 #[derive(Parser)]
@@ -50,7 +55,7 @@ struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     peers: Vec<Peer>,
     /// The median of so many.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Draw the table, too.
     #[arg(long, value_name = "FILE")]

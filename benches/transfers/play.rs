@@ -17,14 +17,26 @@ pub(crate) enum Service {
 
 impl Service {
     pub(crate) const ALL: [Self; 3] = [Self::Conns, Self::Calls, Self::Fresh];
-    /// For each worker, however many there are.
-    const COUNT: usize = 400;
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Conns => "conns",
             Self::Calls => "calls",
             Self::Fresh => "fresh",
+        }
+    }
+
+    /// How many operations: as many as it takes for what the first ones cost to be forgotten.
+    fn count(workers: usize) -> usize {
+        (1000 * workers).max(25_000)
+    }
+
+    /// In a few words.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Conns => "conns: tasks with a timer each",
+            Self::Calls => "calls: pairs of tasks under timeouts",
+            Self::Fresh => "fresh: a new task per timer",
         }
     }
 
@@ -105,9 +117,9 @@ fn run<S: Timer>(
         let task = runtime.spawn(shape.play(sleep, workers, count));
         runtime.block_on(task).expect("the service panicked")
     };
-    play(workers * Service::COUNT / 4);
+    play(Service::count(workers) / 4);
     println!("begin");
-    let count = play(workers * Service::COUNT);
+    let count = play(Service::count(workers));
     println!("end");
     println!("operations {count}");
 }

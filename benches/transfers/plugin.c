@@ -14,7 +14,7 @@
  * Report, on standard error:
  *
  *     transfers COUNT
- *     entry ADDRESS                        where the program begins: its file says where it thinks it does
+ *     start ADDRESS                        where the program's code was loaded
  *     line ADDRESS COUNT                   a hot line
  *     site ADDRESS OFFSET CODE COUNT       code that made it go, and by which byte of it
  *     code CODE COUNT LINES                code that made lines go, whichever they were, and how many they were
@@ -39,7 +39,7 @@ size_t qemu_plugin_tb_n_insns(const struct block *);
 struct instruction *qemu_plugin_tb_get_insn(const struct block *, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct instruction *);
 bool qemu_plugin_mem_is_store(mem_info);
-uint64_t qemu_plugin_entry_code(void);
+uint64_t qemu_plugin_start_code(void);
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, void (*)(plugin_id, struct block *));
 void qemu_plugin_register_vcpu_mem_cb(struct instruction *, void (*)(unsigned, mem_info, uint64_t, void *), int, int,
                                       void *);
@@ -69,7 +69,7 @@ static struct line *lines;
 static struct site *sites;
 static _Atomic uint64_t transfers, overflows;
 static _Atomic unsigned marks; /* counting while it is 1 */
-static uint64_t entry;
+static uint64_t start;
 static unsigned hot, quantum = 100;
 static struct {
     unsigned accesses;
@@ -136,8 +136,8 @@ static void on_access(unsigned processor, mem_info info, uint64_t address, void 
 }
 
 static void on_translation(plugin_id id, struct block *block) {
-    if (!entry)
-        entry = qemu_plugin_entry_code();
+    if (!start)
+        start = qemu_plugin_start_code();
     for (size_t index = 0; index < qemu_plugin_tb_n_insns(block); index++) {
         struct instruction *instruction = qemu_plugin_tb_get_insn(block, index);
         qemu_plugin_register_vcpu_mem_cb(instruction, on_access, NO_REGISTERS, LOADS_AND_STORES,
@@ -198,7 +198,7 @@ static void report_code(void) {
 }
 
 static void on_exit_of_program(plugin_id id, void *unused) {
-    fprintf(stderr, "transfers %" PRIu64 "\nentry %" PRIx64 "\n", (uint64_t)transfers, entry);
+    fprintf(stderr, "transfers %" PRIu64 "\nstart %" PRIx64 "\n", (uint64_t)transfers, start);
     if (overflows)
         fprintf(stderr, "overflows %" PRIu64 "\n", (uint64_t)overflows);
     if (hot) {

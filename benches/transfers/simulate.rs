@@ -70,8 +70,8 @@ impl Emulator {
 pub(crate) struct Counted {
     /// Per operation.
     pub(crate) transfers: f64,
-    /// Where the program was loaded, in relation to what its file says.
-    pub(crate) entry: u64,
+    /// Where the program's code was loaded.
+    pub(crate) start: u64,
     pub(crate) operations: f64,
     /// The hottest first.
     pub(crate) lines: Vec<HotLine>,
@@ -119,7 +119,7 @@ impl Counted {
                     lines: lines.parse()?,
                 }),
                 ["transfers" | "overflows", count] => drop(single.insert(words[0], count.parse()?)),
-                ["entry", address] => drop(single.insert("entry", hexadecimal(address)?)),
+                ["start", address] => drop(single.insert("start", hexadecimal(address)?)),
                 _ => bail!("not understood: {line}"),
             }
         }
@@ -135,7 +135,7 @@ impl Counted {
         };
         Ok(Self {
             transfers: get("transfers")? as f64 / operations,
-            entry: get("entry")?,
+            start: get("start")?,
             operations,
             lines,
             code,
