@@ -111,19 +111,22 @@ fn start_of_code(file: &[u8]) -> Option<u64> {
 /// The functions around an instruction, the innermost first, as far as they say something.
 fn name(block: &str) -> String {
     const FRAMES: usize = 3;
+    if block.contains("??\n??") {
+        return "another library's (malloc, memcpy …)".to_owned();
+    }
     let lines: Vec<&str> = block.lines().skip(1).collect();
     let frames = lines.chunks(2).map(|frame| {
         let function = frame[0];
         let place = frame.get(1).copied().unwrap_or_default();
         (function, place)
     });
-    let ours = |&(_, place): &(&str, &str)| {
+    let telling = |&(_, place): &(&str, &str)| {
         ["/src/", "/benches/"]
             .iter()
             .any(|part| place.contains(part))
             && !place.starts_with("/rustc/")
     };
-    let told: Vec<_> = frames.clone().filter(ours).take(FRAMES).collect();
+    let told: Vec<_> = frames.clone().filter(telling).take(FRAMES).collect();
     let told = if told.is_empty() {
         frames.take(1).collect()
     } else {

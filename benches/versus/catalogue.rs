@@ -156,6 +156,7 @@ fn single() -> Vec<Figure> {
             Earliest,
         )
         .line(nanos("each").ratio(1.8))
+        .alt(Goals::None)
         .bare()
         .done(),
         race(
@@ -164,16 +165,19 @@ fn single() -> Vec<Figure> {
             ReadyTimeout,
         )
         .line(nanos("each").ratio(1.2))
+        .alt(Goals::None)
         .bare()
         .rounds(11)
         .done(),
         race("repoll", "poll a pending timer again", Repoll)
             .line(nanos("each").ratio(10.0))
+            .alt(Goals::None)
             .bare()
             .rounds(11)
             .done(),
         race("reset-later", "push a timer out and poll it", ResetLater)
             .line(nanos("each").ratio(2.5))
+            .alt(Goals::None)
             .bare()
             .rounds(11)
             .done(),
@@ -219,6 +223,7 @@ fn fired() -> Vec<Figure> {
         )
         .line(nanos("p50"))
         .line(nanos("p99"))
+        .alt(Goals::None)
         .rounds(3)
         .done(),
     ]
@@ -251,6 +256,7 @@ fn late() -> Vec<Figure> {
         )
         .line(nanos("p50").ratio(1.6))
         .line(nanos("p99.9").ratio(1.0))
+        .alt(Goals::None)
         .rounds(5)
         .done(),
         busy(
@@ -314,6 +320,7 @@ fn crowds() -> Vec<Figure> {
             RandomReplace,
         )
         .line(nanos("each").ratio(1.5))
+        .alt(Goals::None)
         .bare()
         .rounds(5)
         .done(),
@@ -326,6 +333,7 @@ fn crowds() -> Vec<Figure> {
         .line(nanos("5 M"))
         .line(nanos("10 M"))
         .line(Line::new("10 M ÷ 1 M", Unit::Times).at_most(1.2))
+        .alt(Goals::None)
         .rounds(3)
         .done(),
         race(
@@ -336,6 +344,7 @@ fn crowds() -> Vec<Figure> {
         .line(nanos("create"))
         .line(nanos("cancel"))
         .line(nanos("CPU to fire"))
+        .alt(Goals::None)
         .rounds(5)
         .done(),
         Figure::new(
@@ -415,6 +424,7 @@ fn resources() -> Vec<Figure> {
         race("idle", "context switches of idle workers in a second", Idle)
             .line(switches("no timer"))
             .line(switches("one, an hour away"))
+            .alt(Goals::None)
             .rounds(3)
             .done(),
         Figure::new(
