@@ -25,7 +25,13 @@ impl Change {
     }
 }
 
-pub(crate) fn write(path: &Path, circumstances: &Circumstances, outcomes: &[Outcome]) {
+/// `others` is how many processors were not ours meanwhile: with many, the file is not worth much.
+pub(crate) fn write(
+    path: &Path,
+    circumstances: &Circumstances,
+    others: Option<f64>,
+    outcomes: &[Outcome],
+) {
     let mut figures = Map::new();
     for outcome in outcomes {
         let lines = figures.entry(outcome.name).or_insert_with(|| json!({}));
@@ -33,7 +39,7 @@ pub(crate) fn write(path: &Path, circumstances: &Circumstances, outcomes: &[Outc
             lines[line.what][side] = json!(rounded(median));
         }
     }
-    let mut baseline = json!({ "figures": figures });
+    let mut baseline = json!({ "figures": figures, "others busy": others.map(rounded) });
     for (what, value) in circumstances.facts() {
         baseline[what] = json!(value);
     }

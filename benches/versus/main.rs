@@ -108,17 +108,15 @@ fn main() -> ExitCode {
     println!("{circumstances}\n");
     println!("{}", report::table(&outcomes));
     println!("{}", report::summary(&outcomes));
-    if let Some(neighbours) = neighbours {
-        println!(
-            "Others kept {:.2} processors busy meanwhile.",
-            neighbours.busy()
-        );
+    let others = neighbours.map(|neighbours| neighbours.busy());
+    if let Some(others) = others {
+        println!("Others kept {others:.2} processors busy meanwhile.");
     }
     if let Some(before) = before {
         println!("{}", report::changes(&before, &outcomes));
     }
     if let Some(path) = &arguments.json {
-        baseline::write(path, &circumstances, &outcomes);
+        baseline::write(path, &circumstances, others, &outcomes);
     }
     if failed {
         ExitCode::FAILURE
