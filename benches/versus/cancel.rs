@@ -1,13 +1,11 @@
 //! Timers that are armed and soon cancelled, as the timeouts of a service are.
 
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-
-use tokio::task::JoinHandle;
 
 use crate::figure::{Did, Measured, Scale, Workload};
 use crate::peer::Peer;
@@ -77,62 +75,6 @@ impl Workload for Scaling {
         let (one, two) = (cost(1), cost(2));
         Measured::new([2.0 * one / two], Did::cancelled(3 * each as u64))
     }
-}
-
-/// A new task for every timer: spawn, arm, cancel.
-#[derive(Clone, Copy)]
-pub(crate) struct FreshTask {
-    pub(crate) workers: usize,
-}
-
-impl Workload for FreshTask {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let each = scale.of(150_000);
-        let stage = Stage::new::<P>(self.workers);
-        all_spawn::<P>(&stage, each / 10);
-        let begin = Instant::now();
-        let armed = all_spawn::<P>(&stage, each);
-        let cost = begin.elapsed().as_nanos() as f64 / each as f64;
-        Measured::new([cost], Did::cancelled(armed))
-    }
-}
-
-/// As many tasks that spawn `each` tasks as there are workers.
-fn all_spawn<P: Peer>(stage: &Stage, each: usize) -> u64 {
-    let spawners = stage.workers();
-    stage.run(async move {
-        let tasks: Vec<_> = (0..spawners)
-            .map(|_| tokio::spawn(spawn_in_batches::<P>(each)))
-            .collect();
-        sum(tasks).await
-    })
-}
-
-async fn spawn_in_batches<P: Peer>(count: usize) -> u64 {
-    const BATCH: usize = 50;
-    let delays = Delays::new();
-    let mut armed = 0;
-    for batch in 0..count / BATCH {
-        let delay = |index| delays.get(batch * BATCH + index);
-        let tasks = (0..BATCH)
-            .map(|index| tokio::spawn(arm_once::<P>(delay(index))))
-            .collect();
-        armed += sum(tasks).await;
-    }
-    armed
-}
-
-async fn arm_once<P: Peer>(after: Duration) -> u64 {
-    let mut sleep = pin!(P::sleep(after));
-    poll_fn(|cx| Poll::Ready(u64::from(sleep.as_mut().poll(cx).is_pending()))).await
-}
-
-async fn sum(tasks: Vec<JoinHandle<u64>>) -> u64 {
-    let mut sum = 0;
-    for task in tasks {
-        sum += task.await.expect("a task panicked");
-    }
-    sum
 }
 
 /// Every timer is due before all that were armed before it, so the alarm has to move each time.

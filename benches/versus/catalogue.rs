@@ -1,24 +1,29 @@
 //! Every figure there is, with the goals it is held to.
 
 use crate::bytes::Bytes;
-use crate::cancel::{Earliest, FreshTask, ReadyTimeout, RegisterCancel, Scaling};
+use crate::cancel::{Earliest, ReadyTimeout, RegisterCancel, Scaling};
 use crate::echo::Echo;
-use crate::figure::{Figure, Line, Race, Unit, race};
+use crate::figure::{Figure, Goals, Line, Race, Unit, race};
 use crate::fire::{FireCounting, FireTasks, InsertWait};
 use crate::floor;
 use crate::lateness::{Lateness, Load};
+use crate::moving::Moving;
 use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
 use crate::process::Idle;
+use crate::quiet::Quiet;
 use crate::scrape::{unwatched, watched};
 use crate::services::{Connections, FanOut, Purgatory};
+use crate::shapes::Shape;
 use crate::structure::{delay_queue, timing_wheel};
 
 pub(crate) fn all() -> Vec<Figure> {
     [
         register_cancel(),
+        moving(),
         single(),
         fired(),
         late(),
+        quiet(),
         crowds(),
         services(),
         resources(),
@@ -34,10 +39,11 @@ const fn nanos(what: &'static str) -> Line {
 
 fn register_cancel() -> Vec<Figure> {
     const MILLION: usize = 1_000_000;
-    let figure = |name, about, workers, others, goal| {
+    let figure = |name, about, workers, others, goal, alt| {
         race(name, about, RegisterCancel { workers, others })
             .line(nanos("each").ratio(goal))
-            .alt(&[7.0])
+            .alt(Goals::Ratio(alt))
+            .bare()
     };
     let alone = |race: Race<RegisterCancel>| race.pingora().rounds(11).done();
     let crowded = |race: Race<RegisterCancel>| race.rounds(5).done();
@@ -47,73 +53,132 @@ fn register_cancel() -> Vec<Figure> {
             "arm and cancel, one worker",
             1,
             0,
-            2.2,
+            2.4,
+            2.5,
         )),
         alone(figure(
             "register-cancel-2",
             "arm and cancel, two workers",
             2,
             0,
-            20.0,
+            25.0,
+            5.0,
         )),
         crowded(figure(
             "register-cancel-1-million",
             "one worker, 1 M pending",
             1,
             MILLION,
-            2.2,
+            2.4,
+            2.5,
         )),
         crowded(figure(
             "register-cancel-2-million",
             "two workers, 1 M pending",
             2,
             MILLION,
-            20.0,
+            16.0,
+            5.0,
         )),
         race("scaling-1-2", "throughput of two workers over one", Scaling)
             .line(Line::new("speed-up", Unit::Times).larger_is_better())
-            .alt(&[])
+            .alt(Goals::None)
+            .done(),
+    ]
+}
+
+/// Tasks that move between workers: the figures that tell what a service gains.
+fn moving() -> Vec<Figure> {
+    let figure = |name, about, shape, workers, own| {
+        let each = Line {
+            own,
+            ..nanos("each")
+        };
+        race(name, about, Moving { shape, workers })
+            .line(each)
+            .bare()
+            .rounds(9)
+    };
+    let conns = Shape::Conns(1000);
+    let calls = Shape::Calls(64);
+    let fresh = Shape::Fresh(100);
+    vec![
+        figure(
+            "conns-0",
+            "a thousand tasks take turns, a timer each, current-thread runtime",
+            conns,
+            0,
+            Some(1.8),
+        )
+        .done(),
+        figure("conns-1", "the same on one worker", conns, 1, None)
+            .alt(Goals::None)
+            .done(),
+        figure("conns-2", "the same on two workers", conns, 2, Some(16.0))
+            .alt(Goals::Own(5.0))
+            .done(),
+        figure(
+            "calls-0",
+            "64 pairs of tasks call each other under timeouts, current-thread runtime",
+            calls,
+            0,
+            None,
+        )
+        .done(),
+        figure("calls-1", "the same on one worker", calls, 1, None)
+            .alt(Goals::None)
+            .done(),
+        figure("calls-2", "the same on two workers", calls, 2, Some(20.0))
+            .alt(Goals::Own(5.0))
+            .done(),
+        figure(
+            "fresh-0",
+            "a fresh task per timer, a hundred at a time, current-thread runtime",
+            fresh,
+            0,
+            None,
+        )
+        .done(),
+        figure("fresh-1", "the same on one worker", fresh, 1, Some(2.2))
+            .alt(Goals::None)
+            .done(),
+        figure("fresh-2", "the same on two workers", fresh, 2, Some(7.0))
+            .alt(Goals::Own(4.0))
             .done(),
     ]
 }
 
 fn single() -> Vec<Figure> {
-    let fresh = |name, about, workers, goal| {
-        race(name, about, FreshTask { workers })
-            .line(nanos("each").ratio(goal))
-            .bare(floor::fresh_task(workers))
-            .rounds(11)
-            .done()
-    };
     vec![
-        fresh(
-            "fresh-task-1",
-            "spawn a task that arms and cancels, one worker",
-            1,
-            1.1,
-        ),
-        fresh("fresh-task-2", "the same on two workers at once", 2, 2.0),
         race(
             "earliest",
             "every timer earlier than all before it",
             Earliest,
         )
-        .line(nanos("each").ratio(0.9))
+        .line(nanos("each").ratio(1.8))
+        .alt(Goals::None)
+        .bare()
         .done(),
         race(
             "ready-timeout",
             "a timeout around a ready future",
             ReadyTimeout,
         )
-        .line(nanos("each").ratio(1.5))
+        .line(nanos("each").ratio(1.2))
+        .alt(Goals::None)
+        .bare()
         .rounds(11)
         .done(),
         race("repoll", "poll a pending timer again", Repoll)
             .line(nanos("each").ratio(10.0))
+            .alt(Goals::None)
+            .bare()
             .rounds(11)
             .done(),
         race("reset-later", "push a timer out and poll it", ResetLater)
             .line(nanos("each").ratio(2.5))
+            .alt(Goals::None)
+            .bare()
             .rounds(11)
             .done(),
     ]
@@ -126,8 +191,8 @@ fn fired() -> Vec<Figure> {
             "CPU to fire a million counting wakers",
             FireCounting,
         )
-        .line(nanos("each").ratio(2.5))
-        .alt(&[])
+        .line(nanos("each").ratio(1.8))
+        .alt(Goals::None)
         .rounds(5)
         .done(),
         race(
@@ -136,7 +201,8 @@ fn fired() -> Vec<Figure> {
             FireTasks,
         )
         .line(nanos("each").ratio(1.2))
-        .bare(floor::fire_tasks)
+        .alt(Goals::None)
+        .bare_as(floor::fire_tasks)
         .rounds(3)
         .done(),
         race(
@@ -144,10 +210,10 @@ fn fired() -> Vec<Figure> {
             "arm and cancel while a million timers fire",
             InsertWait,
         )
-        .line(nanos("p99.99").ratio(500.0))
+        .line(nanos("p99.99").ratio(400.0))
         .line(nanos("longest").at_most(25_000.0))
-        .alt(&[2.0])
-        .bare(floor::insert_wait)
+        .alt(Goals::Ratio(2.0))
+        .floor(floor::insert_wait)
         .rounds(5)
         .done(),
         race(
@@ -157,13 +223,14 @@ fn fired() -> Vec<Figure> {
         )
         .line(nanos("p50"))
         .line(nanos("p99"))
+        .alt(Goals::None)
         .rounds(3)
         .done(),
     ]
 }
 
 fn late() -> Vec<Figure> {
-    let busy = |name, about, load| {
+    let busy = |name, about, load, p50, p99| {
         race(
             name,
             about,
@@ -172,9 +239,9 @@ fn late() -> Vec<Figure> {
                 quantile: 0.99,
             },
         )
-        .line(nanos("p50").ratio(1.5))
-        .line(nanos("p99").ratio(1.2))
-        .alt(&[])
+        .line(nanos("p50").ratio(p50))
+        .line(nanos("p99").ratio(p99))
+        .alt(Goals::None)
         .rounds(5)
         .done()
     };
@@ -189,18 +256,59 @@ fn late() -> Vec<Figure> {
         )
         .line(nanos("p50").ratio(1.6))
         .line(nanos("p99.9").ratio(1.0))
+        .alt(Goals::None)
         .rounds(5)
         .done(),
         busy(
             "lateness-busy",
-            "the same with every worker busy",
-            Load::Busy,
+            "the same with every worker busy, in tasks that arm timers all the time",
+            Load::Arming,
+            10.0,
+            3.0,
         ),
         busy(
             "lateness-busy-mixed",
             "the same with longer sleeps among the short",
-            Load::BusyMixed,
+            Load::Mixed,
+            10.0,
+            3.0,
         ),
+        busy(
+            "lateness-computing",
+            "the same with every worker busy, in tasks that only compute and yield",
+            Load::Computing,
+            1.3,
+            1.05,
+        ),
+    ]
+}
+
+/// At most 1.05 times the CPU that tokio's take.
+fn quiet() -> Vec<Figure> {
+    let figure = |name, about, workers| {
+        [
+            "5 ms / 0.1 ms",
+            "5 ms / 2 ms",
+            "50 ms / 0.1 ms",
+            "50 ms / 2 ms",
+        ]
+        .into_iter()
+        .fold(race(name, about, Quiet { workers }), |race, what| {
+            race.line(nanos(what).ratio(1.0 / 1.05))
+        })
+        .alt(Goals::None)
+        .rounds(9)
+        .done()
+    };
+    vec![
+        figure(
+            "quiet-1",
+            "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker",
+            1,
+        ),
+        figure("quiet-2", "the same on two workers", 2),
+        figure("quiet-4", "the same on four", 4),
+        figure("quiet-8", "the same on eight", 8),
     ]
 }
 
@@ -212,6 +320,8 @@ fn crowds() -> Vec<Figure> {
             RandomReplace,
         )
         .line(nanos("each").ratio(1.5))
+        .alt(Goals::None)
+        .bare()
         .rounds(5)
         .done(),
         race(
@@ -223,6 +333,7 @@ fn crowds() -> Vec<Figure> {
         .line(nanos("5 M"))
         .line(nanos("10 M"))
         .line(Line::new("10 M ÷ 1 M", Unit::Times).at_most(1.2))
+        .alt(Goals::None)
         .rounds(3)
         .done(),
         race(
@@ -233,6 +344,7 @@ fn crowds() -> Vec<Figure> {
         .line(nanos("create"))
         .line(nanos("cancel"))
         .line(nanos("CPU to fire"))
+        .alt(Goals::None)
         .rounds(5)
         .done(),
         Figure::new(
@@ -257,6 +369,8 @@ fn services() -> Vec<Figure> {
             },
         )
         .line(nanos("CPU each"))
+        .alt(Goals::None)
+        .bare()
         .rounds(5)
         .done()
     };
@@ -279,6 +393,7 @@ fn services() -> Vec<Figure> {
             Connections,
         )
         .line(nanos("CPU each"))
+        .alt(Goals::None)
         .rounds(3)
         .done(),
         race(
@@ -287,7 +402,8 @@ fn services() -> Vec<Figure> {
             FanOut,
         )
         .line(nanos("each"))
-        .alt(&[])
+        .alt(Goals::None)
+        .bare()
         .done(),
     ]
 }
@@ -300,14 +416,15 @@ fn resources() -> Vec<Figure> {
             "size of a sleep, and of a pending one in its box",
             Bytes,
         )
-        .line(Line::new("size_of", Unit::Bytes).at_most(48.0))
-        .line(Line::new("pending", Unit::Bytes).at_most(100.0))
-        .alt(&[])
+        .line(Line::new("size_of", Unit::Bytes).at_most(40.0))
+        .line(Line::new("pending", Unit::Bytes).at_most(93.0))
+        .alt(Goals::None)
         .rounds(1)
         .done(),
         race("idle", "context switches of idle workers in a second", Idle)
             .line(switches("no timer"))
             .line(switches("one, an hour away"))
+            .alt(Goals::None)
             .rounds(3)
             .done(),
         Figure::new(

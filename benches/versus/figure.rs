@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::outcome::{Outcome, Row};
-use crate::peer::{Peer, Pingora, Tokio, Wheel};
+use crate::outcome::{Goal, Outcome, Row};
+use crate::peer::{Bare, Peer, Pingora, Tokio, Wheel};
 use crate::process::undisturbed;
 
 /// How much of a workload to run.
@@ -88,7 +88,9 @@ pub(crate) struct Line {
     pub(crate) larger_is_better: bool,
     /// The ratio to reach against `tokio::time`.
     pub(crate) ratio: Option<f64>,
-    /// What our own value may be at most.
+    /// The ratio to reach against `tokio::time` when the work without a timer is taken off both.
+    pub(crate) own: Option<f64>,
+    /// What our value may be at most.
     pub(crate) at_most: Option<f64>,
 }
 
@@ -99,6 +101,7 @@ impl Line {
             unit,
             larger_is_better: false,
             ratio: None,
+            own: None,
             at_most: None,
         }
     }
@@ -139,20 +142,38 @@ type Run = Box<dyn Fn(Scale) -> Measured>;
 struct Contender {
     name: &'static str,
     run: Run,
-    /// The ratios to reach against it, line by line; `None`: the lines' own goals.
-    goals: Option<&'static [f64]>,
+    goals: Goals,
 }
 
-impl Contender {
-    /// The `index`-th line of a figure, with the goals that it has against this contender.
-    fn line(&self, index: usize, line: Line) -> Line {
-        match self.goals {
-            None => line,
-            Some(goals) => Line {
-                ratio: goals.get(index).copied(),
-                at_most: None,
-                ..line
+/// What is to be reached against a contender.
+#[derive(Clone, Copy)]
+pub(crate) enum Goals {
+    /// What the lines say.
+    Lines,
+    /// This ratio in each line.
+    Ratio(f64),
+    /// This ratio in each line when the work without a timer is taken off both.
+    Own(f64),
+    None,
+}
+
+impl Goals {
+    fn ratio(self, line: &Line) -> Goal {
+        match self {
+            Self::Lines => Goal {
+                ratio: line.ratio,
+                at_most: line.at_most,
             },
+            Self::Ratio(ratio) => Goal::ratio(Some(ratio)),
+            Self::Own(_) | Self::None => Goal::default(),
+        }
+    }
+
+    fn own(self, line: &Line) -> Goal {
+        match self {
+            Self::Lines => Goal::ratio(line.own),
+            Self::Own(ratio) => Goal::ratio(Some(ratio)),
+            Self::Ratio(_) | Self::None => Goal::default(),
         }
     }
 }
@@ -165,6 +186,8 @@ pub(crate) struct Figure {
     rounds: usize,
     ours: Run,
     peers: Vec<Contender>,
+    /// Which of the peers is the same work without a timer.
+    bare: Option<usize>,
 }
 
 impl Figure {
@@ -181,6 +204,7 @@ impl Figure {
             rounds: 7,
             ours: Box::new(ours),
             peers: Vec::new(),
+            bare: None,
         }
     }
 
@@ -199,10 +223,16 @@ impl Figure {
         name: &'static str,
         run: impl Fn(Scale) -> Measured + 'static,
     ) -> Self {
-        self.contender(name, run, None)
+        self.contender(name, run, Goals::Lines)
     }
 
-    fn against<P: Peer>(self, workload: impl Workload, goals: Option<&'static [f64]>) -> Self {
+    /// The same work without a timer, to be taken off all sides.
+    fn bare(mut self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
+        self.bare = Some(self.peers.len());
+        self.contender(Bare::NAME, run, Goals::None)
+    }
+
+    fn against<P: Peer>(self, workload: impl Workload, goals: Goals) -> Self {
         self.contender(P::NAME, move |scale| workload.run::<P>(scale), goals)
     }
 
@@ -210,7 +240,7 @@ impl Figure {
         mut self,
         name: &'static str,
         run: impl Fn(Scale) -> Measured + 'static,
-        goals: Option<&'static [f64]>,
+        goals: Goals,
     ) -> Self {
         self.peers.push(Contender {
             name,
@@ -286,17 +316,31 @@ impl Figure {
                     .collect::<Vec<f64>>()
             };
             for (side, peer) in self.peers.iter().enumerate() {
-                rows.push(Row::new(
-                    peer.line(index, *line),
+                let (theirs, ours) = (column(side + 1), column(0));
+                let goal = peer.goals.ratio(line);
+                rows.push(Row::whole(*line, peer.name, theirs, ours, goal));
+            }
+            let Some(bare) = self.bare else { continue };
+            for (side, peer) in self
+                .peers
+                .iter()
+                .enumerate()
+                .filter(|&(side, _)| side != bare)
+            {
+                let (theirs, ours) = (column(side + 1), column(0));
+                let goal = peer.goals.own(line);
+                rows.push(Row::own(
+                    *line,
                     peer.name,
-                    column(side + 1),
-                    column(0),
+                    theirs,
+                    ours,
+                    &column(bare + 1),
+                    goal,
                 ));
             }
         }
         Outcome {
             name: self.name,
-            about: self.about,
             rows,
         }
     }
@@ -312,7 +356,7 @@ pub(crate) struct Race<W> {
 pub(crate) fn race<W: Workload>(name: &'static str, about: &'static str, workload: W) -> Race<W> {
     let figure = Figure::new(name, about, move |scale| workload.run::<Wheel>(scale));
     Race {
-        figure: figure.against::<Tokio>(workload, None),
+        figure: figure.against::<Tokio>(workload, Goals::Lines),
         workload,
     }
 }
@@ -334,33 +378,47 @@ impl<W: Workload> Race<W> {
 
     /// Also against tokio's timer per worker, where this build has it.
     #[cfg(tokio_unstable)]
-    pub(crate) fn alt(self, goals: &'static [f64]) -> Self {
+    pub(crate) fn alt(self, goals: Goals) -> Self {
         Self {
             figure: self
                 .figure
-                .against::<crate::peer::Alt>(self.workload, Some(goals)),
+                .against::<crate::peer::Alt>(self.workload, goals),
             ..self
         }
     }
 
     /// Also against tokio's timer per worker, where this build has it.
     #[cfg(not(tokio_unstable))]
-    pub(crate) fn alt(self, _goals: &'static [f64]) -> Self {
+    pub(crate) fn alt(self, _goals: Goals) -> Self {
         self
     }
 
     /// Also against `pingora_timeout`, without a goal.
     pub(crate) fn pingora(self) -> Self {
         Self {
-            figure: self.figure.against::<Pingora>(self.workload, Some(&[])),
+            figure: self.figure.against::<Pingora>(self.workload, Goals::None),
             ..self
         }
     }
 
-    /// Also against the same work without a timer, as `run` does it.
-    pub(crate) fn bare(self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
+    /// Also against the same work without a timer, and once more with that taken off all sides.
+    pub(crate) fn bare(self) -> Self {
+        let workload = self.workload;
+        self.bare_as(move |scale| workload.run::<Bare>(scale))
+    }
+
+    /// The same, where `run` is the work without a timer.
+    pub(crate) fn bare_as(self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
         Self {
-            figure: self.figure.contender("bare", run, Some(&[])),
+            figure: self.figure.bare(run),
+            ..self
+        }
+    }
+
+    /// Also against the least that any timer can reach, which cannot be taken off.
+    pub(crate) fn floor(self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
+        Self {
+            figure: self.figure.contender(Bare::NAME, run, Goals::None),
             ..self
         }
     }

@@ -1,56 +1,18 @@
-//! `bare`: the same work without a timer. No timer can go below it, and none has to.
+//! `bare` where the timers fire: the same work, with something else in the timer's place.
 
-use std::convert::Infallible;
-use std::future::{Future, Pending, pending, poll_fn};
+use std::future::{Future, poll_fn};
 use std::hint::black_box;
 use std::mem;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::cancel::FreshTask;
-use crate::figure::{Measured, Scale, Workload};
+use crate::figure::{Measured, Scale};
 use crate::fire;
-use crate::peer::{Peer, Tokio, Wheel};
+use crate::peer::{Tokio, Wheel};
 use crate::stage::Stage;
-
-/// No timer: what sleeps is pending for ever, and registers nothing.
-enum Bare {}
-
-impl Peer for Bare {
-    const NAME: &'static str = "bare";
-    type Sleep = Pending<()>;
-    type Elapsed = Infallible;
-
-    fn sleep(_: Duration) -> Self::Sleep {
-        pending()
-    }
-
-    fn sleep_until(_: Instant) -> Self::Sleep {
-        pending()
-    }
-
-    fn reset(_: Pin<&mut Self::Sleep>, _: Instant) {}
-
-    fn timeout<F>(
-        _: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        future.map(Ok)
-    }
-}
-
-/// Tasks that are spawned, pending once and joined.
-pub(crate) fn fresh_task(workers: usize) -> impl Fn(Scale) -> Measured {
-    move |scale| FreshTask { workers }.run::<Bare>(scale)
-}
 
 /// What the machine itself adds to a wait: while our timers fire, a worker looks at the clock, for as long as it would
 /// arm and cancel a timer, so that as many waits are compared.

@@ -21,10 +21,12 @@ const WORKERS: usize = 2;
 pub(crate) enum Load {
     /// Nothing: the timers alone.
     Quiet,
-    /// More tasks than workers, each computing for 50–100 µs between yields.
-    Busy,
-    /// The same, and half of the timers are long ones.
-    BusyMixed,
+    /// More tasks than workers, each computing for 50–100 µs between yields, with a timer pending at each yield.
+    Arming,
+    /// The same without these timers: nothing but the clock tells that time passes.
+    Computing,
+    /// The same as `Arming`, and half of the sleeps are long ones.
+    Mixed,
 }
 
 #[derive(Clone, Copy)]
@@ -35,7 +37,7 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    const BURNERS: usize = 8;
+    const BURNERS: u64 = 8;
 
     fn sleepers(&self) -> u64 {
         if self.load == Load::Quiet { 100 } else { 40 }
@@ -47,8 +49,14 @@ impl Workload for Lateness {
         let stage = Stage::new::<P>(WORKERS);
         let stop = Arc::new(AtomicBool::new(false));
         if self.load != Load::Quiet {
-            (0..Self::BURNERS)
-                .for_each(|seed| drop(stage.handle().spawn(burn(seed as u64, Arc::clone(&stop)))));
+            let arms = self.load != Load::Computing;
+            (0..Self::BURNERS).for_each(|seed| {
+                drop(
+                    stage
+                        .handle()
+                        .spawn(burn::<P>(seed, arms, Arc::clone(&stop))),
+                );
+            });
         }
         let (sleepers, load, rounds) = (self.sleepers(), self.load, scale.of(150));
         let late = stage.run(async move {
@@ -66,15 +74,20 @@ impl Workload for Lateness {
     }
 }
 
-/// Computes for 50–100 µs at a time.
-async fn burn(seed: u64, stop: Arc<AtomicBool>) {
+/// Computes for 50–100 µs at a time. Where it `arms`, it then yields under a timeout, as a request would.
+async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
     let mut rng = SmallRng::seed_from_u64(seed);
     while !stop.load(Ordering::Relaxed) {
         let until = Instant::now() + Duration::from_micros(rng.random_range(50..100));
         while Instant::now() < until {
             std::hint::spin_loop();
         }
-        yield_now().await;
+        if arms {
+            let answer = P::timeout(Duration::from_secs(30), yield_now()).await;
+            assert!(answer.is_ok(), "{} was early", P::NAME);
+        } else {
+            yield_now().await;
+        }
     }
 }
 
@@ -82,7 +95,7 @@ async fn burn(seed: u64, stop: Arc<AtomicBool>) {
 async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
-    let long = load == Load::BusyMixed && seed % 2 == 1;
+    let long = load == Load::Mixed && seed % 2 == 1;
     let (between, rounds) = if long {
         (20_000..300_000, rounds / 15)
     } else {

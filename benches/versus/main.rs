@@ -5,6 +5,8 @@
 //! cargo bench --bench versus -- --quick           # a minute and a half, fewer timers and rounds
 //! cargo bench --bench versus -- repoll bytes      # the figures asked for
 //! cargo bench --bench versus -- --list            # what there is
+//! cargo bench --bench versus -- --json FILE       # keeps the medians, as benches/baseline/ does
+//! cargo bench --bench versus -- --compare FILE    # sets this run against them
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # tokio's timer per worker takes part
 //! ```
 //!
@@ -12,9 +14,11 @@
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
 //! cancelled, and a round in which the sides did different work is a panic.
 //!
-//! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal.
+//! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal. A line that says *own*
+//! has it taken off both sides: what the timers themselves cost, from the medians of the rounds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -22,9 +26,11 @@ use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use crate::figure::{Figure, Scale};
+use crate::machine::Circumstances;
 use crate::outcome::Outcome;
 use crate::process::Neighbours;
 
+mod baseline;
 mod bytes;
 mod cancel;
 mod catalogue;
@@ -33,13 +39,18 @@ mod figure;
 mod fire;
 mod floor;
 mod lateness;
+mod machine;
+mod moving;
 mod outcome;
 mod peer;
 mod pending;
 mod process;
+mod quiet;
 mod report;
 mod scrape;
 mod services;
+#[path = "../shapes/mod.rs"]
+mod shapes;
 mod stage;
 mod structure;
 
@@ -64,9 +75,12 @@ struct Arguments {
     /// Wait for a quiet machine before each round, and take it again if other processes got in.
     #[arg(long)]
     patient: bool,
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Write the medians to a file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Set the medians against those in a file.
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
     #[arg(long, hide = true)]
     bench: bool,
@@ -81,23 +95,28 @@ fn names() -> PossibleValuesParser {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let figures = catalogue::all();
-    if arguments.list || !(arguments.bench || arguments.quick || !arguments.names.is_empty()) {
+    let asked = arguments.bench || arguments.quick || !arguments.names.is_empty();
+    if arguments.list || !asked {
         print!("{}", report::list(&figures));
         return ExitCode::SUCCESS;
     }
+    // Read first: the files may be one and the same.
+    let before = arguments.compare.as_deref().map(baseline::read);
+    let circumstances = Circumstances::new(arguments.quick);
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
-    if arguments.json {
-        println!("{:#}", report::json(&outcomes));
-    } else {
-        println!("{}", report::table(&outcomes));
-        println!("Median of the rounds, peer ÷ ours: larger is better.");
-        if let Some(neighbours) = neighbours {
-            println!(
-                "Others kept {:.2} processors busy meanwhile.",
-                neighbours.busy()
-            );
-        }
+    println!("{circumstances}\n");
+    println!("{}", report::table(&outcomes));
+    println!("{}", report::summary(&outcomes));
+    let others = neighbours.map(|neighbours| neighbours.busy());
+    if let Some(others) = others {
+        println!("Others kept {others:.2} processors busy meanwhile.");
+    }
+    if let Some(before) = before {
+        println!("{}", report::changes(&before, &outcomes));
+    }
+    if let Some(path) = &arguments.json {
+        baseline::write(path, &circumstances, others, &outcomes);
     }
     if failed {
         ExitCode::FAILURE

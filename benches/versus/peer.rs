@@ -1,10 +1,12 @@
 //! What a timer has to offer to take part: every workload is written once, against [`Peer`].
 
+use std::convert::Infallible;
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
@@ -15,6 +17,9 @@ pub(crate) const WORKER: &str = "versus-worker";
 /// A timer under test.
 pub(crate) trait Peer: 'static {
     const NAME: &'static str;
+    /// Whether its timers ever fire.
+    const FIRES: bool = true;
+
     type Sleep: Future<Output = ()> + Send + 'static;
     type Elapsed: Send + 'static;
 
@@ -31,18 +36,21 @@ pub(crate) trait Peer: 'static {
     where
         F: Future<Output: Send> + Send;
 
-    /// A multi-thread runtime as `#[tokio::main]` builds it, I/O and all.
+    /// A runtime as `#[tokio::main]` builds it, I/O and all; without workers a current-thread one.
     fn runtime(workers: usize) -> Runtime {
         builder(workers).build().expect("a runtime")
     }
 }
 
 fn builder(workers: usize) -> Builder {
-    let mut builder = Builder::new_multi_thread();
-    builder
-        .worker_threads(workers)
-        .thread_name(WORKER)
-        .enable_all();
+    let mut builder = match workers {
+        0 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    if workers > 0 {
+        builder.worker_threads(workers);
+    }
+    builder.thread_name(WORKER).enable_all();
     builder
 }
 
@@ -113,6 +121,41 @@ impl Peer for Alt {
             .enable_alt_timer()
             .build()
             .expect("a runtime")
+    }
+}
+
+/// No timer: what sleeps is pending for ever, and registers nothing. No timer can go below it.
+pub(crate) enum Bare {}
+
+impl Peer for Bare {
+    const NAME: &'static str = "bare";
+    const FIRES: bool = false;
+
+    type Sleep = Pending<()>;
+    type Elapsed = Infallible;
+
+    #[inline]
+    fn sleep(_: Duration) -> Self::Sleep {
+        pending()
+    }
+
+    #[inline]
+    fn sleep_until(_: Instant) -> Self::Sleep {
+        pending()
+    }
+
+    #[inline]
+    fn reset(_: Pin<&mut Self::Sleep>, _: Instant) {}
+
+    #[inline]
+    fn timeout<F>(
+        _: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        future.map(Ok)
     }
 }
 

@@ -1,9 +1,10 @@
-//! Outcomes on the terminal and as JSON.
+//! Outcomes on the terminal.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{Cell, CellAlignment, Table};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::baseline::{self, Change};
 use crate::figure::{Figure, Unit};
 use crate::outcome::{Outcome, Row, median};
 
@@ -18,6 +19,8 @@ const HEADER: [&str; 9] = [
     "goal",
     "",
 ];
+
+const CHANGES: [&str; 6] = ["figure", "", "side", "then", "now", "ratio"];
 
 /// The names of all figures and what they are.
 pub(crate) fn list(figures: &[Figure]) -> String {
@@ -34,7 +37,7 @@ pub(crate) fn list(figures: &[Figure]) -> String {
 
 pub(crate) fn table(outcomes: &[Outcome]) -> String {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).set_header(HEADER);
+    table.load_preset(ASCII_MARKDOWN).set_header(HEADER);
     for outcome in outcomes {
         for (index, row) in outcome.rows.iter().enumerate() {
             let name = if index == 0 { outcome.name } else { "" };
@@ -45,15 +48,14 @@ pub(crate) fn table(outcomes: &[Outcome]) -> String {
 }
 
 fn cells(name: &str, row: &Row) -> Vec<Cell> {
-    let number = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let (low, high) = (row.ratios[0], row.ratios[row.ratios.len() - 1]);
     vec![
         Cell::new(name),
-        Cell::new(row.line.what),
+        Cell::new(row.what()),
         Cell::new(row.peer),
         number(amount(median(&row.theirs), row.line.unit)),
         number(amount(median(&row.ours), row.line.unit)),
-        number(ratio(median(&row.ratios))),
+        number(ratio(row.ratio)),
         number(format!("{}–{}", ratio(low), ratio(high))),
         number(goal(row)),
         Cell::new(verdict(row)),
@@ -61,9 +63,9 @@ fn cells(name: &str, row: &Row) -> Vec<Cell> {
 }
 
 fn goal(row: &Row) -> String {
-    let ratio = row.line.ratio.map(|goal| format!("{goal}×"));
+    let ratio = row.goal.ratio.map(|goal| format!("{}×", plain(goal)));
     let bound = row
-        .line
+        .goal
         .at_most
         .map(|goal| format!("≤ {}", amount(goal, row.line.unit)));
     ratio
@@ -73,12 +75,31 @@ fn goal(row: &Row) -> String {
         .join(", ")
 }
 
+/// As few decimals as it takes, three at most.
+fn plain(goal: f64) -> f64 {
+    (goal * 1e3).round() / 1e3
+}
+
 fn verdict(row: &Row) -> &'static str {
     match row.reached() {
         Some(true) => "reached",
-        Some(false) => "short",
+        Some(false) => "MISSED",
         None => "",
     }
+}
+
+/// How to read the table, and how many of its goals were missed.
+pub(crate) fn summary(outcomes: &[Outcome]) -> String {
+    let rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let reached: Vec<bool> = rows.filter_map(Row::reached).collect();
+    let missed = reached.iter().filter(|&&reached| !reached).count();
+    let goals = match reached.len() {
+        0 => String::new(),
+        goals => format!(" {missed} of {goals} goals missed."),
+    };
+    format!(
+        "Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.{goals}"
+    )
 }
 
 fn ratio(value: f64) -> String {
@@ -100,36 +121,41 @@ fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Every value of every round.
-pub(crate) fn json(outcomes: &[Outcome]) -> Value {
-    outcomes
-        .iter()
-        .flat_map(|outcome| outcome.rows.iter().map(|row| json_row(outcome, row)))
-        .collect()
-}
-
-fn json_row(outcome: &Outcome, row: &Row) -> Value {
-    json!({
-        "figure": outcome.name,
-        "about": outcome.about,
-        "line": row.line.what,
-        "unit": unit(row.line.unit),
-        "peer": row.peer,
-        "theirs": row.theirs,
-        "ours": row.ours,
-        "ratio": median(&row.ratios),
-        "ratios": row.ratios,
-        "goal": row.line.ratio,
-        "at_most": row.line.at_most,
-        "reached": row.reached(),
-    })
-}
-
-fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanos => "ns",
-        Unit::Bytes => "bytes",
-        Unit::Times => "times",
-        Unit::Count => "count",
+/// This run against one of the past; a peer's ratio tells what the machine's mood did to ours.
+pub(crate) fn changes(before: &Value, outcomes: &[Outcome]) -> String {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(CHANGES);
+    let mut last = "";
+    for change in baseline::changes(before, outcomes) {
+        let name = if change.figure == last {
+            ""
+        } else {
+            change.figure
+        };
+        last = change.figure;
+        table.add_row(change_cells(name, &change));
     }
+    let about = |what: &str| before[what].as_str().unwrap_or("unknown").to_owned();
+    format!(
+        "\nThen: {}; {}; {}\n\n{table}\nThen ÷ now: larger is better.",
+        about("machine"),
+        about("versions"),
+        about("run")
+    )
+}
+
+fn change_cells(name: &str, change: &Change) -> Vec<Cell> {
+    let unit = change.line.unit;
+    vec![
+        Cell::new(name),
+        Cell::new(change.line.what),
+        Cell::new(change.side),
+        number(amount(change.then, unit)),
+        number(amount(change.now, unit)),
+        number(ratio(change.ratio())),
+    ]
+}
+
+fn number(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
 }

@@ -62,10 +62,6 @@ impl Stage {
         self.runtime.handle()
     }
 
-    pub(crate) fn workers(&self) -> usize {
-        self.workers
-    }
-
     /// Drives `future` as a spawned task.
     pub(crate) fn run<R: Send + 'static>(
         &self,

@@ -1,0 +1,154 @@
+//! Services in small, whose tasks move: workers steal them, and others wake them, between arming and cancelling.
+//!
+//! What makes the timer is passed in, so that the same tasks run with any timer and, as the peer `bare`, with none.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+/// How many tasks there are, and what they do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// As many tasks that live on, each with one timer after the other.
+    Conns(usize),
+    /// As many pairs of tasks that call each other, with every wait under a timeout.
+    Calls(usize),
+    /// A task for every timer, as many at a time.
+    Fresh(usize),
+}
+
+impl Shape {
+    /// Runs about `count` operations, from `spawners` tasks at once where tasks are spawned all the time. Returns how many.
+    pub(crate) async fn play<S: Timer>(
+        self,
+        sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
+        spawners: usize,
+        count: usize,
+    ) -> u64 {
+        match self {
+            Self::Conns(tasks) => {
+                let each = (count / tasks) as u64;
+                all((0..tasks as u64).map(move |seed| connection(sleep, seed, each))).await
+            }
+            Self::Calls(pairs) => {
+                let each = (count / pairs) as u64;
+                all((0..pairs as u64).map(move |seed| pair(sleep, seed, each))).await
+            }
+            Self::Fresh(batch) => {
+                let batches = count / spawners / batch;
+                all((0..spawners).map(move |_| spawner(sleep, batch, batches))).await
+            }
+        }
+    }
+}
+
+/// A timer that a task can own.
+pub(crate) trait Timer: Future<Output = ()> + Send + 'static {}
+
+impl<S: Future<Output = ()> + Send + 'static> Timer for S {}
+
+/// Lets all run as tasks, and adds up what they did.
+async fn all<F>(futures: impl Iterator<Item = F>) -> u64
+where
+    F: Future<Output = u64> + Send + 'static,
+{
+    let tasks: Vec<_> = futures.map(tokio::spawn).collect();
+    let mut sum = 0;
+    for task in tasks {
+        sum += task.await.expect("a task panicked");
+    }
+    sum
+}
+
+async fn connection<S: Timer>(sleep: impl Fn(Duration) -> S, seed: u64, count: u64) -> u64 {
+    for index in 0..count {
+        arm_and_cancel(sleep(half_a_minute(7 * seed + index))).await;
+    }
+    count
+}
+
+async fn spawner<S: Timer>(
+    sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
+    batch: usize,
+    batches: usize,
+) -> u64 {
+    let task = move |seed| async move {
+        arm_and_cancel(sleep(half_a_minute(seed))).await;
+        1
+    };
+    let mut spawned = 0;
+    for _ in 0..batches {
+        spawned += all((0..batch as u64).map(task)).await;
+    }
+    spawned
+}
+
+/// Arms the timer, lets other tasks run while it is pending, and cancels it.
+async fn arm_and_cancel<S: Timer>(sleep: S) {
+    let mut sleep = pin!(sleep);
+    let mut armed = false;
+    poll_fn(|cx| {
+        if armed {
+            return Poll::Ready(());
+        }
+        armed = true;
+        assert!(sleep.as_mut().poll(cx).is_pending());
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// A client that makes `count` calls, one after the other, and the server that answers them.
+async fn pair<S: Timer>(
+    sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
+    seed: u64,
+    count: u64,
+) -> u64 {
+    let (request, mut requests) = mpsc::channel::<u64>(4);
+    let (answer, mut answers) = mpsc::channel::<u64>(4);
+    let server = tokio::spawn(async move {
+        let idle = Duration::from_millis(60_000 + seed);
+        while let Some(number) = limited(move || sleep(idle), requests.recv()).await {
+            answer.send(number + 1).await.expect("a client");
+        }
+    });
+    for number in 0..count {
+        request.send(number).await.expect("a server");
+        let limit = half_a_minute(seed + number);
+        let answer = limited(move || sleep(limit), answers.recv()).await;
+        assert_eq!(answer, Some(number + 1));
+    }
+    drop(request);
+    server.await.expect("a server panicked");
+    count
+}
+
+/// What `future` returns. Its timeout is armed when it is first found pending, and is never due.
+async fn limited<S: Timer, F: Future>(sleep: impl FnOnce() -> S, future: F) -> F::Output {
+    let mut future = pin!(future);
+    if let Poll::Ready(output) = poll_once(future.as_mut()).await {
+        return output;
+    }
+    let mut limit = pin!(sleep());
+    poll_fn(|cx| {
+        let output = future.as_mut().poll(cx);
+        if output.is_pending() {
+            assert!(limit.as_mut().poll(cx).is_pending());
+        }
+        output
+    })
+    .await
+}
+
+async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
+}
+
+/// Half a minute, and up to a second more.
+fn half_a_minute(seed: u64) -> Duration {
+    Duration::from_millis(30_000 + seed % 1000)
+}

@@ -1,0 +1,167 @@
+//! Which lines go most often, and what code makes them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::simulate::Counted;
+
+/// Sites that are listed of a line.
+const SITES: usize = 6;
+
+pub(crate) fn list(counted: &Counted, most: usize) -> Result<String> {
+    let sites = counted.lines.iter().flat_map(|line| &line.sites);
+    let code = counted.code.iter().map(|code| code.address);
+    let addresses: Vec<u64> = sites.map(|site| site.1).chain(code).collect();
+    let names = Names::look_up(counted.start, &addresses)?;
+    let mut text = format!("{:.1} transfers per operation\n\n", counted.transfers);
+    let per = |transfers: u64| transfers as f64 / counted.operations;
+    for line in &counted.lines {
+        writeln!(
+            text,
+            "line {:x}: {:.3} per operation",
+            line.address,
+            per(line.transfers)
+        )?;
+        for &(offset, code, transfers) in line.sites.iter().take(SITES) {
+            writeln!(
+                text,
+                "    {:6.3}  +{offset:<2}  {}",
+                per(transfers),
+                names.get(code)
+            )?;
+        }
+    }
+    // What was inlined in many places is one place.
+    let mut places: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for code in &counted.code {
+        let place = places.entry(names.get(code.address)).or_default();
+        place.0 += code.transfers;
+        place.1 += code.lines;
+    }
+    let mut places: Vec<_> = places.into_iter().collect();
+    places.sort_by_key(|&(_, (transfers, _))| std::cmp::Reverse(transfers));
+    writeln!(text, "\nby code, whichever the lines:")?;
+    for (name, (transfers, lines)) in places.into_iter().take(most) {
+        writeln!(text, "    {:6.3}  {lines:5} lines  {name}", per(transfers))?;
+    }
+    Ok(text)
+}
+
+/// Functions by their addresses.
+struct Names(BTreeMap<u64, String>);
+
+impl Names {
+    /// `start` is where the program's code was loaded.
+    fn look_up(start: u64, addresses: &[u64]) -> Result<Self> {
+        let executable = env::current_exe()?;
+        let expected = start_of_code(&fs::read(&executable)?).context("an ELF file")?;
+        let base = start.wrapping_sub(expected);
+        let mut addresses = addresses.to_vec();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let output = Command::new("addr2line")
+            .args([
+                "--addresses",
+                "--functions",
+                "--inlines",
+                "--demangle",
+                "--exe",
+            ])
+            .arg(&executable)
+            .args(
+                addresses
+                    .iter()
+                    .map(|address| format!("{:x}", address.wrapping_sub(base))),
+            )
+            .output()
+            .context("addr2line, of binutils")?;
+        ensure!(output.status.success(), "addr2line failed");
+        let output = String::from_utf8(output.stdout)?;
+        let blocks = output.split("0x").filter(|block| !block.is_empty());
+        Ok(Self(addresses.into_iter().zip(blocks.map(name)).collect()))
+    }
+
+    fn get(&self, address: u64) -> &str {
+        self.0.get(&address).map_or("?", String::as_str)
+    }
+}
+
+/// Where an ELF file of 64 bits wants its code to be loaded.
+fn start_of_code(file: &[u8]) -> Option<u64> {
+    const LOADED: u64 = 1;
+    const EXECUTABLE: u64 = 1;
+    let number = |at: usize, size: usize| -> Option<u64> {
+        let bytes = file.get(at..at + size)?.iter().rev();
+        Some(bytes.fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    };
+    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let mut headers = (0..count).map(|index| (table + index * size) as usize);
+    let code = headers.find(|&header| {
+        number(header, 4) == Some(LOADED)
+            && number(header + 4, 4).is_some_and(|flags| flags & EXECUTABLE != 0)
+    });
+    number(code? + 16, 8)
+}
+
+/// The functions around an instruction, the innermost first, as far as they say something.
+fn name(block: &str) -> String {
+    const FRAMES: usize = 3;
+    if block.contains("??\n??") {
+        return "another library's (malloc, memcpy …)".to_owned();
+    }
+    let lines: Vec<&str> = block.lines().skip(1).collect();
+    let frames = lines.chunks(2).map(|frame| {
+        let function = frame[0];
+        let place = frame.get(1).copied().unwrap_or_default();
+        (function, place)
+    });
+    let telling = |&(_, place): &(&str, &str)| {
+        ["/src/", "/benches/"]
+            .iter()
+            .any(|part| place.contains(part))
+            && !place.starts_with("/rustc/")
+    };
+    let told: Vec<_> = frames.clone().filter(telling).take(FRAMES).collect();
+    let told = if told.is_empty() {
+        frames.take(1).collect()
+    } else {
+        told
+    };
+    let told: Vec<_> = told
+        .into_iter()
+        .map(|(function, place)| format!("{} ({})", short(function), file(place)))
+        .collect();
+    told.join(" < ")
+}
+
+/// Without parameters of types, and without the modules above the last type or function.
+fn short(function: &str) -> String {
+    let mut depth = 0;
+    let mut plain = String::new();
+    for letter in function.chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ if depth <= 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    let parts: Vec<&str> = plain.split("::").filter(|part| !part.is_empty()).collect();
+    parts[parts.len().saturating_sub(2)..].join("::")
+}
+
+/// The crate's part of a path, and the line.
+fn file(place: &str) -> String {
+    let place = place.split(" (").next().unwrap_or(place);
+    let parts: Vec<&str> = place.split('/').collect();
+    let source = parts.iter().rposition(|&part| part == "src");
+    let from = source.map_or(parts.len().saturating_sub(2), |source| {
+        source.saturating_sub(1)
+    });
+    parts[from..].join("/")
+}

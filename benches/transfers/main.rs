@@ -1,0 +1,144 @@
+//! Cache lines that go from one worker to another, per operation, on as many processors as there are workers.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench --bench transfers -- --count   # the table, ten minutes
+//! … -- --count --workers 8,16 calls                                           # some of it
+//! … -- --count --svg FILE                                                     # and its picture
+//! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
+//! ```
+//!
+//! Nothing is timed: QEMU simulates the processors, and a plugin their caches (`plugin.c` says how), so that a machine
+//! with two cores, busy or not, tells what happens on 64. Medians of five runs, which differ, since threads meet
+//! otherwise each time: `conns` and `calls` by tenths, `fresh` by one or two. *Own* is what is left without the peer
+//! `bare`, the same work without a timer. Without `tokio_unstable` tokio's timer per worker takes no part.
+//!
+//! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum as _};
+
+use crate::play::{Peer, Service};
+use crate::simulate::Emulator;
+
+#[path = "../../examples/fanout/chart/axis.rs"]
+#[expect(dead_code, reason = "powers of ten are for other pictures")]
+mod axis;
+mod hot;
+mod picture;
+mod play;
+#[path = "../shapes/mod.rs"]
+mod shapes;
+mod simulate;
+#[path = "../../examples/fanout/chart/svg.rs"]
+mod svg;
+mod table;
+
+#[derive(Parser)]
+#[command(
+    about = "Counts cache lines that go from one worker to another",
+    bin_name = "cargo bench --bench transfers --"
+)]
+struct Arguments {
+    /// The services to simulate; all without one.
+    #[arg(value_enum)]
+    services: Vec<Service>,
+    /// Simulate them, and print a table.
+    #[arg(long)]
+    count: bool,
+    /// On how many workers, one for each processor.
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64])]
+    workers: Vec<usize>,
+    /// With which timers; all without one.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    peers: Vec<Peer>,
+    /// The median of so many.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Draw the table, too.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// List so many of the lines that went most often in one run, and of the places in the code that made them.
+    #[arg(long, value_name = "COUNT")]
+    hot: Option<usize>,
+    /// Be what is simulated.
+    #[arg(long, hide = true, num_args = 3)]
+    play: Option<Vec<String>>,
+    /// Passed by `cargo bench`, which simulates nothing unless it is asked to.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> Result<()> {
+    let mut arguments = Arguments::parse();
+    if let Some([service, peer, workers]) = arguments.play.as_deref() {
+        let value = |error: String| anyhow::anyhow!(error);
+        let service = Service::from_str(service, false).map_err(value)?;
+        let peer = Peer::from_str(peer, false).map_err(value)?;
+        play::play(service, peer, workers.parse()?);
+        return Ok(());
+    }
+    if arguments.services.is_empty() {
+        arguments.services = Service::ALL.to_vec();
+    }
+    if arguments.peers.is_empty() {
+        arguments.peers = Peer::ALL.to_vec();
+    }
+    if let Some(most) = arguments.hot {
+        list_hot(&arguments, most)
+    } else if arguments.count {
+        count(&arguments)
+    } else {
+        println!("Simulates processors for some minutes, if asked with --count; see --help.");
+        Ok(())
+    }
+}
+
+fn count(arguments: &Arguments) -> Result<()> {
+    let emulator = Emulator::new()?;
+    let mut rows = Vec::new();
+    for &service in &arguments.services {
+        for &workers in &arguments.workers {
+            let mut row = table::Row::new(service, workers);
+            for &peer in &arguments.peers {
+                eprint!("{} {} on {workers} … ", service.name(), peer.name());
+                let runs = (0..arguments.runs).map(|_| emulator.count(service, peer, workers, 0));
+                let runs = runs.collect::<Result<Vec<_>>>()?;
+                let transfers = median(runs.iter().map(|run| run.transfers).collect());
+                eprintln!("{transfers:.1}");
+                row.counts.push((peer, transfers));
+            }
+            rows.push(row);
+        }
+    }
+    println!("{}", table::table(&rows));
+    if let Some(path) = &arguments.svg {
+        fs::write(path, picture::draw(&rows))?;
+    }
+    Ok(())
+}
+
+fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
+    let emulator = Emulator::new()?;
+    for &service in &arguments.services {
+        for &workers in &arguments.workers {
+            for &peer in &arguments.peers {
+                println!(
+                    "{} with {} on {workers} workers",
+                    service.name(),
+                    peer.name()
+                );
+                let counted = emulator.count(service, peer, workers, most)?;
+                println!("{}", hot::list(&counted, most)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

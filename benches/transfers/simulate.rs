@@ -1,0 +1,148 @@
+//! Runs this program under the emulator, and reads what the plugin counted.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::play::{Peer, Service};
+
+/// QEMU and the plugin, in a directory of the build's own.
+pub(crate) struct Emulator {
+    directory: PathBuf,
+}
+
+impl Emulator {
+    /// Fetches what is not there yet.
+    pub(crate) fn new() -> Result<Self> {
+        let executable = env::current_exe()?;
+        // Cargo puts it into TARGET/PROFILE/deps.
+        let target = executable
+            .ancestors()
+            .nth(3)
+            .context("a target directory")?;
+        let directory = target.join("transfers");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/transfers/emulator");
+        let status = Command::new(script).arg(&directory).status()?;
+        ensure!(status.success(), "no emulator");
+        Ok(Self { directory })
+    }
+
+    /// One run.
+    pub(crate) fn count(
+        &self,
+        service: Service,
+        peer: Peer,
+        workers: usize,
+        hot: usize,
+    ) -> Result<Counted> {
+        let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
+        let plugin = self.directory.join("plugin.so");
+        // A run takes seconds; the emulator of 64 processors on two now and then takes for ever.
+        let output = Command::new("timeout")
+            .arg("600")
+            .arg(
+                self.directory
+                    .join(format!("usr/bin/qemu-{}", env::consts::ARCH)),
+            )
+            .arg("-plugin")
+            .arg(format!("{},hot={hot}", plugin.display()))
+            .arg(env::current_exe()?)
+            .args(["--play", service.name(), peer.name(), &workers.to_string()])
+            .env("LD_LIBRARY_PATH", self.directory.join(libraries))
+            .output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            bail!(
+                "{} with {}: {}: {errors}",
+                service.name(),
+                peer.name(),
+                output.status
+            );
+        }
+        Counted::read(&String::from_utf8_lossy(&output.stdout), &errors)
+    }
+}
+
+/// What the plugin reports of a run.
+pub(crate) struct Counted {
+    /// Per operation.
+    pub(crate) transfers: f64,
+    /// Where the program's code was loaded.
+    pub(crate) start: u64,
+    pub(crate) operations: f64,
+    /// The hottest first.
+    pub(crate) lines: Vec<HotLine>,
+    pub(crate) code: Vec<HotCode>,
+}
+
+pub(crate) struct HotLine {
+    pub(crate) address: u64,
+    pub(crate) transfers: u64,
+    /// Which byte, which instruction, how often.
+    pub(crate) sites: Vec<(u64, u64, u64)>,
+}
+
+pub(crate) struct HotCode {
+    pub(crate) address: u64,
+    pub(crate) transfers: u64,
+    /// How many different ones.
+    pub(crate) lines: u64,
+}
+
+impl Counted {
+    fn read(output: &str, report: &str) -> Result<Self> {
+        let operations = output
+            .lines()
+            .find_map(|line| line.strip_prefix("operations "));
+        let operations: f64 = operations.context("no operations")?.parse()?;
+        let mut single = BTreeMap::new();
+        let (mut lines, mut code) = (Vec::<HotLine>::new(), Vec::new());
+        for line in report.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            match *words.as_slice() {
+                ["line", address, count] => lines.push(HotLine {
+                    address: hexadecimal(address)?,
+                    transfers: count.parse()?,
+                    sites: Vec::new(),
+                }),
+                ["site", _, offset, address, count] => {
+                    let line = lines.last_mut().context("a site without a line")?;
+                    line.sites
+                        .push((offset.parse()?, hexadecimal(address)?, count.parse()?));
+                }
+                ["code", address, count, lines] => code.push(HotCode {
+                    address: hexadecimal(address)?,
+                    transfers: count.parse()?,
+                    lines: lines.parse()?,
+                }),
+                ["transfers" | "overflows", count] => drop(single.insert(words[0], count.parse()?)),
+                ["start", address] => drop(single.insert("start", hexadecimal(address)?)),
+                _ => bail!("not understood: {line}"),
+            }
+        }
+        ensure!(
+            !single.contains_key("overflows"),
+            "the plugin's tables are too small"
+        );
+        let get = |what: &str| {
+            single
+                .get(what)
+                .copied()
+                .with_context(|| format!("no {what}"))
+        };
+        Ok(Self {
+            transfers: get("transfers")? as f64 / operations,
+            start: get("start")?,
+            operations,
+            lines,
+            code,
+        })
+    }
+}
+
+fn hexadecimal(text: &str) -> Result<u64> {
+    Ok(u64::from_str_radix(text, 16)?)
+}

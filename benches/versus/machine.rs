@@ -1,0 +1,93 @@
+//! What figures depend on: the machine, and the versions of everything that takes part.
+
+use std::fmt::{self, Display, Formatter};
+use std::fs;
+use std::process::Command;
+use std::thread::available_parallelism;
+
+pub(crate) struct Circumstances {
+    machine: String,
+    versions: String,
+    run: String,
+}
+
+impl Circumstances {
+    pub(crate) fn new(quick: bool) -> Self {
+        let quick = if quick { "quick" } else { "full" };
+        let unstable = if cfg!(tokio_unstable) {
+            ", tokio_unstable"
+        } else {
+            ""
+        };
+        Self {
+            machine: format!("{}, {} processors, {}", processor(), processors(), system()),
+            versions: format!(
+                "tokio-wheel {}, tokio {}, {}",
+                env!("CARGO_PKG_VERSION"),
+                locked("tokio"),
+                compiler()
+            ),
+            run: format!("{quick}{unstable}"),
+        }
+    }
+
+    pub(crate) fn facts(&self) -> [(&'static str, &str); 3] {
+        [
+            ("machine", &self.machine),
+            ("versions", &self.versions),
+            ("run", &self.run),
+        ]
+    }
+}
+
+impl Display for Circumstances {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}; {}", self.machine, self.versions, self.run)
+    }
+}
+
+const UNKNOWN: &str = "unknown";
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("model name"));
+    let name = line.and_then(|line| line.split_once(": "));
+    name.map_or(std::env::consts::ARCH, |(_, name)| name)
+        .to_owned()
+}
+
+fn processors() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+fn system() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    // What follows is the distribution's or the machine's own name.
+    let number = release.split(['-', '+']).next().unwrap_or_default();
+    format!("{} {}", std::env::consts::OS, number.trim())
+}
+
+/// The version that Cargo chose; benches run where its lock file is.
+fn locked(package: &str) -> String {
+    let lock = fs::read_to_string("Cargo.lock").unwrap_or_default();
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines().skip_while(|line| **line != name);
+    let version = lines
+        .nth(1)
+        .and_then(|line| line.strip_prefix("version = "));
+    version
+        .map_or(UNKNOWN, |version| version.trim_matches('"'))
+        .to_owned()
+}
+
+fn compiler() -> String {
+    let output = Command::new("rustc").arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let text = text.unwrap_or_default();
+    let words: Vec<&str> = text.split(' ').take(2).collect();
+    if words.len() == 2 {
+        words.join(" ")
+    } else {
+        format!("rustc {UNKNOWN}")
+    }
+}

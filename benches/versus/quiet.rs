@@ -1,0 +1,73 @@
+//! What a runtime with little to do pays for its timeouts.
+
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::figure::{Did, Measured, Scale, Workload};
+use crate::peer::Peer;
+use crate::process::worker_cpu;
+use crate::stage::Stage;
+
+/// One wait after the other, each under a timeout that is cancelled long before it is due.
+#[derive(Clone, Copy)]
+pub(crate) struct Quiet {
+    pub(crate) workers: usize,
+}
+
+impl Quiet {
+    /// The timeout, and how often it is cancelled.
+    const WAITS: [(Duration, Duration); 4] = [
+        (Duration::from_millis(5), Duration::from_micros(100)),
+        (Duration::from_millis(5), Duration::from_millis(2)),
+        (Duration::from_millis(50), Duration::from_micros(100)),
+        (Duration::from_millis(50), Duration::from_millis(2)),
+    ];
+    /// For each of them.
+    const TIME: Duration = Duration::from_millis(400);
+}
+
+impl Workload for Quiet {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let stage = Stage::new::<P>(self.workers);
+        let time = scale.time(Self::TIME);
+        let count = |every: Duration| (time.as_nanos() / every.as_nanos()) as u64;
+        let costs = Self::WAITS.map(|(limit, every)| {
+            cost::<P>(&stage, limit, every, 5);
+            cost::<P>(&stage, limit, every, count(every))
+        });
+        let did = Self::WAITS.map(|(_, every)| count(every));
+        Measured::new(costs, Did::cancelled(did.iter().sum()))
+    }
+}
+
+/// The workers' CPU time for each of `count` waits. This thread ends them, and its own time is not counted.
+fn cost<P: Peer>(stage: &Stage, limit: Duration, every: Duration, count: u64) -> f64 {
+    let (sender, receiver) = unbounded_channel();
+    let before = worker_cpu();
+    let task = stage.handle().spawn(receive::<P>(receiver, limit));
+    for _ in 0..count {
+        thread::sleep(every);
+        sender.send(()).expect("a receiver");
+    }
+    drop(sender);
+    let received = stage
+        .handle()
+        .block_on(task)
+        .expect("the receiver panicked");
+    assert_eq!(received, count);
+    (worker_cpu() - before).as_nanos() as f64 / count as f64
+}
+
+async fn receive<P: Peer>(mut receiver: UnboundedReceiver<()>, limit: Duration) -> u64 {
+    let mut received = 0;
+    loop {
+        match P::timeout(limit, receiver.recv()).await {
+            Ok(Some(())) => received += 1,
+            Ok(None) => return received,
+            // The machine stood still for so long.
+            Err(_) => {}
+        }
+    }
+}
