@@ -311,7 +311,7 @@ mod paused_inside {
 
     #[test]
     fn a_sleep_passes_at_once() {
-        nested(|| {
+        nested(|_| {
             paused().block_on(async {
                 let start = Instant::now();
                 sleep(HOUR).await;
@@ -322,7 +322,7 @@ mod paused_inside {
 
     #[test]
     fn a_timeout_and_an_interval_pass_at_once() {
-        nested(|| {
+        nested(|_| {
             paused().block_on(async {
                 let start = Instant::now();
                 assert!(timeout(HOUR, std::future::pending::<()>()).await.is_err());
@@ -338,7 +338,7 @@ mod paused_inside {
 
     #[test]
     fn a_sleep_that_is_reset_before_it_is_polled_passes_at_once() {
-        nested(|| {
+        nested(|_| {
             paused().block_on(async {
                 let start = Instant::now();
                 let mut sleep = sleep(HOUR);
@@ -351,7 +351,7 @@ mod paused_inside {
 
     #[test]
     fn an_interval_that_is_reset_before_it_is_polled_passes_at_once() {
-        nested(|| {
+        nested(|_| {
             paused().block_on(async {
                 let start = Instant::now();
                 let mut hourly = interval(HOUR);
@@ -364,7 +364,7 @@ mod paused_inside {
 
     #[test]
     fn a_sleep_within_a_combinator_passes_at_once() {
-        nested(|| {
+        nested(|_| {
             paused().block_on(async {
                 let start = Instant::now();
                 join_all((1..=100).map(|_| sleep(HOUR))).await;
