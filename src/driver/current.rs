@@ -45,12 +45,24 @@ use super::sync::{thread_local, worker_index};
 use super::{DriverRef, ShardRef, registry};
 
 std::thread_local! {
-    /// The runtime that this thread is a worker of, by its driver, and which worker.
-    static PROVED: Cell<Option<(DriverRef, usize)>> = const { Cell::new(None) };
+    /// The shard of the worker that this thread is.
+    static PROVED: Cell<Option<Proof>> = const { Cell::new(None) };
     /// The driver that was found by its runtime last.
     static FOUND: Cell<Option<(runtime::Id, DriverRef)>> = const { Cell::new(None) };
     /// Of threads that are no workers: spreads them over the shards.
     static NUMBER: usize = next_number();
+}
+
+#[derive(Clone, Copy)]
+struct Proof {
+    shard: ShardRef,
+    generation: u32,
+    /// The worker's.
+    index: usize,
+}
+
+fn number() -> usize {
+    NUMBER.with(|number| *number)
 }
 
 fn next_number() -> usize {
@@ -66,37 +78,38 @@ fn next_number() -> usize {
 #[inline]
 #[track_caller]
 pub(crate) fn shard() -> (ShardRef, u32) {
+    let index = worker_index();
     if !cfg!(feature = "test-util") {
-        if let Some(found) = workers_own() {
+        if let Some(found) = workers_own(index) {
             return found;
         }
     }
-    exactly()
+    exactly(index)
 }
 
 /// The shard of the worker that this thread is known to be.
 #[inline]
-fn workers_own() -> Option<(ShardRef, u32)> {
-    let (driver, index) = PROVED.get()?;
-    if worker_index() != Some(index) {
+fn workers_own(index: Option<usize>) -> Option<(ShardRef, u32)> {
+    let proof = PROVED.get()?;
+    if index != Some(proof.index) {
         PROVED.set(None);
         return None;
     }
-    let shard = driver.shard(index);
-    let open = shard.shard.serves(driver.generation);
-    open.then_some((shard, driver.generation))
+    let open = proof.shard.shard.serves(proof.generation);
+    open.then_some((proof.shard, proof.generation))
 }
 
 /// The shard of the current handle's driver.
 #[inline(never)]
 #[track_caller]
-fn exactly() -> (ShardRef, u32) {
+fn exactly(index: Option<usize>) -> (ShardRef, u32) {
     let handle = Handle::current();
     let driver = driver_of(&handle);
-    if !cfg!(feature = "test-util") && !driver.driver.alarm.is_local() {
-        proof::ask(&handle, driver);
+    if let Some(index) = index.filter(|_| !cfg!(feature = "test-util")) {
+        proof::ask(&handle, driver, index);
     }
-    (of(driver), driver.generation)
+    let shard = driver.shard(index.unwrap_or_else(number));
+    (shard, driver.generation)
 }
 
 /// The driver of a runtime, started if need be.
@@ -115,7 +128,7 @@ pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
 
 /// This thread's shard of a driver that is known.
 pub(crate) fn of(driver: DriverRef) -> ShardRef {
-    driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
+    driver.shard(worker_index().unwrap_or_else(number))
 }
 
 mod proof {
@@ -133,27 +146,37 @@ mod proof {
         static WAIT: Cell<(u32, u32)> = const { Cell::new((0, 1)) };
     }
 
-    /// Has a task of this runtime prove the thread that runs it, most likely this one.
-    pub(super) fn ask(handle: &Handle, driver: DriverRef) {
-        let Some(index) = worker_index() else { return };
-        let is_it = |(proved, of): (DriverRef, usize)| proved.is(driver) && of == index;
-        if PROVED.get().is_some_and(is_it) || !driver.is_open() {
-            return;
-        }
+    /// Has a task of this runtime prove the thread that runs it, most likely this one. Not
+    /// for every timer, and not while another one is on its way.
+    pub(super) fn ask(handle: &Handle, driver: DriverRef, index: usize) {
         let (wait, next) = WAIT.get();
         if wait > 0 {
             return WAIT.set((wait - 1, next));
         }
+        let known = PROVED.get().is_some_and(|proof| {
+            std::ptr::eq(proof.shard.driver, driver.driver) && proof.index == index
+        });
+        if known || driver.driver.alarm.is_local() || !driver.is_open() {
+            return;
+        }
+        WAIT.set((next, (2 * next).min(SELDOM)));
         // A thread that is about to end asks for nothing.
         let asked = ASKED.try_with(|asked| (Arc::strong_count(asked) == 1).then(|| asked.clone()));
         if let Ok(Some(asked)) = asked {
-            WAIT.set((next, (2 * next).min(SELDOM)));
             handle.spawn(async move {
-                PROVED.set(worker_index().map(|index| (driver, index)));
-                WAIT.set((0, 1));
+                prove(driver);
                 drop(asked);
             });
         }
+    }
+
+    fn prove(driver: DriverRef) {
+        PROVED.set(worker_index().map(|index| Proof {
+            shard: driver.shard(index),
+            generation: driver.generation,
+            index,
+        }));
+        WAIT.set((0, 1));
     }
 }
 

@@ -180,16 +180,9 @@ impl Timer {
     /// # Panics
     ///
     /// When the runtime has ended.
-    #[inline]
-    pub(crate) fn poll(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
-        if self.waits(waker) {
-            return Poll::Pending;
-        }
-        self.poll_anew(deadline, due, waker)
-    }
-
+    ///
     /// Out of line, where everything below is inlined: users' futures get a call.
-    fn poll_anew(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
+    pub(crate) fn poll(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
         let polled = match &self.state {
             State::Idle { .. } => self.poll_first(deadline, due, waker),
             State::Registered { .. } => self.poll_registered(waker),
@@ -203,9 +196,11 @@ impl Timer {
         }
     }
 
-    /// `Pending` with another waker, fired, or ended.
-    #[cold]
+    #[inline(never)]
     fn poll_registered(&mut self, waker: &Waker) -> Result<Poll<()>, Closed> {
+        if self.waits(waker) {
+            return Ok(Poll::Pending);
+        }
         let Some(entry) = self.entry() else {
             return Err(Closed);
         };
@@ -283,17 +278,16 @@ impl Timer {
     /// Unregisters the timer; it is registered again when it is next polled.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        let idle = State::Idle {
-            tenure: self.tenure(),
-        };
+        // Field by field: what was just written in parts is slow to read as a whole.
         if let State::Registered {
             tenure,
             key,
             when,
             waker,
             vtable,
-        } = mem::replace(&mut self.state, idle)
+        } = self.state
         {
+            self.state = State::Idle { tenure };
             if self.clock() < when {
                 let generation = tenure.generation();
                 let entry = EntryRef {
@@ -303,6 +297,9 @@ impl Timer {
                 };
                 self.cancel_entry(entry, waker, vtable);
             }
+        } else {
+            let tenure = self.tenure();
+            self.state = State::Idle { tenure };
         }
     }
 
@@ -541,7 +538,7 @@ impl Timer {
         }
         *self = Timer::at(current::of(driver), Tenure::new(driver.generation, false));
         // If that one ends meanwhile, it is found to have ended.
-        self.poll_anew(deadline, due, waker)
+        self.poll(deadline, due, waker)
     }
 
     /// Has a timer of tokio's own do what tokio does in a runtime that ends.
