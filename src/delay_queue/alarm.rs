@@ -62,7 +62,7 @@ impl Alarm {
             sleep.reset_unpin(when);
         }
         // The poll of the queue has paid from the task's budget.
-        let polled = sleep.poll_unconstrained(Due::AtOnce, cx);
+        let polled = sleep.poll_unconstrained(Due::NextMillisecond, cx);
         if polled.is_pending() {
             self.keep(cx);
             self.at = tick;

@@ -288,10 +288,11 @@ impl Driver {
         }
     }
 
-    /// After a timer of this shard was cancelled or put off, where the clock may be paused.
+    /// A timer of this shard was cancelled or put off. Where the clock may be paused, its
+    /// alarm must not draw it.
     #[cold]
     fn retract(&self, shard: &Shard) {
-        if shard.refresh() && self.armed_for() < self.earliest() {
+        if self.may_pause() && shard.refresh() && self.armed_for() < self.earliest() {
             self.rearm();
         }
     }

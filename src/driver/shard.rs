@@ -82,22 +82,12 @@ struct ShardState {
     lag: LagHistogram,
 }
 
-/// Why a shard did not take a timer.
+/// Why a shard did not do as it was asked.
 pub(super) enum Refused {
     /// Somebody holds the lock. The waker is handed back.
     Busy(Waker),
-    /// The deadline is not after the shard's clock.
+    /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
     Due,
-    /// The driver has ended.
-    Closed,
-}
-
-/// What became of a change to a registered timer.
-pub(super) enum Changed {
-    /// It was made. A waker that was replaced is handed out.
-    Made(Option<Waker>),
-    /// The timer had already fired; its entry is the driver's.
-    Fired,
     /// The driver has ended.
     Closed,
 }
@@ -129,9 +119,10 @@ impl ShardState {
     }
 
     /// A pending timer was reset to a time that has passed. Nobody is late.
-    fn count_fired_by_reset(&mut self) {
+    fn fire_by_reset(&mut self, key: u32) -> Waker {
         self.resets += 1;
         self.lag.record(0);
+        self.wheel.remove(key)
     }
 
     fn next(&self) -> Tick {
@@ -245,7 +236,7 @@ impl Shard {
     pub(super) fn reuse(&self, generation: u32, when: Tick, spare: &Spare) -> Option<u32> {
         let mut state = self.try_for_a_while()?;
         let left = spare.take()?;
-        let usable = left.generation == generation && self.is_owned(&left);
+        let usable = left.generation == generation && self.check(&left).is_ok();
         if !usable || when.0 <= self.published.clock.load(Ordering::Relaxed) {
             let waker = self.take(&mut state, left);
             self.unlock(state);
@@ -289,46 +280,42 @@ impl Shard {
     /// The same for a timer that has been reset to a time that has passed.
     pub(super) fn fire_now(&self, entry: EntryRef) -> Option<Waker> {
         let mut state = self.wait();
-        let waker = self.take(&mut state, entry);
-        if waker.is_some() {
-            state.count_fired_by_reset();
-        }
+        let owned = self.check(&entry).is_ok();
+        let waker = owned.then(|| state.fire_by_reset(entry.key));
         self.unlock(state);
         waker
     }
 
     /// Gives a registered timer another waker.
-    pub(super) fn replace_waker(&self, entry: EntryRef, waker: Waker) -> Changed {
+    pub(super) fn replace_waker(&self, entry: EntryRef, waker: Waker) -> Result<(), Refused> {
         let mut state = self.wait();
-        if let Some(refusal) = self.refusal(&entry) {
-            drop(state);
-            return refusal;
-        }
+        // A refused waker is dropped with the arguments: after the guard.
+        self.check(&entry)?;
         let old = mem::replace(state.wheel.get_mut(entry.key), waker);
         self.unlock(state);
-        Changed::Made(Some(old))
+        drop(old);
+        Ok(())
     }
 
     /// Moves a registered timer to another deadline. One that is not after the
     /// shard's clock takes it out and hands its waker back.
-    pub(super) fn reschedule(&self, entry: EntryRef, deadline: Tick) -> Changed {
+    pub(super) fn reschedule(
+        &self,
+        entry: EntryRef,
+        deadline: Tick,
+    ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
-        if let Some(refusal) = self.refusal(&entry) {
-            drop(state);
-            return refusal;
+        self.check(&entry)?;
+        if deadline.0 <= self.published.clock.load(Ordering::Relaxed) {
+            let waker = state.fire_by_reset(entry.key);
+            self.unlock(state);
+            return Ok(Some(waker));
         }
-        let due = deadline.0 <= self.published.clock.load(Ordering::Relaxed);
-        let waker = if due {
-            state.count_fired_by_reset();
-            Some(state.wheel.remove(entry.key))
-        } else {
-            state.resets += 1;
-            state.wheel.reschedule_lazily(entry.key, deadline.0);
-            self.announce(deadline);
-            None
-        };
+        state.resets += 1;
+        state.wheel.reschedule_lazily(entry.key, deadline.0);
+        self.announce(deadline);
         self.unlock(state);
-        Changed::Made(waker)
+        Ok(None)
     }
 
     /// Makes a thread's spare that of this shard, unless it has one already.
@@ -532,23 +519,19 @@ impl Shard {
     /// Removes an entry if it is still its timer's.
     #[inline]
     fn take(&self, state: &mut ShardState, entry: EntryRef) -> Option<Waker> {
-        self.is_owned(&entry).then(|| state.wheel.remove(entry.key))
+        let owned = self.check(&entry).is_ok();
+        owned.then(|| state.wheel.remove(entry.key))
     }
 
+    /// Whether an entry is still its timer's. To be asked under the lock.
     #[inline]
-    fn is_owned(&self, entry: &EntryRef) -> bool {
-        self.refusal(entry).is_none()
-    }
-
-    /// Why an entry may not be touched any more. To be asked under the lock.
-    #[inline]
-    fn refusal(&self, entry: &EntryRef) -> Option<Changed> {
+    fn check(&self, entry: &EntryRef) -> Result<(), Refused> {
         if !self.serves(entry.generation) {
-            Some(Changed::Closed)
+            Err(Refused::Closed)
         } else if entry.when.0 <= self.published.clock.load(Ordering::Relaxed) {
-            Some(Changed::Fired)
+            Err(Refused::Due)
         } else {
-            None
+            Ok(())
         }
     }
 }

@@ -27,16 +27,15 @@
 //!   own queue, and if the worker then blocks, every timer waits.)
 //! * Nobody waits for a shard while another one is free.
 
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::Handle;
 use tokio::task::coop;
 
-use super::cancel_queue::EntryRef;
+use super::cancel_queue::{EntryRef, Spare};
 use super::clock::Tick;
-use super::shard::{Changed, Refused};
+use super::shard::Refused;
 use super::sync::relax;
 use super::waker_id::{self, VtableId};
 use super::{DriverRef, DriverShard, ShardRef, current, wakers};
@@ -159,20 +158,12 @@ impl Timer {
     /// Whether it is pending with this very waker, so that polling changes nothing.
     #[inline]
     pub(crate) fn waits(&self, with: &Waker) -> bool {
-        match self.state {
-            State::Registered {
-                when,
-                waker,
-                vtable,
-                ..
-            } => {
-                self.clock() < when
-                    && waker == with.data() as usize
-                    && waker_id::is(with, vtable)
-                    && !self.has_ended()
-            }
-            _ => false,
-        }
+        self.entry().is_some_and(|(entry, waker, vtable)| {
+            self.clock() < entry.when
+                && waker == with.data() as usize
+                && waker_id::is(with, vtable)
+                && !self.has_ended()
+        })
     }
 
     /// Polls for `deadline`, which must be the one given before if registered.
@@ -201,105 +192,88 @@ impl Timer {
         if self.waits(waker) {
             return Ok(Poll::Pending);
         }
-        let Some(entry) = self.entry() else {
-            return Err(Closed);
-        };
+        let (entry, ..) = self.entry().ok_or(Closed)?;
+        match self.replace_waker(entry, waker) {
+            Ok(()) => {
+                self.registered(entry.key, entry.when, waker);
+                Ok(Poll::Pending)
+            }
+            Err(Refused::Closed) => Err(Closed),
+            Err(_fired) => Ok(self.done()),
+        }
+    }
+
+    fn replace_waker(&self, entry: EntryRef, waker: &Waker) -> Result<(), Refused> {
         let clock = self.clock();
         if self.has_ended() {
-            return Err(Closed);
+            return Err(Refused::Closed);
         }
-        if clock < entry.when {
-            match self.shard.shard.replace_waker(entry, waker.clone()) {
-                Changed::Made(_old) => {
-                    self.registered(entry.key, entry.when, waker);
-                    return Ok(Poll::Pending);
-                }
-                Changed::Fired => {}
-                Changed::Closed => return Err(Closed),
-            }
+        if clock >= entry.when {
+            return Err(Refused::Due);
         }
-        self.set_done(None);
-        Ok(Poll::Ready(()))
+        self.shard.shard.replace_waker(entry, waker.clone())
     }
 
     fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
-        let when = self.round_up(deadline);
-        if self.reuse(deadline, when, waker) {
+        if self.reuse(deadline, waker) {
             return Ok(Poll::Pending);
         }
-        let registered = self.register(deadline, when, due, waker);
-        if let Ok(Poll::Ready(())) = registered {
-            self.set_done(None);
+        match self.register(deadline, due, waker)? {
+            Poll::Pending => Ok(Poll::Pending),
+            Poll::Ready(()) => Ok(self.done()),
         }
-        registered
+    }
+
+    fn done(&mut self) -> Poll<()> {
+        self.set_done(None);
+        Poll::Ready(())
     }
 
     /// Moves the timer to another deadline, which need not be polled for: the
     /// waker is kept.
     pub(crate) fn reset(&mut self, deadline: Tick, due: Due) {
-        let when = self.round_up(deadline);
         if let State::StandIn { sleep, .. } = &mut self.state {
             return sleep.as_mut().reset(deadline.to_instant());
         }
-        let Some(entry) = self.entry() else {
-            return self.register_unpolled(deadline, when, due);
+        let Some((entry, ..)) = self.entry() else {
+            return self.register_unpolled(deadline, due);
         };
-        let Some(when) = self.come(deadline, when, due) else {
+        let Some(when) = self.come(deadline, due) else {
             return self.fire_now(entry);
         };
         match self.shard.shard.reschedule(entry, when) {
-            Changed::Fired => {
+            Ok(None) => self.moved(when),
+            Ok(Some(waker)) => self.finish(waker),
+            Err(Refused::Closed) => self.set_done(None),
+            Err(_fired) => {
                 self.set_done(None);
-                self.register_unpolled(deadline, when, due);
+                self.register_unpolled(deadline, due);
             }
-            Changed::Closed => self.set_done(None),
-            Changed::Made(Some(waker)) => self.finish(waker),
-            Changed::Made(None) => self.moved(when),
         }
     }
 
     /// Registers without being polled. As tokio's, a timer that is reset elapses
     /// though nobody polls it, and wakes the task that last did.
     #[cold]
-    fn register_unpolled(&mut self, deadline: Tick, when: Tick, due: Due) {
-        let tenure = self.tenure();
-        let state = mem::replace(&mut self.state, State::Idle { tenure });
-        let kept = match state {
-            State::Done { waker, .. } => waker,
+    fn register_unpolled(&mut self, deadline: Tick, due: Due) {
+        let kept = match &mut self.state {
+            State::Done { waker, .. } => waker.take(),
             _ => None,
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        match self.register(deadline, when, due, &waker) {
-            Ok(Poll::Pending) => {}
-            Ok(Poll::Ready(())) | Err(Closed) => self.finish(waker),
+        if !matches!(self.register(deadline, due, &waker), Ok(Poll::Pending)) {
+            self.finish(waker);
         }
     }
 
     /// Unregisters the timer; it is registered again when it is next polled.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        // Field by field: what was just written in parts is slow to read as a whole.
-        if let State::Registered {
-            tenure,
-            key,
-            when,
-            waker,
-            vtable,
-        } = self.state
-        {
-            self.state = State::Idle { tenure };
-            if self.clock() < when {
-                let generation = tenure.generation();
-                let entry = EntryRef {
-                    key,
-                    generation,
-                    when,
-                };
-                self.cancel_entry(entry, waker, vtable);
-            }
-        } else {
-            let tenure = self.tenure();
-            self.state = State::Idle { tenure };
+        let (entry, tenure) = (self.entry(), self.tenure());
+        self.state = State::Idle { tenure };
+        let owned = entry.filter(|(entry, ..)| self.clock() < entry.when);
+        if let Some((entry, waker, vtable)) = owned {
+            self.cancel_entry(entry, waker, vtable);
         }
     }
 
@@ -308,21 +282,13 @@ impl Timer {
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
         if driver.may_pause() || !waker_id::is_that_of_tasks(vtable) {
-            return self.cancel_now(entry);
+            drop(shard.cancel_now(entry));
+            return driver.retract(shard);
         }
         match current::spare_of(shard, entry.generation) {
             Some(spare) if spare.leave(entry, waker) => {}
             Some(_) => shard.cancel(entry),
             None => shard.cancel_later(entry),
-        }
-    }
-
-    #[cold]
-    fn cancel_now(&self, entry: EntryRef) {
-        let DriverShard { shard, driver, .. } = self.shard;
-        drop(shard.cancel_now(entry));
-        if driver.may_pause() {
-            driver.retract(shard);
         }
     }
 
@@ -344,14 +310,14 @@ impl Timer {
     /// Registers in the place of the timer that this thread has left, if there is one
     /// with the same waker, and the alarm need not be moved.
     #[inline]
-    fn reuse(&mut self, deadline: Tick, when: Tick, waker: &Waker) -> bool {
+    fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
         let (DriverShard { shard, driver, .. }, generation) = (self.shard, self.generation());
         let spare = current::attached_spare(self.shard, generation);
-        let Some(spare) =
-            spare.filter(|spare| spare.suits(waker) && deadline >= driver.armed_for())
-        else {
+        let suits = |spare: &&Spare| spare.suits(waker) && deadline >= driver.armed_for();
+        let Some(spare) = spare.filter(suits) else {
             return false;
         };
+        let when = self.round_up(deadline);
         let Some(key) = shard.reuse(generation, when, spare) else {
             return false;
         };
@@ -362,14 +328,8 @@ impl Timer {
 
     /// Ready when it is due already.
     #[inline(always)]
-    fn register(
-        &mut self,
-        deadline: Tick,
-        when: Tick,
-        due: Due,
-        waker: &Waker,
-    ) -> Result<Poll<()>, Closed> {
-        match self.come(deadline, when, due) {
+    fn register(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.come(deadline, due) {
             Some(when) => self.register_at(when, due, waker),
             None if self.has_ended() => Err(Closed),
             None => Ok(Poll::Ready(())),
@@ -385,7 +345,7 @@ impl Timer {
                 Ok(Poll::Pending)
             }
             Err(Refused::Closed) => Err(Closed),
-            Err(Refused::Due | Refused::Busy(_)) => self.register_overtaken(when, due, waker),
+            Err(_due) => self.register_overtaken(when, due, waker),
         }
     }
 
@@ -398,34 +358,27 @@ impl Timer {
         due: Due,
         waker: &Waker,
     ) -> Result<Poll<()>, Closed> {
-        let later = match due {
-            Due::AtOnce => None,
-            Due::NextMillisecond => self
-                .shard
-                .driver
-                .next_millisecond(when, self.shard.driver.now()),
-        };
-        match later.filter(|&later| later > when) {
+        match self.come_early(when, due).filter(|&later| later > when) {
             Some(later) => self.register_at(later, Due::AtOnce, waker),
             None => Ok(Poll::Ready(())),
         }
     }
 
-    /// When it is to fire, for a deadline that was rounded up to `when`; `None` if it is
-    /// due. Only what is earlier than what the alarm is armed for is compared with now. (A
-    /// paused clock may have been advanced past that without tokio having looked.)
+    /// When a timer with this deadline fires; `None` if it is due. Only what is earlier
+    /// than what the alarm is armed for is compared with now. (A paused clock may have been
+    /// advanced past that without tokio having looked.)
     #[inline]
-    fn come(&self, deadline: Tick, when: Tick, due: Due) -> Option<Tick> {
+    fn come(&self, deadline: Tick, due: Due) -> Option<Tick> {
         let driver = self.shard.driver;
         if deadline >= driver.armed_for() && !driver.may_pause() {
-            return Some(when);
+            return Some(self.round_up(deadline));
         }
-        self.come_early(deadline, when, due)
+        self.come_early(deadline, due)
     }
 
     #[cold]
-    fn come_early(&self, deadline: Tick, when: Tick, due: Due) -> Option<Tick> {
-        let driver = self.shard.driver;
+    fn come_early(&self, deadline: Tick, due: Due) -> Option<Tick> {
+        let (driver, when) = (self.shard.driver, self.round_up(deadline));
         let now = driver.now();
         match due {
             Due::AtOnce => (now < driver.settings().round_up_to_tick(deadline)).then_some(when),
@@ -481,9 +434,7 @@ impl Timer {
         if let State::Registered { when, .. } = &mut self.state {
             *when = to;
         }
-        if driver.may_pause() {
-            driver.retract(shard);
-        }
+        driver.retract(shard);
         driver.ring_by(to);
     }
 
@@ -493,9 +444,7 @@ impl Timer {
         let DriverShard { shard, driver, .. } = self.shard;
         let waker = shard.fire_now(entry);
         self.set_done(None);
-        if driver.may_pause() {
-            driver.retract(shard);
-        }
+        driver.retract(shard);
         if let Some(waker) = waker {
             wakers::wake(waker);
         }
@@ -577,18 +526,27 @@ impl Timer {
         }
     }
 
-    /// Its entry, if it is registered.
-    fn entry(&self) -> Option<EntryRef> {
-        match self.state {
-            State::Registered {
-                tenure, key, when, ..
-            } => Some(EntryRef {
-                key,
-                generation: tenure.generation(),
-                when,
-            }),
-            _ => None,
-        }
+    /// If it is registered: its entry, and the waker's data pointer and vtable. Field by
+    /// field: what was just written in parts is slow to read as a whole.
+    #[inline]
+    fn entry(&self) -> Option<(EntryRef, usize, VtableId)> {
+        let State::Registered {
+            tenure,
+            key,
+            when,
+            waker,
+            vtable,
+        } = self.state
+        else {
+            return None;
+        };
+        let generation = tenure.generation();
+        let entry = EntryRef {
+            key,
+            generation,
+            when,
+        };
+        Some((entry, waker, vtable))
     }
 
     #[inline]

@@ -124,9 +124,9 @@ fn a_closed_shard_leaves_its_figures_and_begins_anew() {
 fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
     let (shard, entries) = shard_of(2);
     let moved = shard.reschedule(entries[0], LAST);
-    assert!(matches!(moved, Changed::Made(None)));
+    assert!(matches!(moved, Ok(None)));
     let fired = shard.reschedule(entries[1], Tick(1));
-    assert!(matches!(fired, Changed::Made(Some(_))));
+    assert!(matches!(fired, Ok(Some(_))));
     assert_eq!(counts(&shard), (2, 1, 0, 1));
     assert_eq!(shard.snapshot(0).unwrap().reset, 2);
 }
