@@ -64,8 +64,7 @@ impl Clock {
     /// end timers wait. There the queue's timer tells how far time has come.
     pub(super) fn read(&mut self) -> (u64, u64) {
         if !cfg!(feature = "test-util") {
-            let elapsed = Instant::now().saturating_duration_since(self.start);
-            self.reached = self.reached.max(millis(elapsed));
+            self.reached = self.shown();
         }
         let tick = self.reached.min(FARTHEST) << FINE;
         (tick, tick | LAST)
@@ -83,9 +82,14 @@ impl Clock {
     }
 
     /// How many milliseconds a wheel that stands at this tick is behind.
-    pub(super) fn lag(&mut self, tick: u64) -> u64 {
-        self.read();
-        self.reached.saturating_sub(tick >> FINE)
+    pub(super) fn lag(&self, tick: u64) -> u64 {
+        self.shown().saturating_sub(tick >> FINE)
+    }
+
+    /// The millisecond that the clock shows.
+    fn shown(&self) -> u64 {
+        let elapsed = Instant::now().saturating_duration_since(self.start);
+        self.reached.max(millis(elapsed))
     }
 }
 
