@@ -196,7 +196,6 @@ impl Alarm {
         if self.asked.fetch_add(1, Ordering::SeqCst) > 0 {
             return armed;
         }
-        let working = Working(&self.asked);
         loop {
             let seen = self.asked.load(Ordering::SeqCst);
             // There is none when the driver has ended.
@@ -205,7 +204,6 @@ impl Alarm {
                 .asked
                 .compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst);
             if done.is_ok() {
-                std::mem::forget(working);
                 return armed;
             }
         }
@@ -226,7 +224,7 @@ impl Alarm {
         } else if target != Tick::NEVER {
             self.set(timer, target, now)
         } else {
-            timer.disarm();
+            timer.disarm(now);
             // Disarming rings once, on this thread.
             self.take_ring();
             true
@@ -281,15 +279,6 @@ impl Alarm {
     }
 }
 
-/// Lets others arm should the one who is at it panic.
-struct Working<'a>(&'a AtomicUsize);
-
-impl Drop for Working<'_> {
-    fn drop(&mut self) {
-        self.0.store(0, Ordering::SeqCst);
-    }
-}
-
 /// An interval, what it is armed for, and the runtime it belongs to.
 pub(super) struct AlarmTimer {
     interval: Interval,
@@ -302,8 +291,6 @@ pub(super) struct AlarmTimer {
     generation: u32,
     /// That runtime has taken the driver task.
     runs: bool,
-    /// A time that tokio has certainly passed.
-    past: Tick,
 }
 
 impl AlarmTimer {
@@ -330,7 +317,6 @@ impl AlarmTimer {
             runtime,
             generation,
             runs: false,
-            past: Tick::now().saturating_sub(PAST),
         }
     }
 
@@ -390,8 +376,8 @@ impl AlarmTimer {
     /// Leaves nothing registered with tokio, so that a paused clock is not drawn
     /// to a timer that is gone. An interval that has just yielded a tick, and is
     /// not polled for the next, has no timer.
-    fn disarm(&mut self) {
-        self.arm(self.past, Tick::NEVER);
+    fn disarm(&mut self, now: Tick) {
+        self.arm(now.saturating_sub(PAST), Tick::NEVER);
     }
 
     fn poll_at(&mut self, at: Instant) -> Poll<Instant> {

@@ -22,18 +22,12 @@ use crate::wheel::core::Progress;
 pub(super) const IN_TOKIOS_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 /// The same for one poll of the driver task.
 pub(super) const IN_TASK_POLL: usize = if cfg!(all(test, loom)) { 1 } else { 256 };
-/// After so many timers a turn looks at the clock again, to tell how late the
-/// next ones are.
-const LOOK_AGAIN: usize = 256;
 
 /// A turn that is under way.
 pub(super) struct Turn {
     generation: u32,
     /// What is due by then is fired.
     now: Tick,
-    /// When the clock was last looked at, and the timers fired since.
-    seen: Tick,
-    unseen: usize,
     hold: usize,
     /// Timers that may still be fired, give or take one hold.
     left: usize,
@@ -48,8 +42,6 @@ impl Turn {
         Turn {
             generation,
             now,
-            seen: now,
-            unseen: 0,
             hold,
             left: limit,
             is_idle: true,
@@ -77,13 +69,10 @@ impl Turn {
 
     /// One hold of a shard's lock; `None` when the driver has ended.
     fn expire(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> Option<Progress> {
-        if self.unseen >= LOOK_AGAIN {
-            (self.seen, self.unseen) = (clock(), 0);
-        }
-        let (seen, batch) = (self.seen, &mut self.batch);
+        // The clock anew each time: who fires late in a long turn is late by that, too.
+        let (seen, batch) = (clock(), &mut self.batch);
         let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
         self.is_idle &= batch.is_empty();
-        self.unseen += batch.len();
         batch.drain(..).for_each(wakers::wake);
         Some(progress)
     }

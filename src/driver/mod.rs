@@ -82,7 +82,7 @@ use self::clock::{MILLISECOND, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
 use self::settings::{Active, Settings};
 use self::shard::Shard;
-use self::stats::{FinalCounts, Turns};
+use self::stats::FinalCounts;
 use self::sync::time::Interval;
 use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 
@@ -100,9 +100,7 @@ pub(crate) struct Driver {
     first: AtomicUsize,
     /// When a look last asked for a turn.
     looked: AtomicU64,
-    turns: AtomicU64,
-    idle_turns: AtomicU64,
-    /// Where this time in service leaves its last figures.
+    /// What is counted in this time in service.
     last: Mutex<Arc<FinalCounts>>,
 }
 
@@ -135,8 +133,6 @@ impl Driver {
             settings: Active::new(),
             first: AtomicUsize::new(0),
             looked: AtomicU64::new(0),
-            turns: AtomicU64::new(0),
-            idle_turns: AtomicU64::new(0),
             last: Mutex::new(Arc::new(FinalCounts::new(0, None, shards))),
         }));
         let all: Vec<DriverShard> = (0..shards)
@@ -167,8 +163,6 @@ impl Driver {
         };
         self.settings.set(settings, now);
         self.looked.store(now.0, Ordering::Relaxed);
-        self.turns.store(0, Ordering::Relaxed);
-        self.idle_turns.store(0, Ordering::Relaxed);
         let last = FinalCounts::new(serving.generation, Some(runtime.id()), self.shards().len());
         *lock(&self.last) = Arc::new(last);
         let ring = Waker::from(Arc::new(AlarmWaker(serving)));
@@ -183,8 +177,6 @@ impl Driver {
         // First the alarm, so that nobody polls an interval of a runtime that ends.
         self.alarm.close();
         let last = Arc::clone(&lock(&self.last));
-        // Set once: a generation is closed once.
-        let _ = last.turns.set(self.turns());
         for home in self.shards() {
             for waker in home.shard.close(|counted| last.set(home.index, counted)) {
                 wakers::wake(waker);
@@ -216,17 +208,10 @@ impl Driver {
         &self.settings
     }
 
-    pub(crate) fn turns(&self) -> Turns {
-        Turns {
-            all: self.turns.load(Ordering::Relaxed),
-            idle: self.idle_turns.load(Ordering::Relaxed),
-        }
-    }
-
     /// Where this generation leaves its last figures, unless it is long gone.
     pub(crate) fn last(&self, generation: u32) -> Option<Arc<FinalCounts>> {
         let last = lock(&self.last);
-        last.is_of(generation).then(|| Arc::clone(&last))
+        (last.generation == generation).then(|| Arc::clone(&last))
     }
 
     /// When the alarm rings at the latest.
@@ -322,10 +307,9 @@ impl Driver {
     /// Fires what is due at `now`, or about `limit` timers; `true` if all.
     fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
         let mut turn = Turn::new(generation, now, self.settings.hold(), limit);
-        self.turns.fetch_add(1, Ordering::Relaxed);
         let done = self.visit(&mut turn);
-        if turn.is_idle {
-            self.idle_turns.fetch_add(1, Ordering::Relaxed);
+        if let Some(counts) = self.last(generation) {
+            counts.count_turn(turn.is_idle);
         }
         done
     }

@@ -3,7 +3,7 @@
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::clock::{Grid, MILLISECOND, Tick};
-use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use super::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// Entries that one hold of a shard's lock touches, unless a builder says otherwise.
 pub(crate) const DEFAULT_HOLD: usize = 16;
@@ -50,8 +50,6 @@ pub(crate) struct Active {
     origin: AtomicU64,
     /// Where tokio's milliseconds begin, as far into one of ours.
     phase: AtomicU64,
-    /// Whether either makes a difference.
-    rounds: AtomicBool,
     hold: AtomicUsize,
 }
 
@@ -61,7 +59,6 @@ impl Active {
             tick: AtomicU64::new(1),
             origin: AtomicU64::new(0),
             phase: AtomicU64::new(NOT_ALIGNED),
-            rounds: AtomicBool::new(false),
             hold: AtomicUsize::new(DEFAULT_HOLD),
         }
     }
@@ -70,7 +67,6 @@ impl Active {
         self.tick.store(settings.tick, Ordering::Relaxed);
         self.origin.store(now.0, Ordering::Relaxed);
         self.phase.store(NOT_ALIGNED, Ordering::Relaxed);
-        self.rounds.store(settings.tick > 1, Ordering::Relaxed);
         self.hold.store(settings.hold, Ordering::Relaxed);
     }
 
@@ -78,18 +74,17 @@ impl Active {
     /// one begins `here`.
     pub(super) fn align(&self, here: Tick) {
         self.phase.store(here.0 % MILLISECOND, Ordering::Relaxed);
-        self.rounds.store(true, Ordering::Relaxed);
     }
 
     /// When a deadline fires: not before the configured tick, and where the clock may be
     /// paused, not before tokio's millisecond. Nothing is rounded by default.
     #[inline]
     pub(crate) fn round_up(&self, deadline: Tick) -> Tick {
-        if self.rounds.load(Ordering::Relaxed) {
-            self.round_up_to_both(deadline)
-        } else {
-            deadline
+        let is_fine = self.tick.load(Ordering::Relaxed) == 1;
+        if is_fine && self.phase.load(Ordering::Relaxed) == NOT_ALIGNED {
+            return deadline;
         }
+        self.round_up_to_both(deadline)
     }
 
     #[cold]

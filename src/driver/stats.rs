@@ -12,26 +12,22 @@
 //!   returned counts as cancelled, and is never counted otherwise later.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::runtime;
 
 use crate::metrics::Snapshot;
 
-/// How often a driver woke up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Turns {
-    pub(crate) all: u64,
-    /// Those in which nothing was due.
-    pub(crate) idle: u64,
-}
-
-/// The last figures of a driver's time in service, for whoever asks later.
+/// What is counted in a driver's time in service, and stays for whoever asks later.
 pub(crate) struct FinalCounts {
-    generation: u32,
-    /// The runtime that was served.
-    pub(crate) runtime: Option<runtime::Id>,
+    pub(super) generation: u32,
+    /// The runtime that is served.
+    pub(super) runtime: Option<runtime::Id>,
+    /// How often the driver woke up, and how often nothing was due then.
+    turns: AtomicU64,
+    idle_turns: AtomicU64,
+    /// Set when a shard is closed.
     shards: Box<[OnceLock<Snapshot>]>,
-    pub(crate) turns: OnceLock<Turns>,
 }
 
 impl FinalCounts {
@@ -39,13 +35,24 @@ impl FinalCounts {
         FinalCounts {
             generation,
             runtime,
+            turns: AtomicU64::new(0),
+            idle_turns: AtomicU64::new(0),
             shards: (0..shards).map(|_| OnceLock::new()).collect(),
-            turns: OnceLock::new(),
         }
     }
 
-    pub(super) fn is_of(&self, generation: u32) -> bool {
-        self.generation == generation
+    pub(super) fn count_turn(&self, is_idle: bool) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        self.idle_turns
+            .fetch_add(u64::from(is_idle), Ordering::Relaxed);
+    }
+
+    pub(crate) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn idle_turns(&self) -> u64 {
+        self.idle_turns.load(Ordering::Relaxed)
     }
 
     /// Called under the shard's lock, which ends the generation: whoever finds that it has

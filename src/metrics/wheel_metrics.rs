@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{LagHistogram, Snapshot};
 use crate::driver::DriverRef;
-use crate::driver::stats::{FinalCounts, Turns};
+use crate::driver::stats::FinalCounts;
 
 /// A handle to what is counted of a driver's timers; each call reads anew.
 ///
@@ -170,7 +170,7 @@ impl WheelMetrics {
     /// ```
     #[must_use]
     pub fn driver_wakeup_count(&self) -> u64 {
-        self.turns().all
+        self.last.as_ref().map_or(0, |counts| counts.turns())
     }
 
     /// How often it found nothing: mostly, the timer had been cancelled.
@@ -178,7 +178,7 @@ impl WheelMetrics {
     /// The task's first poll, when the driver starts, is one of them.
     #[must_use]
     pub fn driver_noop_count(&self) -> u64 {
-        self.turns().idle
+        self.last.as_ref().map_or(0, |counts| counts.idle_turns())
     }
 
     /// How late the latest timer fired, since the driver started.
@@ -251,16 +251,6 @@ impl WheelMetrics {
     #[must_use]
     pub fn slab_capacity(&self) -> usize {
         self.snapshot().slab_capacity
-    }
-
-    fn turns(&self) -> Turns {
-        let now = self.driver.driver.turns();
-        // In this order: turns of a later generation are not taken for ours.
-        if self.driver.is_open() {
-            return now;
-        }
-        let last = self.last.as_ref().and_then(|last| last.turns.get());
-        last.copied().unwrap_or_default()
     }
 }
 
