@@ -133,15 +133,17 @@ impl Alarm {
     }
 
     /// The driver task is one of the runtime's: as long as there is a timer, and none can be
-    /// taken out under its lock, that runtime has not ended.
-    pub(super) fn begin(&self, generation: u32) {
+    /// taken out under its lock, that runtime has not ended. Says whether tokio's own timers
+    /// are ready when it has.
+    pub(super) fn begin(&self, generation: u32) -> bool {
         let mut timer = lock(&self.timer);
-        if let Some(timer) = timer
+        let own = timer
             .as_mut()
-            .filter(|timer| timer.generation == generation)
-        {
+            .filter(|timer| timer.generation == generation);
+        own.is_some_and(|timer| {
             timer.runs = true;
-        }
+            timer.ends_ready()
+        })
     }
 
     /// Whether tokio has come to the whole millisecond that this deadline fires in.
@@ -360,6 +362,21 @@ impl AlarmTimer {
             }
         }
         Tick(come)
+    }
+
+    /// tokio's timers per worker are ready at the end of their runtime, where others panic.
+    /// Nothing but their `Debug` tells one from the other.
+    fn ends_ready(&self) -> bool {
+        let kind = || {
+            let _inside = self.runtime.enter();
+            let mut sleep = pin!(tokio::time::sleep(PAST));
+            let polled = coop::unconstrained(sleep.as_mut());
+            let _ = pin!(polled).poll(&mut Context::from_waker(Waker::noop()));
+            format!("{sleep:?}")
+        };
+        // As arming, it may panic in contexts that those timers do not take.
+        cfg!(tokio_unstable)
+            && catch_unwind(AssertUnwindSafe(kind)).is_ok_and(|kind| kind.contains("Alternative"))
     }
 
     /// Has tokio ring at `at` for what is due at `target`. `false` when it rang on the

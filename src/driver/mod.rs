@@ -192,7 +192,10 @@ impl Driver {
 
     /// The runtime has taken the driver task, unless it has ended since.
     fn begin(&self, generation: u32) {
-        self.alarm.begin(generation);
+        let ends_ready = self.alarm.begin(generation);
+        if let Some(counts) = self.last(generation) {
+            counts.ends_ready.store(ends_ready, Ordering::Relaxed);
+        }
         self.note_clock();
     }
 

@@ -12,7 +12,7 @@
 //!   returned counts as cancelled, and is never counted otherwise later.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::runtime;
 
@@ -23,6 +23,8 @@ pub(crate) struct FinalCounts {
     pub(super) generation: u32,
     /// The runtime that is served.
     pub(super) runtime: Option<runtime::Id>,
+    /// tokio's own timers are ready when the runtime has ended, and so are these.
+    pub(super) ends_ready: AtomicBool,
     /// How often the driver woke up, and how often nothing was due then.
     turns: AtomicU64,
     idle_turns: AtomicU64,
@@ -35,6 +37,7 @@ impl FinalCounts {
         FinalCounts {
             generation,
             runtime,
+            ends_ready: AtomicBool::new(false),
             turns: AtomicU64::new(0),
             idle_turns: AtomicU64::new(0),
             shards: (0..shards).map(|_| OnceLock::new()).collect(),

@@ -16,7 +16,8 @@
 //! more tasks may still run some, on other workers, until it drops them in a moment. There
 //! tokio's own timer takes over: it stays pending as long as such a runtime is driven, and
 //! panics after that. Outside of any runtime it panics in tokio's words. A timer of a
-//! `Wheel` never goes on elsewhere.
+//! `Wheel` never goes on elsewhere. (Where tokio's timers are those per worker, one that was
+//! registered is ready, as they are.)
 //!
 //! # Ground rules
 //!
@@ -36,7 +37,7 @@ use tokio::task::coop;
 use super::cancel_queue::{EntryRef, Spare};
 use super::clock::Tick;
 use super::shard::Refused;
-use super::sync::relax;
+use super::sync::{Ordering, relax};
 use super::waker_id::{self, VtableId};
 use super::{DriverRef, DriverShard, ShardRef, current, wakers};
 
@@ -470,16 +471,23 @@ impl Timer {
     /// Where tokio's timer does, and in its words.
     #[cold]
     fn poll_after_the_end(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
+        let last = self.shard.driver.last(self.generation());
+        let ends_ready = last
+            .as_ref()
+            .is_some_and(|last| last.ends_ready.load(Ordering::Relaxed));
+        if ends_ready && self.is_elapsed() {
+            return self.done();
+        }
         let Ok(handle) = Handle::try_current() else {
             shut_down()
         };
         if self.tenure().is_of_a_wheel() {
-            let last = self.shard.driver.last(self.generation());
-            let runtime = last.and_then(|last| last.runtime);
-            if runtime != Some(handle.id()) {
-                shut_down();
-            }
-            return self.stand_in(deadline, waker);
+            let its_own = last.is_some_and(|last| last.runtime == Some(handle.id()));
+            return if its_own {
+                self.stand_in(deadline, waker)
+            } else {
+                shut_down()
+            };
         }
         let driver = current::driver_of(&handle);
         if !driver.is_open() {
