@@ -1,56 +1,52 @@
 //! Every invariant of the wheel, for tests. Walks all of it.
 
-use super::bunch::{CELLS, KEPT, SPARSE};
+use super::chunk_list::{CELLS, ChunkList, KEPT, NIL, SPARSE};
 use super::core::Core;
-use super::level::{Chain, NIL, Scale, Spot};
+use super::level::{Scale, Spot};
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Panics unless every invariant holds.
     pub(crate) fn check(&self) {
         self.entries.check();
-        self.slots.bunches.pages.check();
-        let (mut bunches, mut cells) = (0, 0);
-        for (spot, chain) in self.slots.chains() {
-            bunches += self.check_chain(spot, chain);
+        self.slots.chunks.pages.check();
+        let (mut chunks, mut cells) = (0, 0);
+        for (spot, list) in self.slots.lists() {
+            chunks += self.check_list(spot, list);
             cells += self.check_entries(spot);
             self.check_density(spot);
         }
-        assert_eq!(bunches, self.slots.bunches.pages.len(), "bunches in chains");
+        assert_eq!(chunks, self.slots.chunks.pages.len(), "chunks in lists");
         self.check_kept();
         assert_eq!(cells, self.len(), "entries in slots");
         self.check_next_expiration();
     }
 
-    /// Few bunches are empty, and their number is known.
+    /// Few chunks are empty, and their number is known.
     fn check_kept(&self) {
-        let bunches = &self.slots.bunches;
-        let empty = bunches.pages.iter().filter(|(_, bunch)| bunch.live == 0);
-        assert_eq!(empty.count(), bunches.kept as usize, "empty bunches");
-        assert!(
-            bunches.kept <= KEPT,
-            "{} empty bunches are kept",
-            bunches.kept
-        );
+        let chunks = &self.slots.chunks;
+        let empty = chunks.pages.iter().filter(|(_, chunk)| chunk.live == 0);
+        assert_eq!(empty.count(), chunks.kept as usize, "empty chunks");
+        assert!(chunks.kept <= KEPT, "{} empty chunks are kept", chunks.kept);
     }
 
-    /// The links of a chain agree, and its occupied bit; returns how many bunches there are.
-    fn check_chain(&self, spot: Spot, chain: Chain) -> usize {
+    /// The links of a list agree, and its occupied bit; returns how many chunks there are.
+    fn check_list(&self, spot: Spot, list: ChunkList) -> usize {
         let (mut count, mut live, mut last) = (0, 0, NIL);
-        for key in self.slots.bunches_of(spot) {
-            let bunch = self.slots.bunches.at(key);
+        for key in self.slots.chunks_of(spot) {
+            let chunk = self.slots.chunks.at(key);
             assert_eq!(
-                bunch.home,
+                chunk.home,
                 spot.home::<SLOTS>(),
-                "home of a bunch in {spot:?}"
+                "home of a chunk in {spot:?}"
             );
-            assert_eq!(bunch.prev, last, "link back in {spot:?}");
+            assert_eq!(chunk.prev, last, "link back in {spot:?}");
             assert!(
-                bunch.live != 0 || chain.head == chain.tail,
-                "an empty bunch among others in {spot:?}"
+                chunk.live != 0 || list.head == list.tail,
+                "an empty chunk among others in {spot:?}"
             );
-            (count, live, last) = (count + 1, live + bunch.count(), key);
+            (count, live, last) = (count + 1, live + chunk.count(), key);
         }
-        assert_eq!(last, chain.tail, "end of the chain of {spot:?}");
+        assert_eq!(last, list.tail, "end of the list of {spot:?}");
         assert_eq!(
             self.slots.is_occupied(spot),
             live != 0,
@@ -104,7 +100,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// Two neighbouring bunches are not both sparse. Firing empties the first, inserts fill the last.
+    /// Two neighbouring chunks are not both sparse. Firing empties the first, inserts fill the last.
     fn check_density(&self, spot: Spot) {
         let current = Scale::<SLOTS>::number(self.now, spot.level);
         if spot.slot == Scale::<SLOTS>::position(current) {
@@ -112,15 +108,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
         let counts: Vec<u32> = self
             .slots
-            .bunches_of(spot)
-            .map(|key| self.slots.bunches.at(key).count())
+            .chunks_of(spot)
+            .map(|key| self.slots.chunks.at(key).count())
             .collect();
         let settled = &counts[..counts.len().saturating_sub(1)];
         assert!(
             settled
                 .windows(2)
                 .all(|pair| pair[0].min(pair[1]) > SPARSE || pair[0] + pair[1] > CELLS / 2),
-            "sparse bunches in {spot:?}: {counts:?}"
+            "sparse chunks in {spot:?}: {counts:?}"
         );
     }
 

@@ -6,7 +6,7 @@ use slab::Slab;
 
 pub(crate) use super::advance::Progress;
 use super::bits::Bits;
-use super::bunch::Bunch;
+use super::chunk_list::Chunk;
 use super::level::{Scale, Spot};
 use super::pages::Pages;
 use super::slots::Slots;
@@ -40,7 +40,7 @@ pub(crate) struct Entry<T> {
 #[expect(dead_code, reason = "held only to be dropped")]
 pub(crate) struct Garbage<T> {
     entries: Vec<Slab<Entry<T>>>,
-    bunches: Vec<Slab<Bunch>>,
+    chunks: Vec<Slab<Chunk>>,
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
@@ -207,7 +207,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Whether there is memory to be freed.
     #[inline]
     pub(crate) fn has_garbage(&self) -> bool {
-        self.entries.has_garbage() || self.slots.bunches.pages.has_garbage()
+        self.entries.has_garbage() || self.slots.chunks.pages.has_garbage()
     }
 
     /// Memory to be freed, since last asked.
@@ -220,7 +220,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     fn collect_garbage(&mut self) -> Garbage<T> {
         Garbage {
             entries: self.entries.take_garbage(),
-            bunches: self.slots.bunches.pages.take_garbage(),
+            chunks: self.slots.chunks.pages.take_garbage(),
         }
     }
 }

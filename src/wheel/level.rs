@@ -6,35 +6,19 @@
 )]
 
 use super::bits::Bits;
+use super::chunk_list::ChunkList;
 
-/// One level of the hierarchy: the chains of its slots, and a bit for each slot that holds entries.
+/// One level of the hierarchy: the lists of its slots, and a bit for each slot that holds entries.
 pub(crate) struct Level<const SLOTS: usize> {
     pub(crate) occupied: Bits,
-    pub(crate) chains: [Chain; SLOTS],
-}
-
-/// The bunches of one slot, first and last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chain {
-    pub(crate) head: u32,
-    pub(crate) tail: u32,
-}
-
-/// The end of a chain.
-pub(crate) const NIL: u32 = u32::MAX;
-
-impl Chain {
-    pub(crate) const EMPTY: Self = Self {
-        head: NIL,
-        tail: NIL,
-    };
+    pub(crate) lists: [ChunkList; SLOTS],
 }
 
 impl<const SLOTS: usize> Level<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
             occupied: Bits::NONE,
-            chains: [Chain::EMPTY; SLOTS],
+            lists: [ChunkList::EMPTY; SLOTS],
         }
     }
 }
@@ -47,7 +31,7 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    /// The spot as one small number, which every bunch carries.
+    /// The spot as one small number, which every chunk carries.
     #[inline]
     pub(crate) const fn home<const SLOTS: usize>(self) -> u16 {
         (self.level * SLOTS + self.slot) as u16

@@ -16,14 +16,14 @@
 //! level 1, 64:       [now] [▪]                                    entries due at 64 ..= 127
 //! level 2, 4096:     [now]                         …
 //!                           │
-//!                           ▼            the slot's chain of bunches
-//!                      ┌─ bunch ─┐   ┌─ bunch ─┐
+//!                           ▼            the slot's list of chunks
+//!                      ┌─ chunk ─┐   ┌─ chunk ─┐
 //!                      │ live:   │◀─▶│ live:   │   one bit per cell in use;
 //!                      │ 1011…   │   │ 1100…   │   removing clears a bit
 //!                      │ 64 cells│   │ 64 cells│   a cell: the key of an entry
 //!                      └─┬─┬──┬──┘   └─┬┬──────┘
 //!                        ▼ ▼  ▼        ▼▼
-//!      slab, in pages:  { value, deadline, place: bunch and cell } …
+//!      slab, in pages:  { value, deadline, place: chunk and cell } …
 //! ```
 //!
 //! Clocks slide, as in Kafka's wheel: the slots of a level are those that begin with the one that
@@ -31,12 +31,12 @@
 //! So no entry is ever filed in the slot of `now` itself, and each moves down at most once a level.
 //!
 //! No operation moves more than a small constant of memory: the slab grows by pages, slots by
-//! bunches, and [`TimingWheel::advance`] stops when its budget is used up.
+//! chunks, and [`TimingWheel::advance`] stops when its budget is used up.
 
 mod advance;
 mod bits;
-mod bunch;
 mod check;
+mod chunk_list;
 pub(crate) mod core;
 mod debug;
 mod key;

@@ -1,12 +1,12 @@
-//! All slots of all levels, and the bunches in them. What an entry is, is not known here.
+//! All slots of all levels, and the chunks in them. What an entry is, is not known here.
 
-use super::bunch::{Bunches, Cleared, split};
-use super::level::{Chain, Level, NIL, Scale, Spot};
+use super::chunk_list::{ChunkList, Chunks, Cleared, NIL, split};
+use super::level::{Level, Scale, Spot};
 
 /// The levels that have been needed so far, lowest first.
 pub(crate) struct Slots<const SLOTS: usize> {
     pub(crate) levels: Vec<Level<SLOTS>>,
-    pub(crate) bunches: Bunches,
+    pub(crate) chunks: Chunks,
 }
 
 /// A slot that has entries, and the tick at which it starts.
@@ -20,7 +20,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
             levels: Vec::new(),
-            bunches: Bunches::new(),
+            chunks: Chunks::new(),
         }
     }
 
@@ -32,8 +32,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
         let level = &mut self.levels[spot.level];
         let place = self
-            .bunches
-            .push(&mut level.chains[spot.slot], spot.home::<SLOTS>(), key);
+            .chunks
+            .push(&mut level.lists[spot.slot], spot.home::<SLOTS>(), key);
         level.occupied.set(spot.slot);
         place
     }
@@ -46,16 +46,16 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// Takes the key at a place out of its slot; `moved` is told the new places of keys that make way.
     #[inline]
     pub(crate) fn unlink(&mut self, place: u32, moved: impl FnMut(u32, u32)) {
-        let (bunch, offset) = split(place);
-        match self.bunches.clear(bunch, offset) {
+        let (chunk, offset) = split(place);
+        match self.chunks.clear(chunk, offset) {
             Cleared::Cell => {}
             Cleared::Last { home } => self.vacate(Spot::of_home::<SLOTS>(home)),
             Cleared::Surplus { home } => {
                 let spot = Spot::of_home::<SLOTS>(home);
                 self.vacate(spot);
-                self.tidy(spot, bunch, moved);
+                self.tidy(spot, chunk, moved);
             }
-            Cleared::Sparse { home } => self.tidy(Spot::of_home::<SLOTS>(home), bunch, moved),
+            Cleared::Sparse { home } => self.tidy(Spot::of_home::<SLOTS>(home), chunk, moved),
         }
     }
 
@@ -65,17 +65,17 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     #[inline(never)]
-    fn tidy(&mut self, spot: Spot, bunch: u32, moved: impl FnMut(u32, u32)) {
-        self.bunches
-            .tidy(bunch, &mut self.levels[spot.level].chains[spot.slot], moved);
+    fn tidy(&mut self, spot: Spot, chunk: u32, moved: impl FnMut(u32, u32)) {
+        self.chunks
+            .tidy(chunk, &mut self.levels[spot.level].lists[spot.slot], moved);
     }
 
     /// Takes the first key of a slot that has one.
     #[inline]
     pub(crate) fn pop(&mut self, spot: Spot) -> u32 {
         let level = &mut self.levels[spot.level];
-        let chain = &mut level.chains[spot.slot];
-        let (key, was_last) = self.bunches.pop(chain);
+        let list = &mut level.lists[spot.slot];
+        let (key, was_last) = self.chunks.pop(list);
         if was_last {
             level.occupied.clear(spot.slot);
         }
@@ -85,7 +85,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// The home of the slot that holds this place.
     #[inline]
     pub(crate) fn home(&self, place: u32) -> u16 {
-        self.bunches.at(split(place).0).home
+        self.chunks.at(split(place).0).home
     }
 
     /// The tick at which the slot that holds this place starts, or has started.
@@ -138,39 +138,39 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         })
     }
 
-    /// Keys of a slot's first bunch, in order.
+    /// Keys of a slot's first chunk, in order.
     #[inline]
     pub(crate) fn first_keys(&self, spot: Spot) -> impl Iterator<Item = u32> {
-        self.bunches
-            .at(self.levels[spot.level].chains[spot.slot].head)
+        self.chunks
+            .at(self.levels[spot.level].lists[spot.slot].head)
             .keys()
     }
 
     /// Keys in a slot, in order.
     pub(crate) fn keys(&self, spot: Spot) -> impl Iterator<Item = u32> {
-        self.bunches_of(spot)
-            .flat_map(|bunch| self.bunches.at(bunch).keys())
+        self.chunks_of(spot)
+            .flat_map(|chunk| self.chunks.at(chunk).keys())
     }
 
     /// Places in use in a slot with the keys there, in order.
     pub(crate) fn places(&self, spot: Spot) -> impl Iterator<Item = (u32, u32)> {
-        self.bunches_of(spot)
-            .flat_map(|bunch| self.bunches.places(bunch))
+        self.chunks_of(spot)
+            .flat_map(|chunk| self.chunks.places(chunk))
     }
 
-    /// Keys of the bunches in a slot, in order.
-    pub(crate) fn bunches_of(&self, spot: Spot) -> impl Iterator<Item = u32> {
-        let head = self.levels[spot.level].chains[spot.slot].head;
-        let some = |bunch| (bunch != NIL).then_some(bunch);
-        std::iter::successors(some(head), move |&bunch| some(self.bunches.at(bunch).next))
+    /// Keys of the chunks in a slot, in order.
+    pub(crate) fn chunks_of(&self, spot: Spot) -> impl Iterator<Item = u32> {
+        let head = self.levels[spot.level].lists[spot.slot].head;
+        let some = |chunk| (chunk != NIL).then_some(chunk);
+        std::iter::successors(some(head), move |&chunk| some(self.chunks.at(chunk).next))
     }
 
-    /// Frees the bunches kept in empty slots, and all spare memory.
+    /// Frees the chunks kept in empty slots, and all spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         for level in &mut self.levels {
             for slot in 0..SLOTS {
                 if !level.occupied.has(slot) {
-                    self.bunches.free_kept(&mut level.chains[slot]);
+                    self.chunks.free_kept(&mut level.lists[slot]);
                 }
             }
         }
@@ -182,15 +182,15 @@ impl<const SLOTS: usize> Slots<SLOTS> {
             self.levels.pop();
         }
         self.levels.shrink_to_fit();
-        self.bunches.shrink_to_fit();
+        self.chunks.shrink_to_fit();
     }
 
-    /// All slots with their chains.
-    pub(crate) fn chains(&self) -> impl Iterator<Item = (Spot, Chain)> {
+    /// All slots with their lists.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (Spot, ChunkList)> {
         let levels = self.levels.iter().enumerate();
         levels.flat_map(|(level, ring)| {
-            let chains = ring.chains.iter().enumerate();
-            chains.map(move |(slot, &chain)| (Spot { level, slot }, chain))
+            let lists = ring.lists.iter().enumerate();
+            lists.map(move |(slot, &list)| (Spot { level, slot }, list))
         })
     }
 }

@@ -210,9 +210,9 @@ fn few_empty_slots_keep_memory() {
         core.remove(key);
         core.check();
     }
-    assert_eq!(core.slots.bunches.pages.len(), 256);
+    assert_eq!(core.slots.chunks.pages.len(), 256);
     core.shrink_to_fit();
-    assert_eq!(core.slots.bunches.pages.len(), 0);
+    assert_eq!(core.slots.chunks.pages.len(), 0);
     core.check();
 }
 
@@ -241,7 +241,7 @@ fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
         Occupied(T),
     }
     assert_eq!(size_of::<Place<Entry<Waker>>>(), 32);
-    assert_eq!(size_of::<Option<super::bunch::Bunch>>(), 32);
+    assert_eq!(size_of::<Option<super::chunk_list::Chunk>>(), 32);
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.reserve(additional);
     }
 
-    /// Frees memory that is not in use: whole pages, and the bunches kept in empty slots.
+    /// Frees memory that is not in use: whole pages, and the chunks kept in empty slots.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
