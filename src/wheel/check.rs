@@ -8,14 +8,14 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Panics unless every invariant holds.
     pub(crate) fn check(&self) {
         self.entries.check();
-        self.slots.chunks.pages.check();
+        self.slots.chunks.slab.check();
         let (mut chunks, mut cells) = (0, 0);
         for (spot, list) in self.slots.lists() {
             chunks += self.check_list(spot, list);
             cells += self.check_entries(spot);
             self.check_density(spot);
         }
-        assert_eq!(chunks, self.slots.chunks.pages.len(), "chunks in lists");
+        assert_eq!(chunks, self.slots.chunks.slab.len(), "chunks in lists");
         self.check_kept();
         assert_eq!(cells, self.len(), "entries in slots");
         self.check_next_expiration();
@@ -24,7 +24,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Few chunks are empty, and their number is known.
     fn check_kept(&self) {
         let chunks = &self.slots.chunks;
-        let empty = chunks.pages.iter().filter(|(_, chunk)| chunk.live == 0);
+        let empty = chunks.slab.iter().filter(|(_, chunk)| chunk.live == 0);
         assert_eq!(empty.count(), chunks.kept as usize, "empty chunks");
         assert!(chunks.kept <= KEPT, "{} empty chunks are kept", chunks.kept);
     }

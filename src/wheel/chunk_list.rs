@@ -4,7 +4,7 @@
 //! In a linked list of single entries each step is a cache miss, and unlinking one writes to both
 //! its neighbours. A chunk is read in one go, and unlinking an entry clears one bit of its header.
 
-use super::pages::Pages;
+use super::paged_slab::PagedSlab;
 
 /// Cells in a chunk: one for every bit of `live`.
 pub(super) const CELLS: u32 = 64;
@@ -62,7 +62,7 @@ pub(crate) enum Cleared {
 
 /// The chunks of all slots. A place is a chunk's key and an offset in it.
 pub(crate) struct Chunks {
-    pub(crate) pages: Pages<Chunk, 8>,
+    pub(crate) slab: PagedSlab<Chunk, 8>,
     /// The cells of chunks that were freed: the allocator may keep its callers waiting,
     /// and with them all who want the wheel.
     spare: Vec<Cells>,
@@ -116,7 +116,7 @@ pub(crate) fn offsets(mut bits: u64) -> impl Iterator<Item = u32> {
 impl Chunks {
     pub(crate) const fn new() -> Self {
         Self {
-            pages: Pages::new(),
+            slab: PagedSlab::new(),
             spare: Vec::new(),
             kept: 0,
         }
@@ -124,14 +124,14 @@ impl Chunks {
 
     #[inline]
     pub(crate) fn at(&self, chunk: u32) -> &Chunk {
-        self.pages.at(chunk)
+        self.slab.at(chunk)
     }
 
     /// Appends a key to a slot's list and tells its place.
     #[inline]
     pub(crate) fn push(&mut self, list: &mut ChunkList, home: u16, key: u32) -> u32 {
         if list.tail != NIL {
-            let tail = self.pages.at_mut(list.tail);
+            let tail = self.slab.at_mut(list.tail);
             // After the last live cell, never into a hole: a slot stays in order of arrival.
             let offset = CELLS - tail.live.leading_zeros();
             if offset < CELLS {
@@ -147,7 +147,7 @@ impl Chunks {
     /// Takes the first key of a list, and tells whether it was the last one, too.
     #[inline]
     pub(crate) fn pop(&mut self, list: &mut ChunkList) -> (u32, bool) {
-        let head = self.pages.at_mut(list.head);
+        let head = self.slab.at_mut(list.head);
         let key = head.cells[head.live.trailing_zeros() as usize];
         head.live &= head.live - 1;
         if head.live != 0 {
@@ -164,7 +164,7 @@ impl Chunks {
     /// Clears a cell, and tells what is to be done about its chunk.
     #[inline]
     pub(crate) fn clear(&mut self, chunk: u32, offset: u32) -> Cleared {
-        let chunk = self.pages.at_mut(chunk);
+        let chunk = self.slab.at_mut(chunk);
         debug_assert!(chunk.live & 1 << offset != 0, "the cell is stale");
         chunk.live &= !(1 << offset);
         if chunk.is_alone() {
@@ -224,7 +224,7 @@ impl Chunks {
         let swap = self.at(one).count() > self.at(other).count();
         let (from, into) = if swap { (other, one) } else { (one, other) };
         let from = self.free(from, list);
-        let target = self.pages.at_mut(into);
+        let target = self.slab.at_mut(into);
         for key in from.keys() {
             let offset = target.live.trailing_ones();
             target.live |= 1 << offset;
@@ -255,7 +255,7 @@ impl Chunks {
             .unwrap_or_else(|| Box::new([0; CELLS as usize]));
         cells[0] = key;
         let prev = list.tail;
-        let chunk = self.pages.insert_with(|chunk| {
+        let chunk = self.slab.insert_with(|chunk| {
             assert!(
                 chunk <= u32::MAX / CELLS,
                 "a timing wheel has 2^32 cells for entries, and all are taken"
@@ -270,7 +270,7 @@ impl Chunks {
         });
         match prev {
             NIL => list.head = chunk,
-            _ => self.pages.at_mut(prev).next = chunk,
+            _ => self.slab.at_mut(prev).next = chunk,
         }
         list.tail = chunk;
         join(chunk, 0)
@@ -278,14 +278,14 @@ impl Chunks {
 
     /// Takes a chunk out of its list.
     fn free(&mut self, chunk: u32, list: &mut ChunkList) -> Chunk {
-        let freed = self.pages.remove(chunk);
+        let freed = self.slab.remove(chunk);
         match freed.prev {
             NIL => list.head = freed.next,
-            prev => self.pages.at_mut(prev).next = freed.next,
+            prev => self.slab.at_mut(prev).next = freed.next,
         }
         match freed.next {
             NIL => list.tail = freed.prev,
-            next => self.pages.at_mut(next).prev = freed.prev,
+            next => self.slab.at_mut(next).prev = freed.prev,
         }
         freed
     }
@@ -307,7 +307,7 @@ impl Chunks {
     /// Gives back what is not in use.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.spare = Vec::new();
-        self.pages.shrink_to_fit();
+        self.slab.shrink_to_fit();
     }
 }
 

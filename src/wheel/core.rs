@@ -8,7 +8,7 @@ pub(crate) use super::advance::Progress;
 use super::bits::Bits;
 use super::chunk_list::Chunk;
 use super::level::{Scale, Spot};
-use super::pages::Pages;
+use super::paged_slab::PagedSlab;
 use super::slots::Slots;
 
 /// A timing wheel with plain `u32` keys, for an owner that never uses a key twice.
@@ -17,7 +17,7 @@ use super::slots::Slots;
 /// `GRAIN` 0 that is a single tick, and ticks are fired in order.
 pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
     pub(super) now: u64,
-    pub(super) entries: Pages<Entry<T>, PAGE_BITS>,
+    pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
     pub(super) slots: Slots<SLOTS>,
     /// Entries filed anew on a lower level.
     pub(super) cascaded: u64,
@@ -55,7 +55,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         };
         Self {
             now,
-            entries: Pages::new(),
+            entries: PagedSlab::new(),
             slots: Slots::new(),
             cascaded: 0,
         }
@@ -207,7 +207,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Whether there is memory to be freed.
     #[inline]
     pub(crate) fn has_garbage(&self) -> bool {
-        self.entries.has_garbage() || self.slots.chunks.pages.has_garbage()
+        self.entries.has_garbage() || self.slots.chunks.slab.has_garbage()
     }
 
     /// Memory to be freed, since last asked.
@@ -220,7 +220,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     fn collect_garbage(&mut self) -> Garbage<T> {
         Garbage {
             entries: self.entries.take_garbage(),
-            chunks: self.slots.chunks.pages.take_garbage(),
+            chunks: self.slots.chunks.slab.take_garbage(),
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) mod core;
 mod debug;
 mod key;
 mod level;
-pub(crate) mod pages;
+mod paged_slab;
 mod slots;
 #[cfg(test)]
 mod tests;

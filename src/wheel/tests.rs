@@ -210,9 +210,9 @@ fn few_empty_slots_keep_memory() {
         core.remove(key);
         core.check();
     }
-    assert_eq!(core.slots.chunks.pages.len(), 256);
+    assert_eq!(core.slots.chunks.slab.len(), 256);
     core.shrink_to_fit();
-    assert_eq!(core.slots.chunks.pages.len(), 0);
+    assert_eq!(core.slots.chunks.slab.len(), 0);
     core.check();
 }
 

@@ -54,7 +54,7 @@ impl Listed {
     }
 
     fn chunk_count(&self) -> usize {
-        self.chunks.pages.len()
+        self.chunks.slab.len()
     }
 }
 

@@ -1,0 +1,132 @@
+//! Keys, the order in which memory is used, what is kept and what becomes garbage.
+
+use super::*;
+
+/// Pages of eight values.
+type Small = PagedSlab<u32, 3>;
+
+fn filled(count: u32) -> Small {
+    let mut slab = Small::new();
+    for value in 0..count {
+        assert_eq!(slab.insert_with(|_| value), value);
+    }
+    slab.check();
+    slab
+}
+
+#[test]
+fn keys_find_their_values_in_every_page() {
+    let mut slab = filled(20);
+    assert_eq!((slab.len(), *slab.at(19)), (20, 19));
+    assert_eq!(
+        (slab.get(20), slab.get(24), slab.get(u32::MAX)),
+        (None, None, None)
+    );
+    *slab.at_mut(9) += 100;
+    assert_eq!(slab.remove(9), 109);
+    assert_eq!(slab.get(9), None);
+    assert_eq!(
+        slab.iter()
+            .map(|(key, _)| key)
+            .filter(|&key| key > 7)
+            .count(),
+        11
+    );
+}
+
+#[test]
+fn freed_memory_is_the_next_to_be_used() {
+    let mut slab = filled(16);
+    slab.remove(3);
+    assert_eq!(slab.insert_with(|key| key), 3);
+    assert_eq!(slab.insert_with(|key| key), 16);
+    slab.check();
+}
+
+#[test]
+fn the_first_page_starts_small_and_the_others_are_made_whole() {
+    assert_eq!(Small::new().capacity(), 0);
+    assert!(filled(1).capacity() < Small::PAGE_LEN);
+    assert_eq!(filled(9).capacity(), 2 * Small::PAGE_LEN);
+}
+
+#[test]
+fn growth_moves_nothing() {
+    let mut slab = filled(9);
+    let before: *const u32 = slab.at(8);
+    (0..100).for_each(|value| _ = slab.insert_with(|_| value));
+    assert!(std::ptr::eq(before, slab.at(8)));
+}
+
+#[test]
+fn one_empty_page_is_kept_and_the_next_is_garbage() {
+    let mut slab = filled(24);
+    (8..16).for_each(|key| _ = slab.remove(key));
+    assert!(!slab.has_garbage());
+    (16..24).for_each(|key| _ = slab.remove(key));
+    assert!(slab.has_garbage());
+    assert_eq!(
+        slab.take_garbage()
+            .iter()
+            .map(Slab::capacity)
+            .sum::<usize>(),
+        8
+    );
+    assert_eq!(slab.capacity(), 16);
+    slab.check();
+    (0..16).for_each(|value| _ = slab.insert_with(|_| value));
+    assert_eq!(slab.len(), 24);
+    slab.check();
+}
+
+#[test]
+fn at_the_edge_of_a_page_nothing_is_allocated_or_freed() {
+    let mut slab = filled(8);
+    for _ in 0..10 {
+        let key = slab.insert_with(|_| 0);
+        slab.remove(key);
+        assert!(!slab.has_garbage());
+        assert_eq!(slab.capacity(), 16);
+    }
+}
+
+#[test]
+fn reserved_memory_stays_until_shrunk() {
+    let mut slab = Small::new();
+    slab.reserve(20);
+    assert!(slab.capacity() >= 20);
+    for _ in 0..3 {
+        let keys: Vec<u32> = (0..24).map(|_| slab.insert_with(|key| key)).collect();
+        for key in keys {
+            slab.remove(key);
+        }
+        assert!(slab.capacity() >= 20);
+        slab.check();
+    }
+    slab.shrink_to_fit();
+    assert_eq!(slab.capacity(), 0);
+    slab.check();
+    assert_eq!(slab.insert_with(|key| key), 0);
+}
+
+#[test]
+fn shrinking_keeps_what_is_held() {
+    let mut slab = filled(40);
+    (0..8).chain(16..39).for_each(|key| _ = slab.remove(key));
+    slab.shrink_to_fit();
+    slab.check();
+    assert_eq!((slab.len(), *slab.at(39), *slab.at(12)), (9, 39, 12));
+    (0..64).for_each(|value| _ = slab.insert_with(|_| value));
+    slab.check();
+}
+
+#[test]
+fn reserving_a_little_allocates_a_little() {
+    let mut slab: PagedSlab<u8, 11> = PagedSlab::new();
+    slab.reserve(10);
+    assert!((10..100).contains(&slab.capacity()));
+    slab.insert_with(|_| 1);
+    slab.reserve(5_000);
+    assert!(slab.capacity() >= 5_001);
+    slab.check();
+}
