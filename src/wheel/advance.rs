@@ -1,7 +1,8 @@
-//! The passing of time: firing what is due, filing anew what is in too wide a slot.
+//! The passing of time: entries that are due fire, others cascade to lower levels.
 
 use super::core::Core;
-use super::level::{Scale, Spot};
+use super::level::Scale;
+use super::slot::SlotId;
 use super::slots::Next;
 
 /// Whether [`TimingWheel::advance`](super::TimingWheel::advance) has done all there was to do.
@@ -39,17 +40,17 @@ impl Progress {
     }
 }
 
-/// Slots with more entries than this are not searched for their earliest deadline.
+/// At most so many entries of a level are searched for the earliest deadline.
 const FEW: usize = 16;
 
-/// How many entries of a slot are looked at together.
+/// How many deadlines are read together.
 const AHEAD: usize = 16;
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Moves the clock to `to`, slot by slot, and fires what is due on the way.
     ///
-    /// Each entry touched costs one of `budget`. The clock never goes back: an earlier `to` only
-    /// finishes what a former advance has left over.
+    /// Each entry that fires or cascades costs one of `budget`. The clock never goes back: an
+    /// earlier `to` only finishes what a former advance has left over.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -62,10 +63,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             if next.start > to {
                 break;
             }
-            // A half-emptied slot has started before now, or at it.
+            // The clock may be past the start of a slot that the last advance half emptied.
             self.now = self.now.max(next.start);
-            budget = self.empty_slot(next.spot, to, budget, fire);
-            if self.slots.is_occupied(next.spot) {
+            budget = self.empty_slot(next.slot, to, budget, fire);
+            if self.slots.is_occupied(next.slot) {
                 return Progress::Unfinished;
             }
         }
@@ -77,70 +78,77 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline]
     fn empty_slot(
         &mut self,
-        spot: Spot,
+        slot: SlotId,
         to: u64,
         mut budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
     ) -> usize {
-        // In a narrow slot the order of ticks may be given up, which saves filing entries anew.
-        let due = if spot.level <= GRAIN { to } else { self.now };
-        while budget > 0 && self.slots.is_occupied(spot) {
-            let (deadlines, count) = self.look_ahead(spot, budget);
+        // Up to `GRAIN`, what is due by `to` fires at once, in any order, and need not cascade.
+        let due = if slot.level <= GRAIN { to } else { self.now };
+        while budget > 0 && self.slots.is_occupied(slot) {
+            let (deadlines, count) = self.look_ahead(slot, budget);
             debug_assert!(count > 0, "an occupied slot has entries");
             for &deadline in &deadlines[..count] {
-                self.settle(spot, deadline, due, fire);
+                self.fire_or_cascade(slot, deadline, due, fire);
             }
             budget -= count;
         }
         budget
     }
 
-    /// The deadlines of the entries that come next in a slot.
+    /// The deadlines of the first entries in a slot.
     ///
-    /// Entries of one slot lie anywhere in memory. Read together, their cache misses overlap; read
-    /// one by one between calls of `fire`, each would be waited for.
+    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads
+    /// that follow one another overlap; with a call of `fire` between them they would not.
     #[inline]
-    fn look_ahead(&self, spot: Spot, most: usize) -> ([u64; AHEAD], usize) {
+    fn look_ahead(&self, slot: SlotId, most: usize) -> ([u64; AHEAD], usize) {
         let (mut deadlines, mut count) = ([0; AHEAD], 0);
-        for key in self.slots.first_keys(spot).take(most.min(AHEAD)) {
+        for key in self.slots.first_keys(slot).take(most.min(AHEAD)) {
             deadlines[count] = self.entries.at(key).deadline;
             count += 1;
         }
         (deadlines, count)
     }
 
-    /// Takes the first entry out of a slot: to be fired, or to be filed on a lower level.
+    /// Takes the first entry out of a slot: it fires if it is due, else it cascades to a lower level.
     #[inline]
-    fn settle(&mut self, spot: Spot, deadline: u64, due: u64, fire: &mut impl FnMut(u32, u64, T)) {
-        let key = self.slots.pop(spot);
+    fn fire_or_cascade(
+        &mut self,
+        slot: SlotId,
+        deadline: u64,
+        due: u64,
+        fire: &mut impl FnMut(u32, u64, T),
+    ) {
+        let key = self.slots.pop(slot);
         if deadline <= due {
             fire(key, deadline, self.entries.remove(key).value);
         } else {
-            let below = Scale::<SLOTS>::spot(deadline, self.now);
-            debug_assert!(below != spot, "what is filed anew leaves its slot");
-            self.entries.at_mut(key).place = self.slots.push(below, key);
+            let below = Scale::<SLOTS>::slot_of(deadline, self.now);
+            debug_assert!(below != slot, "what cascades leaves its slot");
+            self.entries.at_mut(key).cell = self.slots.push(below, key);
             self.cascaded += 1;
         }
     }
 
-    /// A tick by which to advance next: never later than the earliest deadline, and that deadline
-    /// itself unless many entries would have to be searched for it.
+    /// A tick at which to advance next: the earliest deadline, or an earlier tick if many entries
+    /// would have to be searched for that.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
         let levels = 0..self.slots.levels.len();
         levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
     }
 
-    /// The earliest of what is known and of a level's deadlines, as far as a few entries tell.
+    /// The earlier of `earliest` and a level's earliest deadline; the start of a slot stands for
+    /// that if the search of a few entries does not find it.
     ///
-    /// Usually one slot tells. But entries that were rescheduled lazily may be due later than those
-    /// of the slots after theirs.
+    /// The first slot alone does not tell: its entries may have been put off lazily, and be due
+    /// later than those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
-        for Next { spot, start } in self.slots.occupied(level, self.now) {
+        for Next { slot, start } in self.slots.occupied(level, self.now) {
             if earliest.is_some_and(|earliest| earliest <= start) {
                 break;
             }
-            let Some(of_slot) = self.earliest_of_few(spot, &mut few) else {
+            let Some(of_slot) = self.earliest_of_few(slot, &mut few) else {
                 return Some(start);
             };
             earliest = Some(earliest.map_or(of_slot, |earliest| earliest.min(of_slot)));
@@ -148,14 +156,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         earliest
     }
 
-    /// The key of an entry that none has an earlier deadline than, if none was rescheduled lazily.
-    /// Searches one slot of each level that starts no later than the earliest deadline found below.
+    /// The key of an entry that is due first, unless any was rescheduled lazily.
+    ///
+    /// Searches the first slot of each level, if that starts before the earliest deadline of the
+    /// levels below.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for (level, start) in self.slots.starts(self.now) {
             if first.is_none_or(|(deadline, _)| start < deadline) {
-                let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
-                let keys = self.slots.keys(Spot { level, slot });
+                let keys = self.slots.keys(Scale::<SLOTS>::slot_at(start, level));
                 let of_slot = keys.map(|key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }
@@ -163,11 +172,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         first.map(|(_, key)| key)
     }
 
-    /// The earliest deadline in a slot, unless that is much to search.
-    fn earliest_of_few(&self, spot: Spot, few: &mut usize) -> Option<u64> {
-        let keys = || self.slots.keys(spot).take(*few + 1);
+    /// The earliest deadline in a slot. `None` if it has more entries than are left of `few`, or
+    /// is on level 0, where the start of the slot is the deadline.
+    fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
+        let keys = || self.slots.keys(slot).take(*few + 1);
         let count = keys().count();
-        if spot.level == 0 || count > *few {
+        if slot.level == 0 || count > *few {
             return None;
         }
         let earliest = keys().map(|key| self.entries.at(key).deadline).min();

@@ -1,8 +1,9 @@
 //! Every invariant of the wheel, for tests. Walks all of it.
 
-use super::chunk_list::{CELLS, ChunkList, KEPT, NIL, SPARSE};
+use super::chunk_list::{CELLS, ChunkList, MAX_KEPT, NIL, SPARSE};
 use super::core::Core;
-use super::level::{Scale, Spot};
+use super::level::Scale;
+use super::slot::SlotId;
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Panics unless every invariant holds.
@@ -10,10 +11,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.entries.check();
         self.slots.chunks.slab.check();
         let (mut chunks, mut cells) = (0, 0);
-        for (spot, list) in self.slots.lists() {
-            chunks += self.check_list(spot, list);
-            cells += self.check_entries(spot);
-            self.check_density(spot);
+        for (slot, list) in self.slots.lists() {
+            chunks += self.check_list(slot, list);
+            cells += self.check_entries(slot);
+            self.check_density(slot);
         }
         assert_eq!(chunks, self.slots.chunks.slab.len(), "chunks in lists");
         self.check_kept();
@@ -26,89 +27,96 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         let chunks = &self.slots.chunks;
         let empty = chunks.slab.iter().filter(|(_, chunk)| chunk.live == 0);
         assert_eq!(empty.count(), chunks.kept as usize, "empty chunks");
-        assert!(chunks.kept <= KEPT, "{} empty chunks are kept", chunks.kept);
+        assert!(
+            chunks.kept <= MAX_KEPT,
+            "{} empty chunks are kept",
+            chunks.kept
+        );
     }
 
-    /// The links of a list agree, and its occupied bit; returns how many chunks there are.
-    fn check_list(&self, spot: Spot, list: ChunkList) -> usize {
+    /// The links of a list agree with each other and with the slot's bit. Returns how many chunks
+    /// there are.
+    fn check_list(&self, slot: SlotId, list: ChunkList) -> usize {
         let (mut count, mut live, mut last) = (0, 0, NIL);
-        for key in self.slots.chunks_of(spot) {
+        for key in self.slots.chunks_of(slot) {
             let chunk = self.slots.chunks.at(key);
             assert_eq!(
-                chunk.home,
-                spot.home::<SLOTS>(),
-                "home of a chunk in {spot:?}"
+                chunk.slot_index,
+                slot.index::<SLOTS>(),
+                "slot of a chunk in {slot:?}"
             );
-            assert_eq!(chunk.prev, last, "link back in {spot:?}");
+            assert_eq!(chunk.prev, last, "link back in {slot:?}");
             assert!(
                 chunk.live != 0 || list.head == list.tail,
-                "an empty chunk among others in {spot:?}"
+                "an empty chunk among others in {slot:?}"
             );
             (count, live, last) = (count + 1, live + chunk.count(), key);
         }
-        assert_eq!(last, list.tail, "end of the list of {spot:?}");
+        assert_eq!(last, list.tail, "end of the list of {slot:?}");
         assert_eq!(
-            self.slots.is_occupied(spot),
+            self.slots.is_occupied(slot),
             live != 0,
-            "occupied bit of {spot:?}"
+            "occupied bit of {slot:?}"
         );
         count
     }
 
-    /// Every live cell belongs to an entry that knows it, in a slot that is right for its deadline.
-    fn check_entries(&self, spot: Spot) -> usize {
+    /// Every cell in use belongs to an entry that holds its address, and whose deadline belongs in
+    /// this slot. Returns how many there are.
+    fn check_entries(&self, slot: SlotId) -> usize {
         let mut count = 0;
-        for (place, key) in self.slots.places(spot) {
+        for (cell, key) in self.slots.cells(slot) {
             let entry = self.entries.get(key).expect("a live cell has an entry");
-            assert_eq!(entry.place, place, "place of entry {key} in {spot:?}");
-            self.check_deadline(spot, entry.deadline);
+            assert_eq!(entry.cell, cell, "cell of entry {key} in {slot:?}");
+            self.check_deadline(slot, entry.deadline);
             count += 1;
         }
         count
     }
 
-    /// The slot lies ahead of the clock by less than a turn; or it is the one being emptied.
-    fn check_deadline(&self, spot: Spot, deadline: u64) {
-        let start = Scale::<SLOTS>::start(spot, self.now);
+    /// The slot is less than a turn ahead of the clock, or it is the one that is being emptied.
+    fn check_deadline(&self, slot: SlotId, deadline: u64) {
+        let start = Scale::<SLOTS>::start(slot, self.now);
         if GRAIN > 0 && deadline >= start {
-            // Put off, and left where it was.
+            // It was put off, and has stayed where it was.
             return;
         }
-        let number = Scale::<SLOTS>::number(deadline, spot.level);
-        let current = Scale::<SLOTS>::number(self.now, spot.level);
+        let number = Scale::<SLOTS>::number(deadline, slot.level);
+        let current = Scale::<SLOTS>::number(self.now, slot.level);
         assert_eq!(
             Scale::<SLOTS>::position(number),
-            spot.slot,
-            "slot of deadline {deadline} in {spot:?}"
+            slot.position,
+            "slot of deadline {deadline} in {slot:?}"
         );
         assert!(
             number >= current,
-            "deadline {deadline} in {spot:?} is behind {}",
+            "deadline {deadline} in {slot:?} is behind {}",
             self.now
         );
         assert!(
             number - current < SLOTS as u64,
-            "deadline {deadline} in {spot:?} is a turn ahead of {}",
+            "deadline {deadline} in {slot:?} is a turn ahead of {}",
             self.now
         );
         if number == current {
-            let start = number * Scale::<SLOTS>::unit(spot.level);
+            let start = number * Scale::<SLOTS>::unit(slot.level);
             assert_eq!(
                 start, self.now,
-                "the clock has passed the start of {spot:?}, which holds {deadline}"
+                "the clock has passed the start of {slot:?}, which holds {deadline}"
             );
         }
     }
 
-    /// Two neighbouring chunks are not both sparse. Firing empties the first, inserts fill the last.
-    fn check_density(&self, spot: Spot) {
-        let current = Scale::<SLOTS>::number(self.now, spot.level);
-        if spot.slot == Scale::<SLOTS>::position(current) {
+    /// A sparse chunk and its neighbour hold more than half a chunk, but for the first chunk of the
+    /// slot that fires, and the last one of each, which inserts fill.
+    fn check_density(&self, slot: SlotId) {
+        let current = Scale::<SLOTS>::number(self.now, slot.level);
+        if slot.position == Scale::<SLOTS>::position(current) {
             return;
         }
         let counts: Vec<u32> = self
             .slots
-            .chunks_of(spot)
+            .chunks_of(slot)
             .map(|key| self.slots.chunks.at(key).count())
             .collect();
         let settled = &counts[..counts.len().saturating_sub(1)];
@@ -116,7 +124,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             settled
                 .windows(2)
                 .all(|pair| pair[0].min(pair[1]) > SPARSE || pair[0] + pair[1] > CELLS / 2),
-            "sparse chunks in {spot:?}: {counts:?}"
+            "sparse chunks in {slot:?}: {counts:?}"
         );
     }
 

@@ -6,32 +6,19 @@
 
 use super::paged_slab::PagedSlab;
 
-/// Cells in a chunk: one for every bit of `live`.
+/// Cells in a chunk: one for each bit of `live`.
 pub(super) const CELLS: u32 = 64;
 
-/// A chunk this empty is merged with a neighbour that has room for it.
+/// A chunk with no more keys than this is sparse: it is merged with a neighbour that has room.
 pub(super) const SPARSE: u32 = 4;
 
-/// Keys of up to 64 entries of one slot.
-pub(crate) struct Chunk {
-    /// The cells in use. What the others hold is stale.
-    pub(crate) live: u64,
-    pub(crate) prev: u32,
-    pub(crate) next: u32,
-    /// The slot, as in `Spot::home`.
-    pub(crate) home: u16,
-    pub(crate) cells: Cells,
-}
+/// At most so many empty chunks are kept: one for each slot of a level of 256.
+pub(super) const MAX_KEPT: u32 = 256;
 
-type Cells = Box<[u32; CELLS as usize]>;
+/// At most the cells of so many freed chunks are kept: 16 KiB.
+const MAX_SPARE: usize = 64;
 
-/// So many slots keep a chunk that has emptied, for the next insert: all of a level of 256.
-pub(super) const KEPT: u32 = 256;
-
-/// Cells that are kept for the next chunk: 16 KiB.
-const SPARE: usize = 64;
-
-/// The chunks of one slot, first and last.
+/// The chunks of one slot: the first and the last. An empty slot may keep one that is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkList {
     pub(crate) head: u32,
@@ -48,36 +35,60 @@ impl ChunkList {
     };
 }
 
-/// What is left of a chunk in which a cell has been cleared.
-pub(crate) enum Cleared {
-    /// Enough.
-    Cell,
-    /// Nothing, and it is its slot's only chunk; it stays there for the next insert.
-    Last { home: u16 },
-    /// The same where enough slots have kept one: to be freed by `tidy`.
-    Surplus { home: u16 },
-    /// So little that it may be freed or merged: see `tidy`.
-    Sparse { home: u16 },
+/// A node of the list: keys of up to 64 entries of one slot, in order of arrival.
+pub(crate) struct Chunk {
+    /// A bit for each cell: is it in use? The others are stale.
+    pub(crate) live: u64,
+    pub(crate) prev: u32,
+    pub(crate) next: u32,
+    /// The slot: see [`SlotId::index`](super::slot::SlotId::index).
+    pub(crate) slot_index: u16,
+    pub(crate) cells: Cells,
 }
 
-/// The chunks of all slots. A place is a chunk's key and an offset in it.
+type Cells = Box<[u32; CELLS as usize]>;
+
+/// Where the key of an entry is: the number of a chunk, and the offset of a cell in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellAddr(u32);
+
+/// What has to be done after a cell was cleared.
+pub(crate) enum Cleared {
+    /// Nothing.
+    Done,
+    /// The slot is empty. Its only chunk is kept, for the next insert.
+    EmptyKept { slot_index: u16 },
+    /// The slot is empty. Its only chunk has to be freed, for enough others are kept.
+    EmptySurplus { slot_index: u16 },
+    /// The chunk is one of several, and may have to be freed or merged.
+    Sparse { slot_index: u16 },
+}
+
+/// The chunks of all slots.
 pub(crate) struct Chunks {
     pub(crate) slab: PagedSlab<Chunk, 8>,
-    /// The cells of chunks that were freed: the allocator may keep its callers waiting,
-    /// and with them all who want the wheel.
+    /// Cells of freed chunks, for the next ones. The allocator may take long, and it is called
+    /// while the caller holds a lock.
     spare: Vec<Cells>,
-    /// Chunks that are empty.
+    /// How many chunks are empty. Each is the only one of its slot.
     pub(super) kept: u32,
 }
 
-#[inline]
-pub(crate) const fn split(place: u32) -> (u32, u32) {
-    (place / CELLS, place % CELLS)
-}
+impl CellAddr {
+    #[inline]
+    const fn new(chunk: u32, offset: u32) -> Self {
+        Self(chunk * CELLS + offset)
+    }
 
-#[inline]
-const fn join(chunk: u32, offset: u32) -> u32 {
-    chunk * CELLS + offset
+    #[inline]
+    pub(crate) const fn chunk(self) -> u32 {
+        self.0 / CELLS
+    }
+
+    #[inline]
+    pub(super) const fn offset(self) -> u32 {
+        self.0 % CELLS
+    }
 }
 
 impl Chunk {
@@ -86,6 +97,7 @@ impl Chunk {
         offsets(self.live).map(|offset| self.cells[offset as usize])
     }
 
+    /// How many cells are in use.
     pub(crate) const fn count(&self) -> u32 {
         self.live.count_ones()
     }
@@ -95,17 +107,17 @@ impl Chunk {
     }
 }
 
-/// Whether a chunk with so many cells left may be able to merge.
+/// Whether to look for a neighbour to merge with, now that so many keys are left.
 ///
-/// Above `SPARSE` it is looked at now and then only, for a neighbour that has become sparse: of two
-/// neighbours either both hold more than `SPARSE`, or they hold more than half a chunk together.
-/// Merging later would save memory, but each cell that moves is a cache miss; so hardly any does.
-const fn is_milestone(count: u32) -> bool {
+/// A sparse chunk looks each time. Others look at powers of two, in case a neighbour is sparse. So
+/// a sparse chunk and its neighbour together hold more than half a chunk. Merging more often would
+/// save memory, but each key that moves is a cache miss.
+const fn should_merge(count: u32) -> bool {
     count <= SPARSE || count.is_power_of_two()
 }
 
-/// The positions of the bits that are set, lowest first.
-pub(crate) fn offsets(mut bits: u64) -> impl Iterator<Item = u32> {
+/// The offsets of the bits that are set, lowest first.
+fn offsets(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let offset = bits.trailing_zeros();
         bits &= bits.wrapping_sub(1);
@@ -127,24 +139,24 @@ impl Chunks {
         self.slab.at(chunk)
     }
 
-    /// Appends a key to a slot's list and tells its place.
+    /// Appends a key to the list of a slot, and returns its cell.
     #[inline]
-    pub(crate) fn push(&mut self, list: &mut ChunkList, home: u16, key: u32) -> u32 {
+    pub(crate) fn push(&mut self, list: &mut ChunkList, slot_index: u16, key: u32) -> CellAddr {
         if list.tail != NIL {
             let tail = self.slab.at_mut(list.tail);
-            // After the last live cell, never into a hole: a slot stays in order of arrival.
+            // After the last cell in use, not into a hole: keys stay in order of arrival.
             let offset = CELLS - tail.live.leading_zeros();
             if offset < CELLS {
                 self.kept -= u32::from(tail.live == 0);
                 tail.live |= 1 << offset;
                 tail.cells[offset as usize] = key;
-                return join(list.tail, offset);
+                return CellAddr::new(list.tail, offset);
             }
         }
-        self.append(list, home, key)
+        self.append(list, slot_index, key)
     }
 
-    /// Takes the first key of a list, and tells whether it was the last one, too.
+    /// Takes the first key out of a list, and tells whether none is left.
     #[inline]
     pub(crate) fn pop(&mut self, list: &mut ChunkList) -> (u32, bool) {
         let head = self.slab.at_mut(list.head);
@@ -153,51 +165,57 @@ impl Chunks {
         if head.live != 0 {
             return (key, false);
         }
-        if head.is_alone() && self.kept < KEPT {
+        if head.is_alone() && self.kept < MAX_KEPT {
             self.kept += 1;
             return (key, true);
         }
-        self.discard(list.head, list);
+        self.free(list.head, list);
         (key, list.head == NIL)
     }
 
-    /// Clears a cell, and tells what is to be done about its chunk.
+    /// Clears a cell, and tells what has to be done about its chunk.
     #[inline]
-    pub(crate) fn clear(&mut self, chunk: u32, offset: u32) -> Cleared {
-        let chunk = self.slab.at_mut(chunk);
-        debug_assert!(chunk.live & 1 << offset != 0, "the cell is stale");
-        chunk.live &= !(1 << offset);
+    pub(crate) fn clear(&mut self, cell: CellAddr) -> Cleared {
+        let chunk = self.slab.at_mut(cell.chunk());
+        debug_assert!(chunk.live & 1 << cell.offset() != 0, "the cell is stale");
+        chunk.live &= !(1 << cell.offset());
+        let slot_index = chunk.slot_index;
         if chunk.is_alone() {
             return if chunk.live == 0 {
-                let home = chunk.home;
-                self.emptied(home)
+                self.emptied(slot_index)
             } else {
-                Cleared::Cell
+                Cleared::Done
             };
         }
-        if is_milestone(chunk.count()) {
-            Cleared::Sparse { home: chunk.home }
+        if should_merge(chunk.count()) {
+            Cleared::Sparse { slot_index }
         } else {
-            Cleared::Cell
+            Cleared::Done
         }
     }
 
     #[inline]
-    fn emptied(&mut self, home: u16) -> Cleared {
-        if self.kept == KEPT {
-            return Cleared::Surplus { home };
+    fn emptied(&mut self, slot_index: u16) -> Cleared {
+        if self.kept == MAX_KEPT {
+            return Cleared::EmptySurplus { slot_index };
         }
         self.kept += 1;
-        Cleared::Last { home }
+        Cleared::EmptyKept { slot_index }
     }
 
-    /// Frees or merges a chunk that has emptied, or one of several that is sparse; `moved` is told each moved key's new place.
-    pub(crate) fn tidy(&mut self, chunk: u32, list: &mut ChunkList, moved: impl FnMut(u32, u32)) {
+    /// Frees a chunk that is empty, or merges it with a neighbour if either is sparse. `moved` is
+    /// called with each key that moves and its new cell.
+    pub(crate) fn free_or_merge(
+        &mut self,
+        chunk: u32,
+        list: &mut ChunkList,
+        moved: impl FnMut(u32, CellAddr),
+    ) {
         let Chunk {
             live, prev, next, ..
         } = *self.at(chunk);
         if live == 0 {
-            self.discard(chunk, list);
+            self.free(chunk, list);
         } else if self.can_merge(chunk, next) {
             self.merge(chunk, next, list, moved);
         } else if self.can_merge(chunk, prev) {
@@ -213,42 +231,42 @@ impl Chunks {
         one.min(other) <= SPARSE && one + other <= CELLS
     }
 
-    /// Moves the cells of the emptier of two chunks into holes of the other, and frees it.
+    /// Moves the keys of one of two chunks, the one with fewer, into holes of the other, and frees it.
     fn merge(
         &mut self,
         one: u32,
         other: u32,
         list: &mut ChunkList,
-        mut moved: impl FnMut(u32, u32),
+        mut moved: impl FnMut(u32, CellAddr),
     ) {
         let swap = self.at(one).count() > self.at(other).count();
         let (from, into) = if swap { (other, one) } else { (one, other) };
-        let from = self.free(from, list);
+        let from = self.remove(from, list);
         let target = self.slab.at_mut(into);
         for key in from.keys() {
             let offset = target.live.trailing_ones();
             target.live |= 1 << offset;
             target.cells[offset as usize] = key;
-            moved(key, join(into, offset));
+            moved(key, CellAddr::new(into, offset));
         }
-        self.keep(from.cells);
+        self.keep_cells(from.cells);
     }
 
-    /// Frees a chunk that has emptied.
-    fn discard(&mut self, chunk: u32, list: &mut ChunkList) {
-        let cells = self.free(chunk, list).cells;
-        self.keep(cells);
+    /// Frees a chunk that is empty.
+    fn free(&mut self, chunk: u32, list: &mut ChunkList) {
+        let cells = self.remove(chunk, list).cells;
+        self.keep_cells(cells);
     }
 
-    fn keep(&mut self, cells: Cells) {
-        if self.spare.len() < SPARE {
+    fn keep_cells(&mut self, cells: Cells) {
+        if self.spare.len() < MAX_SPARE {
             self.spare.push(cells);
         }
     }
 
-    /// Adds a chunk at the end of a list, with one key in it.
+    /// Appends a chunk with one key to a list.
     #[cold]
-    fn append(&mut self, list: &mut ChunkList, home: u16, key: u32) -> u32 {
+    fn append(&mut self, list: &mut ChunkList, slot_index: u16, key: u32) -> CellAddr {
         let mut cells = self
             .spare
             .pop()
@@ -258,13 +276,13 @@ impl Chunks {
         let chunk = self.slab.insert_with(|chunk| {
             assert!(
                 chunk <= u32::MAX / CELLS,
-                "a timing wheel has 2^32 cells for entries, and all are taken"
+                "a timing wheel has at most 2^32 cells"
             );
             Chunk {
                 live: 1,
                 prev,
                 next: NIL,
-                home,
+                slot_index,
                 cells,
             }
         });
@@ -273,11 +291,11 @@ impl Chunks {
             _ => self.slab.at_mut(prev).next = chunk,
         }
         list.tail = chunk;
-        join(chunk, 0)
+        CellAddr::new(chunk, 0)
     }
 
     /// Takes a chunk out of its list.
-    fn free(&mut self, chunk: u32, list: &mut ChunkList) -> Chunk {
+    fn remove(&mut self, chunk: u32, list: &mut ChunkList) -> Chunk {
         let freed = self.slab.remove(chunk);
         match freed.prev {
             NIL => list.head = freed.next,
@@ -290,21 +308,21 @@ impl Chunks {
         freed
     }
 
-    /// Places in use in a chunk, with the keys there.
-    pub(crate) fn places(&self, chunk: u32) -> impl Iterator<Item = (u32, u32)> {
+    /// The cells of a chunk that are in use, each with its key, in order.
+    pub(crate) fn cells(&self, chunk: u32) -> impl Iterator<Item = (CellAddr, u32)> {
         let Chunk { live, cells, .. } = self.at(chunk);
-        offsets(*live).map(move |offset| (join(chunk, offset), cells[offset as usize]))
+        offsets(*live).map(move |offset| (CellAddr::new(chunk, offset), cells[offset as usize]))
     }
 
-    /// Frees the chunk that was kept in an empty list.
+    /// Frees the chunk that an empty slot has kept, if it has.
     pub(crate) fn free_kept(&mut self, list: &mut ChunkList) {
         if list.head != NIL {
             self.kept -= 1;
-            drop(self.free(list.head, list));
+            drop(self.remove(list.head, list));
         }
     }
 
-    /// Gives back what is not in use.
+    /// Frees memory that is not in use.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.spare = Vec::new();
         self.slab.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! The wheel itself: entries in a slab, filed under slots; arming, cancelling and rescheduling.
+//! The wheel: entries in a slab, and their keys in slots. Inserting, removing and rescheduling.
 
 use std::mem;
 
@@ -6,37 +6,39 @@ use slab::Slab;
 
 pub(crate) use super::advance::Progress;
 use super::bits::Bits;
-use super::chunk_list::Chunk;
-use super::level::{Scale, Spot};
+use super::chunk_list::{CellAddr, Chunk};
+use super::level::Scale;
 use super::paged_slab::PagedSlab;
+use super::slot::SlotId;
 use super::slots::Slots;
 
-/// A timing wheel with plain `u32` keys, for an owner that never uses a key twice.
+/// A timing wheel whose keys are plain `u32`s. The owner must not use one whose entry is gone.
 ///
-/// Slots of the levels up to `GRAIN` are fired whole, entries due by the target in any order; with
-/// `GRAIN` 0 that is a single tick, and ticks are fired in order.
+/// On the levels up to `GRAIN`, entries of one slot fire in any order. With `GRAIN` 0 a slot on
+/// those is a single tick wide, and so entries fire in the order of their ticks.
 pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
     pub(super) now: u64,
     pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
     pub(super) slots: Slots<SLOTS>,
-    /// Entries filed anew on a lower level.
+    /// How often an entry has moved to a lower level.
     pub(super) cascaded: u64,
 }
 
 /// 2048 entries to a page: 64 KiB of wakers.
 const PAGE_BITS: u32 = 11;
-/// Entries that memory comes and goes for at a time.
+/// Memory is allocated and freed for so many entries at a time.
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
-    /// The cell that holds this entry's key. Stored, for the clock may have moved since.
-    pub(super) place: u32,
+    /// The cell that holds this entry's key. The slot cannot be computed from the deadline: it also
+    /// depends on what the clock was when the entry was put there.
+    pub(super) cell: CellAddr,
 }
 
-/// Memory that a wheel no longer uses. Dropping it takes a while, so do it outside of any lock.
-#[must_use = "to be dropped where nobody waits"]
+/// Memory that a wheel no longer uses. Dropping it takes long: drop it outside of any lock.
+#[must_use = "to be dropped outside of any lock"]
 #[expect(dead_code, reason = "held only to be dropped")]
 pub(crate) struct Garbage<T> {
     entries: Vec<Slab<Entry<T>>>,
@@ -44,9 +46,9 @@ pub(crate) struct Garbage<T> {
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
-    /// An empty wheel whose clock stands at `now`. It allocates with the first insert.
+    /// An empty wheel whose clock stands at `now`. The first insert allocates.
     pub(crate) const fn starting_at(now: u64) -> Self {
-        // One bit for each slot of a level; and one slot alone would not be a ring.
+        // There is a bit for each slot of a level, and a ring has at least two.
         const {
             assert!(
                 2 <= SLOTS && SLOTS <= Bits::MOST,
@@ -61,7 +63,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// The clock: no entry due by now is left, unless an advance ran out of budget.
+    /// The clock. No entry is due by now, unless the last advance ran out of budget.
     #[inline]
     pub(crate) const fn now(&self) -> u64 {
         self.now
@@ -72,42 +74,42 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.entries.len()
     }
 
-    /// Entries ever filed.
+    /// Entries ever inserted.
     pub(crate) const fn inserted(&self) -> u64 {
         self.entries.inserted()
     }
 
-    /// Entries ever taken out, whether fired or removed.
+    /// Entries that have ever left the wheel: fired or removed.
     pub(crate) const fn removed(&self) -> u64 {
         self.entries.removed()
     }
 
-    /// How often an entry was filed anew on a lower level.
+    /// How often an entry has moved to a lower level.
     pub(crate) const fn cascaded(&self) -> u64 {
         self.cascaded
     }
 
-    /// Files a value under a deadline, which must be later than `now`.
+    /// Inserts a value. Its deadline must be later than `now`.
     #[inline]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> u32 {
         debug_assert!(
             deadline > self.now,
             "a deadline at or before now is already due"
         );
-        let spot = Scale::<SLOTS>::spot(deadline, self.now);
+        let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let slots = &mut self.slots;
         self.entries.insert_with(|key| Entry {
             value,
             deadline,
-            place: slots.push(spot, key),
+            cell: slots.push(slot, key),
         })
     }
 
-    /// Takes an entry out. Panics when there is none.
+    /// Removes an entry and returns its value. Panics when there is none.
     #[inline]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         let entry = self.entries.remove(key);
-        self.unlink(entry.place);
+        self.unlink(entry.cell);
         entry.value
     }
 
@@ -118,18 +120,17 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             deadline > self.now,
             "a deadline at or before now is already due"
         );
-        let spot = Scale::<SLOTS>::spot(deadline, self.now);
+        let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let entry = self.entries.at_mut(key);
         entry.deadline = deadline;
-        let place = entry.place;
-        if self.slots.home(place) != spot.home::<SLOTS>() {
-            self.relink(key, place, spot);
+        let cell = entry.cell;
+        if self.slots.slot_index(cell) != slot.index::<SLOTS>() {
+            self.relink(key, cell, slot);
         }
     }
 
-    /// The same, but an entry stays where it is if its slot comes no later than the deadline:
-    /// `advance` files it anew when it gets there. So a timer that is put off again and again costs
-    /// one move each time that the clock comes to its slot, and no more.
+    /// The same, but an entry stays in its slot if that starts no later than the new deadline. It
+    /// moves when the clock comes to its slot, and only then, however often it was put off before.
     #[inline]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
         debug_assert!(
@@ -139,28 +140,28 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         let now = self.now;
         let entry = self.entries.at_mut(key);
         let before = mem::replace(&mut entry.deadline, deadline);
-        let place = entry.place;
-        if deadline >= before || self.slots.start(place, now) <= deadline {
+        let cell = entry.cell;
+        if deadline >= before || self.slots.start(cell, now) <= deadline {
             return;
         }
-        self.relink(key, place, Scale::<SLOTS>::spot(deadline, now));
+        self.relink(key, cell, Scale::<SLOTS>::slot_of(deadline, now));
     }
 
-    /// Moves an entry from its place to another slot.
+    /// Moves the key of an entry from its cell to another slot.
     #[inline]
-    fn relink(&mut self, key: u32, place: u32, spot: Spot) {
-        self.unlink(place);
-        self.entries.at_mut(key).place = self.slots.push(spot, key);
+    fn relink(&mut self, key: u32, cell: CellAddr, slot: SlotId) {
+        self.unlink(cell);
+        self.entries.at_mut(key).cell = self.slots.push(slot, key);
     }
 
     #[inline]
-    fn unlink(&mut self, place: u32) {
+    fn unlink(&mut self, cell: CellAddr) {
         let entries = &mut self.entries;
         self.slots
-            .unlink(place, |key, place| entries.at_mut(key).place = place);
+            .unlink(cell, |key, cell| entries.at_mut(key).cell = cell);
     }
 
-    /// The deadline of a live entry. Panics when there is none.
+    /// The deadline of an entry. Panics when there is none.
     #[inline]
     pub(crate) fn deadline(&self, key: u32) -> u64 {
         self.entries.at(key).deadline
@@ -171,7 +172,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         Some(&self.entries.get(key)?.value)
     }
 
-    /// The value of a live entry. Panics when there is none.
+    /// The value of an entry. Panics when there is none.
     #[inline]
     pub(crate) fn get_mut(&mut self, key: u32) -> &mut T {
         &mut self.entries.at_mut(key).value
@@ -204,13 +205,13 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.entries.shrink_to_fit();
     }
 
-    /// Whether there is memory to be freed.
+    /// Whether there is memory that is no longer used.
     #[inline]
     pub(crate) fn has_garbage(&self) -> bool {
         self.entries.has_garbage() || self.slots.chunks.slab.has_garbage()
     }
 
-    /// Memory to be freed, since last asked.
+    /// The memory that has come out of use since this was last called.
     #[inline]
     pub(crate) fn take_garbage(&mut self) -> Option<Garbage<T>> {
         self.has_garbage().then(|| self.collect_garbage())

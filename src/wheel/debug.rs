@@ -1,9 +1,9 @@
-//! A wheel in print: the clock, and for every level its occupied slots with their counts.
+//! `Debug` of a wheel: the clock, and for each level its occupied slots and how many entries they hold.
 
 use std::fmt;
 
 use super::TimingWheel;
-use super::level::Spot;
+use super::slot::SlotId;
 use super::slots::Slots;
 
 /// Shows the clock, the number of entries, and per level a map from occupied slots to counts.
@@ -42,13 +42,13 @@ struct Ring<'a, const SLOTS: usize> {
 
 impl<const SLOTS: usize> fmt::Debug for Ring<'_, SLOTS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let spots = (0..SLOTS).map(|slot| Spot {
+        let slots = (0..SLOTS).map(|position| SlotId {
             level: self.level,
-            slot,
+            position,
         });
-        let occupied = spots.filter(|&spot| self.slots.is_occupied(spot));
+        let occupied = slots.filter(|&slot| self.slots.is_occupied(slot));
         f.debug_map()
-            .entries(occupied.map(|spot| (spot.slot, self.slots.keys(spot).count())))
+            .entries(occupied.map(|slot| (slot.position, self.slots.keys(slot).count())))
             .finish()
     }
 }

@@ -1,14 +1,15 @@
-//! The arithmetic of levels: which slot a deadline belongs to, and which slot comes next.
+//! One level, and the arithmetic of all: in which slot an entry belongs, and which slot comes next.
 
 #![allow(
     clippy::cast_possible_truncation,
-    reason = "levels and slots are at most 64"
+    reason = "there are at most 64 levels, and 256 slots on each"
 )]
 
 use super::bits::Bits;
 use super::chunk_list::ChunkList;
+use super::slot::SlotId;
 
-/// One level of the hierarchy: the lists of its slots, and a bit for each slot that holds entries.
+/// The slots of one level: a list for each, and a bit for each that says whether it holds entries.
 pub(crate) struct Level<const SLOTS: usize> {
     pub(crate) occupied: Bits,
     pub(crate) lists: [ChunkList; SLOTS],
@@ -23,36 +24,14 @@ impl<const SLOTS: usize> Level<SLOTS> {
     }
 }
 
-/// A slot, by its level and its position on that level's ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spot {
-    pub(crate) level: usize,
-    pub(crate) slot: usize,
-}
-
-impl Spot {
-    /// The spot as one small number, which every chunk carries.
-    #[inline]
-    pub(crate) const fn home<const SLOTS: usize>(self) -> u16 {
-        (self.level * SLOTS + self.slot) as u16
-    }
-
-    #[inline]
-    pub(crate) const fn of_home<const SLOTS: usize>(home: u16) -> Self {
-        Self {
-            level: home as usize / SLOTS,
-            slot: home as usize % SLOTS,
-        }
-    }
-}
-
-/// Levels of `SLOTS` slots: a slot of level `l` is `SLOTS^l` ticks wide and starts at a multiple of it.
+/// The widths of slots: on level `l` a slot is `SLOTS^l` ticks wide, and starts at a multiple of that.
 ///
-/// Every branch on the kind of `SLOTS` is on a constant: powers of two cost shifts and masks.
+/// `POWER_OF_TWO` is a constant, and so each branch on it costs nothing. Where it holds, shifts and
+/// masks do what takes divisions elsewhere.
 pub(crate) struct Scale<const SLOTS: usize>;
 
 impl<const SLOTS: usize> Scale<SLOTS> {
-    /// As many levels as the whole of `u64` needs: on the topmost, any two times are less than a turn apart.
+    /// As many levels as all of `u64` needs. On the topmost any two times are less than a turn apart.
     pub(crate) const LEVELS: usize = u64::MAX.ilog(SLOTS as u64) as usize + 1;
     const POWER_OF_TWO: bool = SLOTS.is_power_of_two();
     const BITS: u32 = SLOTS.trailing_zeros();
@@ -94,18 +73,24 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         (number % SLOTS as u64) as usize
     }
 
-    /// The lowest level on which the deadline is less than one turn away, and its slot there.
+    /// The slot of this level that holds `time`.
     #[inline]
-    pub(crate) fn spot(deadline: u64, now: u64) -> Spot {
+    pub(crate) const fn slot_at(time: u64, level: usize) -> SlotId {
+        SlotId {
+            level,
+            position: Self::position(Self::number(time, level)),
+        }
+    }
+
+    /// Where an entry belongs: on the lowest level on which its slot is less than one turn ahead.
+    #[inline]
+    pub(crate) fn slot_of(deadline: u64, now: u64) -> SlotId {
         let mut level = Self::level_of_distance(deadline - now);
-        // A distance that fits the ring may still straddle one slot too many.
+        // Less than a turn of ticks may still reach into the slot that is a whole turn ahead.
         if Self::number(deadline, level) - Self::number(now, level) >= SLOTS as u64 {
             level += 1;
         }
-        Spot {
-            level,
-            slot: Self::position(Self::number(deadline, level)),
-        }
+        Self::slot_at(deadline, level)
     }
 
     #[inline]
@@ -117,7 +102,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         wider.take_while(|&&unit| unit <= distance).count()
     }
 
-    /// Start of the first occupied slot, from the one that holds `now` on and once around.
+    /// Start of the first occupied slot: the one that holds `now`, or the next one around the ring.
     #[inline]
     pub(crate) fn first_start(occupied: Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
@@ -125,19 +110,19 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         Some((number + distance as u64) * Self::unit(level))
     }
 
-    /// Start of a slot that holds entries: it is less than one turn ahead of `now`.
+    /// Start of a slot, which is less than one turn ahead of `now`.
     #[inline]
-    pub(crate) fn start(spot: Spot, now: u64) -> u64 {
-        let number = Self::number(now, spot.level);
-        let ahead = (spot.slot + SLOTS - Self::position(number)) % SLOTS;
-        (number + ahead as u64) * Self::unit(spot.level)
+    pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
+        let number = Self::number(now, slot.level);
+        let ahead = (slot.position + SLOTS - Self::position(number)) % SLOTS;
+        (number + ahead as u64) * Self::unit(slot.level)
     }
 
     /// Slots from `position` to the first occupied one, 0 for `position` itself.
     #[inline]
     fn distance(occupied: Bits, position: usize) -> Option<usize> {
-        if let Some(slot) = occupied.first_from(position) {
-            return Some(slot - position);
+        if let Some(first) = occupied.first_from(position) {
+            return Some(first - position);
         }
         Some(SLOTS - position + occupied.first_from(0)?)
     }
@@ -214,24 +199,36 @@ mod tests {
 
     #[test]
     fn the_lowest_level_less_than_a_turn_away() {
-        let spot = |deadline, now| {
-            let Spot { level, slot } = Scale::<64>::spot(deadline, now);
-            (level, slot)
+        let slot = |deadline, now| {
+            let slot = Scale::<64>::slot_of(deadline, now);
+            (slot.level, slot.position)
         };
-        assert_eq!(spot(1, 0), (0, 1));
-        assert_eq!(spot(63, 0), (0, 63));
-        assert_eq!(spot(64, 0), (1, 1));
-        assert_eq!(spot(73, 10), (0, 9)); // slides past the edge of a turn
-        assert_eq!(spot(4095, 0), (1, 63));
-        assert_eq!(spot(4096, 0), (2, 1));
-        assert_eq!(spot(64 + 4095, 64), (1, 0)); // the slot before that of now, a turn later
+        assert_eq!(slot(1, 0), (0, 1));
+        assert_eq!(slot(63, 0), (0, 63));
+        assert_eq!(slot(64, 0), (1, 1));
+        assert_eq!(slot(73, 10), (0, 9)); // slides past the edge of a turn
+        assert_eq!(slot(4095, 0), (1, 63));
+        assert_eq!(slot(4096, 0), (2, 1));
+        assert_eq!(slot(64 + 4095, 64), (1, 0)); // the slot before that of now, a turn later
     }
 
     #[test]
     fn a_distance_that_straddles_a_slot_too_many_goes_up() {
         // 4095 ticks are less than 64 slots of 64; from the end of a slot they reach into the 64th.
-        assert_eq!(Scale::<64>::spot(63 + 4095, 63), Spot { level: 2, slot: 1 });
-        assert_eq!(Scale::<10>::spot(9 + 99, 9), Spot { level: 2, slot: 1 });
+        assert_eq!(
+            Scale::<64>::slot_of(63 + 4095, 63),
+            SlotId {
+                level: 2,
+                position: 1
+            }
+        );
+        assert_eq!(
+            Scale::<10>::slot_of(9 + 99, 9),
+            SlotId {
+                level: 2,
+                position: 1
+            }
+        );
     }
 
     fn agrees_with_its_definition<const SLOTS: usize>() {
@@ -246,15 +243,15 @@ mod tests {
         let edges: Vec<u64> = edges.collect();
         for &now in &edges {
             for &deadline in edges.iter().filter(|&&deadline| deadline > now) {
-                let found = Scale::<SLOTS>::spot(deadline, now);
+                let found = Scale::<SLOTS>::slot_of(deadline, now);
                 let fits = |level: usize| {
                     let unit = u128::from(SLOTS as u64).pow(level as u32);
                     u128::from(deadline) / unit - u128::from(now) / unit < SLOTS as u128
                 };
                 let level = (0..64).find(|&level| fits(level)).unwrap();
                 let unit = (SLOTS as u64).pow(level as u32);
-                let slot = (deadline / unit % SLOTS as u64) as usize;
-                assert_eq!(found, Spot { level, slot }, "{deadline} from {now}");
+                let position = (deadline / unit % SLOTS as u64) as usize;
+                assert_eq!(found, SlotId { level, position }, "{deadline} from {now}");
                 assert!(level < Scale::<SLOTS>::LEVELS);
             }
         }
@@ -278,19 +275,5 @@ mod tests {
         assert_eq!(Scale::<256>::LEVELS, 8);
         assert_eq!(Scale::<2>::LEVELS, 64);
         assert_eq!(Scale::<10>::LEVELS, 20);
-    }
-
-    #[test]
-    fn a_home_leads_back_to_its_spot() {
-        for spot in [
-            Spot { level: 0, slot: 0 },
-            Spot {
-                level: 10,
-                slot: 63,
-            },
-            Spot { level: 3, slot: 9 },
-        ] {
-            assert_eq!(Spot::of_home::<64>(spot.home::<64>()), spot);
-        }
     }
 }

@@ -42,6 +42,7 @@ mod debug;
 mod key;
 mod level;
 mod paged_slab;
+mod slot;
 mod slots;
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,19 @@
-//! All slots of all levels, and the chunks in them. What an entry is, is not known here.
+//! The slots of all levels. What an entry is, is not known here: slots hold keys.
 
-use super::chunk_list::{ChunkList, Chunks, Cleared, NIL, split};
-use super::level::{Level, Scale, Spot};
+use super::chunk_list::{CellAddr, ChunkList, Chunks, Cleared, NIL};
+use super::level::{Level, Scale};
+use super::slot::SlotId;
 
-/// The levels that have been needed so far, lowest first.
+/// The levels that have been needed so far, lowest first, and the chunks in their slots.
 pub(crate) struct Slots<const SLOTS: usize> {
     pub(crate) levels: Vec<Level<SLOTS>>,
     pub(crate) chunks: Chunks,
 }
 
-/// A slot that has entries, and the tick at which it starts.
+/// An occupied slot, and the tick at which it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Next {
-    pub(crate) spot: Spot,
+    pub(crate) slot: SlotId,
     pub(crate) start: u64,
 }
 
@@ -24,18 +25,17 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Puts a key into a slot and tells its place.
+    /// Puts a key into a slot, and returns its cell.
     #[inline]
-    pub(crate) fn push(&mut self, spot: Spot, key: u32) -> u32 {
-        if spot.level >= self.levels.len() {
-            self.add_levels(spot.level);
+    pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> CellAddr {
+        if slot.level >= self.levels.len() {
+            self.add_levels(slot.level);
         }
-        let level = &mut self.levels[spot.level];
-        let place = self
-            .chunks
-            .push(&mut level.lists[spot.slot], spot.home::<SLOTS>(), key);
-        level.occupied.set(spot.slot);
-        place
+        let level = &mut self.levels[slot.level];
+        let list = &mut level.lists[slot.position];
+        let cell = self.chunks.push(list, slot.index::<SLOTS>(), key);
+        level.occupied.set(slot.position);
+        cell
     }
 
     #[cold]
@@ -43,75 +43,77 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.levels.resize_with(highest + 1, Level::new);
     }
 
-    /// Takes the key at a place out of its slot; `moved` is told the new places of keys that make way.
+    /// Takes the key in a cell out of its slot. If that moves other keys, `moved` is called with
+    /// each of them and its new cell.
     #[inline]
-    pub(crate) fn unlink(&mut self, place: u32, moved: impl FnMut(u32, u32)) {
-        let (chunk, offset) = split(place);
-        match self.chunks.clear(chunk, offset) {
-            Cleared::Cell => {}
-            Cleared::Last { home } => self.vacate(Spot::of_home::<SLOTS>(home)),
-            Cleared::Surplus { home } => {
-                let spot = Spot::of_home::<SLOTS>(home);
-                self.vacate(spot);
-                self.tidy(spot, chunk, moved);
+    pub(crate) fn unlink(&mut self, cell: CellAddr, moved: impl FnMut(u32, CellAddr)) {
+        match self.chunks.clear(cell) {
+            Cleared::Done => {}
+            Cleared::EmptyKept { slot_index } => {
+                self.mark_empty(SlotId::from_index::<SLOTS>(slot_index));
             }
-            Cleared::Sparse { home } => self.tidy(Spot::of_home::<SLOTS>(home), chunk, moved),
+            Cleared::EmptySurplus { slot_index } => {
+                let slot = SlotId::from_index::<SLOTS>(slot_index);
+                self.mark_empty(slot);
+                self.free_or_merge(slot, cell.chunk(), moved);
+            }
+            Cleared::Sparse { slot_index } => {
+                let slot = SlotId::from_index::<SLOTS>(slot_index);
+                self.free_or_merge(slot, cell.chunk(), moved);
+            }
         }
     }
 
     #[inline]
-    fn vacate(&mut self, spot: Spot) {
-        self.levels[spot.level].occupied.clear(spot.slot);
+    fn mark_empty(&mut self, slot: SlotId) {
+        self.levels[slot.level].occupied.clear(slot.position);
     }
 
     #[inline(never)]
-    fn tidy(&mut self, spot: Spot, chunk: u32, moved: impl FnMut(u32, u32)) {
-        self.chunks
-            .tidy(chunk, &mut self.levels[spot.level].lists[spot.slot], moved);
+    fn free_or_merge(&mut self, slot: SlotId, chunk: u32, moved: impl FnMut(u32, CellAddr)) {
+        let list = &mut self.levels[slot.level].lists[slot.position];
+        self.chunks.free_or_merge(chunk, list, moved);
     }
 
-    /// Takes the first key of a slot that has one.
+    /// Takes the first key out of a slot that has one.
     #[inline]
-    pub(crate) fn pop(&mut self, spot: Spot) -> u32 {
-        let level = &mut self.levels[spot.level];
-        let list = &mut level.lists[spot.slot];
+    pub(crate) fn pop(&mut self, slot: SlotId) -> u32 {
+        let level = &mut self.levels[slot.level];
+        let list = &mut level.lists[slot.position];
         let (key, was_last) = self.chunks.pop(list);
         if was_last {
-            level.occupied.clear(spot.slot);
+            level.occupied.clear(slot.position);
         }
         key
     }
 
-    /// The home of the slot that holds this place.
+    /// The [`index`](SlotId::index) of the slot that a cell is in.
     #[inline]
-    pub(crate) fn home(&self, place: u32) -> u16 {
-        self.chunks.at(split(place).0).home
+    pub(crate) fn slot_index(&self, cell: CellAddr) -> u16 {
+        self.chunks.at(cell.chunk()).slot_index
     }
 
-    /// The tick at which the slot that holds this place starts, or has started.
+    /// The tick at which the slot that a cell is in starts, or has started.
     #[inline]
-    pub(crate) fn start(&self, place: u32, now: u64) -> u64 {
-        Scale::<SLOTS>::start(Spot::of_home::<SLOTS>(self.home(place)), now)
+    pub(crate) fn start(&self, cell: CellAddr, now: u64) -> u64 {
+        let slot = SlotId::from_index::<SLOTS>(self.slot_index(cell));
+        Scale::<SLOTS>::start(slot, now)
     }
 
     #[inline]
-    pub(crate) fn is_occupied(&self, spot: Spot) -> bool {
-        self.levels[spot.level].occupied.has(spot.slot)
+    pub(crate) fn is_occupied(&self, slot: SlotId) -> bool {
+        self.levels[slot.level].occupied.has(slot.position)
     }
 
-    /// The occupied slot that starts first; of several, the one on the highest level.
-    ///
-    /// Both hold entries of the same tick, and those in the wider slot have waited longer.
+    /// The occupied slot that starts first; if several start then, the one on the highest level.
+    /// All may hold entries of that tick, and those on a higher level were inserted earlier.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<Next> {
         let mut first: Option<Next> = None;
         for (level, start) in self.starts(now) {
             if first.is_none_or(|first| start <= first.start) {
-                let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
-                first = Some(Next {
-                    spot: Spot { level, slot },
-                    start,
-                });
+                let slot = Scale::<SLOTS>::slot_at(start, level);
+                first = Some(Next { slot, start });
             }
         }
         first
@@ -131,46 +133,45 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let mut left = self.levels[level].occupied;
         std::iter::from_fn(move || {
             let start = Scale::<SLOTS>::first_start(left, level, now)?;
-            let slot = Scale::<SLOTS>::position(Scale::<SLOTS>::number(start, level));
-            left.clear(slot);
-            let spot = Spot { level, slot };
-            Some(Next { spot, start })
+            let slot = Scale::<SLOTS>::slot_at(start, level);
+            left.clear(slot.position);
+            Some(Next { slot, start })
         })
     }
 
-    /// Keys of a slot's first chunk, in order.
+    /// Keys in the first chunk of a slot, in order.
     #[inline]
-    pub(crate) fn first_keys(&self, spot: Spot) -> impl Iterator<Item = u32> {
+    pub(crate) fn first_keys(&self, slot: SlotId) -> impl Iterator<Item = u32> {
         self.chunks
-            .at(self.levels[spot.level].lists[spot.slot].head)
+            .at(self.levels[slot.level].lists[slot.position].head)
             .keys()
     }
 
     /// Keys in a slot, in order.
-    pub(crate) fn keys(&self, spot: Spot) -> impl Iterator<Item = u32> {
-        self.chunks_of(spot)
+    pub(crate) fn keys(&self, slot: SlotId) -> impl Iterator<Item = u32> {
+        self.chunks_of(slot)
             .flat_map(|chunk| self.chunks.at(chunk).keys())
     }
 
-    /// Places in use in a slot with the keys there, in order.
-    pub(crate) fn places(&self, spot: Spot) -> impl Iterator<Item = (u32, u32)> {
-        self.chunks_of(spot)
-            .flat_map(|chunk| self.chunks.places(chunk))
+    /// The cells of a slot that are in use, each with its key, in order.
+    pub(crate) fn cells(&self, slot: SlotId) -> impl Iterator<Item = (CellAddr, u32)> {
+        self.chunks_of(slot)
+            .flat_map(|chunk| self.chunks.cells(chunk))
     }
 
-    /// Keys of the chunks in a slot, in order.
-    pub(crate) fn chunks_of(&self, spot: Spot) -> impl Iterator<Item = u32> {
-        let head = self.levels[spot.level].lists[spot.slot].head;
+    /// The chunks of a slot, in order.
+    pub(crate) fn chunks_of(&self, slot: SlotId) -> impl Iterator<Item = u32> {
+        let head = self.levels[slot.level].lists[slot.position].head;
         let some = |chunk| (chunk != NIL).then_some(chunk);
         std::iter::successors(some(head), move |&chunk| some(self.chunks.at(chunk).next))
     }
 
-    /// Frees the chunks kept in empty slots, and all spare memory.
+    /// Frees the chunks kept in empty slots, the empty levels at the top, and all spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         for level in &mut self.levels {
-            for slot in 0..SLOTS {
-                if !level.occupied.has(slot) {
-                    self.chunks.free_kept(&mut level.lists[slot]);
+            for position in 0..SLOTS {
+                if !level.occupied.has(position) {
+                    self.chunks.free_kept(&mut level.lists[position]);
                 }
             }
         }
@@ -186,11 +187,11 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// All slots with their lists.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (Spot, ChunkList)> {
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, ChunkList)> {
         let levels = self.levels.iter().enumerate();
         levels.flat_map(|(level, ring)| {
             let lists = ring.lists.iter().enumerate();
-            lists.map(move |(slot, &list)| (Spot { level, slot }, list))
+            lists.map(move |(position, &list)| (SlotId { level, position }, list))
         })
     }
 }

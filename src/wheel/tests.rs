@@ -234,13 +234,13 @@ fn garbage_comes_out_when_a_crowd_has_gone() {
 fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
     assert_eq!(size_of::<Entry<Waker>>(), 32);
     // The slab's own entry is either a value or the index of the next free one.
-    enum Place<T> {
+    enum SlabEntry<T> {
         #[expect(dead_code, reason = "for its size")]
         Vacant(usize),
         #[expect(dead_code, reason = "for its size")]
         Occupied(T),
     }
-    assert_eq!(size_of::<Place<Entry<Waker>>>(), 32);
+    assert_eq!(size_of::<SlabEntry<Entry<Waker>>>(), 32);
     assert_eq!(size_of::<Option<super::chunk_list::Chunk>>(), 32);
 }
 

@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// A single list, with the place of each key as its entry would know it.
+/// A single list, and the cell of each key, which an entry would hold.
 struct Listed {
     chunks: Chunks,
     list: ChunkList,
-    places: Vec<u32>,
+    cells: Vec<CellAddr>,
 }
 
 impl Listed {
@@ -14,28 +14,30 @@ impl Listed {
         let mut listed = Self {
             chunks: Chunks::new(),
             list: ChunkList::EMPTY,
-            places: Vec::new(),
+            cells: Vec::new(),
         };
         (0..count).for_each(|key| listed.push(key));
         listed
     }
 
     fn push(&mut self, key: u32) {
-        assert_eq!(key as usize, self.places.len());
-        let place = self.chunks.push(&mut self.list, 7, key);
-        self.places.push(place);
+        assert_eq!(key as usize, self.cells.len());
+        let cell = self.chunks.push(&mut self.list, 7, key);
+        self.cells.push(cell);
     }
 
     /// Removes a key, and returns how many others were moved.
     fn cut(&mut self, key: u32) -> usize {
-        let (chunk, offset) = split(self.places[key as usize]);
+        let cell = self.cells[key as usize];
         let mut count = 0;
-        if let Cleared::Sparse { home } = self.chunks.clear(chunk, offset) {
-            assert_eq!(home, 7);
-            self.chunks.tidy(chunk, &mut self.list, |key, place| {
-                self.places[key as usize] = place;
+        if let Cleared::Sparse { slot_index } = self.chunks.clear(cell) {
+            assert_eq!(slot_index, 7);
+            let moved = |key: u32, cell| {
+                self.cells[key as usize] = cell;
                 count += 1;
-            });
+            };
+            self.chunks
+                .free_or_merge(cell.chunk(), &mut self.list, moved);
         }
         count
     }
@@ -44,8 +46,8 @@ impl Listed {
         let mut keys = Vec::new();
         let mut chunk = self.list.head;
         while chunk != NIL {
-            for (place, key) in self.chunks.places(chunk) {
-                assert_eq!(self.places[key as usize], place);
+            for (cell, key) in self.chunks.cells(chunk) {
+                assert_eq!(self.cells[key as usize], cell);
                 keys.push(key);
             }
             chunk = self.chunks.at(chunk).next;
@@ -88,7 +90,7 @@ fn the_last_chunk_stays_with_its_stale_cells() {
     assert!(listed.keys().is_empty());
     listed.push(1);
     assert_eq!((listed.keys(), listed.list), (vec![1], kept));
-    assert_eq!(listed.places[0], listed.places[1]);
+    assert_eq!(listed.cells[0], listed.cells[1]);
 }
 
 #[test]
