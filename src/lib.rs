@@ -33,56 +33,59 @@
 //!
 //! # How it works
 //!
-//! The design assumes that most timers are cancelled before they fire, that those
-//! which fire may do so a millisecond or two late but never early, and that
-//! several threads arm and cancel them at once. So arming and cancelling must be
-//! cheap, and share nothing; finding the next timer that is due may cost more.
+//! Most timers are cancelled before they fire. Those that fire may do so a millisecond
+//! or two late, but never early. Several threads arm and cancel timers at once. So
+//! arming and cancelling are cheap, and write nothing that all workers write; finding
+//! the next timer that is due may cost more.
 //!
-//! A [`Sleep`] that is polled puts its task's waker into the wheel of the worker it
-//! was made on, a *shard*; when it is dropped there, that is taken out, or left in place
-//! for the worker's next timer. A task that has moved to another worker leaves a note in
-//! the shard's cancel queue, which the shard's next user collects. All of it takes
-//! constant time and at most one lock, which other threads seldom want. Only a timer that is due before all others
-//! tells the *alarm*, which is one `tokio::time::Interval` for all shards. It rings
-//! inside tokio's own turn, on the thread that drives time and waits for I/O; what
-//! is due is fired there and then, sixteen timers per hold of a lock, their wakers
-//! woken outside of it. Nothing is armed while there are no timers, and a paused
-//! clock knows the next deadline, since a timer of tokio's stands for it.
+//! * **Arming.** A [`Sleep`] that is polled inserts its task's waker into the wheel of
+//!   the worker that it was made on: that worker's *shard*.
+//! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place
+//!   for the worker's next one. Dropped elsewhere, for its task has moved to another
+//!   worker, it goes into the shard's *cancel queue*, and whoever next uses the shard
+//!   removes it.
+//! * **Firing.** The *alarm* is one `tokio::time::Interval` for all shards, armed for the
+//!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives
+//!   time and waits for I/O. What is due is fired there and then: sixteen timers per hold
+//!   of a shard's lock. Their wakers are woken after it is released.
+//!
+//! Arming and cancelling take constant time and at most one lock, which other threads
+//! seldom want. Only a timer that is due before all others has the alarm armed anew.
+//! While there are no timers, the alarm is not armed. It is a timer of tokio's, and so a
+//! paused clock advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               tokio's turn, on the thread
-//!           │ register         │ cancel          that waits for I/O ── rings ──┐
+//!           │ arm              │ cancel          that waits for I/O ── rings ──┐
 //!           ▼                  ▼                                               ▼
 //!  ┌─ shard 0: a lock ───────────────────────┐  ┌─ shard 1 ─┐  ┌─ alarm ──────────┐
-//!  │ level 2  │ │▪│ │ │▪│ … 256 slots        │  │           │  │ set to the first │
-//!  │ level 3  │ │ │▪│ │ │ …  a bit per slot: │  │ one for   │  │ deadline of all  │
-//!  │ level 4  │▪│ │ │ │ │ …  is it occupied? │  │ each      │  │ shards           │
+//!  │ level 2  │ │▪│ │ │▪│ … 256 slots        │  │           │  │ armed for the    │
+//!  │ level 3  │ │ │▪│ │ │ …                  │  │ one for   │  │ earliest deadline│
+//!  │ level 4  │▪│ │ │ │ │ …                  │  │ each      │  │ of all shards    │
 //!  │           │                             │  │ worker    │  └──────────────────┘
-//!  │           ▼ chain of bunches            │  │           │
-//!  │    keys ▪▪▪·▪▪·… 64 to a bunch          │  │           │
-//!  │          │                              │  │           │
-//!  │          ▼                              │  │           │
-//!  │  slab: { waker, deadline, place } …     │  │           │
+//!  │           ▼                             │  │           │
+//!  │  the slot's timers: waker, deadline     │  │           │
+//!  ├─ cancel queue ──────────────────────────┤  │           │
+//!  │  timers dropped on other workers        │  │           │
 //!  └─────────────────────────────────────────┘  └───────────┘
 //! ```
 //!
 //! A tick is a nanosecond, so deadlines are kept as they are. A timer goes to the
-//! lowest level on which its slot is less than one turn ahead; when the clock comes
-//! to that slot, its timers *cascade* to the levels below. Timers that are cancelled
-//! before that are never moved.
+//! lowest level on which its slot is less than one turn ahead. When the clock comes
+//! to that slot, its timers *cascade* to the levels below. A timer that is cancelled
+//! before that is never moved.
 //!
 //! | level | a slot is | a turn is | who is there |
 //! | --- | --- | --- | --- |
-//! | 0 – 1 | up to 256 ns | up to 65 µs | nobody: what is less than a slot of level 2 apart fires together |
+//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any: timers of one slot of level 2 fire together once all are due |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |
 //! | 3 | 16.8 ms | 4.3 s | calls |
 //! | 4 | 4.3 s | 18 minutes | requests, heads, idle connections |
 //! | 5 | 18 minutes | 78 hours | sessions |
 //! | 6 – 7 | 78 hours, 2.3 years | up to 500 years | what is meant never to fire |
 //!
-//! Levels are made when a deadline needs one. The idea is Varghese and Lauck's
-//! *Hashed and Hierarchical Timing Wheels* (1987), the sliding clocks are Kafka's;
-//! [`timing_wheel`] tells how its slots and its slab are built.
+//! How the slots are built, and where the idea is from, is on the page of
+//! [`timing_wheel`].
 //!
 //! # Limits
 //!
@@ -130,8 +133,51 @@ mod timeout;
 pub mod tower;
 mod wheel;
 
-/// The data structure alone: [`TimingWheel`] and what belongs to it.
 pub mod timing_wheel {
+    //! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
+    //!
+    //! Time is a `u64` of ticks, and a tick is as long as the caller likes. Inserting, removing
+    //! and rescheduling take constant time, however many entries there are. Time passes when
+    //! [`TimingWheel::advance`] is called.
+    //!
+    //! A wheel has levels, and each level is a ring of `SLOTS` slots. A slot of level 0 is one
+    //! tick wide. A slot of each further level is as wide as the whole ring below it. Levels are
+    //! made when a deadline first needs them. With 64 slots, eleven levels cover all of `u64`,
+    //! so no deadline is too far.
+    //!
+    //! ```text
+    //! TimingWheel, 64 slots a level, now = 5
+    //!                 slot 0    1     …    5     6     7     …    63
+    //! level 0, 1 tick:                   [now]  [·]   [▪]             a bit per slot: is it occupied?
+    //! level 1, 64:       [now] [▪]                                    ticks 64 ..= 127
+    //! level 2, 4096:     [now]  │                      …
+    //!                           │
+    //!                           ▼            the slot's list of chunks
+    //!                      ┌─ chunk ─┐   ┌─ chunk ─┐
+    //!                      │ live:   │◀─▶│ live:   │   a bit per cell: is it in use?
+    //!                      │ 1011…   │   │ 1100…   │
+    //!                      │ 64 cells│   │ 64 cells│   a cell: the key of an entry
+    //!                      └─┬─┬──┬──┘   └─┬┬──────┘
+    //!                        ▼ ▼  ▼        ▼▼
+    //!      paged slab:     { value, deadline, address of its cell } …
+    //! ```
+    //!
+    //! An entry goes to the lowest level on which its slot is less than one turn ahead of the
+    //! slot that holds `now`. When the clock comes to its slot, it fires if it is due, or else
+    //! cascades: it moves to a lower level. So it fires at its very tick, and moves at most once
+    //! a level.
+    //!
+    //! The keys in a slot are an unrolled linked list, whose nodes, the chunks, hold 64 keys
+    //! each. Removing an entry clears one bit of a chunk. Two neighbours are merged when they
+    //! have become sparse.
+    //!
+    //! No operation moves more than a small constant of memory: the slab grows by pages, lists
+    //! grow by chunks, and [`TimingWheel::advance`] stops when its budget is used up.
+    //!
+    //! The idea is Varghese and Lauck's (*Hashed and Hierarchical Timing Wheels*, 1987). That a
+    //! turn begins with the slot of `now`, and not at a multiple of its length, is from Kafka's
+    //! `TimingWheel`.
+
     pub use crate::wheel::*;
 }
 

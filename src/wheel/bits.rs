@@ -1,4 +1,4 @@
-//! Which slots of a level hold entries, in words of 64.
+//! A bitmap of the slots of a level: which of them hold entries.
 
 /// A bit for each slot of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(crate) struct Bits([u64; Bits::WORDS]);
 
 impl Bits {
     const WORDS: usize = 4;
-    /// As many slots as a level can have.
+    /// The most slots that a level can have.
     pub(crate) const MOST: usize = Self::WORDS * 64;
     pub(crate) const NONE: Self = Self([0; Self::WORDS]);
 

@@ -2,18 +2,18 @@
 
 use std::num::NonZeroU64;
 
-/// Names an entry of one [`TimingWheel`](super::TimingWheel), for ever.
+/// Names one entry of one [`TimingWheel`](super::TimingWheel), and never another.
 ///
-/// Once its entry is gone a key finds nothing, however often the place in memory is used again:
-/// every insertion of a wheel has a stamp of its own. A key means nothing to another wheel, which
-/// cannot tell that it is not its own.
+/// Once its entry is gone a key finds nothing, also when its memory is used again: every insertion
+/// of a wheel has a stamp of its own. Do not use a key with another wheel: that cannot tell, and may
+/// find an entry of its own.
 ///
 /// ```
 /// # use wheel::timing_wheel::TimingWheel;
 /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
 /// let old = wheel.insert(5, "old").unwrap();
 /// wheel.remove(old);
-/// wheel.insert(5, "new").unwrap(); // in the same place
+/// wheel.insert(5, "new").unwrap(); // in the same memory
 /// assert_eq!(wheel.get(old), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

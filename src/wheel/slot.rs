@@ -12,7 +12,7 @@ impl SlotId {
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,
-        reason = "64 levels of 2 slots are the most levels, 8 levels of 256 the most slots: 2048"
+        reason = "there are at most 64 levels, and 256 slots on each"
     )]
     pub(crate) const fn index<const SLOTS: usize>(self) -> u16 {
         (self.level * SLOTS + self.position) as u16
