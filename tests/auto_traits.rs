@@ -1,7 +1,7 @@
 //! What the compiler checks and no test has to run for: auto traits of every type
 //! and future, as in tokio's own `async_send_sync`, and sizes.
 //!
-//! That there is no `unsafe` is for `unsafe_code = "forbid"` in Cargo.toml to say.
+//! That there is no `unsafe` is checked too: by `#![forbid(unsafe_code)]` in src/lib.rs.
 
 use std::cell::Cell;
 use std::future::Ready;

@@ -2,7 +2,7 @@
 //!
 //! loom lets nobody in between the last step under a mutex and its release. Here
 //! both taking and releasing are steps of their own, as they are in a spin lock: a
-//! letter can be posted when its shard's holder has looked for mail already.
+//! cancel can be queued when the shard's holder has looked at the queue already.
 
 use std::ops::{Deref, DerefMut};
 
