@@ -4,7 +4,7 @@ mod support;
 
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use support::{
     Count, HOUR, OnWake, SHUT_DOWN, counting, current_thread, eventually, message_of, ms,
-    multi_thread, poll, poll_quietly, resident_kib, runtimes, secs, within,
+    multi_thread, panic_of, poll, poll_quietly, resident_kib, runtimes, secs, within,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -613,4 +613,58 @@ async fn naps() {
     }
     thread::yield_now();
     nap.await;
+}
+
+/// Its driver may serve another runtime by then.
+#[test]
+fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
+    within(LIMIT, || {
+        let (ends, (polled, told)) = (multi_thread(2), mpsc::channel());
+        let (begins, begun) = mpsc::channel();
+        let (go, goes) = mpsc::channel::<()>();
+        ends.spawn(async move {
+            let mut sleep = Wheel::current().sleep(HOUR);
+            assert!(poll_quietly(&mut sleep).is_pending());
+            begins.send(()).unwrap();
+            // The worker blocks while the other one ends the driver.
+            goes.recv().unwrap();
+            polled.send(panic_of(|| poll_quietly(&mut sleep))).unwrap();
+        });
+        begun.recv().unwrap();
+        let metrics = {
+            let _inside = ends.enter();
+            wheel::metrics()
+        };
+        ends.shutdown_background();
+        eventually("the driver ends", || metrics.num_active_timers() == 0);
+        let next = multi_thread(2);
+        next.block_on(async { sleep(ms(1)).await });
+        go.send(()).unwrap();
+        assert_eq!(told.recv().unwrap(), None);
+    });
+}
+
+/// tokio's context may be gone when another thread-local is dropped.
+#[test]
+fn a_timer_is_reset_while_its_thread_ends() {
+    struct Late(RefCell<Option<Sleep>>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            if let Some(mut sleep) = self.0.take() {
+                sleep.reset_unpin(Instant::now() + ms(5));
+            }
+        }
+    }
+    thread_local! {
+        static LATE: Late = const { Late(RefCell::new(None)) };
+    }
+    let runtime = current_thread();
+    let wheel = runtime.block_on(async { Wheel::current() });
+    let late = thread::spawn(move || {
+        LATE.with(|_| ());
+        current_thread().block_on(async {});
+        LATE.with(|late| late.0.replace(Some(wheel.sleep(ms(100)))));
+    });
+    late.join().unwrap();
+    runtime.block_on(async { sleep(ms(5)).await });
 }

@@ -35,6 +35,7 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -47,7 +48,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::clock::{MILLISECOND, Tick};
 use super::sync::time::{self, Interval};
 use super::sync::{
-    AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock, now_in, thread_local,
+    AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, enter, lock, now_in, thread_local,
 };
 
 /// The least that can be armed ahead without tokio ringing on the spot.
@@ -179,15 +180,18 @@ impl Alarm {
 
     /// Arms for a moment from now: a turn has left something to the driver task, and that
     /// may sit in the queue of a worker that blocks.
-    pub(super) fn arm_backstop(&self, generation: u32) {
+    pub(super) fn arm_backstop(&self, generation: u32, earliest: impl Fn() -> Tick) {
+        let mut is_first = true;
         self.one_at_a_time(|timer| {
-            // The driver may serve another runtime by now: the ring is for its own turn.
-            if timer.generation == generation {
-                self.take_ring();
-                let at = self.now_of(timer).saturating_add(BACKSTOP);
-                timer.arm(at, at);
+            // Whoever asks meanwhile asks for the earliest. So does the next runtime that the
+            // driver serves by now: the ring is for its own turn.
+            let backstop = mem::take(&mut is_first) && timer.generation == generation;
+            if !backstop {
+                return self.arm_earliest(timer, &earliest);
             }
-            true
+            self.take_ring();
+            let at = self.now_of(timer).saturating_add(BACKSTOP);
+            timer.arm(at, at)
         });
     }
 
@@ -327,7 +331,9 @@ impl AlarmTimer {
     }
 
     fn has_come(&self, deadline: Tick) -> bool {
-        let _inside = self.runtime.enter();
+        let Some(_inside) = enter(&self.runtime) else {
+            return true;
+        };
         let sleep = coop::unconstrained(tokio::time::sleep_until(deadline.to_instant()));
         let polled = pin!(sleep).poll(&mut Context::from_waker(Waker::noop()));
         polled.is_ready()

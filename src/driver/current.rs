@@ -12,9 +12,10 @@
 //! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
 //! | anywhere, with feature `test-util` | | the current handle's |
 //!
-//! The worker's runtime lives and is driven, so a timer fires there even where `tokio`
-//! would have taken another one. With `test-util` nested clocks may be paused: there the
-//! current handle says whose timer it is, exactly.
+//! A timer that is taken for the worker's own is looked at again when it is first polled by
+//! something else than a task: by a nested `block_on`, or a set of futures. There the current
+//! handle says whose it is, for a worker that blocks may be all that drives its runtime. With
+//! `test-util` nested clocks may be paused: there the current handle is asked at once.
 //!
 //! # Ground rules
 //!
@@ -70,21 +71,23 @@ fn next_number() -> usize {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The shard, and its driver's generation, for a timer of the free functions.
+/// The shard, and its driver's generation, for a timer of the free functions; and whether
+/// it is taken for the worker's own.
 ///
 /// # Panics
 ///
 /// Without a runtime, or in one without timers: tokio's message, caller's line.
 #[inline]
 #[track_caller]
-pub(crate) fn shard() -> (ShardRef, u32) {
+pub(crate) fn shard() -> (ShardRef, u32, bool) {
     let index = worker_index();
     if !cfg!(feature = "test-util") {
-        if let Some(found) = workers_own(index) {
-            return found;
+        if let Some((shard, generation)) = workers_own(index) {
+            return (shard, generation, true);
         }
     }
-    exactly(index)
+    let (shard, generation) = exactly(index);
+    (shard, generation, false)
 }
 
 /// The shard of the worker that this thread is known to be.
@@ -210,10 +213,19 @@ pub(super) fn attached_spare(home: ShardRef, generation: u32) -> Option<&'static
 
 #[cold]
 fn attach_own(home: ShardRef, generation: u32) -> Option<&'static Spare> {
-    let is_own = worker_index()? % home.driver.shards().len() == home.index;
+    if home.shard.is_taken() || !is_own(home) {
+        return None;
+    }
     // A thread that is about to end would never take it back.
-    let spare = is_own.then(|| OWN.try_with(OwnSpare::get).ok())??;
+    let spare = OWN.try_with(OwnSpare::get).ok()?;
     attach(home, generation, spare)
+}
+
+/// Whether the shard is that of the worker here, be it that another thread, which had this
+/// worker before, still has its spare there.
+pub(super) fn is_own(home: ShardRef) -> bool {
+    let own = |index| index % home.driver.shards().len() == home.index;
+    worker_index().is_some_and(own)
 }
 
 /// Attaches this thread's spare to a shard that has none; it has left the last one then.

@@ -133,7 +133,7 @@ impl Driver {
             settings: Active::new(),
             first: AtomicUsize::new(0),
             looked: AtomicU64::new(0),
-            last: Mutex::new(Arc::new(FinalCounts::new(0, None, shards))),
+            last: Mutex::new(Arc::new(FinalCounts::new(0, shards))),
         }));
         let all: Vec<DriverShard> = (0..shards)
             .map(|index| DriverShard {
@@ -163,7 +163,7 @@ impl Driver {
         };
         self.settings.set(settings, now);
         self.looked.store(now.0, Ordering::Relaxed);
-        let last = FinalCounts::new(serving.generation, Some(runtime.id()), self.shards().len());
+        let last = FinalCounts::new(serving.generation, self.shards().len());
         *lock(&self.last) = Arc::new(last);
         let ring = Waker::from(Arc::new(AlarmWaker(serving)));
         let timer = AlarmTimer::new(interval, ring, runtime.clone(), serving.generation);
@@ -251,7 +251,7 @@ impl Driver {
     /// Only the clock of a current-thread runtime can be paused. From when it may be, a
     /// timer fires in the same virtual millisecond as tokio's would.
     fn note_clock(&self) {
-        let unknown = self.alarm.is_local() && !self.may_pause();
+        let unknown = self.alarm.is_local() && !self.may_pause() && self.now() != Tick::ZERO;
         if unknown && (cfg!(feature = "test-util") || clock::is_virtual(|| self.now())) {
             if let Some(here) = self.alarm.a_millisecond_of_tokios() {
                 self.settings.align(here);
@@ -356,7 +356,7 @@ impl Driver {
         };
         let done = self.turn(generation, now, limit);
         if !done {
-            self.alarm.arm_backstop(generation);
+            self.alarm.arm_backstop(generation, || self.earliest());
             self.ask_for_turn();
         }
         done

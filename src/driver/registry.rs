@@ -22,9 +22,9 @@ use super::alarm::AlarmTimer;
 use super::settings::Settings;
 use super::{Driver, DriverRef, waker_id};
 
-/// A timer keeps its driver's generation in 15 bits; a driver that has served
+/// A timer keeps its driver's generation in 14 bits; a driver that has served
 /// so many runtimes is not used again.
-const LAST_GENERATION: u32 = (1 << 15) - 1;
+const LAST_GENERATION: u32 = (1 << 14) - 1;
 
 #[derive(Default)]
 struct Registry {

@@ -29,7 +29,7 @@ use std::task::Waker;
 
 use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef, Spare};
 use super::clock::Tick;
-use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
+use super::sync::{self, AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
 use super::wakers;
 use crate::metrics::{LagHistogram, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
@@ -65,6 +65,8 @@ struct Published {
     next: AtomicU64,
     /// Counts the drivers that this shard has served.
     generation: AtomicU32,
+    /// Some thread's spare is attached.
+    taken: AtomicBool,
 }
 
 /// What the lock protects. In this order, so that a reset counts in the line of memory
@@ -153,6 +155,7 @@ impl Shard {
                 clock: AtomicU64::new(0),
                 next: AtomicU64::new(Tick::NEVER.0),
                 generation: AtomicU32::new(0),
+                taken: AtomicBool::new(false),
             },
             cancels: CancelQueue::new(),
         }
@@ -179,6 +182,11 @@ impl Shard {
     #[inline]
     pub(crate) fn serves(&self, generation: u32) -> bool {
         self.generation() == generation
+    }
+
+    /// Whether a thread's spare is attached, as far as can be said without the lock.
+    pub(super) fn is_taken(&self) -> bool {
+        self.published.taken.load(Ordering::Relaxed)
     }
 
     /// Whether cancels wait here.
@@ -324,6 +332,7 @@ impl Shard {
         let free = state.spare.is_none() && self.serves(generation);
         if free {
             state.spare = Some(spare);
+            self.published.taken.store(true, Ordering::Relaxed);
         }
         self.unlock(state);
         free
@@ -334,6 +343,9 @@ impl Shard {
         let mut state = self.wait();
         let is_its = |attached: &mut &Spare| std::ptr::eq::<Spare>(*attached, spare);
         let attached = state.spare.take_if(is_its).is_some();
+        self.published
+            .taken
+            .store(state.spare.is_some(), Ordering::Relaxed);
         let left = spare.take();
         // Not attached any more: the driver has ended, and what was left with it.
         let left = left.filter(|_| attached);
@@ -456,6 +468,7 @@ impl Shard {
         self.publish(Tick::NEVER);
         // The spare is its thread's again, which finds that the driver has ended.
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
+        self.published.taken.store(false, Ordering::Relaxed);
         drop(state);
         self.cancels.clear();
         old.wheel.into_values().map(|(_, waker)| waker)

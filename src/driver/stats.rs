@@ -14,15 +14,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tokio::runtime;
-
 use crate::metrics::Snapshot;
 
 /// What is counted in a driver's time in service, and stays for whoever asks later.
 pub(crate) struct FinalCounts {
     pub(super) generation: u32,
-    /// The runtime that is served.
-    pub(super) runtime: Option<runtime::Id>,
     /// tokio's own timers are ready when the runtime has ended, and so are these.
     pub(super) ends_ready: AtomicBool,
     /// How often the driver woke up, and how often nothing was due then.
@@ -33,10 +29,9 @@ pub(crate) struct FinalCounts {
 }
 
 impl FinalCounts {
-    pub(super) fn new(generation: u32, runtime: Option<runtime::Id>, shards: usize) -> Self {
+    pub(super) fn new(generation: u32, shards: usize) -> Self {
         FinalCounts {
             generation,
-            runtime,
             ends_ready: AtomicBool::new(false),
             turns: AtomicU64::new(0),
             idle_turns: AtomicU64::new(0),

@@ -5,6 +5,8 @@
 //! [`Lock`] offers `try_lock` and nothing else: who may wait for a shard, and
 //! how, is decided in `shard.rs`, not by a lock.
 
+use tokio::runtime::{EnterGuard, Handle};
+
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::sync::{
     Mutex, MutexGuard, OnceLock,
@@ -52,16 +54,18 @@ pub(crate) fn really_now() -> tokio::time::Instant {
     std::time::Instant::now().into()
 }
 
-/// Now, by the clock of this runtime. `None` on a thread that is about to end, and can
-/// enter none.
+/// Now, by the clock of this runtime.
 #[cfg(not(all(test, loom)))]
-pub(crate) fn now_in(runtime: &tokio::runtime::Handle) -> Option<tokio::time::Instant> {
-    let here = tokio::runtime::Handle::try_current();
+pub(crate) fn now_in(runtime: &Handle) -> Option<tokio::time::Instant> {
+    let _inside = enter(runtime)?;
+    Some(now())
+}
+
+/// `None` on a thread that is about to end, and can enter no runtime.
+pub(crate) fn enter(runtime: &Handle) -> Option<EnterGuard<'_>> {
+    let here = Handle::try_current();
     let ending = here.is_err_and(|none| none.is_thread_local_destroyed());
-    (!ending).then(|| {
-        let _inside = runtime.enter();
-        now()
-    })
+    (!ending).then(|| runtime.enter())
 }
 
 /// Locks a mutex; one that a panicking thread left behind is as good as any

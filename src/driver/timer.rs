@@ -69,24 +69,29 @@ enum State {
     },
 }
 
-/// The driver's generation in 15 bits, and in the last one whether the timer is a
-/// `Wheel`'s, which stays with its driver.
+/// The driver's generation in 14 bits, and how the timer came to that driver.
 #[derive(Clone, Copy)]
 struct Tenure(u16);
 
+/// Made by a `Wheel`: it stays with its driver.
+const OF_A_WHEEL: u16 = 1;
+/// Made on a worker, and not registered since: taken for the worker's own.
+const OF_A_WORKER: u16 = 2;
+
 impl Tenure {
-    fn new(generation: u32, of_a_wheel: bool) -> Self {
+    fn new(generation: u32, how: u16) -> Self {
         // The registry lets no generation be greater.
-        Tenure((generation as u16) << 1 | u16::from(of_a_wheel))
+        Tenure((generation as u16) << 2 | how)
     }
 
     #[inline]
     fn generation(self) -> u32 {
-        u32::from(self.0 >> 1)
+        u32::from(self.0 >> 2)
     }
 
-    fn is_of_a_wheel(self) -> bool {
-        self.0 & 1 == 1
+    #[inline]
+    fn is(self, how: u16) -> bool {
+        self.0 & how != 0
     }
 }
 
@@ -111,8 +116,9 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
-        let (shard, generation) = current::shard();
-        Timer::at(shard, Tenure::new(generation, false))
+        let (shard, generation, is_workers) = current::shard();
+        let how = if is_workers { OF_A_WORKER } else { 0 };
+        Timer::at(shard, Tenure::new(generation, how))
     }
 
     /// The same, `now`. It has a look at what is due in this shard: a runtime that makes
@@ -130,7 +136,7 @@ impl Timer {
 
     /// A timer of a `Wheel`.
     pub(crate) fn of(driver: DriverRef) -> Self {
-        let tenure = Tenure::new(driver.generation, true);
+        let tenure = Tenure::new(driver.generation, OF_A_WHEEL);
         Timer::at(current::of(driver), tenure)
     }
 
@@ -143,7 +149,7 @@ impl Timer {
     /// A timer of the free functions on a shard that is known.
     #[cfg(all(test, loom))]
     pub(super) fn on(shard: ShardRef, generation: u32) -> Self {
-        Timer::at(shard, Tenure::new(generation, false))
+        Timer::at(shard, Tenure::new(generation, 0))
     }
 
     /// Whether the deadline was reached while this was registered.
@@ -216,12 +222,28 @@ impl Timer {
     }
 
     fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
+        if self.tenure().is(OF_A_WORKER) && !waker_id::is_of_a_task(waker) {
+            self.settle_here();
+        }
         if self.reuse(deadline, waker) {
             return Ok(Poll::Pending);
         }
         match self.register(deadline, due, waker)? {
             Poll::Pending => Ok(Poll::Pending),
             Poll::Ready(()) => Ok(self.done()),
+        }
+    }
+
+    /// A worker that blocks drives nothing, but may drive a future by itself, or another
+    /// runtime. That is not polled by a task's waker; and there the current handle says
+    /// whose timer it is.
+    #[cold]
+    fn settle_here(&mut self) {
+        if let Ok(handle) = Handle::try_current() {
+            let driver = current::driver_of(&handle);
+            if driver.is_open() && !std::ptr::eq(driver.driver, self.shard.driver) {
+                *self = Timer::at(current::of(driver), Tenure::new(driver.generation, 0));
+            }
         }
     }
 
@@ -257,6 +279,9 @@ impl Timer {
     /// though nobody polls it, and wakes the task that last did.
     #[cold]
     fn register_unpolled(&mut self, deadline: Tick, due: Due) {
+        if self.tenure().is(OF_A_WORKER) && matches!(self.state, State::Idle { .. }) {
+            self.settle_here();
+        }
         let kept = match &mut self.state {
             State::Done { waker, .. } => waker.take(),
             _ => None,
@@ -288,8 +313,8 @@ impl Timer {
         }
         match current::spare_of(shard, entry.generation) {
             Some(spare) if spare.leave(entry, waker) => {}
-            Some(_) => shard.cancel(entry),
-            None => shard.cancel_later(entry),
+            None if !current::is_own(self.shard) => shard.cancel_later(entry),
+            _ => shard.cancel(entry),
         }
     }
 
@@ -481,19 +506,14 @@ impl Timer {
         let Ok(handle) = Handle::try_current() else {
             shut_down()
         };
-        if self.tenure().is_of_a_wheel() {
-            let its_own = last.is_some_and(|last| last.runtime == Some(handle.id()));
-            return if its_own {
-                self.stand_in(deadline, waker)
-            } else {
-                shut_down()
-            };
-        }
         let driver = current::driver_of(&handle);
         if !driver.is_open() {
             return self.stand_in(deadline, waker);
         }
-        *self = Timer::at(current::of(driver), Tenure::new(driver.generation, false));
+        if self.tenure().is(OF_A_WHEEL) {
+            shut_down()
+        }
+        *self = Timer::at(current::of(driver), Tenure::new(driver.generation, 0));
         // If that one ends meanwhile, it is found to have ended.
         self.poll(deadline, due, waker)
     }
@@ -511,6 +531,10 @@ impl Timer {
         let polled = Pin::new(&mut coop::unconstrained(sleep.as_mut()))
             .poll(&mut Context::from_waker(waker));
         if polled.is_ready() {
+            // One per worker is so at the end of its runtime, too.
+            if Tick::now() < deadline {
+                shut_down()
+            }
             self.set_done(None);
         }
         polled

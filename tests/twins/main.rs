@@ -15,6 +15,7 @@
 //! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `nested.rs` | `block_on` within `block_in_place` |
+//! | `blocked.rs` | workers that block, and drive their runtime no more |
 //! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by one runtime after the other |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
 //! | `pairs.rs` | made in each context, awaited in each |
@@ -29,6 +30,7 @@
 mod support;
 #[macro_use]
 mod twin;
+mod blocked;
 mod guards;
 mod local_sets;
 mod misuse;

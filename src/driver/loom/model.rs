@@ -136,6 +136,12 @@ impl Model {
         self.bell.turn()
     }
 
+    /// What a turn of this generation does that has left something over.
+    pub(super) fn set_backstop(&self, generation: u32) {
+        let driver = self.driver;
+        driver.alarm.arm_backstop(generation, || driver.earliest());
+    }
+
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
         self.driver.poll_task(self.generation, &waker);

@@ -188,3 +188,18 @@ fn loom_a_ring_of_the_last_driver_and_arm() {
         model.assert_empty();
     });
 }
+
+/// A turn that has outlasted its runtime sets its backstop when the next one arms.
+#[test]
+fn loom_a_backstop_of_the_last_driver_and_arm() {
+    check(|| {
+        let last = Model::new(1);
+        let generation = last.generation;
+        last.close();
+        let model = last.reopen();
+        let other = model.spawn(move |model| model.set_backstop(generation));
+        let timer = model.arm(0, 20);
+        other.join().unwrap();
+        model.assert_all_fire([timer]);
+    });
+}

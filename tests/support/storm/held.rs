@@ -116,6 +116,10 @@ impl Held {
             .as_ref()
             .is_some_and(|witness| witness.is_woken());
         let waker = Waker::from(witness.clone());
+        // The end of its driver may wake it, and then the one that it goes on with.
+        if self.driver.is_ending() && Handle::try_current().is_ok() {
+            witness.move_deadline();
+        }
         witness.open();
         let mut polled = None;
         let panic = panic_of(|| polled = Some(poll(&mut self.sleep, &waker)));

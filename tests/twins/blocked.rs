@@ -1,0 +1,99 @@
+//! Workers that block, and may be all that drives their runtime: what they wait for is driven
+//! by another one.
+
+use std::sync::mpsc;
+use std::thread;
+
+use futures::executor;
+use tokio::runtime::Builder;
+use tokio::task::{block_in_place, spawn_blocking, yield_now};
+
+use crate::runtimes::{One, ticks};
+use crate::support::ms;
+use crate::time::Time;
+
+/// The only worker drives a future by itself, under the guard of another runtime.
+#[test]
+fn a_future_that_the_only_worker_drives_by_itself() {
+    fn body<T: Time>() {
+        let (here, there) = (One.build(), One.build());
+        let handle = there.handle().clone();
+        let waits = here.spawn(async move {
+            ticks::<T>().await;
+            let _guard = handle.enter();
+            executor::block_on(T::sleep(ms(5)));
+        });
+        here.block_on(waits).unwrap();
+    }
+    let mut twins = twins!();
+    same!(twins, body());
+}
+
+/// The worker's runtime has begun to end, and gives it no thread to go on with.
+#[test]
+fn another_runtime_blocks_a_worker_of_one_that_ends() {
+    fn body<T: Time>() {
+        let (here, there) = (One.build(), One.build());
+        let handle = there.handle().clone();
+        let (tell, told) = mpsc::channel();
+        here.spawn(async move {
+            ticks::<T>().await;
+            tell.send(()).unwrap();
+            // Its runtime is dropped meanwhile.
+            thread::sleep(ms(50));
+            block_in_place(|| handle.block_on(async { T::sleep(ms(5)).await }));
+        });
+        told.recv().unwrap();
+        drop(here);
+    }
+    let mut twins = twins!();
+    same!(twins, body());
+}
+
+/// There is no thread left to take the worker over.
+#[test]
+fn another_runtime_blocks_a_worker_that_has_no_successor() {
+    fn body<T: Time>() {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).max_blocking_threads(1);
+        let (here, there) = (builder.enable_all().build().unwrap(), One.build());
+        let handle = there.handle().clone();
+        let waits = here.spawn(async move {
+            ticks::<T>().await;
+            let (tell, told) = mpsc::channel::<()>();
+            let blocks = spawn_blocking(move || told.recv().unwrap());
+            block_in_place(|| handle.block_on(async { T::sleep(ms(5)).await }));
+            tell.send(()).unwrap();
+            blocks.await.unwrap();
+        });
+        here.block_on(waits).unwrap();
+    }
+    let mut twins = twins!();
+    same!(twins, body());
+}
+
+/// A thread that was a worker drives a runtime of its own, while the worker waits for it.
+#[test]
+fn a_worker_waits_for_the_thread_that_was_its_own() {
+    fn body<T: Time>() {
+        let here = One.build();
+        let waits = here.spawn(async move {
+            ticks::<T>().await;
+            block_in_place(|| thread::sleep(ms(20)));
+            yield_now().await;
+            T::sleep(ms(1)).await;
+            for _ in 0..5 {
+                let (tell, told) = mpsc::channel();
+                spawn_blocking(move || {
+                    let own = Builder::new_current_thread().enable_all().build().unwrap();
+                    own.block_on(async { T::sleep(ms(1)).await });
+                    tell.send(()).unwrap();
+                });
+                told.recv().unwrap();
+            }
+        });
+        here.block_on(waits).unwrap();
+    }
+    let mut twins = twins!();
+    same!(twins, body());
+}
