@@ -67,7 +67,13 @@ fn programs_do_what_they_do_with_tokio() {
     let mut failed = Vec::new();
     for seed in seeds() {
         let program = generate::program(seed);
-        match runners.compare(&program, PATIENCE) {
+        let mut compared = runners.compare(&program, PATIENCE);
+        for _ in 0..4 {
+            if compared.is_err() && program.may_race() {
+                compared = runners.compare(&program, PATIENCE);
+            }
+        }
+        match compared {
             Ok(applied) => {
                 for (count, (_, rule)) in counts.iter_mut().zip(RULES) {
                     *count += u32::from(applied & rule != 0);
@@ -112,8 +118,9 @@ fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> Stri
 #[test]
 fn tokio_does_the_same_every_time() {
     let mut runners = Runners::new();
-    for seed in seeds().step_by(16) {
-        runners.check_tokio(&generate::program(seed));
+    let programs = seeds().step_by(16).map(generate::program);
+    for program in programs.filter(|program| !program.may_race()) {
+        runners.check_tokio(&program);
     }
 }
 

@@ -176,6 +176,14 @@ pub(crate) enum Between {
 }
 
 /// A line for each thing, with what is inside it further to the right.
+impl Program {
+    /// Whether two threads are at work at a time: one drives a runtime while a future that waits
+    /// for it may be dropped. Then even tokio may do one thing or another.
+    pub(crate) fn may_race(&self) -> bool {
+        self.to_string().contains("Blocking ")
+    }
+}
+
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Program {
