@@ -6,8 +6,8 @@
 //! has set the interval anew. And as in tokio, an interval that is set to a time
 //! which the runtime has passed rings on the spot, on the thread that sets it.
 //!
-//! The clock is no part of what loom explores: between two of the driver's own
-//! steps, the order of reading a clock and moving it makes no difference.
+//! Who reads the clock may act on it long after it was moved, so loom explores that as
+//! well: reading and moving it are steps that depend on each other.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use loom::sync::Mutex;
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -45,7 +46,13 @@ loom::thread_local! {
     static AT_HOME: Cell<bool> = Cell::new(false);
 }
 
+loom::lazy_static! {
+    /// For loom, which leaves out orders of steps that do not depend on each other.
+    static ref MOVED: AtomicUsize = AtomicUsize::new(0);
+}
+
 pub(crate) fn now() -> Instant {
+    MOVED.load(Ordering::Relaxed);
     clock().to_instant()
 }
 
@@ -55,6 +62,7 @@ pub(super) fn clock() -> Tick {
 
 /// Moves the clock forward.
 pub(super) fn advance_to(now: Tick) {
+    MOVED.store(0, Ordering::Relaxed);
     CLOCK.set(now.max(clock()));
 }
 
@@ -189,7 +197,13 @@ impl Bell {
 
     /// A turn of tokio's: rings if it is time. `true` if it was.
     pub(super) fn turn(&self) -> bool {
+        self.turn_at(clock())
+    }
+
+    /// The same at a later time. Others may act before: the clock moves under the lock.
+    pub(super) fn turn_at(&self, now: Tick) -> bool {
         let mut entry = lock(&self.0);
+        advance_to(now);
         entry.elapsed = clock();
         let due = entry.take_due();
         drop(entry);

@@ -2,7 +2,7 @@
 //!
 //! loom lets nobody in between the last step under a mutex and its release. Here
 //! both taking and releasing are steps of their own, as they are in a spin lock: a
-//! cancel can be queued when the shard's holder has looked at the queue already.
+//! cancel can be queued when its shard's holder has had its last look at the queue.
 
 use std::ops::{Deref, DerefMut};
 
