@@ -138,3 +138,80 @@ fn loom_a_cancel_waits_while_the_next_driver_opens() {
         assert!(wakes.is_freed(), "a waker is leaked");
     });
 }
+
+/// The cancel that was there first outlasts a hold, for the last one is collected first.
+#[test]
+fn loom_cancel_and_fire_what_waits_already() {
+    check(|| {
+        let model = Model::new(1);
+        let (first, second) = (model.arm(0, 10), model.arm(0, 11));
+        let first = first.drop();
+        let other = model.spawn(|model| model.turn_at(12));
+        let second = second.drop();
+        other.join().unwrap();
+        model.run_out();
+        assert_eq!(first.count(), 0, "cancelled, and fired");
+        assert!(first.is_freed() && second.is_freed());
+        assert!(second.count() <= 1);
+        model.assert_empty();
+    });
+}
+
+/// A turn collects where nothing is due, too.
+#[test]
+fn loom_fire_and_a_cancel_waits_elsewhere() {
+    check(|| {
+        let model = Model::new(2);
+        let due = model.arm(1, 10);
+        let gone = model.arm(0, 60).drop();
+        let other = model.spawn(|model| model.turn_at(10));
+        let later = model.arm(1, 40);
+        other.join().unwrap();
+        model.settle();
+        due.assert_fired();
+        assert!(gone.is_freed() && gone.count() == 0);
+        assert!(!model.has_cancels(), "a cancel still waits");
+        model.run_out();
+        later.assert_fired();
+        model.assert_empty();
+    });
+}
+
+/// What waits is collected, or forgotten with the driver that it was meant for.
+#[test]
+fn loom_collect_and_shutdown() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let gone = model.arm(0, 60).drop();
+        let other = model.spawn(|model| model.close());
+        model.turn_at(10);
+        other.join().unwrap();
+        assert!(!model.has_cancels(), "a cancel outlives its driver");
+        assert!(gone.is_freed() && gone.count() <= 1);
+        assert_eq!(due.wakes.count(), 1, "fired or told, not both");
+    });
+}
+
+/// Whoever fills the queue comes to collect when the shard serves the next driver.
+#[test]
+fn loom_collect_and_the_next_driver_opens() {
+    check(|| {
+        let model = Model::new(1);
+        let gone = model.arm(0, 60);
+        let also = model.arm(0, 61).drop();
+        let other = model.spawn(|model| {
+            model.close();
+            let next = model.reopen();
+            let tenant = next.arm(0, 60);
+            (next, tenant)
+        });
+        let gone = gone.drop();
+        let (next, tenant) = other.join().unwrap();
+        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
+        next.run_out();
+        tenant.assert_fired();
+        next.assert_empty();
+        assert!(gone.is_freed() && also.is_freed(), "a waker is leaked");
+    });
+}

@@ -22,6 +22,11 @@ const ROUNDS: usize = 20;
 /// An alarm is set at least so much ahead; see `alarm.rs`.
 const AHEAD: u64 = 1;
 
+loom::thread_local! {
+    /// A thread has one, whichever shard it is attached to.
+    static SPARE: &'static Spare = Box::leak(Box::new(Spare::new()));
+}
+
 /// Runs a model in every order that it can happen in with up to four preemptions,
 /// unless `LOOM_MAX_PREEMPTIONS` says otherwise.
 pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
@@ -88,7 +93,7 @@ impl Model {
 
     /// Makes this thread the shard's own: it leaves one cancelled timer there.
     pub(super) fn own(&self, shard: usize) -> bool {
-        let spare = Box::leak(Box::new(Spare::new()));
+        let spare = SPARE.with(|spare| *spare);
         current::attach(self.home(shard), self.generation, spare).is_some()
     }
 
@@ -132,8 +137,7 @@ impl Model {
 
     /// A turn of tokio's at this time.
     pub(super) fn turn_at(&self, now: u64) -> bool {
-        fake::advance_to(Tick(now));
-        self.bell.turn()
+        self.bell.turn_at(Tick(now))
     }
 
     /// What a turn of this generation does that has left something over.

@@ -94,3 +94,22 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
         model.assert_empty();
     });
 }
+
+/// The same for one that was left in the spare before the clock was found to be paused.
+#[test]
+fn loom_leave_and_arm_where_the_clock_may_be_paused() {
+    check(|| {
+        let model = Model::current_thread();
+        model.own(0);
+        let (left, gone) = (model.arm(0, 10), model.arm(0, 20));
+        let left = left.drop();
+        model.may_be_paused();
+        let other = model.spawn(|model| model.arm(0, 30));
+        let gone = gone.drop();
+        let late = other.join().unwrap();
+        model.settle();
+        assert_eq!(model.bell.at(), Some(late.deadline));
+        assert!(left.is_freed() && gone.is_freed());
+        model.assert_all_fire([late]);
+    });
+}

@@ -1,6 +1,10 @@
 //! The timer that a thread cancelled last, left for its next one: it is used again
 //! or gone, whatever a turn, a count or the end of the driver does meanwhile.
 
+use std::sync::Arc;
+
+use super::model::Wakes;
+use super::shutdown::unless_shut_down;
 use super::{Armed, Model, check};
 
 /// A model in which this thread has a spare on shard 0, and a timer left in it.
@@ -60,6 +64,44 @@ fn loom_use_again_and_fire_what_was_left() {
     });
 }
 
+/// The deadline comes before the timer does: it is fired, or ready at once.
+#[test]
+fn loom_use_again_for_a_deadline_that_comes() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(10));
+        let mut next = timer.replace_by(&model, 10);
+        other.join().unwrap();
+        model.settle();
+        due.assert_fired();
+        assert_eq!(next.wakes.count(), usize::from(!next.ready));
+        assert!(next.poll().is_ready());
+        let wakes = next.drop();
+        model.assert_empty();
+        assert!(wakes.is_freed(), "a waker is leaked");
+    });
+}
+
+/// The next timer has another task's waker: what was left is taken out.
+#[test]
+fn loom_leave_and_arm_for_another_task_and_fire() {
+    check(|| {
+        let (model, timer) = with_one_left(60);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(10));
+        let wakes = timer.drop();
+        let next = model.arm(0, 90);
+        other.join().unwrap();
+        due.assert_fired();
+        assert_eq!(model.pending(), 1);
+        model.run_out();
+        next.assert_fired();
+        model.assert_empty();
+        assert!(wakes.is_freed() && wakes.count() == 0);
+    });
+}
+
 #[test]
 fn loom_use_again_to_an_earlier_deadline_and_plan() {
     check(|| {
@@ -114,7 +156,10 @@ fn loom_what_was_left_to_a_driver_is_not_used_in_the_next() {
         let relic = timer.drop();
         let (model, armed) = other.join().unwrap();
         let mine = model.arm(0, 70);
+        // Nor is anything left: this thread's spare is nobody's.
+        let gone = model.arm(0, 80).drop();
         assert_eq!(model.pending(), 2);
+        assert!(gone.is_freed());
         model.run_out();
         armed.assert_fired();
         mine.assert_fired();
@@ -207,5 +252,75 @@ fn loom_own_and_shutdown() {
         armed.assert_fired();
         next.assert_empty();
         assert!(relic.is_freed(), "a waker is leaked");
+    });
+}
+
+/// A worker whose thread goes to another shard takes its spare along, empty.
+#[test]
+fn loom_own_another_shard_and_fire() {
+    check(|| {
+        let model = Model::new(2);
+        model.own(0);
+        let (timer, due) = (model.arm(0, 60), model.arm(0, 10));
+        let far = model.arm(0, 61);
+        let wakes = timer.drop();
+        let other = model.spawn(|model| model.turn_at(10));
+        assert!(model.own(1));
+        // One is a stranger's cancel by now, the other one is left.
+        let wakes = [wakes, far.drop(), model.arm(1, 70).drop()];
+        other.join().unwrap();
+        model.settle();
+        due.assert_fired();
+        model.assert_empty();
+        let gone = |wakes: &Arc<Wakes>| wakes.is_freed() && wakes.count() == 0;
+        assert!(wakes.iter().all(gone));
+    });
+}
+
+/// The shard that it leaves may be another thread's at once.
+#[test]
+fn loom_own_another_shard_and_own() {
+    check(|| {
+        let model = Model::new(2);
+        model.own(0);
+        let left = model.arm(0, 60).drop();
+        let other = model.spawn(|model| {
+            model.own(0);
+            model.arm(0, 50).drop()
+        });
+        assert!(model.own(1));
+        let next = model.arm(1, 70).drop();
+        let others = other.join().unwrap();
+        model.assert_empty();
+        assert!(left.is_freed() && next.is_freed() && others.is_freed());
+    });
+}
+
+/// A proof that comes late: a thread takes itself for the worker of a driver that ends,
+/// makes its timers there and attaches its spare, while the next one opens.
+#[test]
+fn loom_a_proof_that_comes_late() {
+    check(|| {
+        let model = Model::new(1);
+        let other = model.spawn(|model| {
+            model.close();
+            let next = model.reopen();
+            assert!(next.own(0), "the shard is a relic's");
+            let tenant = next.arm(0, 60);
+            (next.arm(0, 61).drop(), tenant, next)
+        });
+        model.own(0);
+        let mut relic = model.unpolled(0, 30);
+        let _ = unless_shut_down(|| relic.poll());
+        let relic = relic.drop();
+        let (left, tenant, next) = other.join().unwrap();
+        assert!(relic.is_freed(), "a waker is leaked");
+        // To attach its spare anew, it takes back its own, and nobody else's.
+        assert!(!next.own(0), "two threads own a shard");
+        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
+        next.run_out();
+        tenant.assert_fired();
+        next.assert_empty();
+        assert!(left.is_freed(), "a waker is leaked");
     });
 }
