@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | a task on a worker, also inside `enter(other)` | the worker's | the worker's |
 //! | `block_in_place`, `spawn_blocking`, a plain thread | none | the current handle's |
-//! | the same, inside a multi-thread runtime's `block_on` on a worker | the worker's | the worker's |
+//! | the same, inside a multi-thread runtime's `block_on` on a worker | the worker's | the worker's, until it is first polled |
 //! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
 //! | anywhere, with feature `test-util` | | the current handle's |
 //!
