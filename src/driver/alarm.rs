@@ -28,7 +28,9 @@
 //!   it to leave a note only. Whoever armed then asks the driver task for a turn.
 //! * A runtime that has ended panics when its interval is polled. A driver is closed, and
 //!   its interval taken out, before that. Should tokio ever end things in another order,
-//!   arming must not panic all the same: it is caught.
+//!   arming must not panic all the same: it is caught. tokio's timers per worker panic from
+//!   when their runtime begins to end. So they are armed only where a timer of the user's
+//!   own would be that runtime's too; elsewhere the driver task is asked to.
 //! * **The driver's own clock.** A multi-thread runtime has the real one. That of a
 //!   current-thread runtime may be paused, and the context here may be another runtime's,
 //!   also where the driver's task is polled: so its own runtime is entered, and asked.
@@ -143,7 +145,8 @@ impl Alarm {
             .filter(|timer| timer.generation == generation);
         own.is_some_and(|timer| {
             timer.runs = true;
-            timer.ends_ready()
+            timer.is_workers = timer.is_per_worker();
+            timer.is_workers
         })
     }
 
@@ -297,6 +300,8 @@ pub(super) struct AlarmTimer {
     generation: u32,
     /// That runtime has taken the driver task.
     runs: bool,
+    /// What rings is one of tokio's timers per worker.
+    is_workers: bool,
 }
 
 impl AlarmTimer {
@@ -323,6 +328,7 @@ impl AlarmTimer {
             runtime,
             generation,
             runs: false,
+            is_workers: false,
         }
     }
 
@@ -372,7 +378,7 @@ impl AlarmTimer {
 
     /// tokio's timers per worker are ready at the end of their runtime, where others panic.
     /// Nothing but their `Debug` tells one from the other.
-    fn ends_ready(&self) -> bool {
+    fn is_per_worker(&self) -> bool {
         let kind = || {
             let _inside = self.runtime.enter();
             let mut sleep = pin!(tokio::time::sleep(PAST));
@@ -386,14 +392,23 @@ impl AlarmTimer {
     }
 
     /// Has tokio ring at `at` for what is due at `target`. `false` when it rang on the
-    /// spot, so that nothing is armed.
+    /// spot, so that nothing is armed; or when this is for the driver task to do.
     fn arm(&mut self, at: Tick, target: Tick) -> bool {
+        if self.is_workers && !self.is_current() {
+            self.armed = Tick::NEVER;
+            return false;
+        }
         let _arming = Arming::begin();
         let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at.to_instant())));
         // It is pending for ever, too, when its runtime has ended.
         let pending = polled.map_or(true, |polled| polled.is_pending());
         self.armed = if pending { target } else { Tick::NEVER };
         pending
+    }
+
+    /// Whether a timer made here would be that runtime's.
+    fn is_current(&self) -> bool {
+        Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id())
     }
 
     /// Leaves nothing registered with tokio, so that a paused clock is not drawn
