@@ -179,7 +179,7 @@ impl Builder {
     pub fn build(self) -> Result<Wheel, BuildError> {
         let handle = Handle::current();
         let settings = self.settings(&handle)?;
-        Ok(Wheel::new(registry::start(&handle, &settings)))
+        Ok(Wheel::new(registry::start(&handle, settings)))
     }
 
     /// Starts the driver that the free functions use on the current runtime.
@@ -209,7 +209,7 @@ impl Builder {
     pub fn install(self) -> Result<Wheel, BuildError> {
         let handle = Handle::current();
         let settings = self.settings(&handle)?;
-        match registry::install(&handle, &settings) {
+        match registry::install(&handle, settings) {
             Ok(serving) => Ok(Wheel::new(serving)),
             Err(_) => Err(BuildError::AlreadyStarted),
         }

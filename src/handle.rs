@@ -251,10 +251,8 @@ impl Wheel {
     /// # }
     /// ```
     pub fn pending(&self) -> usize {
-        let DriverRef {
-            shards, generation, ..
-        } = self.driver;
-        let shards = shards.iter();
+        let DriverRef { driver, generation } = self.driver;
+        let shards = driver.shards().iter();
         shards.map(|home| home.shard.pending(generation)).sum()
     }
 
@@ -281,7 +279,7 @@ impl Wheel {
 impl fmt::Debug for Wheel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wheel")
-            .field("shards", &self.driver.shards.len())
+            .field("shards", &self.driver.driver.shards().len())
             .field("pending", &self.pending())
             .finish_non_exhaustive()
     }

@@ -37,7 +37,6 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -55,12 +54,13 @@ use super::sync::{
 
 /// The least that can be armed ahead without tokio ringing on the spot.
 const INSTANTLY: Duration = Duration::from_nanos(1);
-/// When tokio resumes what a turn left to the driver task, if need be.
-const BACKSTOP: Duration = Duration::from_millis(1);
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: Duration = Duration::from_secs(1);
 /// tokio has certainly passed what is so long ago.
 const PAST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The clock is the real one, as far as is known.
+const NOT_PAUSED: u64 = u64::MAX;
 
 /// What is armed, and for when.
 pub(super) struct Alarm {
@@ -69,30 +69,30 @@ pub(super) struct Alarm {
     asked: AtomicUsize,
     rung: AtomicBool,
     /// The clock is that of a current-thread runtime.
-    is_local: AtomicBool,
-    /// The clock is, or may be, paused: a timer that is cancelled must not draw it.
-    may_pause: AtomicBool,
+    is_local: bool,
+    /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
+    /// may be, paused. There a timer that is cancelled must not draw the clock.
+    phase: AtomicU64,
     timer: Mutex<Option<AlarmTimer>>,
 }
 
 impl Alarm {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(is_local: bool) -> Self {
         Alarm {
             armed_for: AtomicU64::new(Tick::NEVER.0),
             asked: AtomicUsize::new(0),
             rung: AtomicBool::new(false),
-            is_local: AtomicBool::new(false),
-            may_pause: AtomicBool::new(false),
+            is_local,
+            phase: AtomicU64::new(NOT_PAUSED),
             timer: Mutex::new(None),
         }
     }
 
     /// Begins to ring for a driver. Nothing is armed yet.
-    pub(super) fn open(&self, timer: AlarmTimer, is_local: bool) {
+    pub(super) fn open(&self, timer: AlarmTimer) {
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
-        self.is_local.store(is_local, Ordering::Relaxed);
-        self.may_pause.store(false, Ordering::Relaxed);
+        self.phase.store(NOT_PAUSED, Ordering::Relaxed);
         *lock(&self.timer) = Some(timer);
     }
 
@@ -111,28 +111,36 @@ impl Alarm {
     /// Whether this is a current-thread runtime's.
     #[inline]
     pub(super) fn is_local(&self) -> bool {
-        self.is_local.load(Ordering::Relaxed)
+        self.is_local
     }
 
     /// Whether the clock is, or may be, paused.
     #[inline]
     pub(super) fn may_pause(&self) -> bool {
-        self.may_pause.load(Ordering::Relaxed)
+        self.phase.load(Ordering::Relaxed) != NOT_PAUSED
     }
 
-    /// The clock has been found to be paused, or may be at any time.
-    pub(super) fn set_may_pause(&self) {
-        self.may_pause.store(true, Ordering::Relaxed);
+    /// The clock has been found to be paused, or may be at any time. From now on deadlines
+    /// fire in tokio's milliseconds, of which one begins `here`.
+    pub(super) fn set_may_pause(&self, here: Tick) {
+        self.phase.store(here.0 % MILLISECOND, Ordering::Relaxed);
+    }
+
+    /// Where the clock may be paused, rounds up to the millisecond that tokio fires in.
+    pub(super) fn round_up(&self, deadline: Tick) -> Tick {
+        match self.phase.load(Ordering::Relaxed) {
+            NOT_PAUSED => deadline,
+            phase => deadline.round_up(MILLISECOND, Tick(phase)),
+        }
     }
 
     /// Now, by the driver's own clock. [`Tick::ZERO`] when the driver has ended.
     pub(super) fn now(&self) -> Tick {
-        if self.is_local() {
-            let timer = lock(&self.timer);
-            timer.as_ref().map_or(Tick::ZERO, AlarmTimer::now)
-        } else {
-            Tick::really_now()
+        if !self.is_local() {
+            return Tick::really_now();
         }
+        let timer = lock(&self.timer);
+        timer.as_ref().map_or(Tick::ZERO, AlarmTimer::now)
     }
 
     /// The driver task is one of the runtime's: as long as there is a timer, and none can be
@@ -181,23 +189,6 @@ impl Alarm {
         self.one_at_a_time(|timer| self.arm_earliest(timer, &earliest))
     }
 
-    /// Arms for a moment from now: a turn has left something to the driver task, and that
-    /// may sit in the queue of a worker that blocks.
-    pub(super) fn arm_backstop(&self, generation: u32, earliest: impl Fn() -> Tick) {
-        let mut is_first = true;
-        self.one_at_a_time(|timer| {
-            // Whoever asks meanwhile asks for the earliest. So does the next runtime that the
-            // driver serves by now: the ring is for its own turn.
-            let backstop = mem::take(&mut is_first) && timer.generation == generation;
-            if !backstop {
-                return self.arm_earliest(timer, &earliest);
-            }
-            self.take_ring();
-            let at = self.now_of(timer).saturating_add(BACKSTOP);
-            timer.arm(at, at)
-        });
-    }
-
     /// Runs `arm` until nobody has asked for it since it last began; at once returns if
     /// another thread, or a caller further up the stack, is at it.
     fn one_at_a_time(&self, mut arm: impl FnMut(&mut AlarmTimer) -> bool) -> bool {
@@ -219,15 +210,15 @@ impl Alarm {
     }
 
     fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
-        let now = self.now_of(timer);
+        let now = timer.now();
         if self.take_ring() {
             timer.armed = Tick::NEVER;
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
         // that is overdue.
-        let keep = !self.may_pause() && timer.armed > now;
-        let keep = keep.then_some(timer.armed);
-        let target = self.settle(keep, || self.target(earliest(), now));
+        let leave = !self.may_pause() && timer.armed > now;
+        let left = if leave { timer.armed } else { Tick::NEVER };
+        let target = self.settle(left, || self.target(earliest(), now));
         if target == timer.armed {
             true
         } else if target != Tick::NEVER {
@@ -240,19 +231,11 @@ impl Alarm {
         }
     }
 
-    fn now_of(&self, timer: &AlarmTimer) -> Tick {
-        if self.is_local() {
-            timer.now()
-        } else {
-            Tick::really_now()
-        }
-    }
-
-    /// Publishes the earliest deadline, which `target` finds, or what is armed where that
-    /// comes first and is to be kept; and looks again.
-    fn settle(&self, keep: Option<Tick>, target: impl Fn() -> Tick) -> Tick {
+    /// Publishes the earliest deadline, which `target` finds, or what is left armed where
+    /// that comes first; and looks again.
+    fn settle(&self, left: Tick, target: impl Fn() -> Tick) -> Tick {
         loop {
-            let settled = keep.map_or_else(&target, |armed| armed.min(target()));
+            let settled = left.min(target());
             self.armed_for.store(settled.0, Ordering::SeqCst);
             if target() >= settled {
                 return settled;
@@ -290,18 +273,20 @@ impl Alarm {
 
 /// An interval, what it is armed for, and the runtime it belongs to.
 pub(super) struct AlarmTimer {
-    interval: Interval,
+    pub(super) interval: Interval,
     /// Rings.
-    waker: Waker,
+    pub(super) waker: Waker,
     /// [`Tick::NEVER`] when nothing is registered with tokio.
-    armed: Tick,
-    runtime: Handle,
+    pub(super) armed: Tick,
+    pub(super) runtime: Handle,
+    /// That is a current-thread one.
+    pub(super) is_local: bool,
     /// The driver's.
-    generation: u32,
+    pub(super) generation: u32,
     /// That runtime has taken the driver task.
-    runs: bool,
+    pub(super) runs: bool,
     /// What rings is one of tokio's timers per worker.
-    is_workers: bool,
+    pub(super) is_workers: bool,
 }
 
 impl AlarmTimer {
@@ -319,20 +304,10 @@ impl AlarmTimer {
         interval
     }
 
-    /// Not armed.
-    pub(super) fn new(interval: Interval, waker: Waker, runtime: Handle, generation: u32) -> Self {
-        AlarmTimer {
-            interval,
-            waker,
-            armed: Tick::NEVER,
-            runtime,
-            generation,
-            runs: false,
-            is_workers: false,
-        }
-    }
-
     fn now(&self) -> Tick {
+        if !self.is_local {
+            return Tick::really_now();
+        }
         now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
     }
 

@@ -52,6 +52,16 @@ impl Tick {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// The first multiple of `width` after `origin` that is not before this tick. What is
+    /// before the origin has passed, and stays as it is.
+    pub(crate) fn round_up(self, width: u64, origin: Tick) -> Tick {
+        let Some(since) = self.0.checked_sub(origin.0) else {
+            return self;
+        };
+        let widths = since.div_ceil(width).saturating_mul(width);
+        Tick(origin.0.saturating_add(widths)).min(Tick::LAST)
+    }
+
     /// The instant of this tick; exact for every tick that came from one.
     pub(crate) fn to_instant(self) -> Instant {
         let since = Duration::from_nanos(self.0);
@@ -80,7 +90,7 @@ impl Tick {
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// tokio's tick, in ours.
-pub(crate) const MILLISECOND: u64 = 1_000_000;
+pub(crate) const MILLISECOND: u64 = if cfg!(all(test, loom)) { 1 } else { 1_000_000 };
 
 /// A duration in nanoseconds, if it is less than 584 years.
 #[inline]
@@ -120,28 +130,6 @@ pub(crate) fn is_virtual(clock: impl FnOnce() -> Tick) -> bool {
     shown < before || shown > Tick::really_now()
 }
 
-/// The grid that deadlines are rounded up to: a driver's configured tick.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
-    /// Where the grid begins: the moment the driver was started.
-    pub(crate) origin: Tick,
-    /// The distance of its lines in nanoseconds; 1 means "not rounded".
-    pub(crate) width: u64,
-}
-
-impl Grid {
-    /// The first line of the grid that is not before `tick`.
-    pub(crate) fn round_up(self, tick: Tick) -> Tick {
-        let since = tick.0.saturating_sub(self.origin.0);
-        let lines = since.div_ceil(self.width);
-        let rounded = self
-            .origin
-            .0
-            .saturating_add(lines.saturating_mul(self.width));
-        Tick(rounded).min(Tick::LAST).max(tick)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,15 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_rounds_up_and_never_down() {
-        let grid = Grid {
-            origin: Tick(7),
-            width: 10,
-        };
-        assert_eq!(grid.round_up(Tick(7)), Tick(7));
-        assert_eq!(grid.round_up(Tick(8)), Tick(17));
-        assert_eq!(grid.round_up(Tick(17)), Tick(17));
-        assert_eq!(grid.round_up(Tick(3)), Tick(7));
-        assert_eq!(grid.round_up(Tick::LAST), Tick::LAST);
+    fn ticks_are_rounded_up_and_never_down() {
+        let rounded = |tick: u64| Tick(tick).round_up(10, Tick(7));
+        assert_eq!(rounded(7), Tick(7));
+        assert_eq!(rounded(8), Tick(17));
+        assert_eq!(rounded(17), Tick(17));
+        assert_eq!(rounded(3), Tick(3));
+        assert_eq!(rounded(Tick::LAST.0), Tick::LAST);
     }
 }

@@ -11,11 +11,12 @@
 //!   serve another one by then. Every hold asks for the generation; the rest of the turn
 //!   is void then.
 
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use super::clock::Tick;
 use super::shard::Shard;
-use super::wakers;
 use crate::wheel::core::Progress;
 
 /// Timers, give or take one hold, that a turn inside tokio's turn fires.
@@ -73,7 +74,20 @@ impl Turn {
         let (seen, batch) = (clock(), &mut self.batch);
         let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
         self.is_idle &= batch.is_empty();
-        batch.drain(..).for_each(wakers::wake);
+        batch.drain(..).for_each(wake);
         Some(progress)
+    }
+}
+
+/// Runs somebody else's code, with no lock held. It may panic; and the payload of that
+/// panic, when it is dropped, may panic again. None of it is the affair of the other timers,
+/// nor of the thread that happens to run it.
+pub(super) fn wake(waker: Waker) {
+    // The hook has reported it; there is nobody here to whom it could be returned.
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else {
+        return;
+    };
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(worse);
     }
 }

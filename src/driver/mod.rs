@@ -9,7 +9,6 @@
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | what a `Builder` sets, and how deadlines are rounded for it |
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
-//! | `wakers.rs` | waking and dropping wakers, which may panic |
 //! | `stats.rs` | what is left of a driver that has ended |
 //! | `cancel_queue.rs` | cancels that are not carried out at once |
 //! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
@@ -69,7 +68,6 @@ pub(crate) mod stats;
 mod sync;
 pub(crate) mod timer;
 mod waker_id;
-mod wakers;
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -80,7 +78,7 @@ use tokio::runtime::Handle;
 use self::alarm::{Alarm, AlarmTimer};
 use self::clock::{MILLISECOND, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
-use self::settings::{Active, Settings};
+use self::settings::Settings;
 use self::shard::Shard;
 use self::stats::FinalCounts;
 use self::sync::time::Interval;
@@ -95,7 +93,9 @@ pub(crate) struct Driver {
     alarm: Alarm,
     /// The driver task's waker.
     task: Mutex<Option<Waker>>,
-    settings: Active,
+    settings: Settings,
+    /// When it began to serve its runtime.
+    opened: AtomicU64,
     /// The shard that the next turn begins with.
     first: AtomicUsize,
     /// When a look last asked for a turn.
@@ -118,24 +118,24 @@ pub(crate) type ShardRef = &'static DriverShard;
 #[derive(Clone, Copy)]
 pub(crate) struct DriverRef {
     pub(crate) driver: &'static Driver,
-    pub(crate) shards: &'static [DriverShard],
     pub(crate) generation: u32,
 }
 
 /// Opening and closing.
 impl Driver {
-    /// A driver with so many shards, which serves nobody yet.
-    fn leak(shards: usize) -> &'static Driver {
+    /// A driver that serves nobody yet.
+    fn leak(settings: Settings) -> &'static Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
-            alarm: Alarm::new(),
+            alarm: Alarm::new(settings.is_local),
             task: Mutex::new(None),
-            settings: Active::new(),
+            settings,
+            opened: AtomicU64::new(0),
             first: AtomicUsize::new(0),
             looked: AtomicU64::new(0),
-            last: Mutex::new(Arc::new(FinalCounts::new(0, shards))),
+            last: Mutex::new(Arc::new(FinalCounts::new(0, settings.shards))),
         }));
-        let all: Vec<DriverShard> = (0..shards)
+        let all: Vec<DriverShard> = (0..settings.shards)
             .map(|index| DriverShard {
                 shard: Shard::new(),
                 driver,
@@ -148,9 +148,9 @@ impl Driver {
     }
 
     /// Begins to serve a runtime. Nothing is armed, and no task runs, yet.
-    fn open(&'static self, interval: Interval, runtime: &Handle, settings: &Settings) -> DriverRef {
+    fn open(&'static self, interval: Interval, runtime: &Handle) -> DriverRef {
         let now = Tick::now();
-        let each = settings.capacity.div_ceil(self.shards().len());
+        let each = self.settings.capacity.div_ceil(self.settings.shards);
         // A deadline that has just passed may still have to wait; see `next_millisecond`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));
         for shard in self.shards() {
@@ -158,16 +158,22 @@ impl Driver {
         }
         let serving = DriverRef {
             driver: self,
-            shards: self.shards(),
             generation: self.generation(),
         };
-        self.settings.set(settings, now);
+        self.opened.store(now.0, Ordering::Relaxed);
         self.looked.store(now.0, Ordering::Relaxed);
         let last = FinalCounts::new(serving.generation, self.shards().len());
         *lock(&self.last) = Arc::new(last);
-        let ring = Waker::from(Arc::new(AlarmWaker(serving)));
-        let timer = AlarmTimer::new(interval, ring, runtime.clone(), serving.generation);
-        self.alarm.open(timer, settings.is_local);
+        self.alarm.open(AlarmTimer {
+            interval,
+            waker: Waker::from(Arc::new(AlarmWaker(serving))),
+            armed: Tick::NEVER,
+            runtime: runtime.clone(),
+            is_local: self.settings.is_local,
+            generation: serving.generation,
+            runs: false,
+            is_workers: false,
+        });
         serving
     }
 
@@ -179,14 +185,14 @@ impl Driver {
         let last = Arc::clone(&lock(&self.last));
         for home in self.shards() {
             for waker in home.shard.close(|counted| last.set(home.index, counted)) {
-                wakers::wake(waker);
+                fire::wake(waker);
             }
         }
         let task = lock(&self.task).take();
         drop(task);
     }
 
-    fn shards(&self) -> &'static [DriverShard] {
+    pub(crate) fn shards(&self) -> &'static [DriverShard] {
         self.shards.get().copied().unwrap_or(&[])
     }
 
@@ -206,11 +212,6 @@ impl Driver {
 
 /// What timers and handles ask.
 impl Driver {
-    #[inline]
-    pub(crate) fn settings(&self) -> &Active {
-        &self.settings
-    }
-
     /// Where this generation leaves its last figures, unless it is long gone.
     pub(crate) fn last(&self, generation: u32) -> Option<Arc<FinalCounts>> {
         let last = lock(&self.last);
@@ -234,6 +235,22 @@ impl Driver {
         self.alarm.now()
     }
 
+    /// When a deadline fires: not before the configured tick, and where the clock may be
+    /// paused, not before tokio's millisecond. Nothing is rounded by default.
+    #[inline]
+    fn round_up(&self, deadline: Tick) -> Tick {
+        if self.settings.tick == 1 && !self.may_pause() {
+            return deadline;
+        }
+        self.alarm.round_up(self.round_up_to_tick(deadline))
+    }
+
+    /// To the configured tick only.
+    fn round_up_to_tick(&self, deadline: Tick) -> Tick {
+        let opened = Tick(self.opened.load(Ordering::Relaxed));
+        deadline.round_up(self.settings.tick, opened)
+    }
+
     /// When a deadline fires that has passed by `now`. tokio fires in the first whole
     /// millisecond at or after a deadline; so does this, for one that has only just come.
     /// `None` if that millisecond is here.
@@ -254,8 +271,7 @@ impl Driver {
         let unknown = self.alarm.is_local() && !self.may_pause() && self.now() != Tick::ZERO;
         if unknown && (cfg!(feature = "test-util") || clock::is_virtual(|| self.now())) {
             if let Some(here) = self.alarm.a_millisecond_of_tokios() {
-                self.settings.align(here);
-                self.alarm.set_may_pause();
+                self.alarm.set_may_pause(here);
             }
         }
     }
@@ -309,7 +325,7 @@ impl Driver {
 impl Driver {
     /// Fires what is due at `now`, or about `limit` timers; `true` if all.
     fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
-        let mut turn = Turn::new(generation, now, self.settings.hold(), limit);
+        let mut turn = Turn::new(generation, now, self.settings.hold, limit);
         let done = self.visit(&mut turn);
         if let Some(counts) = self.last(generation) {
             counts.count_turn(turn.is_idle);
@@ -342,39 +358,26 @@ impl Driver {
         if now < self.armed_for() {
             return self.ask_for_turn();
         }
-        if self.turn_in_tokios_turn(generation, now) {
-            self.rearm();
-        }
-    }
-
-    /// A turn on the thread that drives time, inside tokio's own.
-    fn turn_in_tokios_turn(&self, generation: u32, now: Tick) -> bool {
-        let limit = if self.alarm.is_local() {
-            usize::MAX
-        } else {
-            IN_TOKIOS_TURN
+        let limit = match self.alarm.is_local() {
+            true => usize::MAX,
+            false => IN_TOKIOS_TURN,
         };
         let done = self.turn(generation, now, limit);
+        // Whether done or not: the driver task may sit in the queue of a worker that blocks.
+        self.rearm();
         if !done {
-            self.alarm.arm_backstop(generation, || self.earliest());
             self.ask_for_turn();
         }
-        done
     }
 
-    /// The first poll of the driver task, which nobody has asked for. A turn might fire what
-    /// tokio's clock, where it was advanced, has not come to yet.
-    fn poll_task_first(&self, generation: u32, task: &Waker) {
-        if self.may_pause() {
-            self.listen(task);
-        } else {
-            self.poll_task(generation, task);
+    /// One poll of the driver task. Nobody has asked for the first one; where a clock was
+    /// advanced, that might fire what tokio's timers have not come to yet.
+    fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
+        let old = lock(&self.task).replace(task.clone());
+        drop(old);
+        if is_first && self.may_pause() {
+            return;
         }
-    }
-
-    /// One poll of the driver task: somebody has asked for a turn.
-    fn poll_task(&self, generation: u32, task: &Waker) {
-        self.listen(task);
         if self.turn(generation, self.now(), IN_TASK_POLL) {
             self.rearm();
         } else {
@@ -390,12 +393,6 @@ impl Driver {
             task.wake();
         }
     }
-
-    /// Keeps the driver task's waker.
-    fn listen(&self, task: &Waker) {
-        let old = lock(&self.task).replace(task.clone());
-        drop(old);
-    }
 }
 
 /// The alarm's waker.
@@ -403,15 +400,9 @@ struct AlarmWaker(DriverRef);
 
 impl Wake for AlarmWaker {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let DriverRef {
-            driver, generation, ..
-        } = self.0;
-        if self.0.is_open() {
-            driver.rung(generation);
+        let AlarmWaker(serving) = *self;
+        if serving.is_open() {
+            serving.driver.rung(serving.generation);
         }
     }
 }
@@ -419,7 +410,7 @@ impl Wake for AlarmWaker {
 impl DriverRef {
     /// Whether it still serves its runtime.
     pub(crate) fn is_open(self) -> bool {
-        self.shards[0].shard.serves(self.generation)
+        self.driver.generation() == self.generation
     }
 
     pub(crate) fn is(self, other: DriverRef) -> bool {
@@ -429,10 +420,9 @@ impl DriverRef {
     /// The shard for a worker's index, or any other thread's number.
     #[inline]
     pub(crate) fn shard(self, number: usize) -> ShardRef {
-        match self.shards.get(number) {
-            Some(shard) => shard,
-            None => &self.shards[number % self.shards.len()],
-        }
+        let shards = self.driver.shards();
+        let own = shards.get(number);
+        own.unwrap_or_else(|| &shards[number % shards.len()])
     }
 }
 

@@ -11,12 +11,13 @@
 //!   its generation, then takes it out.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::mem;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use tokio::runtime::{self, Handle};
+use tokio::task::JoinHandle;
 
 use super::alarm::AlarmTimer;
 use super::settings::Settings;
@@ -29,8 +30,8 @@ const LAST_GENERATION: u32 = (1 << 14) - 1;
 #[derive(Default)]
 struct Registry {
     serving: HashMap<runtime::Id, DriverRef>,
-    /// Drivers that serve nobody, by their number of shards.
-    idle: HashMap<usize, Vec<&'static Driver>>,
+    /// Drivers that serve nobody.
+    idle: HashMap<Settings, Vec<&'static Driver>>,
 }
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
@@ -45,7 +46,7 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 pub(crate) fn of(handle: &Handle) -> DriverRef {
     match find(handle) {
         Some(serving) => serving,
-        None => install(handle, &Settings::for_runtime(handle)).unwrap_or_else(|first| first),
+        None => install(handle, Settings::for_runtime(handle)).unwrap_or_else(|first| first),
     }
 }
 
@@ -56,14 +57,11 @@ fn find(handle: &Handle) -> Option<DriverRef> {
 /// Starts a driver as the one that the free functions use in this runtime. The
 /// error is the one that does already.
 #[track_caller]
-pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<DriverRef, DriverRef> {
+pub(crate) fn install(handle: &Handle, settings: Settings) -> Result<DriverRef, DriverRef> {
     if let Some(first) = find(handle) {
         return Err(first);
     }
-    let lease = Lease::new(handle, settings);
-    let serving = lease.serving;
-    let task = handle.spawn(task(lease));
-    serving.driver.begin(serving.generation);
+    let (serving, task) = launch(handle, settings);
     let first = with_registry(|registry| registry.enter(handle.id(), serving));
     if first.is(serving) {
         return Ok(serving);
@@ -75,28 +73,29 @@ pub(crate) fn install(handle: &Handle, settings: &Settings) -> Result<DriverRef,
 
 /// Starts a driver beside the one that the free functions use.
 #[track_caller]
-pub(crate) fn start(handle: &Handle, settings: &Settings) -> DriverRef {
-    let lease = Lease::new(handle, settings);
-    let serving = lease.serving;
-    handle.spawn(task(lease));
-    serving.driver.begin(serving.generation);
-    serving
+pub(crate) fn start(handle: &Handle, settings: Settings) -> DriverRef {
+    launch(handle, settings).0
 }
 
-/// The driver task: does what tokio's turn left over, and arms anew.
-fn task(mut lease: Lease) -> impl Future<Output = ()> + Send {
-    poll_fn(move |cx| {
-        lease.poll(cx.waker());
+/// Starts a driver and its task, which does what tokio's turn left over, and arms anew.
+#[track_caller]
+fn launch(handle: &Handle, settings: Settings) -> (DriverRef, JoinHandle<()>) {
+    let lease = Lease::new(handle, settings);
+    let serving = lease.serving;
+    let mut is_first = true;
+    let task = handle.spawn(poll_fn(move |cx| {
+        // Through a method: the closure takes the whole lease along, not a copy of a field.
+        lease.poll(mem::take(&mut is_first), cx.waker());
         Poll::Pending
-    })
+    }));
+    serving.driver.begin(serving.generation);
+    (serving, task)
 }
 
 /// A driver's time in service. Held by its task; dropping it closes the driver.
 struct Lease {
     serving: DriverRef,
     runtime: runtime::Id,
-    /// Its task has been polled before.
-    polled: bool,
 }
 
 impl Lease {
@@ -106,27 +105,20 @@ impl Lease {
     ///
     /// In a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
-    fn new(handle: &Handle, settings: &Settings) -> Self {
+    fn new(handle: &Handle, settings: Settings) -> Self {
         let interval = AlarmTimer::interval();
         waker_id::learn_from_a_task();
-        let driver = with_registry(|registry| registry.idle(settings.shards));
-        let driver = driver.unwrap_or_else(|| Driver::leak(settings.shards));
+        let driver = with_registry(|registry| registry.idle(settings));
+        let driver = driver.unwrap_or_else(|| Driver::leak(settings));
         Lease {
-            serving: driver.open(interval, handle, settings),
+            serving: driver.open(interval, handle),
             runtime: handle.id(),
-            polled: false,
         }
     }
 
-    fn poll(&mut self, task: &Waker) {
-        let DriverRef {
-            driver, generation, ..
-        } = self.serving;
-        if mem::replace(&mut self.polled, true) {
-            driver.poll_task(generation, task);
-        } else {
-            driver.poll_task_first(generation, task);
-        }
+    fn poll(&self, is_first: bool, task: &Waker) {
+        let DriverRef { driver, generation } = self.serving;
+        driver.poll_task(generation, is_first, task);
     }
 }
 
@@ -142,15 +134,12 @@ impl Drop for Lease {
 }
 
 impl Registry {
-    fn idle(&mut self, shards: usize) -> Option<&'static Driver> {
-        self.idle.get_mut(&shards)?.pop()
+    fn idle(&mut self, settings: Settings) -> Option<&'static Driver> {
+        self.idle.get_mut(&settings)?.pop()
     }
 
     fn pool(&mut self, driver: &'static Driver) {
-        self.idle
-            .entry(driver.shards().len())
-            .or_default()
-            .push(driver);
+        self.idle.entry(driver.settings).or_default().push(driver);
     }
 
     /// Who serves the runtime: this one, unless there is another. One that has

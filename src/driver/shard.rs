@@ -30,7 +30,6 @@ use std::task::Waker;
 use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef, Spare};
 use super::clock::Tick;
 use super::sync::{self, AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
-use super::wakers;
 use crate::metrics::{LagHistogram, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
 
@@ -94,19 +93,9 @@ pub(super) enum Refused {
     Closed,
 }
 
-/// Things taken from a shard, to be dropped when its lock is no longer held.
-#[must_use = "to be dropped outside the lock"]
-struct Leftovers {
-    wakers: [Option<Waker>; COLLECTED],
-    #[expect(dead_code, reason = "held only to be dropped")]
-    garbage: Option<Garbage<Waker>>,
-}
-
-impl Drop for Leftovers {
-    fn drop(&mut self) {
-        wakers::discard(self.wakers.iter_mut().filter_map(Option::take));
-    }
-}
+/// Taken from a shard, to be dropped when its lock is no longer held: wakers of tokio's
+/// tasks, and memory.
+type Leftovers = ([Option<Waker>; COLLECTED], Option<Garbage<Waker>>);
 
 impl ShardState {
     /// An empty wheel at this time; nothing has been counted.
@@ -241,11 +230,10 @@ impl Shard {
     /// same waker. `None` when that has gone, or the shard is busy: to be registered
     /// as any other then.
     #[inline(always)]
-    pub(super) fn reuse(&self, generation: u32, when: Tick, spare: &Spare) -> Option<u32> {
+    pub(super) fn reuse(&self, when: Tick, spare: &Spare) -> Option<u32> {
         let mut state = self.try_for_a_while()?;
         let left = spare.take()?;
-        let usable = left.generation == generation && self.check(&left).is_ok();
-        if !usable || when.0 <= self.published.clock.load(Ordering::Relaxed) {
+        if self.check(&left).is_err() || when.0 <= self.published.clock.load(Ordering::Relaxed) {
             let waker = self.take(&mut state, left);
             self.unlock(state);
             drop(waker);
@@ -261,9 +249,14 @@ impl Shard {
     /// Cancels a timer if nobody holds the shard for long; else it goes into the queue.
     #[inline]
     pub(super) fn cancel(&self, entry: EntryRef) {
-        let Some(mut state) = self.try_for_a_while() else {
-            return self.cancel_later(entry);
-        };
+        match self.try_for_a_while() {
+            Some(state) => self.cancel_in(state, entry),
+            None => self.cancel_later(entry),
+        }
+    }
+
+    #[inline]
+    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
         let waker = self.take(&mut state, entry);
         self.unlock(state);
         drop(waker);
@@ -277,21 +270,9 @@ impl Shard {
         }
     }
 
-    /// Takes a registered timer out at once, and hands out its waker.
-    pub(super) fn cancel_now(&self, entry: EntryRef) -> Option<Waker> {
-        let mut state = self.wait();
-        let waker = self.take(&mut state, entry);
-        self.unlock(state);
-        waker
-    }
-
-    /// The same for a timer that has been reset to a time that has passed.
-    pub(super) fn fire_now(&self, entry: EntryRef) -> Option<Waker> {
-        let mut state = self.wait();
-        let owned = self.check(&entry).is_ok();
-        let waker = owned.then(|| state.fire_by_reset(entry.key));
-        self.unlock(state);
-        waker
+    /// Takes a registered timer out at once.
+    pub(super) fn cancel_now(&self, entry: EntryRef) {
+        self.cancel_in(self.wait(), entry);
     }
 
     /// Gives a registered timer another waker.
@@ -342,14 +323,11 @@ impl Shard {
     pub(super) fn detach(&self, spare: &'static Spare) {
         let mut state = self.wait();
         let is_its = |attached: &mut &Spare| std::ptr::eq::<Spare>(*attached, spare);
-        let attached = state.spare.take_if(is_its).is_some();
+        state.spare.take_if(is_its);
         self.published
             .taken
             .store(state.spare.is_some(), Ordering::Relaxed);
-        let left = spare.take();
-        // Not attached any more: the driver has ended, and what was left with it.
-        let left = left.filter(|_| attached);
-        let waker = left.and_then(|left| self.take(&mut state, left));
+        let waker = self.clear(&mut state, spare);
         self.unlock(state);
         drop(waker);
     }
@@ -511,12 +489,11 @@ impl Shard {
     }
 
     #[cold]
+    #[must_use = "to be dropped outside the lock"]
     fn tidy(&self, state: &mut ShardState) -> Leftovers {
         let cancels = self.cancels.collect();
-        Leftovers {
-            wakers: cancels.map(|cancel| cancel.and_then(|entry| self.take(state, entry))),
-            garbage: state.wheel.take_garbage(),
-        }
+        let wakers = cancels.map(|cancel| cancel.and_then(|entry| self.take(state, entry)));
+        (wakers, state.wheel.take_garbage())
     }
 
     /// Takes out what was left in the spare of the shard's own thread.

@@ -39,7 +39,7 @@ use super::clock::Tick;
 use super::shard::Refused;
 use super::sync::{Ordering, relax};
 use super::waker_id::{self, VtableId};
-use super::{DriverRef, DriverShard, ShardRef, current, wakers};
+use super::{DriverRef, DriverShard, ShardRef, current, fire};
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -136,8 +136,11 @@ impl Timer {
 
     /// A timer of a `Wheel`.
     pub(crate) fn of(driver: DriverRef) -> Self {
-        let tenure = Tenure::new(driver.generation, OF_A_WHEEL);
-        Timer::at(current::of(driver), tenure)
+        Timer::in_service(driver, OF_A_WHEEL)
+    }
+
+    fn in_service(driver: DriverRef, how: u16) -> Self {
+        Timer::at(current::of(driver), Tenure::new(driver.generation, how))
     }
 
     #[inline]
@@ -173,7 +176,8 @@ impl Timer {
         })
     }
 
-    /// Polls for `deadline`, which must be the one given before if registered.
+    /// Polls for `deadline`, which must be the one given before if registered, and if this
+    /// does not [wait](Self::waits) with this very waker.
     ///
     /// # Panics
     ///
@@ -196,11 +200,15 @@ impl Timer {
 
     #[inline(never)]
     fn poll_registered(&mut self, waker: &Waker) -> Result<Poll<()>, Closed> {
-        if self.waits(waker) {
-            return Ok(Poll::Pending);
-        }
         let (entry, ..) = self.entry().ok_or(Closed)?;
-        match self.replace_waker(entry, waker) {
+        let clock = self.clock();
+        if self.has_ended() {
+            return Err(Closed);
+        }
+        if clock >= entry.when {
+            return Ok(self.done());
+        }
+        match self.shard.shard.replace_waker(entry, waker.clone()) {
             Ok(()) => {
                 self.registered(entry.key, entry.when, waker);
                 Ok(Poll::Pending)
@@ -208,17 +216,6 @@ impl Timer {
             Err(Refused::Closed) => Err(Closed),
             Err(_fired) => Ok(self.done()),
         }
-    }
-
-    fn replace_waker(&self, entry: EntryRef, waker: &Waker) -> Result<(), Refused> {
-        let clock = self.clock();
-        if self.has_ended() {
-            return Err(Refused::Closed);
-        }
-        if clock >= entry.when {
-            return Err(Refused::Due);
-        }
-        self.shard.shard.replace_waker(entry, waker.clone())
     }
 
     fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
@@ -242,7 +239,7 @@ impl Timer {
         if let Ok(handle) = Handle::try_current() {
             let driver = current::driver_of(&handle);
             if driver.is_open() {
-                *self = Timer::at(current::of(driver), Tenure::new(driver.generation, 0));
+                *self = Timer::in_service(driver, 0);
             }
         }
     }
@@ -261,12 +258,10 @@ impl Timer {
         let Some((entry, ..)) = self.entry() else {
             return self.register_unpolled(deadline, due);
         };
-        let Some(when) = self.come(deadline, due) else {
-            return self.fire_now(entry);
-        };
+        // One that has come is before every shard's clock: it fires on the spot.
+        let when = self.come(deadline, due).unwrap_or(Tick::ZERO);
         match self.shard.shard.reschedule(entry, when) {
-            Ok(None) => self.moved(when),
-            Ok(Some(waker)) => self.finish(waker),
+            Ok(fired) => self.moved(when, fired),
             Err(Refused::Closed) => self.set_done(None),
             Err(_fired) => {
                 self.set_done(None);
@@ -308,7 +303,7 @@ impl Timer {
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
         if driver.may_pause() || !waker_id::is_that_of_tasks(vtable) {
-            drop(shard.cancel_now(entry));
+            shard.cancel_now(entry);
             return driver.retract(shard);
         }
         match current::spare_of(shard, entry.generation) {
@@ -344,7 +339,7 @@ impl Timer {
             return false;
         };
         let when = self.round_up(deadline);
-        let Some(key) = shard.reuse(generation, when, spare) else {
+        let Some(key) = shard.reuse(when, spare) else {
             return false;
         };
         self.registered(key, when, waker);
@@ -407,7 +402,7 @@ impl Timer {
         let (driver, when) = (self.shard.driver, self.round_up(deadline));
         let now = driver.now();
         match due {
-            Due::AtOnce => (now < driver.settings().round_up_to_tick(deadline)).then_some(when),
+            Due::AtOnce => (now < driver.round_up_to_tick(deadline)).then_some(when),
             Due::NextMillisecond if now < when => Some(when),
             Due::NextMillisecond => driver.next_millisecond(when, now),
         }
@@ -455,25 +450,16 @@ impl Timer {
         };
     }
 
-    fn moved(&mut self, to: Tick) {
+    fn moved(&mut self, to: Tick, fired: Option<Waker>) {
         let DriverShard { shard, driver, .. } = self.shard;
+        driver.retract(shard);
+        if let Some(waker) = fired {
+            return self.finish(waker);
+        }
         if let State::Registered { when, .. } = &mut self.state {
             *when = to;
         }
-        driver.retract(shard);
         driver.ring_by(to);
-    }
-
-    /// Reset to a time that has passed: fires on the spot.
-    #[cold]
-    fn fire_now(&mut self, entry: EntryRef) {
-        let DriverShard { shard, driver, .. } = self.shard;
-        let waker = shard.fire_now(entry);
-        self.set_done(None);
-        driver.retract(shard);
-        if let Some(waker) = waker {
-            wakers::wake(waker);
-        }
     }
 
     fn set_done(&mut self, waker: Option<Waker>) {
@@ -483,7 +469,7 @@ impl Timer {
 
     fn finish(&mut self, waker: Waker) {
         self.set_done(None);
-        wakers::wake(waker);
+        fire::wake(waker);
     }
 }
 
@@ -513,7 +499,7 @@ impl Timer {
         if self.tenure().is(OF_A_WHEEL) {
             shut_down()
         }
-        *self = Timer::at(current::of(driver), Tenure::new(driver.generation, 0));
+        *self = Timer::in_service(driver, 0);
         // If that one ends meanwhile, it is found to have ended.
         self.poll(deadline, due, waker)
     }
@@ -598,7 +584,7 @@ impl Timer {
 
     #[inline]
     fn round_up(&self, deadline: Tick) -> Tick {
-        self.shard.driver.settings().round_up(deadline)
+        self.shard.driver.round_up(deadline)
     }
 }
 

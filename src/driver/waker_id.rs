@@ -10,7 +10,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use tokio::task::LocalSet;
@@ -25,15 +25,13 @@ const NONE: VtableId = VtableId(NUMBERS as u8);
 
 static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
 
-/// The vtable of tokio's tasks; 0 until it has been learnt.
-static OF_TASKS: AtomicUsize = AtomicUsize::new(0);
-/// Its number.
-static NUMBER_OF_TASKS: AtomicU8 = AtomicU8::new(NONE.0);
+/// Number 0 is that of tokio's tasks, whose vtable is learnt before any other.
+const OF_TASKS: VtableId = VtableId(0);
 
 /// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's
 /// own task would be too late: it may wait in the queue of a busy worker.
 pub(crate) fn learn_from_a_task() {
-    if OF_TASKS.load(Ordering::Relaxed) != 0 {
+    if VTABLES[0].load(Ordering::Relaxed) != 0 {
         return;
     }
     let tasks = LocalSet::new();
@@ -47,20 +45,19 @@ pub(crate) fn learn_from_a_task() {
 
 /// Notes the vtable of tokio's tasks, from a waker that is known to be one's.
 pub(crate) fn note_task(waker: &Waker) {
-    OF_TASKS.store(address(waker), Ordering::Relaxed);
-    NUMBER_OF_TASKS.store(id(waker).0, Ordering::Relaxed);
+    VTABLES[0].store(address(waker), Ordering::Relaxed);
 }
 
 /// Whether this is the own waker of one of tokio's tasks.
 #[inline]
 pub(crate) fn is_of_a_task(waker: &Waker) -> bool {
-    OF_TASKS.load(Ordering::Relaxed) == address(waker)
+    is(waker, OF_TASKS)
 }
 
 /// Whether this is the number of the vtable of tokio's tasks.
 #[inline]
 pub(crate) fn is_that_of_tasks(id: VtableId) -> bool {
-    id != NONE && NUMBER_OF_TASKS.load(Ordering::Relaxed) == id.0
+    id == OF_TASKS
 }
 
 #[inline]
@@ -73,7 +70,7 @@ fn address(waker: &Waker) -> usize {
 pub(crate) fn id(waker: &Waker) -> VtableId {
     let vtable = address(waker);
     if VTABLES[0].load(Ordering::Relaxed) == vtable {
-        return VtableId(0);
+        return OF_TASKS;
     }
     search(vtable)
 }
@@ -93,8 +90,8 @@ fn search(vtable: usize) -> VtableId {
             .map_or_else(|holder| holder == vtable, |_| true),
         holder => holder == vtable,
     };
-    let number = VTABLES.iter().position(holds);
-    number.map_or(NONE, |number| VtableId(number as u8))
+    let after_tasks = VTABLES[1..].iter().position(holds);
+    after_tasks.map_or(NONE, |number| VtableId(number as u8 + 1))
 }
 
 #[cfg(test)]

@@ -90,9 +90,8 @@ impl WheelMetrics {
     #[must_use]
     #[track_caller]
     pub fn shard(&self, index: usize) -> Snapshot {
-        let DriverRef {
-            shards, generation, ..
-        } = self.driver;
+        let DriverRef { driver, generation } = self.driver;
+        let shards = driver.shards();
         let count = shards.len();
         assert!(
             index < count,
@@ -114,7 +113,7 @@ impl WheelMetrics {
     /// ```
     #[must_use]
     pub fn num_shards(&self) -> usize {
-        self.driver.shards.len()
+        self.driver.driver.shards().len()
     }
 
     /// Timers that are registered now; [`Snapshot::pending`].

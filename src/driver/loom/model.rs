@@ -52,26 +52,29 @@ pub(super) struct Model {
 impl Model {
     /// A driver with so many shards that fires one timer per hold.
     pub(super) fn new(shards: usize) -> Self {
-        Model::of(Driver::leak(shards), false)
+        Model::of(Model::driver(shards, false))
     }
 
     /// The same on a current-thread runtime, which fires everything in one turn.
     pub(super) fn current_thread() -> Self {
-        Model::of(Driver::leak(1), true)
+        Model::of(Model::driver(1, true))
     }
 
-    /// A driver, be it new or closed, opened for a runtime.
-    pub(super) fn of(driver: &'static Driver, is_local: bool) -> Self {
-        let interval = time::interval(Duration::from_millis(1));
-        let bell = interval.bell();
-        let settings = Settings {
-            shards: driver.shards().len(),
+    fn driver(shards: usize, is_local: bool) -> &'static Driver {
+        Driver::leak(Settings {
+            shards,
             tick: 1,
             capacity: 0,
             hold: 1,
             is_local,
-        };
-        driver.open(interval, &fake::runtime(), &settings);
+        })
+    }
+
+    /// A driver, be it new or closed, opened for a runtime.
+    pub(super) fn of(driver: &'static Driver) -> Self {
+        let interval = time::interval(Duration::from_millis(1));
+        let bell = interval.bell();
+        driver.open(interval, &fake::runtime());
         let model = Model {
             driver,
             generation: driver.generation(),
@@ -140,15 +143,9 @@ impl Model {
         self.bell.turn_at(Tick(now))
     }
 
-    /// What a turn of this generation does that has left something over.
-    pub(super) fn set_backstop(&self, generation: u32) {
-        let driver = self.driver;
-        driver.alarm.arm_backstop(generation, || driver.earliest());
-    }
-
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
-        self.driver.poll_task(self.generation, &waker);
+        self.driver.poll_task(self.generation, false, &waker);
     }
 
     /// Polls the driver task if it has been woken.
@@ -229,12 +226,12 @@ impl Model {
 
     /// The next runtime's driver, which is the same.
     pub(super) fn reopen(&self) -> Self {
-        Model::of(self.driver, false)
+        Model::of(self.driver)
     }
 
     /// Says that the clock may be paused, as a driver does that finds it so.
     pub(super) fn may_be_paused(&self) {
-        self.driver.alarm.set_may_pause();
+        self.driver.alarm.set_may_pause(Tick::ZERO);
     }
 }
 

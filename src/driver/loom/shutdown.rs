@@ -189,21 +189,6 @@ fn loom_a_ring_of_the_last_driver_and_arm() {
     });
 }
 
-/// A turn that has outlasted its runtime sets its backstop when the next one arms.
-#[test]
-fn loom_a_backstop_of_the_last_driver_and_arm() {
-    check(|| {
-        let last = Model::new(1);
-        let generation = last.generation;
-        last.close();
-        let model = last.reopen();
-        let other = model.spawn(move |model| model.set_backstop(generation));
-        let timer = model.arm(0, 20);
-        other.join().unwrap();
-        model.assert_all_fire([timer]);
-    });
-}
-
 /// A turn is still under way when the next driver opens, whose clock may be behind.
 #[test]
 fn loom_a_turn_of_the_last_driver_and_arm() {
