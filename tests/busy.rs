@@ -166,8 +166,14 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
             }
             panic!("after {POLLS} polls a timer has not fired");
         });
+        let start = Instant::now();
         let looked_in_vain = runtime.block_on(busy).unwrap();
-        assert!(looked_in_vain < 10, "{looked_in_vain} looks count as turns");
+        // Once a millisecond it is looked up whether what is due soon has been cancelled.
+        let most = start.elapsed().as_millis() + 10;
+        assert!(
+            u128::from(looked_in_vain) < most,
+            "{looked_in_vain} looks in vain, not {most}"
+        );
     });
 }
 

@@ -46,7 +46,7 @@ use tokio::runtime::Handle;
 use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::clock::{MILLISECOND, Tick};
+use super::clock::{MILLISECOND, SOON, Tick};
 use super::sync::time::{self, Interval};
 use super::sync::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, enter, lock, now_in, thread_local,
@@ -215,8 +215,8 @@ impl Alarm {
             timer.armed = Tick::NEVER;
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
-        // that is overdue.
-        let leave = !self.may_pause() && timer.armed > now;
+        // that is overdue, or will soon be.
+        let leave = !self.may_pause() && timer.armed > now.saturating_add(SOON);
         let left = if leave { timer.armed } else { Tick::NEVER };
         let target = self.settle(left, || self.target(earliest(), now));
         if target == timer.armed {
@@ -261,6 +261,11 @@ impl Alarm {
     /// Has tokio ring for what is due at `target`. `false` when it rang on the spot: it
     /// has come past that, and a turn is to see to it.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
+        // tokio moves a timer lazily: it would still wake up for the earlier time.
+        if timer.armed < target {
+            timer.disarm(now);
+            self.take_ring();
+        }
         if timer.arm(target, target) {
             return true;
         }

@@ -15,7 +15,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-use super::clock::Tick;
+use super::clock::{SOON, Tick};
 use super::shard::Shard;
 use crate::wheel::core::Progress;
 
@@ -50,10 +50,11 @@ impl Turn {
         }
     }
 
-    /// `false` when the limit was reached before all that is due in this shard had been
-    /// fired, and all cancels carried out.
+    /// Fires what is due in a shard. Where something is due soon, that is looked up anew: its
+    /// timer may have been cancelled. `false` when the limit was reached before all that is
+    /// due had been fired, and all cancels carried out.
     pub(super) fn visit(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> bool {
-        while shard.next() <= self.now || shard.has_cancels() {
+        while shard.next() <= self.now.saturating_add(SOON) || shard.has_cancels() {
             let Some(progress) = self.expire(shard, &clock) else {
                 return true;
             };

@@ -76,7 +76,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use self::alarm::{Alarm, AlarmTimer};
-use self::clock::{MILLISECOND, Tick};
+use self::clock::{MILLISECOND, SOON, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
 use self::settings::Settings;
 use self::shard::Shard;
@@ -307,13 +307,17 @@ impl Driver {
         nexts.min().unwrap_or(Tick::NEVER)
     }
 
-    /// Something here is overdue. tokio looks at its timers only where a worker has run out
-    /// of tasks, or has polled 61: in a busy runtime the driver task is sooner.
+    /// Something here is overdue, or will soon be: at `next`.
+    ///
+    /// tokio looks at its timers only where a worker has run out of tasks, or has polled 61:
+    /// in a busy runtime the driver task is sooner. In a quiet one the timer that the alarm
+    /// is for has most likely been cancelled, and the driver task moves the alarm, while a
+    /// worker is awake. Otherwise the alarm would wake it once more.
     #[cold]
-    fn look(&self, now: Tick) {
+    fn look(&self, next: Tick, now: Tick) {
+        let between = if next <= now { BETWEEN_LOOKS } else { SOON / 2 };
         let last = self.looked.load(Ordering::Relaxed);
-        let due = Tick(last).saturating_add(BETWEEN_LOOKS) <= now;
-        if due && !self.alarm.is_local() {
+        if Tick(last).saturating_add(between) <= now && !self.alarm.is_local() {
             // Two at once ask for one turn.
             self.looked.store(now.0, Ordering::Relaxed);
             self.ask_for_turn();

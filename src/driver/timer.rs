@@ -35,7 +35,7 @@ use tokio::runtime::Handle;
 use tokio::task::coop;
 
 use super::cancel_queue::{EntryRef, Spare};
-use super::clock::Tick;
+use super::clock::{SOON, Tick};
 use super::shard::Refused;
 use super::sync::{Ordering, relax};
 use super::waker_id::{self, VtableId};
@@ -121,15 +121,17 @@ impl Timer {
         Timer::at(shard, Tenure::new(generation, how))
     }
 
-    /// The same, `now`. It has a look at what is due in this shard: a runtime that makes
-    /// timers all the time has them fire on time, however seldom it looks at its own.
+    /// The same, `now`. It has a look at what is due in this shard, or soon will be: a
+    /// runtime that makes timers all the time has them fire on time, however seldom it looks
+    /// at its own.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
         let timer = Timer::new();
         let DriverShard { shard, driver, .. } = timer.shard;
-        if shard.next() <= now {
-            driver.look(now);
+        let next = shard.next();
+        if next <= now.saturating_add(SOON) {
+            driver.look(next, now);
         }
         timer
     }
