@@ -28,8 +28,10 @@
 //! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic,
 //!   reqwest and pools, and [each difference](docs::semantics) from `tokio::time`.
 //! * [`Wheel`] and [`Builder`]: a driver with settings of one's own.
-//! * [`metrics()`](metrics()): what becomes of timers, and how late they fire.
+//! * [`metrics()`]: what becomes of timers, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
+//! * [`prelude`]: what `tokio::time` has and no more, where a module says `use tokio::time::*;`.
+//! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`.
 //!
 //! # How it works
 //!
@@ -99,11 +101,11 @@
 //!
 //! None is on by default. All but `test-util` are in `full`.
 //!
-//! * `hyper`: [`WheelTimer`], for hyper's and hyper-util's builders.
-//! * `metrics`: a reporter of what is [counted](mod@metrics) to the `metrics` crate.
-//! * `tower`: [`TimeoutLayer`](tower::TimeoutLayer), for tower's and axum's stacks.
+//! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
+//! * `metrics`: a [reporter](ext::metrics) of what is [counted](stats) to the `metrics` crate.
+//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer), for tower's and axum's stacks.
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
-//!   methods and wrappers.
+//!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
@@ -119,18 +121,13 @@ pub mod delay_queue;
 pub mod docs;
 mod driver;
 pub mod error;
-mod future_ext;
+pub mod ext;
 mod handle;
-#[cfg(feature = "hyper")]
-pub mod hyper;
 mod interval;
-pub mod metrics;
+pub mod prelude;
 mod sleep;
-#[cfg(feature = "stream")]
-pub mod stream;
+pub mod stats;
 mod timeout;
-#[cfg(feature = "tower")]
-pub mod tower;
 mod wheel;
 
 pub mod timing_wheel {
@@ -181,28 +178,14 @@ pub mod timing_wheel {
     pub use crate::wheel::*;
 }
 
-/// Under the name that tokio-stream has for it: [`IntervalStream`].
-#[cfg(feature = "stream")]
-pub mod wrappers {
-    #[doc(no_inline)]
-    pub use crate::stream::IntervalStream;
-}
-
 pub use self::builder::{BuildError, Builder};
 #[doc(inline)]
 pub use self::delay_queue::DelayQueue;
-pub use self::future_ext::FutureExt;
 pub use self::handle::Wheel;
-#[cfg(feature = "hyper")]
-#[doc(inline)]
-pub use self::hyper::WheelTimer;
 pub use self::interval::{Interval, interval, interval_at};
-#[doc(inline)]
-pub use self::metrics::{WheelMetrics, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
-#[cfg(feature = "stream")]
 #[doc(inline)]
-pub use self::stream::{IntervalStream, StreamExt};
+pub use self::stats::{WheelMetrics, metrics};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;
 

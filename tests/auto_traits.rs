@@ -94,7 +94,7 @@ assert_future_is!(
 mod stream {
     use super::{NN, PhantomPinned, YN, YY};
     use futures::stream::Empty;
-    use wheel::stream::{
+    use wheel::ext::stream::{
         ChunksTimeout, Elapsed, IntervalStream, Throttle, Timeout, TimeoutRepeating,
     };
 

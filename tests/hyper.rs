@@ -20,7 +20,7 @@ use support::{ms, multi_thread, runtimes, secs, within};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
-use wheel::WheelTimer;
+use wheel::ext::hyper::WheelTimer;
 
 /// Long enough to tell that a timer waited, short enough for a test.
 const LIMIT: Duration = Duration::from_millis(100);
@@ -243,7 +243,7 @@ mod paused {
     use hyper::service::service_fn;
     use hyper_util::rt::{TokioIo, TokioTimer};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use wheel::{Builder, Wheel, WheelTimer, advance};
+    use wheel::{Builder, Wheel, advance, ext::hyper::WheelTimer};
 
     use super::support::{HOUR, counting, ms, secs};
 

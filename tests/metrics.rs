@@ -11,7 +11,7 @@ use support::{
     HOUR, NO_RUNTIME, OnWake, Random, counting, current_thread, eventually, message_of, ms,
     multi_thread, panic_of, poll, poll_quietly, runtimes, secs, within,
 };
-use wheel::metrics::Snapshot;
+use wheel::stats::Snapshot;
 use wheel::{Builder, Instant, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
 
 const LIMIT: Duration = Duration::from_secs(120);

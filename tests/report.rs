@@ -11,7 +11,7 @@ use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use support::{HOUR, current_thread, message_of, ms, poll_quietly};
 use tokio::runtime::Runtime;
-use wheel::metrics::{Reporter, describe, report};
+use wheel::ext::metrics::{Reporter, describe, report};
 use wheel::{Builder, Sleep, sleep};
 
 /// Name and labels; the unit, the meaning and the value.

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use futures::stream::{self, FusedStream, Stream, StreamExt as _};
 use support::{HOUR, message_of, ms, panic_of, secs};
-use wheel::{DelayQueue, FutureExt, Instant, IntervalStream, StreamExt, interval, sleep};
+use wheel::{
+    DelayQueue, Instant, ext::FutureExt, ext::StreamExt, ext::stream::IntervalStream, interval,
+    sleep,
+};
 
 fn poll_next<S: Stream>(stream: Pin<&mut S>) -> Poll<Option<S::Item>> {
     stream.poll_next(&mut Context::from_waker(Waker::noop()))
@@ -46,7 +49,7 @@ async fn an_interval_stream_never_ends() {
     AsMut::<wheel::Interval>::as_mut(&mut ticks).reset_after(ms(3));
     ticks.next().await;
     assert_eq!(start.elapsed(), ms(43));
-    let mut inner = wheel::wrappers::IntervalStream::into_inner(ticks);
+    let mut inner = wheel::ext::stream::IntervalStream::into_inner(ticks);
     assert_eq!(inner.tick().await, start + ms(53));
 }
 

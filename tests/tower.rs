@@ -1,4 +1,4 @@
-//! `wheel::tower` under a paused clock, and in axum over loopback.
+//! `wheel::ext::tower` under a paused clock, and in axum over loopback.
 #![cfg(feature = "tower")]
 
 mod support;
@@ -11,7 +11,7 @@ use http::StatusCode;
 use support::{ms, multi_thread, secs, within};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use wheel::tower::TimeoutLayer;
+use wheel::ext::tower::TimeoutLayer;
 
 /// The status line of the answer to `GET path`.
 async fn status_of(address: std::net::SocketAddr, path: &str) -> String {
@@ -71,7 +71,7 @@ fn layers_and_services_are_made_without_a_runtime() {
         StatusCode::REQUEST_TIMEOUT,
         ms(1),
     ));
-    shared(wheel::tower::Timeout::new((), ms(1)));
+    shared(wheel::ext::tower::Timeout::new((), ms(1)));
 }
 
 #[cfg(feature = "test-util")]
@@ -88,7 +88,7 @@ mod paused {
     use http::{Request, Response};
     use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt as _, service_fn};
     use wheel::error::Elapsed;
-    use wheel::tower::Timeout;
+    use wheel::ext::tower::Timeout;
     use wheel::{Instant, Wheel, sleep, timeout};
 
     use super::support::{NO_RUNTIME, message_of, poll_quietly};
@@ -311,7 +311,7 @@ mod paused {
     /// The names that `tower::timeout` has are here: its users change the path.
     #[tokio::test(start_paused = true)]
     async fn towers_paths_resolve() {
-        use wheel::tower as timeouts;
+        use wheel::ext::tower as timeouts;
         type Late = timeouts::error::Elapsed;
         let never = service_fn(|()| pending::<Result<(), BoxError>>());
         let mut service: timeouts::Timeout<_> = timeouts::Timeout::new(never, ms(1));

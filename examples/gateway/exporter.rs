@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use metrics::{Unit, counter, describe_counter};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use wheel::metrics::Reporter;
+use wheel::ext::metrics::Reporter;
 
 use crate::tally::{Count, Tally};
 use crate::timers::Timers;
@@ -52,7 +52,7 @@ impl Exporter {
         for (name, what, _) in ROWS {
             describe_counter!(name, Unit::Count, what);
         }
-        wheel::metrics::describe();
+        wheel::ext::metrics::describe();
         Ok(Exporter(handle))
     }
 

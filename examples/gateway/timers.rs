@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use ::wheel::metrics::Reporter;
+use ::wheel::ext::metrics::Reporter;
 use axum::Router;
 use axum::http::StatusCode;
 
@@ -91,7 +91,7 @@ timers!(
     Wheel,
     "wheel",
     ::wheel,
-    ::wheel::WheelTimer,
-    ::wheel::tower::TimeoutLayer,
+    ::wheel::ext::hyper::WheelTimer,
+    ::wheel::ext::tower::TimeoutLayer,
     Some(Reporter::new(::wheel::metrics()).label("timers", Wheel::NAME))
 );

@@ -30,7 +30,7 @@ use std::task::Waker;
 use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef, Spare};
 use super::clock::Tick;
 use super::sync::{self, AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
-use crate::metrics::{LagHistogram, Snapshot};
+use crate::stats::{LagHistogram, Snapshot};
 use crate::wheel::core::{Core, Garbage, Progress};
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest

@@ -10,7 +10,7 @@ use ::metrics::{
 };
 use tokio::time::MissedTickBehavior;
 
-use super::{LagHistogram, Snapshot, WheelMetrics};
+use crate::stats::{LagHistogram, Snapshot, WheelMetrics};
 
 /// Lags handed to a histogram at a time. Most recorders keep each by itself
 /// until they are asked, and a service may fire a million in an interval.
@@ -23,7 +23,7 @@ const MOST_LAGS: u64 = 4096;
 ///
 /// # Panics
 ///
-/// As [`metrics()`](super::metrics()): outside a Tokio runtime, and in one built
+/// As [`metrics()`](crate::metrics()): outside a Tokio runtime, and in one built
 /// without `enable_time`. When `every` is zero.
 ///
 /// # Examples
@@ -36,12 +36,12 @@ const MOST_LAGS: u64 = 4096;
 /// // Any recorder of the `metrics` crate, say `metrics_exporter_prometheus`.
 /// let recorder = metrics_util::debugging::DebuggingRecorder::new();
 /// recorder.install().unwrap();
-/// tokio::spawn(wheel::metrics::report(Duration::from_secs(10)));
+/// tokio::spawn(wheel::ext::metrics::report(Duration::from_secs(10)));
 /// # }
 /// ```
 #[track_caller]
 pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
-    Reporter::new(super::metrics()).run(every)
+    Reporter::new(crate::metrics()).run(every)
 }
 
 /// Publishes what a driver counts to the recorder of the `metrics` crate.
@@ -74,11 +74,11 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// Where a request for the metrics asks for fresh ones:
 ///
 /// ```
-/// use wheel::metrics::Reporter;
+/// use wheel::ext::metrics::Reporter;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// wheel::metrics::describe();
+/// wheel::ext::metrics::describe();
 /// let mut reporter = Reporter::new(wheel::metrics()).label("runtime", "io");
 /// reporter.publish();
 /// # }

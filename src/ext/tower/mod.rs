@@ -31,7 +31,7 @@
 //! use axum::http::StatusCode;
 //! use axum::routing::{get, post};
 //! use wheel::Duration;
-//! use wheel::tower::TimeoutLayer;
+//! use wheel::ext::tower::TimeoutLayer;
 //!
 //! let half_a_second = Duration::from_millis(500);
 //! let quick = Router::new()
@@ -62,7 +62,7 @@ use tower_service::Service;
 /// The error of a service whose late requests end with one.
 ///
 /// ```
-/// let error: wheel::tower::BoxError = "anything".into();
+/// let error: wheel::ext::tower::BoxError = "anything".into();
 /// assert_eq!(error.to_string(), "anything");
 /// ```
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -77,7 +77,7 @@ pub mod error {
 ///
 /// ```
 /// use wheel::Duration;
-/// use wheel::tower::{AsError, TimeoutLayer};
+/// use wheel::ext::tower::{AsError, TimeoutLayer};
 ///
 /// let layer: TimeoutLayer<AsError> = TimeoutLayer::new(Duration::from_secs(1));
 /// ```
@@ -110,7 +110,7 @@ pub struct AsError;
 /// use tower::{service_fn, BoxError, ServiceExt};
 /// use wheel::Duration;
 /// use wheel::error::Elapsed;
-/// use wheel::tower::Timeout;
+/// use wheel::ext::tower::Timeout;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -134,7 +134,7 @@ impl<S> Timeout<S> {
     /// [`Elapsed`](error::Elapsed).
     ///
     /// ```
-    /// use wheel::{tower::Timeout, Duration};
+    /// use wheel::{ext::tower::Timeout, Duration};
     ///
     /// let client = "any service";
     /// let client = Timeout::new(client, Duration::from_secs(1));
@@ -152,7 +152,7 @@ impl<S> Timeout<S, StatusCode> {
     /// ```
     /// use http::{Request, Response, StatusCode};
     /// use tower::{service_fn, BoxError, ServiceExt};
-    /// use wheel::{tower::Timeout, Duration};
+    /// use wheel::{ext::tower::Timeout, Duration};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), BoxError> {

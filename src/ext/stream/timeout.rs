@@ -23,10 +23,10 @@ pin_project! {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt as _};
+    /// use wheel::{Duration, ext::StreamExt as _};
     ///
     /// let items = futures::stream::iter([1]).timeout(Duration::from_secs(1));
-    /// let items: wheel::stream::Timeout<_> = items;
+    /// let items: wheel::ext::stream::Timeout<_> = items;
     /// assert_eq!(items.collect::<Vec<_>>().await, [Ok(1)]);
     /// # }
     /// ```

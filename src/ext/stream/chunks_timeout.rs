@@ -26,10 +26,10 @@ pin_project! {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt as _};
+    /// use wheel::{Duration, ext::StreamExt as _};
     ///
     /// let chunks = futures::stream::iter(1..=3).chunks_timeout(2, Duration::from_secs(1));
-    /// let chunks: wheel::stream::ChunksTimeout<_> = chunks;
+    /// let chunks: wheel::ext::stream::ChunksTimeout<_> = chunks;
     /// assert_eq!(chunks.collect::<Vec<_>>().await, [vec![1, 2], vec![3]]);
     /// # }
     /// ```
@@ -61,7 +61,7 @@ impl<S: Stream> ChunksTimeout<S> {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt};
+    /// use wheel::{Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {

@@ -17,7 +17,7 @@ use crate::timeout::{Timeout, timeout, timeout_at};
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// use wheel::{Duration, FutureExt};
+/// use wheel::{Duration, ext::FutureExt};
 ///
 /// assert_eq!(async { 42 }.timeout(Duration::from_secs(1)).await, Ok(42));
 /// # }
@@ -34,7 +34,7 @@ pub trait FutureExt: Future {
     /// # Examples
     ///
     /// ```
-    /// use wheel::{Duration, FutureExt};
+    /// use wheel::{Duration, ext::FutureExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -62,7 +62,7 @@ pub trait FutureExt: Future {
     /// # Examples
     ///
     /// ```
-    /// use wheel::{Duration, FutureExt, Instant};
+    /// use wheel::{Duration, ext::FutureExt, Instant};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {

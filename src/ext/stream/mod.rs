@@ -48,7 +48,7 @@ pub use self::timeout_repeating::TimeoutRepeating;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// use futures::StreamExt as _;
-/// use wheel::{Duration, StreamExt};
+/// use wheel::{Duration, ext::StreamExt};
 ///
 /// let numbers = futures::stream::iter([1, 2]).timeout(Duration::from_secs(1));
 /// assert_eq!(numbers.collect::<Vec<_>>().await, [Ok(1), Ok(2)]);
@@ -64,7 +64,7 @@ pub trait StreamExt: Stream {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt};
+    /// use wheel::{Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -96,7 +96,7 @@ pub trait StreamExt: Stream {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{interval, Duration, StreamExt};
+    /// use wheel::{interval, Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -122,7 +122,7 @@ pub trait StreamExt: Stream {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, Instant, StreamExt};
+    /// use wheel::{Duration, Instant, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -153,7 +153,7 @@ pub trait StreamExt: Stream {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt};
+    /// use wheel::{Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {

@@ -21,7 +21,7 @@
 //! use hyper_util::rt::{TokioExecutor, TokioIo};
 //! use hyper_util::server::conn::auto::Builder;
 //! use hyper_util::service::TowerToHyperService;
-//! use wheel::{Duration, WheelTimer};
+//! use wheel::{Duration, ext::hyper::WheelTimer};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> std::io::Result<()> {
@@ -69,7 +69,7 @@ use crate::handle::Wheel;
 ///
 /// ```
 /// use hyper::server::conn::http1;
-/// use wheel::{Duration, WheelTimer};
+/// use wheel::{Duration, ext::hyper::WheelTimer};
 ///
 /// let mut server = http1::Builder::new();
 /// server.timer(WheelTimer).header_read_timeout(Duration::from_secs(5));
@@ -86,7 +86,7 @@ impl WheelTimer {
     /// The same as `WheelTimer`; hyper-util's `TokioTimer` is made so.
     ///
     /// ```
-    /// hyper::server::conn::http1::Builder::new().timer(wheel::WheelTimer::new());
+    /// hyper::server::conn::http1::Builder::new().timer(wheel::ext::hyper::WheelTimer::new());
     /// ```
     pub const fn new() -> Self {
         WheelTimer

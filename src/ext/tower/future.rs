@@ -18,7 +18,7 @@ pin_project! {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// use tower::{Service, BoxError, service_fn};
-    /// use wheel::{Duration, tower::{Timeout, ResponseFuture}};
+    /// use wheel::{Duration, ext::tower::{Timeout, ResponseFuture}};
     ///
     /// let inner = service_fn(async |n: u32| Ok::<_, BoxError>(n + 1));
     /// let response: ResponseFuture<_> = Timeout::new(inner, Duration::from_secs(1)).call(1);

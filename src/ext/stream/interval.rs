@@ -19,7 +19,7 @@ use crate::interval::Interval;
 ///
 /// ```
 /// use futures::StreamExt;
-/// use wheel::{interval, Duration, Instant, IntervalStream};
+/// use wheel::{interval, Duration, Instant, ext::stream::IntervalStream};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -42,7 +42,7 @@ impl IntervalStream {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let interval = wheel::interval(wheel::Duration::from_secs(1));
-    /// let ticks = wheel::IntervalStream::new(interval);
+    /// let ticks = wheel::ext::stream::IntervalStream::new(interval);
     /// # }
     /// ```
     pub fn new(interval: Interval) -> Self {
@@ -55,7 +55,7 @@ impl IntervalStream {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let interval = wheel::interval(wheel::Duration::from_secs(1));
-    /// let mut ticks = wheel::IntervalStream::new(interval);
+    /// let mut ticks = wheel::ext::stream::IntervalStream::new(interval);
     /// assert_eq!(ticks.as_ref().period(), wheel::Duration::from_secs(1));
     /// ticks.as_mut().reset();
     /// let interval: wheel::Interval = ticks.into_inner();

@@ -21,11 +21,11 @@ pin_project! {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt as _};
+    /// use wheel::{Duration, ext::StreamExt as _};
     ///
     /// let every = wheel::interval(Duration::from_secs(1));
     /// let items = futures::stream::iter([1]).timeout_repeating(every);
-    /// let items: wheel::stream::TimeoutRepeating<_> = items;
+    /// let items: wheel::ext::stream::TimeoutRepeating<_> = items;
     /// assert_eq!(items.collect::<Vec<_>>().await, [Ok(1)]);
     /// # }
     /// ```

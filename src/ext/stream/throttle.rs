@@ -21,10 +21,10 @@ pin_project! {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt as _};
+    /// use wheel::{Duration, ext::StreamExt as _};
     ///
     /// let slower = futures::stream::iter([1, 2]).throttle(Duration::from_millis(5));
-    /// let mut slower: std::pin::Pin<Box<wheel::stream::Throttle<_>>> = Box::pin(slower);
+    /// let mut slower: std::pin::Pin<Box<wheel::ext::stream::Throttle<_>>> = Box::pin(slower);
     /// assert_eq!(slower.next().await, Some(1));
     /// # }
     /// ```
@@ -54,7 +54,7 @@ impl<S> Throttle<S> {
     /// The stream, by reference.
     ///
     /// ```
-    /// use wheel::{Duration, StreamExt};
+    /// use wheel::{Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -70,7 +70,7 @@ impl<S> Throttle<S> {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt};
+    /// use wheel::{Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -87,7 +87,7 @@ impl<S> Throttle<S> {
     ///
     /// ```
     /// use futures::StreamExt as _;
-    /// use wheel::{Duration, StreamExt};
+    /// use wheel::{Duration, ext::StreamExt};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {

@@ -55,14 +55,10 @@
 //! by [`Builder::tick`](crate::Builder::tick) counts as rounded.
 
 mod lag_histogram;
-#[cfg(feature = "metrics")]
-mod report;
 mod snapshot;
 mod wheel_metrics;
 
 pub use self::lag_histogram::LagHistogram;
-#[cfg(feature = "metrics")]
-pub use self::report::{Reporter, describe, report};
 pub use self::snapshot::Snapshot;
 pub use self::wheel_metrics::WheelMetrics;
 

@@ -6,7 +6,7 @@ use std::{error, fmt, io};
 ///
 /// ```
 /// use futures::StreamExt as _;
-/// use wheel::{Duration, StreamExt};
+/// use wheel::{Duration, ext::StreamExt};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {

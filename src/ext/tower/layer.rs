@@ -14,7 +14,7 @@ use super::{AsError, Timeout};
 /// ```
 /// use tower::{service_fn, BoxError, ServiceBuilder, ServiceExt};
 /// use wheel::Duration;
-/// use wheel::tower::TimeoutLayer;
+/// use wheel::ext::tower::TimeoutLayer;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), BoxError> {
@@ -35,7 +35,7 @@ impl TimeoutLayer {
     /// Late requests end with [`Elapsed`](crate::error::Elapsed), boxed.
     ///
     /// ```
-    /// let layer = wheel::tower::TimeoutLayer::new(wheel::Duration::from_secs(1));
+    /// let layer = wheel::ext::tower::TimeoutLayer::new(wheel::Duration::from_secs(1));
     /// ```
     pub const fn new(timeout: Duration) -> Self {
         let late = AsError;
@@ -48,7 +48,7 @@ impl TimeoutLayer<StatusCode> {
     ///
     /// ```
     /// use http::StatusCode;
-    /// use wheel::{tower::TimeoutLayer, Duration};
+    /// use wheel::{ext::tower::TimeoutLayer, Duration};
     ///
     /// let limit = Duration::from_secs(1);
     /// let layer = TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, limit);

@@ -1,0 +1,104 @@
+//! What a glob takes from this crate: names of `tokio::time`, and none that hide a crate.
+//! That it compiles is most of the test.
+#![cfg(feature = "full")]
+
+/// A module of a service that said `use tokio::time::*;`, and uses the crates whose names
+/// are those of this crate's features.
+macro_rules! service {
+    ($module:ident, $glob:path) => {
+        mod $module {
+            use $glob::*;
+
+            use hyper::body::Bytes;
+            use tower::ServiceExt as _;
+
+            pub(super) async fn serve() -> Result<Bytes, tower::BoxError> {
+                let echo = tower::service_fn(async |body: Bytes| Ok::<_, tower::BoxError>(body));
+                metrics::counter!("requests").increment(1);
+                sleep(Duration::from_millis(1)).await;
+                let body = echo.oneshot(Bytes::from_static(b"hello"));
+                timeout(Duration::from_secs(60), body).await?
+            }
+
+            /// The methods of other crates' traits, unambiguous.
+            pub(super) async fn others() -> Option<u8> {
+                use futures::FutureExt as _;
+                use tokio_util::future::FutureExt as _;
+
+                let limit = tokio::time::Duration::from_secs(60);
+                async { 5 }.boxed().timeout(limit).await.ok()
+            }
+        }
+    };
+}
+
+service!(root, wheel);
+service!(prelude, wheel::prelude);
+
+#[tokio::test]
+async fn what_stood_beside_tokios_glob_stands_beside_ours() {
+    assert_eq!(root::serve().await.unwrap(), "hello");
+    assert_eq!(prelude::serve().await.unwrap(), "hello");
+    assert_eq!(root::others().await, Some(5));
+    assert_eq!(prelude::others().await, Some(5));
+}
+
+/// Each name of `tokio::time` is in the prelude, and in the root.
+macro_rules! names {
+    ($($name:ident),*) => {
+        #[allow(unused_imports)]
+        mod names {
+            mod theirs { use tokio::time::{$($name),*}; }
+            mod prelude { use wheel::prelude::{$($name),*}; }
+            mod root { use wheel::{$($name),*}; }
+        }
+    };
+}
+
+names!(
+    Duration,
+    Instant,
+    Interval,
+    MissedTickBehavior,
+    Sleep,
+    Timeout,
+    error,
+    interval,
+    interval_at,
+    sleep,
+    sleep_until,
+    timeout,
+    timeout_at
+);
+
+/// Two globs with one name between them do not compile where that is used. Here the other
+/// glob has what this crate has besides.
+mod other {
+    pub(super) struct Wheel;
+    pub(super) struct Builder;
+    pub(super) struct DelayQueue;
+    pub(super) struct TimingWheel;
+    pub(super) struct WheelMetrics;
+    pub(super) struct FutureExt;
+    pub(super) struct StreamExt;
+    pub(super) fn metrics() {}
+    pub(super) mod ext {}
+    pub(super) mod stats {}
+    pub(super) mod time {}
+}
+
+#[test]
+#[allow(unused_imports, reason = "to see that they are not ambiguous")]
+fn the_prelude_has_no_more_than_tokio() {
+    use other::*;
+    use wheel::prelude::*;
+
+    // As types: a unit struct is a value, too, which ours are not.
+    let _: Option<(Wheel, Builder, DelayQueue, TimingWheel, WheelMetrics)> = None;
+    let _: Option<(FutureExt, StreamExt)> = None;
+    metrics();
+    {
+        use {ext as _, stats as _, time as _};
+    }
+    let _: Duration = Duration::ZERO;
+}
