@@ -308,12 +308,9 @@ fn create_settle_fire(checks: usize, settled: &[usize]) -> u64 {
 /// Fires all that is due at `now`.
 fn pass<T>(wheel: &mut TimingWheel<T>, now: u64) -> u64 {
     let mut fired = 0;
-    while !wheel
-        .advance(now, usize::MAX, |expired| {
-            black_box(expired);
-            fired += 1;
-        })
-        .is_caught_up()
-    {}
+    wheel.advance(now, |expired| {
+        black_box(expired);
+        fired += 1;
+    });
     fired
 }

@@ -169,7 +169,7 @@ pub mod timing_wheel {
     //! have become sparse.
     //!
     //! No operation moves more than a small constant of memory: the slab grows by pages, lists
-    //! grow by chunks, and [`TimingWheel::advance`] stops when its budget is used up.
+    //! grow by chunks, and [`TimingWheel::advance_bounded`] stops when its budget is used up.
     //!
     //! The idea is Varghese and Lauck's (*Hashed and Hierarchical Timing Wheels*, 1987). That a
     //! turn begins with the slot of `now`, and not at a multiple of its length, is from Kafka's

@@ -5,9 +5,7 @@ use wheel::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
 /// Advances with no bound and returns the deadlines that fired, in order.
 fn fire<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, to: u64) -> Vec<u64> {
     let mut fired = Vec::new();
-    let progress = wheel.advance(to, usize::MAX, |expired| fired.push(expired.deadline));
-    assert_eq!(progress, Progress::CaughtUp);
-    wheel.check();
+    wheel.advance(to, |expired| fired.push(expired.deadline));
     fired
 }
 
@@ -22,11 +20,10 @@ fn filled<const SLOTS: usize>(
     now: u64,
     deadlines: impl IntoIterator<Item = u64>,
 ) -> TimingWheel<u64, SLOTS> {
-    let mut wheel = TimingWheel::starting_at(now);
+    let mut wheel = TimingWheel::with_slots(now);
     for deadline in deadlines {
         wheel.insert(deadline, deadline).expect("not yet due");
     }
-    wheel.check();
     wheel
 }
 
@@ -186,7 +183,7 @@ fn kafka_task_expiration() {
     let delays = (0..5)
         .chain((10..100).flat_map(|delay| [delay, delay]))
         .chain(100..500);
-    let mut wheel: TimingWheel<u64, 3> = TimingWheel::starting_at(1_000);
+    let mut wheel: TimingWheel<u64, 3> = TimingWheel::with_slots(1_000);
     let mut fired = Vec::new();
     for delay in delays.clone() {
         if let Err(due) = wheel.insert(1_000 + delay, delay) {
@@ -207,7 +204,7 @@ fn kafka_task_expiration() {
 /// Kafka's `TimingWheelTest`: the past and the current tick are refused, the far future is not.
 #[test]
 fn kafka_adds_at_the_edges_of_the_present() {
-    let mut wheel: TimingWheel<(), 5> = TimingWheel::starting_at(100);
+    let mut wheel: TimingWheel<(), 5> = TimingWheel::with_slots(100);
     assert!(wheel.insert(99, ()).is_err());
     assert!(wheel.insert(100, ()).is_err());
     assert!(wheel.insert(102, ()).is_ok());
@@ -281,12 +278,11 @@ fn inserting_while_a_slot_is_being_emptied() {
     let mut fired = Vec::new();
     let mut rounds = 0;
     while !wheel
-        .advance(127, 1, |expired| fired.push(expired.deadline))
+        .advance_bounded(127, 1, |expired| fired.push(expired.deadline))
         .is_caught_up()
     {
         // The same ring position a turn later, and the next tick.
         wheel.insert(wheel.now() + 64, 0).unwrap();
-        wheel.check();
         rounds += 1;
         assert!(rounds < 1_000, "it does not end");
     }
@@ -356,7 +352,7 @@ fn ratas_budget_in_the_middle_of_a_tick() {
     let mut fired = Vec::new();
     while fired.is_empty() {
         assert_eq!(
-            wheel.advance(256, 1, |expired| fired.push(expired.deadline)),
+            wheel.advance_bounded(256, 1, |expired| fired.push(expired.deadline)),
             Progress::Unfinished
         );
     }
@@ -379,11 +375,7 @@ fn who_came_first_fires_first() {
     assert_eq!(fire(&mut wheel, 200), []);
     wheel.insert(256, 2).unwrap(); // on the first
     let mut fired = Vec::new();
-    assert!(
-        wheel
-            .advance(256, usize::MAX, |expired| fired.push(expired.value))
-            .is_caught_up()
-    );
+    wheel.advance(256, |expired| fired.push(expired.value));
     assert_eq!(fired, [1, 2]);
 }
 
@@ -424,12 +416,9 @@ fn a_stale_key_is_nobody_elses() {
 fn a_panic_while_firing_takes_nothing_else_down() {
     let mut wheel = filled::<64>(0, [64, 65, 65, 66, 4_000]);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = wheel.advance(70, usize::MAX, |expired| {
-            assert_ne!(expired.deadline, 65, "on purpose")
-        });
+        wheel.advance(70, |expired| assert_ne!(expired.deadline, 65, "on purpose"));
     }));
     assert!(outcome.is_err());
-    wheel.check();
     assert_eq!(wheel.len(), 3);
     assert_eq!(fire(&mut wheel, 4_000), [65, 66, 4_000]);
 }
@@ -441,17 +430,14 @@ fn a_crowd_in_one_slot_and_back_to_nothing() {
     let keys: Vec<Key> = (0..20_000)
         .map(|i| wheel.insert(1_000_000 + i as u64 % 7, i).unwrap())
         .collect();
-    wheel.check();
     assert!(wheel.capacity() >= 20_000);
     for (i, &key) in keys.iter().enumerate().filter(|(i, _)| i % 20 != 0) {
         assert_eq!(wheel.remove(key), Some(i));
     }
-    wheel.check();
     assert_eq!(fire(&mut wheel, 2_000_000).len(), 1_000);
     assert!(wheel.capacity() <= 2_048);
     wheel.shrink_to_fit();
     assert_eq!((wheel.capacity(), wheel.levels()), (0, 0));
-    wheel.check();
 }
 
 /// Time does not go back: an earlier target does nothing.
@@ -468,5 +454,70 @@ fn debug_is_readable() {
     assert_eq!(
         format!("{wheel:?}"),
         "TimingWheel { now: 5, len: 3, levels: [{7: 2}, {4: 1}] }"
+    );
+}
+
+/// A damage-over-time effect of five ticks, and a frame that takes as long as three.
+#[test]
+fn what_is_armed_anew_loses_no_tick_to_a_lag() {
+    let mut wheel = TimingWheel::new();
+    let effect = wheel.insert(10, 5).unwrap();
+    wheel.insert(25, 1).unwrap();
+    let mut fired = Vec::new();
+    for frame in [9, 10, 43, 60] {
+        wheel.advance_rearming(frame, |_, deadline, left| {
+            fired.push(deadline);
+            *left -= 1;
+            (*left > 0).then_some(deadline + 10)
+        });
+    }
+    assert_eq!(fired, [10, 20, 25, 30, 40, 50]);
+    assert_eq!((wheel.len(), wheel.get(effect)), (0, None));
+}
+
+/// A deadline that is not ahead is the next tick, and after the last tick there is none.
+#[test]
+fn armed_anew_for_the_past_is_the_next_tick() {
+    let mut wheel = TimingWheel::starting_at(u64::MAX - 3);
+    wheel.insert(u64::MAX - 2, ()).unwrap();
+    let mut fired = 0;
+    wheel.advance_rearming(u64::MAX, |_, _, ()| {
+        fired += 1;
+        Some(0)
+    });
+    assert_eq!((fired, wheel.len()), (3, 0));
+}
+
+/// As with [`TimingWheel::advance`].
+#[test]
+fn a_panic_while_arming_anew_loses_that_entry_and_no_other() {
+    let mut wheel = filled::<64>(0, [64, 65, 4_000]);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        wheel.advance_rearming(70, |_, deadline, _| {
+            assert_ne!(deadline, 65, "on purpose");
+            Some(5_000)
+        });
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(fire(&mut wheel, 6_000), [4_000, 5_000]);
+}
+
+#[test]
+fn iterators_know_how_many_are_left() {
+    let mut wheel = filled::<64>(0, 1..=5_000);
+    wheel.iter_mut().for_each(|(_, _, value)| *value += 1);
+    let mut entries = wheel.iter();
+    for left in (0..5_000).rev() {
+        let (key, deadline, value) = entries.next().unwrap();
+        assert_eq!((wheel.get(key), *value), (Some(value), deadline + 1));
+        assert_eq!(entries.len(), left);
+    }
+    assert!(entries.next().is_none() && entries.next().is_none());
+    let copy = wheel.clone();
+    assert_eq!(wheel.drain().len(), 5_000);
+    assert_eq!((wheel.len(), copy.len()), (0, 5_000));
+    assert_eq!(
+        copy.into_iter().map(|(deadline, _)| deadline).sum::<u64>(),
+        12_502_500
     );
 }

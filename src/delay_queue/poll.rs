@@ -72,7 +72,7 @@ impl<T> DelayQueue<T> {
                 }
                 continue;
             }
-            match self.next() {
+            match self.next_step() {
                 Next::Target(tick) => self.aim(tick),
                 Next::Wait(tick) => ready!(self.poll_alarm(tick, cx)),
                 Next::Nothing => {
@@ -86,7 +86,7 @@ impl<T> DelayQueue<T> {
     }
 
     /// Reads the clock for where to advance the wheel to.
-    fn next(&mut self) -> Next {
+    fn next_step(&mut self) -> Next {
         let Some(tick) = self.wheel.next_expiration() else {
             return Next::Nothing;
         };
@@ -113,7 +113,7 @@ impl<T> DelayQueue<T> {
         let mut fired = None;
         let progress = self
             .wheel
-            .advance(self.target, 1, |expired| fired = Some(expired));
+            .advance_bounded(self.target, 1, |expired| fired = Some(expired));
         self.behind = !progress.is_caught_up();
         fired.map(|expired| self.expire(expired))
     }

@@ -5,7 +5,7 @@ use super::level::Scale;
 use super::slot::SlotId;
 use super::slots::Next;
 
-/// Whether [`TimingWheel::advance`](super::TimingWheel::advance) has done all there was to do.
+/// Whether [`TimingWheel::advance_bounded`](super::TimingWheel::advance_bounded) has done all there was to do.
 ///
 /// ```
 /// # use wheel::timing_wheel::TimingWheel;
@@ -14,8 +14,8 @@ use super::slots::Next;
 ///
 /// wheel.insert(1, "a").unwrap();
 /// wheel.insert(2, "b").unwrap();
-/// assert_eq!(wheel.advance(5, 1, drop), Progress::Unfinished);
-/// assert_eq!(wheel.advance(5, usize::MAX, drop), Progress::CaughtUp);
+/// assert_eq!(wheel.advance_bounded(5, 1, drop), Progress::Unfinished);
+/// assert_eq!(wheel.advance_bounded(5, usize::MAX, drop), Progress::CaughtUp);
 /// ```
 #[must_use = "an unfinished advance leaves due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,36 @@ impl Progress {
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
     /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// assert!(wheel.advance(5, usize::MAX, drop).is_caught_up());
+    /// assert!(wheel.advance_bounded(5, usize::MAX, drop).is_caught_up());
     /// ```
     #[must_use]
     pub const fn is_caught_up(self) -> bool {
         matches!(self, Self::CaughtUp)
+    }
+}
+
+/// An entry that fires, in no slot. Dropped, also by a panic, it goes where it belongs: to the slot of
+/// its next deadline, or out of the wheel.
+struct Due<'a, T, const SLOTS: usize, const GRAIN: usize> {
+    core: &'a mut Core<T, SLOTS, GRAIN>,
+    key: u32,
+    next: Option<u64>,
+}
+
+impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN> {
+    fn drop(&mut self) {
+        let core = &mut *self.core;
+        // After the last tick there is no other.
+        match self.next.zip(core.now.checked_add(1)) {
+            Some((deadline, soonest)) => {
+                let deadline = deadline.max(soonest);
+                let slot = Scale::<SLOTS>::slot_of(deadline, core.now);
+                let entry = core.entries.at_mut(self.key);
+                entry.deadline = deadline;
+                entry.cell = core.slots.push(slot, self.key);
+            }
+            None => drop(core.entries.remove(self.key)),
+        }
     }
 }
 
@@ -55,8 +80,40 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     pub(crate) fn advance(
         &mut self,
         to: u64,
-        mut budget: usize,
+        budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
+    ) -> Progress {
+        self.advance_with(to, budget, &mut |core, key, deadline| {
+            fire(key, deadline, core.entries.remove(key).value);
+        })
+    }
+
+    /// The same without a budget. An entry for which `fire` has another deadline stays, and is due
+    /// then, at the next tick at the earliest.
+    pub(crate) fn advance_rearming(
+        &mut self,
+        to: u64,
+        fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
+    ) -> Progress {
+        self.advance_with(to, usize::MAX, &mut |core, key, deadline| {
+            let mut due = Due {
+                core,
+                key,
+                next: None,
+            };
+            let value = &mut due.core.entries.at_mut(key).value;
+            due.next = fire(key, deadline, value);
+        })
+    }
+
+    /// `fire` is called with the key of an entry that is due and in no slot any more: it has to
+    /// take it out, or put it into a slot that is later than the clock.
+    #[inline]
+    fn advance_with(
+        &mut self,
+        to: u64,
+        mut budget: usize,
+        fire: &mut impl FnMut(&mut Self, u32, u64),
     ) -> Progress {
         let to = to.max(self.now);
         while let Some(next) = self.slots.first(self.now) {
@@ -81,7 +138,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         slot: SlotId,
         to: u64,
         mut budget: usize,
-        fire: &mut impl FnMut(u32, u64, T),
+        fire: &mut impl FnMut(&mut Self, u32, u64),
     ) -> usize {
         // Up to `GRAIN`, what is due by `to` fires at once, in any order, and need not cascade.
         let due = if slot.level <= GRAIN { to } else { self.now };
@@ -117,11 +174,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         slot: SlotId,
         deadline: u64,
         due: u64,
-        fire: &mut impl FnMut(u32, u64, T),
+        fire: &mut impl FnMut(&mut Self, u32, u64),
     ) {
         let key = self.slots.pop(slot);
         if deadline <= due {
-            fire(key, deadline, self.entries.remove(key).value);
+            fire(self, key, deadline);
         } else {
             let below = Scale::<SLOTS>::slot_of(deadline, self.now);
             debug_assert!(below != slot, "what cascades leaves its slot");

@@ -129,7 +129,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     fn check_next_expiration(&self) {
-        let earliest = self.iter().map(|(_, deadline, _)| deadline).min();
+        let earliest = self.entries.iter().map(|(_, entry)| entry.deadline).min();
         let promised = self.next_expiration();
         assert_eq!(
             promised.is_some(),

@@ -36,6 +36,7 @@ impl ChunkList {
 }
 
 /// A node of the list: keys of up to 64 entries of one slot, in order of arrival.
+#[derive(Clone)]
 pub(crate) struct Chunk {
     /// A bit for each cell: is it in use? The others are stale.
     pub(crate) live: u64,
@@ -65,6 +66,7 @@ pub(crate) enum Cleared {
 }
 
 /// The chunks of all slots.
+#[derive(Clone)]
 pub(crate) struct Chunks {
     pub(crate) slab: PagedSlab<Chunk, 8>,
     /// Cells of freed chunks, for the next ones. The allocator may take long, and it is called
@@ -309,6 +311,7 @@ impl Chunks {
     }
 
     /// The cells of a chunk that are in use, each with its key, in order.
+    #[cfg(test)]
     pub(crate) fn cells(&self, chunk: u32) -> impl Iterator<Item = (CellAddr, u32)> {
         let Chunk { live, cells, .. } = self.at(chunk);
         offsets(*live).map(move |offset| (CellAddr::new(chunk, offset), cells[offset as usize]))

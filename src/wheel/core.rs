@@ -16,6 +16,7 @@ use super::slots::Slots;
 ///
 /// On the levels up to `GRAIN`, entries of one slot fire in any order. With `GRAIN` 0 a slot on
 /// those is a single tick wide, and so entries fire in the order of their ticks.
+#[derive(Clone)]
 pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
     pub(super) now: u64,
     pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
@@ -25,10 +26,11 @@ pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
 }
 
 /// 2048 entries to a page: 64 KiB of wakers.
-const PAGE_BITS: u32 = 11;
+pub(crate) const PAGE_BITS: u32 = 11;
 /// Memory is allocated and freed for so many entries at a time.
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
+#[derive(Clone)]
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
@@ -178,18 +180,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         &mut self.entries.at_mut(key).value
     }
 
-    /// Entries in no particular order: key, deadline, value.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u64, &T)> {
-        self.entries
-            .iter()
-            .map(|(key, entry)| (key, entry.deadline, &entry.value))
-    }
-
     /// Deadlines and values, in no particular order.
     pub(crate) fn into_values(self) -> impl Iterator<Item = (u64, T)> {
-        self.entries
-            .into_values()
-            .map(|entry| (entry.deadline, entry.value))
+        let entries = self.entries.into_iter();
+        entries.map(|(_, entry)| (entry.deadline, entry.value))
     }
 
     pub(crate) fn capacity(&self) -> usize {

@@ -23,9 +23,21 @@ pub struct Key {
 }
 
 /// A value with the stamp of its insertion.
+#[derive(Clone)]
 pub(super) struct Stamped<T> {
     pub(super) stamp: NonZeroU64,
     pub(super) value: T,
+}
+
+impl<T> Stamped<T> {
+    /// The key of this entry, which is at `index`.
+    #[inline]
+    pub(super) const fn key(&self, index: u32) -> Key {
+        Key {
+            index,
+            stamp: self.stamp,
+        }
+    }
 }
 
 /// An entry whose time has come, handed out by [`TimingWheel::advance`](super::TimingWheel::advance).
@@ -34,10 +46,9 @@ pub(super) struct Stamped<T> {
 /// # use wheel::timing_wheel::TimingWheel;
 /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
 /// let key = wheel.insert(5, "five").unwrap();
-/// let progress = wheel.advance(7, usize::MAX, |expired| {
+/// wheel.advance(7, |expired| {
 ///     assert_eq!((expired.key, expired.deadline, expired.value), (key, 5, "five"));
 /// });
-/// assert!(progress.is_caught_up());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired<T> {

@@ -10,6 +10,7 @@ use super::chunk_list::ChunkList;
 use super::slot::SlotId;
 
 /// The slots of one level: a list for each, and a bit for each that says whether it holds entries.
+#[derive(Clone)]
 pub(crate) struct Level<const SLOTS: usize> {
     pub(crate) occupied: Bits,
     pub(crate) lists: [ChunkList; SLOTS],

@@ -13,16 +13,20 @@
 //! | `slots.rs` | the slots of all levels |
 //! | `core.rs`, `advance.rs`, `check.rs` | the wheel: its entries, the passing of time, its invariants |
 //! | `key.rs` | what the public wheel hands out |
-//! | `timing_wheel.rs`, `debug.rs` | the public wheel, whose keys may be stale |
+//! | `timing_wheel.rs`, `iter.rs`, `debug.rs` | the public wheel, whose keys may be stale |
 
 mod advance;
 mod bits;
+#[cfg(test)]
 mod check;
 mod chunk_list;
 pub(crate) mod core;
 mod debug;
+mod iter;
 mod key;
 mod level;
+#[cfg(all(test, not(loom)))]
+mod model;
 mod paged_slab;
 mod slot;
 mod slots;
@@ -31,5 +35,6 @@ mod tests;
 mod timing_wheel;
 
 pub use advance::Progress;
+pub use iter::{Drain, IntoIter, Iter, IterMut};
 pub use key::{Expired, Key, Rescheduled};
 pub use timing_wheel::TimingWheel;

@@ -12,6 +12,7 @@
 use slab::Slab;
 
 /// Values of type `T` in pages of `2^BITS`. A key is the number of a page, then an index in it.
+#[derive(Clone)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
     pages: Vec<Page<T>>,
     /// Pages that have memory and are not full. The last one is filled first.
@@ -29,10 +30,22 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     garbage: Vec<Slab<T>>,
 }
 
-struct Page<T> {
+pub(crate) struct Page<T> {
     slab: Slab<T>,
     /// Position in `available`. Stale while the page is full or retired.
     position: u32,
+}
+
+impl<T: Clone> Clone for Page<T> {
+    /// With as much memory: all pages but the first have room for `PAGE_LEN`.
+    fn clone(&self) -> Self {
+        let mut slab = self.slab.clone();
+        slab.reserve_exact(self.slab.capacity() - slab.len());
+        Page {
+            slab,
+            position: self.position,
+        }
+    }
 }
 
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
@@ -121,22 +134,6 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     pub(crate) fn at_mut(&mut self, key: u32) -> &mut T {
         let (number, index) = Self::split(key);
         &mut self.pages[number].slab[index]
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        let pages = self.pages.iter().enumerate();
-        pages.flat_map(|(number, page)| {
-            page.slab
-                .iter()
-                .map(move |(at, value)| (Self::join(number, at), value))
-        })
-    }
-
-    /// The values, in no particular order.
-    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        self.pages
-            .into_iter()
-            .flat_map(|page| page.slab.into_iter().map(|(_, value)| value))
     }
 
     /// How many values there is memory for. In constant time: only the first page may be smaller
@@ -316,6 +313,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 
     /// Panics unless the counts, the stack of available pages and the pages agree.
+    #[cfg(test)]
     pub(crate) fn check(&self) {
         let held: usize = self.pages.iter().map(|page| page.slab.len()).sum();
         assert_eq!(held, self.len(), "entries counted and held");
@@ -357,5 +355,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 }
 
+mod iter;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use iter::{IntoIter, Iter, IterMut};

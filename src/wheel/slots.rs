@@ -1,10 +1,11 @@
 //! The slots of all levels. What an entry is, is not known here: slots hold keys.
 
-use super::chunk_list::{CellAddr, ChunkList, Chunks, Cleared, NIL};
+use super::chunk_list::{CellAddr, Chunks, Cleared, NIL};
 use super::level::{Level, Scale};
 use super::slot::SlotId;
 
 /// The levels that have been needed so far, lowest first, and the chunks in their slots.
+#[derive(Clone)]
 pub(crate) struct Slots<const SLOTS: usize> {
     pub(crate) levels: Vec<Level<SLOTS>>,
     pub(crate) chunks: Chunks,
@@ -154,6 +155,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// The cells of a slot that are in use, each with its key, in order.
+    #[cfg(test)]
     pub(crate) fn cells(&self, slot: SlotId) -> impl Iterator<Item = (CellAddr, u32)> {
         self.chunks_of(slot)
             .flat_map(|chunk| self.chunks.cells(chunk))
@@ -187,7 +189,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// All slots with their lists.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, ChunkList)> {
+    #[cfg(test)]
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, super::chunk_list::ChunkList)> {
         let levels = self.levels.iter().enumerate();
         levels.flat_map(|(level, ring)| {
             let lists = ring.lists.iter().enumerate();

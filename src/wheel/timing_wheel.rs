@@ -18,15 +18,15 @@ use super::key::{Expired, Key, Rescheduled, Stamped};
 /// took 163 ns each to fire, and 215 with 64, when that number was chosen.
 ///
 /// ```
-/// use wheel::timing_wheel::{Progress, TimingWheel};
+/// use wheel::TimingWheel;
 ///
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// let mut wheel = TimingWheel::new();
 /// let ping = wheel.insert(30, "ping").unwrap();
 /// wheel.insert(5000, "time-out").unwrap();
 ///
 /// assert_eq!(wheel.next_expiration(), Some(30));
 /// let mut fired = Vec::new();
-/// assert_eq!(wheel.advance(100, usize::MAX, |expired| fired.push(expired.value)), Progress::CaughtUp);
+/// wheel.advance(100, |expired| fired.push(expired.value));
 /// assert_eq!(fired, ["ping"]);
 /// assert_eq!(wheel.remove(ping), None); // it has fired
 /// ```
@@ -34,7 +34,7 @@ use super::key::{Expired, Key, Rescheduled, Stamped};
 /// Other numbers of slots do not compile:
 ///
 /// ```compile_fail
-/// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::new();
+/// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::with_slots(0);
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
     pub(super) core: Core<Stamped<T>, SLOTS, 0>,
@@ -42,36 +42,35 @@ pub struct TimingWheel<T, const SLOTS: usize = 64> {
     stamp: NonZeroU64,
 }
 
-impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// An empty wheel whose clock stands at tick 0. It allocates with the first insertion.
+impl<T> TimingWheel<T> {
+    /// An empty wheel of 64 slots a level, whose clock stands at tick 0. It allocates with the
+    /// first insertion.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let wheel: TimingWheel<u8> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// assert_eq!((wheel.now(), wheel.len(), wheel.capacity()), (0, 0, 0));
+    /// wheel.insert(5, "five").unwrap();
     /// ```
     #[must_use]
     pub const fn new() -> Self {
         Self::starting_at(0)
     }
 
-    /// An empty wheel whose clock stands at `now`.
+    /// An empty wheel of 64 slots a level, whose clock stands at `now`.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<u8> = TimingWheel::starting_at(1_000);
+    /// let mut wheel = TimingWheel::starting_at(1_000);
     /// assert_eq!(wheel.insert(999, 1), Err(1));
     /// assert!(wheel.insert(1_001, 2).is_ok());
     /// ```
     #[must_use]
     pub const fn starting_at(now: u64) -> Self {
-        Self {
-            core: Core::starting_at(now),
-            stamp: NonZeroU64::MIN,
-        }
+        Self::with_slots(now)
     }
 
-    /// An empty wheel at tick 0 with memory for `capacity` entries.
+    /// An empty wheel of 64 slots a level, at tick 0, with memory for `capacity` entries.
     ///
     /// # Panics
     ///
@@ -88,13 +87,34 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         wheel.reserve(capacity);
         wheel
     }
+}
+
+impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
+    /// An empty wheel of as many slots a level as its type says, whose clock stands at `now`.
+    ///
+    /// The other constructors make wheels of 64, and so need no type. `HashMap` does the same with
+    /// its hashers.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel = TimingWheel::<_, 256>::with_slots(0);
+    /// wheel.insert(1_000_000, "third level").unwrap();
+    /// assert_eq!(wheel.levels(), 3);
+    /// ```
+    #[must_use]
+    pub const fn with_slots(now: u64) -> Self {
+        Self {
+            core: Core::starting_at(now),
+            stamp: NonZeroU64::MIN,
+        }
+    }
 
     /// The tick the clock stands at: the highest one advanced to, or where it started.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
     /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// assert!(wheel.advance(100, usize::MAX, drop).is_caught_up());
+    /// wheel.advance(100, drop);
     /// assert_eq!(wheel.now(), 100);
     /// ```
     #[must_use]
@@ -106,7 +126,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// wheel.insert(5, "five").unwrap();
     /// assert_eq!(wheel.len(), 1);
     /// ```
@@ -131,7 +151,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<(), 10> = TimingWheel::new();
+    /// let mut wheel: TimingWheel<(), 10> = TimingWheel::with_slots(0);
     /// assert_eq!(wheel.levels(), 0);
     /// wheel.insert(9, ()).unwrap();
     /// assert_eq!(wheel.levels(), 1);
@@ -190,7 +210,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// let key = wheel.insert(5, "five").unwrap();
     /// wheel.clear();
     /// assert_eq!(wheel.remove(key), None);
@@ -200,50 +220,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         drop(self.take_core());
     }
 
-    /// Removes all entries, and yields the deadline and value of each in no particular order.
-    ///
-    /// They are removed even if the iterator is not used up. The clock stays, and old keys stay
-    /// stale.
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<char> = TimingWheel::new();
-    /// wheel.insert(7, 'x').unwrap();
-    /// assert_eq!(wheel.drain().collect::<Vec<_>>(), [(7, 'x')]);
-    /// assert!(wheel.is_empty());
-    /// ```
-    pub fn drain(&mut self) -> impl Iterator<Item = (u64, T)> {
-        self.take_core()
-            .into_values()
-            .map(|(deadline, stamped)| (deadline, stamped.value))
-    }
-
-    fn take_core(&mut self) -> Core<Stamped<T>, SLOTS, 0> {
+    pub(super) fn take_core(&mut self) -> Core<Stamped<T>, SLOTS, 0> {
         let now = self.now();
         mem::replace(&mut self.core, Core::starting_at(now))
-    }
-
-    /// All entries in no particular order: key, deadline, value.
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// wheel.insert(5, "five").unwrap();
-    /// let all: Vec<_> = wheel.iter().map(|(_, deadline, value)| (deadline, *value)).collect();
-    /// assert_eq!(all, [(5, "five")]);
-    /// ```
-    pub fn iter(&self) -> impl Iterator<Item = (Key, u64, &T)> {
-        let entries = self.core.iter();
-        entries.map(|(index, deadline, Stamped { stamp, value })| {
-            (
-                Key {
-                    index,
-                    stamp: *stamp,
-                },
-                deadline,
-                value,
-            )
-        })
     }
 
     /// Adds an entry that fires when the clock reaches `deadline`. Constant time.
@@ -279,7 +258,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// let key = wheel.insert(10, "never").unwrap();
     /// assert_eq!(wheel.remove(key), Some("never"));
     /// assert_eq!(wheel.remove(key), None);
@@ -296,7 +275,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::{Rescheduled, TimingWheel};
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::starting_at(10);
+    /// let mut wheel = TimingWheel::starting_at(10);
     /// let key = wheel.insert(20, "idle").unwrap();
     /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Moved);
     /// assert_eq!(wheel.reschedule(key, 10), Rescheduled::Expired("idle"));
@@ -319,7 +298,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// let key = wheel.insert(5, "five").unwrap();
     /// assert_eq!(wheel.get(key), Some(&"five"));
     /// ```
@@ -350,7 +329,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// let key = wheel.insert(5, "five").unwrap();
     /// assert_eq!(wheel.deadline(key), Some(5));
     /// ```
@@ -401,59 +380,128 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(Key { index, stamp })
     }
 
-    /// Moves the clock to `to` and hands what is due by then to `fire`, in the order of deadlines.
+    /// Moves the clock to `to` and hands all that is due by then to `fire`, in the order of deadlines.
     ///
-    /// Entries of the same tick come in no particular order. Each entry that fires, or cascades to
-    /// a lower level, costs one of `budget`. When that is used up and there is more to do, the
-    /// clock stops on the way. The wheel can be used as usual then, and the next advance continues.
-    /// The clock never goes back: an earlier `to` only finishes what was left over.
+    /// Entries of the same tick come in no particular order. An entry that is not due cascades to
+    /// a lower level, at most once a level. Empty slots cost nothing, so a long step costs no more
+    /// than a short one. The clock never goes back: an earlier `to` does nothing, or finishes what
+    /// [`advance_bounded`](Self::advance_bounded) has left over. If `fire` panics, the entry it was
+    /// given is lost, and no other.
     ///
-    /// An entry cascades at most once a level. Empty slots cost nothing, so a long step costs no
-    /// more than a short one. If `fire` panics, the entry it was given is lost, and no other.
+    /// What is to fire again and again is for [`advance_rearming`](Self::advance_rearming).
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel = TimingWheel::new();
+    /// for deadline in [3, 1, 2, 9] {
+    ///     wheel.insert(deadline, deadline * 10).unwrap();
+    /// }
+    /// let mut fired = Vec::new();
+    /// wheel.advance(5, |expired| fired.push(expired.value));
+    /// assert_eq!(fired, [10, 20, 30]);
+    /// ```
+    #[inline]
+    pub fn advance(&mut self, to: u64, fire: impl FnMut(Expired<T>)) {
+        let progress = self.advance_bounded(to, usize::MAX, fire);
+        debug_assert!(progress.is_caught_up(), "there are fewer entries than that");
+    }
+
+    /// [`advance`](Self::advance) that stops when it has done so much, and can be continued.
+    ///
+    /// Each entry that fires, or cascades to a lower level, costs one of `budget`. When that is
+    /// used up and there is more to do, the clock stops on the way. The wheel can be used as usual
+    /// then, and the next advance continues.
     ///
     /// ```
     /// # use wheel::timing_wheel::{Progress, TimingWheel};
-    /// let mut wheel: TimingWheel<u64> = TimingWheel::new();
+    /// let mut wheel = TimingWheel::new();
     /// for deadline in [3, 1, 2] {
     ///     wheel.insert(deadline, deadline * 10).unwrap();
     /// }
     /// let mut fired = Vec::new();
-    /// assert_eq!(wheel.advance(5, 2, |expired| fired.push(expired.value)), Progress::Unfinished);
-    /// assert_eq!(wheel.now(), 3);
-    /// assert!(wheel.advance(5, 2, |expired| fired.push(expired.value)).is_caught_up());
+    /// let progress = wheel.advance_bounded(5, 2, |expired| fired.push(expired.value));
+    /// assert_eq!((progress, wheel.now()), (Progress::Unfinished, 3));
+    /// assert!(wheel.advance_bounded(5, 2, |expired| fired.push(expired.value)).is_caught_up());
     /// assert_eq!(fired, [10, 20, 30]);
     /// ```
     #[inline]
-    pub fn advance(
+    pub fn advance_bounded(
         &mut self,
         to: u64,
         budget: usize,
         mut fire: impl FnMut(Expired<T>),
     ) -> Progress {
-        let progress = self.core.advance(
-            to,
-            budget,
-            &mut |index, deadline, Stamped { stamp, value }| {
+        let progress = self
+            .core
+            .advance(to, budget, &mut |index, deadline, stamped| {
                 fire(Expired {
-                    key: Key { index, stamp },
+                    key: stamped.key(index),
                     deadline,
-                    value,
+                    value: stamped.value,
                 });
-            },
-        );
+            });
         drop(self.core.take_garbage());
         progress
     }
 
-    /// Panics unless every invariant holds. Walks the whole wheel; for tests.
-    #[doc(hidden)]
-    pub fn check(&self) {
-        self.core.check();
+    /// [`advance`](Self::advance) in which an entry may stay, for another deadline.
+    ///
+    /// `fire` is given the key, the deadline and the value, and says when the entry is due next;
+    /// with `None` it is removed. It keeps its key. A deadline that lies before `to` fires in the
+    /// same call, in its turn among the others: none is lost, however far the clock has to go at
+    /// once. A deadline that is not after the one that has come counts as the tick after it.
+    ///
+    /// It takes as long as there are deadlines: one that is due every tick fires at every tick up
+    /// to `to`. If `fire` panics, the entry it was given is lost, and no other.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// #[derive(Debug)]
+    /// struct Poison { health: u32, ticks_left: u32 }
+    ///
+    /// let mut wheel = TimingWheel::new();
+    /// let poison = wheel.insert(10, Poison { health: 100, ticks_left: 5 }).unwrap();
+    /// let mut effect = |_key, deadline: u64, poison: &mut Poison| {
+    ///     poison.health -= 7;
+    ///     poison.ticks_left -= 1;
+    ///     (poison.ticks_left > 0).then(|| deadline + 10)
+    /// };
+    /// wheel.advance_rearming(20, &mut effect);
+    /// wheel.advance_rearming(43, &mut effect); // a frame took long: two ticks at once
+    /// assert_eq!(wheel.get(poison).unwrap().health, 100 - 4 * 7);
+    /// wheel.advance_rearming(50, &mut effect);
+    /// assert!(wheel.is_empty());
+    /// ```
+    pub fn advance_rearming(
+        &mut self,
+        to: u64,
+        mut fire: impl FnMut(Key, u64, &mut T) -> Option<u64>,
+    ) {
+        let progress = self
+            .core
+            .advance_rearming(to, &mut |index, deadline, stamped| {
+                fire(stamped.key(index), deadline, &mut stamped.value)
+            });
+        debug_assert!(progress.is_caught_up(), "there is no budget to use up");
+        drop(self.core.take_garbage());
     }
 }
 
 impl<T, const SLOTS: usize> Default for TimingWheel<T, SLOTS> {
     fn default() -> Self {
-        Self::new()
+        Self::with_slots(0)
+    }
+}
+
+impl<T: Clone, const SLOTS: usize> Clone for TimingWheel<T, SLOTS> {
+    /// The same entries under the same keys, at the same tick.
+    ///
+    /// What is inserted into one of the two afterwards has a key that may find another entry in
+    /// the other.
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+            stamp: self.stamp,
+        }
     }
 }

@@ -5,16 +5,14 @@
 
 #![allow(dead_code)]
 
-#[cfg(feature = "test-util")]
-use crate::delay_queue_model;
-use crate::support::Choices;
-use crate::wheel_model;
+use super::support::Choices;
+use super::wheel_model;
 
 /// More operations than that find nothing new, and take long.
-const MOST: usize = 300;
+pub(crate) const MOST: usize = 300;
 
 /// Each choice takes as many bytes as it may need; when there are none left, all choices are 0.
-struct Bytes<'a>(&'a [u8]);
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl Choices for Bytes<'_> {
     fn below(&mut self, end: u64) -> u64 {
@@ -36,9 +34,4 @@ impl Choices for Bytes<'_> {
 
 pub(crate) fn timing_wheel(bytes: &[u8]) {
     wheel_model::run_chosen(&mut Bytes(bytes), MOST);
-}
-
-#[cfg(feature = "test-util")]
-pub(crate) fn delay_queue(bytes: &[u8]) {
-    delay_queue_model::run(Bytes(bytes), MOST);
 }

@@ -1,6 +1,8 @@
 //! What several test files need.
 #![allow(dead_code)]
 
+mod choices;
+
 use std::cell::RefCell;
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
@@ -14,6 +16,9 @@ use std::{env, process};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::coop;
+
+#[allow(unused_imports, reason = "not every file chooses")]
+pub(crate) use choices::{Choices, Random};
 
 pub(crate) const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 pub(crate) const NO_RUNTIME: &str =
@@ -223,49 +228,6 @@ fn install_hook() {
             })));
         }));
     });
-}
-
-/// Where a model's operations come from: a generator, or a fuzzer's bytes.
-pub(crate) trait Choices {
-    /// A number less than `end`.
-    fn below(&mut self, end: u64) -> u64;
-
-    /// Whether there is nothing left to choose from.
-    fn is_over(&self) -> bool {
-        false
-    }
-}
-
-impl Choices for Random {
-    fn below(&mut self, end: u64) -> u64 {
-        Random::below(self, end)
-    }
-}
-
-/// A small generator of repeatable random numbers (xorshift64*).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 11) % end
-    }
-
-    /// Of fewer than so many bits, each number of bits as likely as any other.
-    pub(crate) fn of_any_size(&mut self, bits: u64) -> u64 {
-        let bits = self.below(bits);
-        self.below(1 << bits)
-    }
 }
 
 /// Things that several threads push to.

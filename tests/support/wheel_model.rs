@@ -1,15 +1,15 @@
 //! The wheel beside a sorted map that does the same naively.
 //!
 //! After every step: what fired is what the map has first, nothing early, nothing late, ticks in
-//! order; every invariant of the wheel holds; keys of what is gone find nothing.
+//! order; keys of what is gone find nothing; and the file that includes this one looks at what it
+//! can by a function `check`.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use wheel::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
-
-use crate::support::Choices;
+use super::support::Choices;
+use super::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
@@ -41,6 +41,13 @@ pub(crate) enum Op {
     Follow {
         budget: usize,
     },
+    /// Advances to what is next, and gives what fires another deadline, up to so many times.
+    Rearm {
+        distance: Distance,
+        times: u8,
+    },
+    /// Goes on with a copy, and drops the original.
+    Copy,
     /// Advances to a target in the past, which finishes what was left over and nothing else.
     Back {
         budget: usize,
@@ -73,7 +80,14 @@ impl Op {
             18 | 19 => Op::Follow { budget },
             20 => Op::Back { budget },
             21 => Op::Panic { at: count % 4 },
-            22 => Op::Shrink,
+            22 => match choices.below(3) {
+                0 => Op::Shrink,
+                1 => Op::Copy,
+                _ => Op::Rearm {
+                    distance,
+                    times: count % 8,
+                },
+            },
             _ => match choices.below(4) {
                 0 => Op::Clear,
                 1 => Op::Drain,
@@ -135,7 +149,7 @@ pub(crate) struct Pair<const SLOTS: usize> {
 impl<const SLOTS: usize> Pair<SLOTS> {
     fn starting_at(now: u64) -> Self {
         Self {
-            wheel: TimingWheel::starting_at(now),
+            wheel: TimingWheel::with_slots(now),
             model: BTreeMap::new(),
             gone: Vec::new(),
             serial: 0,
@@ -164,6 +178,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
                 let to = self.wheel.next_expiration().unwrap_or(self.wheel.now());
                 self.advance(to, budget);
             }
+            Op::Rearm { distance, times } => self.rearm(distance.ticks::<SLOTS>(), times.into()),
+            Op::Copy => self.wheel = self.wheel.clone(),
             Op::Back { budget } => self.advance(self.wheel.now() / 2, budget),
             Op::Panic { at } => self.panic(at.into()),
             Op::Reserve { additional } => self.reserve(additional.into()),
@@ -229,7 +245,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         let before = self.wheel.now();
         let target = to.max(before);
         let mut count = 0;
-        let progress = self.wheel.advance(to, budget, |expired| {
+        let progress = self.wheel.advance_bounded(to, budget, |expired| {
             let (&(first, _), _) = model.first_key_value().expect("fired one too many");
             assert_eq!(expired.deadline, first, "ticks out of order");
             assert!(first <= target, "fired early");
@@ -247,12 +263,35 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
+    /// What is armed anew fires in its turn among the others, in the same call if that is far enough.
+    fn rearm(&mut self, distance: u64, times: u64) {
+        let next = self.wheel.next_expiration().unwrap_or(self.wheel.now());
+        let to = next.saturating_add(distance / 2);
+        let (model, gone, mut left) = (&mut self.model, &mut self.gone, times);
+        self.wheel.advance_rearming(to, |key, deadline, serial| {
+            let (&(first, _), _) = model.first_key_value().expect("fired one too many");
+            assert_eq!(deadline, first, "ticks out of order");
+            assert!(first <= to, "fired early");
+            assert_eq!(model.remove(&(first, *serial)), Some(key));
+            let Some(soonest) = deadline.checked_add(1).filter(|_| left > 0) else {
+                gone.push(key);
+                return (left > 0).then_some(deadline);
+            };
+            left -= 1;
+            let again = deadline.saturating_add(distance / 7);
+            *serial += 1 << 32;
+            model.insert((again.max(soonest), *serial), key);
+            Some(again)
+        });
+        self.assert_caught_up(to);
+    }
+
     /// Only the entry that was handed out when the closure panicked may be lost.
     fn panic(&mut self, at: usize) {
         let to = self.wheel.next_expiration().unwrap_or(self.wheel.now());
         let (wheel, mut fired) = (&mut self.wheel, Vec::new());
         let advance = AssertUnwindSafe(|| {
-            wheel.advance(to, usize::MAX, |expired| {
+            wheel.advance(to, |expired| {
                 fired.push((expired.deadline, expired.value));
                 if fired.len() > at {
                     // No panic hook: a fuzzer's ends the process.
@@ -305,7 +344,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
     }
 
     fn compare(&self) {
-        self.wheel.check();
+        super::check(&self.wheel);
         assert_eq!(self.wheel.len(), self.model.len());
         let earliest = self.model.keys().next().map(|id| id.0);
         assert!(
@@ -314,6 +353,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         );
         let first = self.wheel.first().and_then(|key| self.wheel.deadline(key));
         assert_eq!(first, earliest, "another is first");
+        assert_eq!(self.wheel.iter().len(), self.model.len());
         assert_eq!(self.wheel.iter().count(), self.model.len());
         for (&(deadline, serial), &key) in &self.model {
             assert_eq!(

@@ -1,0 +1,35 @@
+//! The public wheel beside the naive model of `tests/support`, with a look at every invariant after
+//! each step. The file `tests/wheel_model.rs` runs the same model from outside.
+
+#[path = "../../tests/fuzz/harness.rs"]
+mod harness;
+#[path = "../../tests/support/choices.rs"]
+mod support;
+#[path = "../../tests/support/wheel_model.rs"]
+mod wheel_model;
+
+use support::Random;
+
+use super::TimingWheel;
+use crate::timing_wheel;
+
+fn check<T, const SLOTS: usize>(wheel: &TimingWheel<T, SLOTS>) {
+    wheel.core.check();
+}
+
+#[test]
+fn every_invariant_holds_after_each_step() {
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        wheel_model::run_chosen(&mut random, 60);
+    }
+}
+
+#[test]
+fn every_invariant_holds_on_what_a_fuzzer_has_found() {
+    for input in include_str!("../../tests/fuzz/timing_wheel.hex").lines() {
+        let digits = input.as_bytes().chunks(2).map(std::str::from_utf8);
+        let bytes = digits.map(|pair| u8::from_str_radix(pair.unwrap(), 16).unwrap());
+        harness::timing_wheel(&bytes.collect::<Vec<u8>>());
+    }
+}
