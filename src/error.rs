@@ -2,12 +2,14 @@
 
 use std::{error, fmt, io};
 
-/// The deadline of a [`Timeout`](crate::Timeout) passed first.
+/// The deadline of a [`Timeout`](crate::Timeout) passed first, or an item of a stream under
+/// a time limit is late.
 ///
 /// # Differences from tokio
 ///
 /// A type of its own, since tokio's cannot be made outside of tokio. It displays
-/// and converts the same.
+/// and converts the same. It is the one error for all that is late: futures, streams,
+/// tower's services. tokio-stream and tower have one each.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

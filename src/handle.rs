@@ -268,7 +268,7 @@ impl Wheel {
     /// let wheel = wheel::Wheel::current();
     /// let metrics = wheel.metrics();
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
-    /// assert_eq!(metrics.timers_fired_count(), 1);
+    /// assert_eq!(metrics.snapshot().fired, 1);
     /// # }
     /// ```
     pub fn metrics(&self) -> WheelMetrics {

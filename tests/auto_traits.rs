@@ -94,13 +94,10 @@ assert_future_is!(
 mod stream {
     use super::{NN, PhantomPinned, YN, YY};
     use futures::stream::Empty;
-    use wheel::ext::stream::{
-        ChunksTimeout, Elapsed, IntervalStream, Throttle, Timeout, TimeoutRepeating,
-    };
+    use wheel::ext::stream::{ChunksTimeout, IntervalStream, Throttle, Timeout, TimeoutRepeating};
 
     assert_is! {
         IntervalStream: Send & Sync & Unpin;
-        Elapsed: Send & Sync & Unpin;
         Throttle<Empty<YY>>: Send & Sync & Unpin;
         Throttle<NN>: !Send & !Sync & Unpin;
         Throttle<PhantomPinned>: !Unpin;

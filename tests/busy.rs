@@ -155,7 +155,7 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
                     sleep(ms(2)).await;
                 }
                 stop.tell();
-                wheel::metrics().driver_noop_count()
+                wheel::metrics().snapshot().driver_noops
             });
             for _ in 0..POLLS {
                 if told.is_told() {

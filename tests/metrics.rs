@@ -100,7 +100,7 @@ async fn resetting_a_pending_timer_registers_nothing() {
         sleep.reset_unpin(Instant::now() + deadline);
     }
     assert_eq!(counts(&metrics), (1, 0, 0, 1));
-    assert_eq!(metrics.timers_reset_count(), 3);
+    assert_eq!(metrics.snapshot().reset, 3);
 }
 
 #[tokio::test]
@@ -114,8 +114,8 @@ async fn a_reset_to_the_past_fires_and_is_not_late() {
         assert!(poll_quietly(&mut sleep).is_ready());
     }
     assert_eq!(counts(&metrics), (2, 2, 0, 0));
-    assert_eq!(metrics.timers_reset_count(), 2);
-    assert_eq!(metrics.max_lag(), Duration::ZERO);
+    assert_eq!(metrics.snapshot().reset, 2);
+    assert_eq!(metrics.snapshot().lag.max(), Duration::ZERO);
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn a_timer_that_is_reset_after_it_fired_is_registered_anew() {
     (&mut sleep).await;
     sleep.reset_unpin(Instant::now() + HOUR);
     assert_eq!(counts(&metrics), (2, 1, 0, 1));
-    assert_eq!(metrics.timers_reset_count(), 0);
+    assert_eq!(metrics.snapshot().reset, 0);
     drop(sleep);
     assert_eq!(counts(&metrics), (2, 1, 1, 0));
 }
@@ -136,9 +136,9 @@ async fn a_timer_that_is_reset_before_it_was_polled_is_registered() {
     let mut sleep = sleep(HOUR);
     sleep.reset_unpin(Instant::now() + secs(1));
     assert_eq!(counts(&metrics), (1, 0, 0, 1));
-    assert_eq!(metrics.timers_reset_count(), 0);
+    assert_eq!(metrics.snapshot().reset, 0);
     sleep.reset_unpin(Instant::now() + secs(2));
-    assert_eq!(metrics.timers_reset_count(), 1);
+    assert_eq!(metrics.snapshot().reset, 1);
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn the_end_of_a_runtime_cancels_what_is_pending() {
                 (0..10).map(|_| pending(HOUR)).collect()
             });
             assert_eq!(counts(&metrics), (11, 1, 0, 10), "{name}");
-            let wakeups = metrics.driver_wakeup_count();
+            let wakeups = metrics.snapshot().driver_wakeups;
             drop(runtime);
             assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
             assert_eq!(metrics.num_shards(), shards, "{name}");
-            assert_eq!(metrics.slab_capacity(), 0, "{name}");
-            assert!(metrics.driver_wakeup_count() >= wakeups, "{name}");
+            assert_eq!(metrics.snapshot().slab_capacity, 0, "{name}");
+            assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
             drop(held);
             assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
         }
@@ -173,7 +173,7 @@ fn another_runtime_on_the_same_memory_counts_from_zero() {
             let metrics = runtime.block_on(async {
                 let metrics = metrics();
                 assert_eq!(counts(&metrics), (0, 0, 0, 0));
-                assert_eq!(metrics.driver_wakeup_count(), 0);
+                assert_eq!(metrics.snapshot().driver_wakeups, 0);
                 for _ in 0..timers {
                     drop(pending(HOUR));
                 }
@@ -207,7 +207,7 @@ fn a_driver_of_ones_own_counts_by_itself() {
             let own = Builder::new().shards(3).capacity(9_000).build().unwrap();
             let metrics = own.metrics();
             assert_eq!(metrics.num_shards(), 3);
-            assert!(metrics.slab_capacity() >= 9_000);
+            assert!(metrics.snapshot().slab_capacity >= 9_000);
             let mut sleep = own.sleep(HOUR);
             assert!(poll_quietly(&mut sleep).is_pending());
             assert_eq!(counts(&metrics), (1, 0, 0, 1));
@@ -228,7 +228,7 @@ fn wakers_that_panic_have_fired() {
                 for sleep in &mut held {
                     armed += u64::from(poll(sleep, &bad).is_pending());
                 }
-                while metrics.num_active_timers() > 0 {
+                while metrics.snapshot().pending > 0 {
                     sleep(ms(1)).await;
                 }
                 let now = metrics.snapshot();
@@ -263,7 +263,7 @@ fn shards_add_up_and_there_is_none_beyond() {
         let metrics = wheel.metrics();
         let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
         assert_eq!(each, [3, 3], "threads take turns");
-        assert_eq!(metrics.num_active_timers(), 6);
+        assert_eq!(metrics.snapshot().pending, 6);
         drop(held);
         assert_eq!(metrics.shard(1).cancelled, 3);
         let message = message_of(|| metrics.shard(2));
@@ -354,9 +354,9 @@ fn a_blocked_runtime_shows_as_lag() {
             let timer = pending_briefly();
             thread::sleep(ms(60));
             timer.await;
-            let lag = metrics.max_lag();
+            let lag = metrics.snapshot().lag.max();
             assert!(lag >= ms(50), "{lag:?}");
-            assert_eq!(metrics.total_lag(), lag);
+            assert_eq!(metrics.snapshot().lag.total(), lag);
         });
     });
 }
@@ -378,9 +378,9 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
             for sleep in &mut held {
                 let _ = poll(sleep, &slow);
             }
-            assert!(metrics.num_active_timers() > 1_000, "1 s should do");
+            assert!(metrics.snapshot().pending > 1_000, "1 s should do");
             sleep_until(deadline).await;
-            eventually("all have fired", || metrics.num_active_timers() == 0);
+            eventually("all have fired", || metrics.snapshot().pending == 0);
             let lag = metrics.snapshot().lag;
             assert!(lag.max() >= ms(50), "{lag:?}");
             // The first of them did not wait for the slow one.
@@ -393,10 +393,10 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
 async fn without_timers_the_driver_does_not_wake_up() {
     let metrics = metrics();
     pending_briefly().await;
-    let woken = metrics.driver_wakeup_count();
-    assert!(woken > metrics.driver_noop_count());
+    let woken = metrics.snapshot().driver_wakeups;
+    assert!(woken > metrics.snapshot().driver_noops);
     tokio::time::sleep(ms(20)).await;
-    assert_eq!(metrics.driver_wakeup_count(), woken);
+    assert_eq!(metrics.snapshot().driver_wakeups, woken);
 }
 
 /// With `test-util` it is taken back, for the sake of a paused clock.
@@ -405,23 +405,32 @@ async fn without_timers_the_driver_does_not_wake_up() {
 async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
     let metrics = metrics();
     pending_briefly().await;
-    let (woken, idle) = (metrics.driver_wakeup_count(), metrics.driver_noop_count());
+    let (woken, idle) = (
+        metrics.snapshot().driver_wakeups,
+        metrics.snapshot().driver_noops,
+    );
     drop(pending_briefly());
     tokio::time::sleep(ms(50)).await;
-    assert_eq!(metrics.driver_wakeup_count(), woken + 1);
-    assert_eq!(metrics.driver_noop_count(), idle + 1);
+    assert_eq!(metrics.snapshot().driver_wakeups, woken + 1);
+    assert_eq!(metrics.snapshot().driver_noops, idle + 1);
 }
 
 #[tokio::test]
 async fn memory_is_counted_by_entries() {
     let metrics = metrics();
-    assert_eq!((metrics.slab_len(), metrics.slab_capacity()), (0, 0));
+    assert_eq!(
+        (metrics.snapshot().pending, metrics.snapshot().slab_capacity),
+        (0, 0)
+    );
     let held: Vec<_> = (0..5_000).map(|_| pending(HOUR)).collect();
-    assert_eq!(metrics.slab_len(), 5_000);
-    assert!((5_000..8_000).contains(&metrics.slab_capacity()));
+    assert_eq!(metrics.snapshot().pending, 5_000);
+    assert!((5_000..8_000).contains(&metrics.snapshot().slab_capacity));
     drop(held);
-    assert_eq!(metrics.slab_len(), 0);
-    assert!(metrics.slab_capacity() <= 2_048, "emptied pages are freed");
+    assert_eq!(metrics.snapshot().pending, 0);
+    assert!(
+        metrics.snapshot().slab_capacity <= 2_048,
+        "emptied pages are freed"
+    );
 }
 
 #[cfg(feature = "test-util")]
@@ -435,8 +444,9 @@ mod paused {
         let metrics = metrics();
         join_all((1..=200).map(|n| sleep(ms(n * n)))).await;
         assert_eq!(counts(&metrics), (200, 200, 0, 0));
-        assert_eq!(metrics.max_lag(), Duration::ZERO);
-        assert_eq!(metrics.lag_histogram_bucket_count(0), 200);
+        assert_eq!(metrics.snapshot().lag.max(), Duration::ZERO);
+        let lag = metrics.snapshot().lag;
+        assert_eq!(lag.buckets().next().map(|(_, timers)| timers), Some(200));
     }
 
     #[tokio::test(start_paused = true)]
@@ -447,14 +457,14 @@ mod paused {
         advance(ms(10)).await;
         // They are 9, 8, … 0 ms late.
         assert_eq!(counts(&metrics), (11, 10, 0, 1));
-        assert_eq!(metrics.max_lag(), ms(9));
-        assert_eq!(metrics.total_lag(), ms(45));
-        let mut wanted = vec![0; metrics.lag_histogram_num_buckets()];
+        let lag = metrics.snapshot().lag;
+        assert_eq!((lag.max(), lag.total()), (ms(9), ms(45)));
+        let (ranges, found): (Vec<_>, Vec<_>) = lag.buckets().unzip();
+        let mut wanted = vec![0; found.len()];
         // 0; 1; 2, 3; 4 to 7; 8, 9.
         (wanted[0], wanted[5], wanted[6], wanted[7], wanted[8]) = (1, 1, 2, 4, 2);
-        let found = (0..wanted.len()).map(|index| metrics.lag_histogram_bucket_count(index));
-        assert_eq!(found.collect::<Vec<_>>(), wanted);
-        assert_eq!(metrics.lag_histogram_bucket_range(7), ms(4)..ms(8));
+        assert_eq!(found, wanted);
+        assert_eq!(ranges[7], ms(4)..ms(8));
         drop(held);
     }
 
@@ -464,7 +474,7 @@ mod paused {
         let mut sleep = wheel.sleep(ms(1));
         assert!(poll_quietly(&mut sleep).is_pending());
         advance(ms(130)).await;
-        assert_eq!(wheel.metrics().max_lag(), ms(30));
+        assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }
 
     #[tokio::test(start_paused = true)]
@@ -473,10 +483,10 @@ mod paused {
         let held: Vec<_> = (0..100).map(|_| pending(HOUR)).collect();
         drop(held);
         advance(2 * HOUR).await;
-        assert_eq!(metrics.timers_cascaded_count(), 0);
+        assert_eq!(metrics.snapshot().cascaded, 0);
         // Slots of 18 minutes, of four seconds, of 17 ms, of 65 µs.
         sleep(HOUR + Duration::from_nanos(1)).await;
-        let cascaded = metrics.timers_cascaded_count();
+        let cascaded = metrics.snapshot().cascaded;
         assert!((1..=7).contains(&cascaded), "{cascaded}");
         assert_eq!(counts(&metrics), (101, 1, 100, 0));
     }

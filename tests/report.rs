@@ -11,7 +11,7 @@ use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use support::{HOUR, current_thread, message_of, ms, poll_quietly};
 use tokio::runtime::Runtime;
-use wheel::ext::metrics::{Reporter, describe, report};
+use wheel::ext::metrics::{LAG, Reporter, describe, lag_buckets, report};
 use wheel::{Builder, Sleep, sleep};
 
 /// Name and labels; the unit, the meaning and the value.
@@ -59,7 +59,7 @@ fn gauge(all: &Published, name: &str) -> f64 {
 }
 
 fn lags(all: &Published, labels: &str) -> Vec<f64> {
-    match value(all, "wheel_timer_lag", labels) {
+    match value(all, LAG, labels) {
         DebugValue::Histogram(lags) => lags.iter().map(|lag| lag.into_inner()).collect(),
         other => panic!("{other:?}"),
     }
@@ -97,7 +97,7 @@ fn every_name_is_published_with_its_unit_and_meaning() {
                 "wheel_driver_noops",
                 "wheel_driver_wakeups",
                 "wheel_slab_capacity",
-                "wheel_timer_lag",
+                "wheel_timer_lag_seconds",
                 "wheel_timers_cancelled",
                 "wheel_timers_cascaded",
                 "wheel_timers_fired",
@@ -107,7 +107,7 @@ fn every_name_is_published_with_its_unit_and_meaning() {
         );
         for ((name, _), (unit, has_meaning, _)) in &all {
             let wanted = match name.as_str() {
-                "wheel_timer_lag" => Unit::Microseconds,
+                LAG => Unit::Seconds,
                 _ => Unit::Count,
             };
             assert_eq!((*unit, *has_meaning), (Some(wanted), true), "{name}");
@@ -201,17 +201,15 @@ mod paused {
     }
 
     #[test]
-    fn lags_are_published_once_as_the_ends_of_their_buckets() {
+    fn lags_are_published_once_and_add_up() {
         recorded_in(paused(), |snapshotter| async move {
             let mut reporter = Reporter::new(wheel::metrics());
-            let held: Vec<_> = [1, 8, 9, 10].map(|n| pending(ms(n))).into();
+            let held: Vec<_> = [1, 5, 8, 9, 10].map(|n| pending(ms(n))).into();
             advance(ms(10)).await;
             reporter.publish();
-            // 0, 1, 2 and 9 ms late; the last bucket ends at 16 ms.
-            assert_eq!(
-                lags(&published(&snapshotter), ""),
-                [62.5, 2_000.0, 4_000.0, 9_000.0]
-            );
+            // 0, 1, 2, 5 and 9 ms late, each in a bucket of its own.
+            let found = lags(&published(&snapshotter), "");
+            assert_eq!(found, [0.0, 0.001, 0.002, 0.005, 0.009]);
             reporter.publish();
             assert_eq!(lags(&published(&snapshotter), ""), [] as [f64; 0]);
             drop(held);
@@ -219,19 +217,51 @@ mod paused {
     }
 
     #[test]
-    fn of_very_many_lags_a_part_is_published_in_proportion() {
-        recorded(|snapshotter| async move {
-            wheel::pause();
-            let mut reporter = Reporter::new(wheel::metrics());
+    fn of_very_many_lags_each_is_published_and_others_run_meanwhile() {
+        recorded_in(paused(), |snapshotter| async move {
             let late: Vec<_> = (0..2_500).map(|_| pending(ms(7))).collect();
-            let later: Vec<_> = (0..7_500).map(|_| pending(ms(1))).collect();
+            let later: Vec<_> = (0..3_750)
+                .flat_map(|_| [ms(1), ms(2)].map(pending))
+                .collect();
             advance(ms(10)).await;
             join_all(late.into_iter().chain(later)).await;
+            let reporting = tokio::spawn(report(HOUR));
+            tokio::task::yield_now().await;
+            let found = lags(&published(&snapshotter), "").len();
+            assert!(found < 10_000, "all at once");
+            sleep(ms(1)).await;
+            let more = lags(&published(&snapshotter), "");
+            assert_eq!(found + more.len(), 10_000);
+            // 8 and 9 ms share a bucket, and are both its mean.
+            assert!(
+                more.iter().all(|&lag| (lag - 0.0085).abs() < 1e-9),
+                "{more:?}"
+            );
+            reporting.abort();
+        });
+    }
+
+    /// Whatever the lags, the sum of what is published is their sum, and each is in the bucket that
+    /// it was counted in.
+    #[test]
+    fn sums_are_true_and_so_are_the_buckets() {
+        recorded_in(paused(), |snapshotter| async move {
+            let mut reporter = Reporter::new(wheel::metrics());
+            let held: Vec<_> = (1..=300).map(|n| pending(ms(1 + n * n / 7))).collect();
+            advance(ms(15_000)).await;
+            let lag = wheel::metrics().snapshot().lag;
             reporter.publish();
-            let lags = lags(&published(&snapshotter), "");
-            let later = lags.iter().filter(|&&lag| lag > 5_000.0).count();
-            // One in three.
-            assert_eq!((later, lags.len() - later), (2_500, 834));
+            let found = lags(&published(&snapshotter), "");
+            assert_eq!(found.len() as u64, lag.count());
+            let sum: f64 = found.iter().sum();
+            assert!((sum - lag.total().as_secs_f64()).abs() < 1e-6, "{sum}");
+            let mut before = 0.0;
+            for ((_, timers), end) in lag.buckets().zip(lag_buckets()) {
+                let inside = found.iter().filter(|&&lag| before <= lag && lag < end);
+                assert_eq!(inside.count() as u64, timers, "{before} to {end}");
+                before = end;
+            }
+            drop(held);
         });
     }
 }

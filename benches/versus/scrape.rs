@@ -27,14 +27,14 @@ fn measure<S>(scale: Scale, scraper: impl FnOnce(WheelMetrics) -> S) -> Measured
     let each = scale.of(2_000_000);
     let stage = Stage::new::<Wheel>(1);
     let metrics = stage.run(async { wheel::metrics() });
-    let before = metrics.timers_cancelled_count();
+    let before = metrics.snapshot().cancelled;
     let scraper = scraper(metrics.clone());
     let times =
         stage.on_each_worker(move |cx, barrier| register_cancel::<Wheel>(cx, barrier, each));
     drop(scraper);
     let cost = times[0].as_nanos() as f64 / each as f64;
     // The first tenth is for warming up.
-    let cancelled = metrics.timers_cancelled_count() - before;
+    let cancelled = metrics.snapshot().cancelled - before;
     assert_eq!(cancelled, (each + each / 10) as u64, "counted and done");
     Measured::new([cost], Did::cancelled(cancelled))
 }

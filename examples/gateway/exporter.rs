@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use metrics::{Unit, counter, describe_counter};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use wheel::ext::metrics::Reporter;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use wheel::ext::metrics::{LAG, Reporter, lag_buckets};
 
 use crate::tally::{Count, Tally};
 use crate::timers::Timers;
@@ -48,7 +48,9 @@ pub(crate) struct Page {
 impl Exporter {
     /// For the whole process, and so once.
     pub(crate) fn install() -> Result<Self> {
-        let handle = PrometheusBuilder::new().install_recorder()?;
+        let handle = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Full(LAG.to_owned()), &lag_buckets())?
+            .install_recorder()?;
         for (name, what, _) in ROWS {
             describe_counter!(name, Unit::Count, what);
         }

@@ -130,6 +130,8 @@ impl ShardState {
             reset: self.resets,
             cascaded: self.wheel.cascaded(),
             lag: self.lag.clone(),
+            driver_wakeups: 0,
+            driver_noops: 0,
             slab_capacity: self.wheel.capacity(),
         }
     }

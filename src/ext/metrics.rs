@@ -1,20 +1,78 @@
-//! Publishing to the `metrics` crate: what was counted, at intervals, by a task
-//! of its own. Nothing is emitted where timers are armed.
+//! Publishing to the crate `metrics`: what was counted, at intervals, by a task of its own.
+//! Nothing is emitted where timers are armed.
+//!
+//! # Prometheus
+//!
+//! Lags are a histogram if the exporter is told its buckets, and a summary else, on which no
+//! alert can be computed:
+//!
+//! ```
+//! use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
+//! use wheel::Duration;
+//! use wheel::ext::metrics::{LAG, lag_buckets, report};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let exporter = PrometheusBuilder::new()
+//!     .set_buckets_for_metric(Matcher::Full(LAG.to_owned()), &lag_buckets())?
+//!     .install_recorder()?;
+//! tokio::spawn(report(Duration::from_secs(10)));
+//! # tokio::task::yield_now().await;
+//! # tokio::task::yield_now().await;
+//! let page = exporter.render(); // what `/metrics` answers
+//! # assert!(page.contains("wheel_timers_fired"), "{page}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The share of timers that were more than 16 ms late in the last five minutes, and the lag
+//! that 99 % did not exceed:
+//!
+//! ```text
+//! 1 - sum(rate(wheel_timer_lag_seconds_bucket{le="0.016"}[5m]))
+//!       / sum(rate(wheel_timer_lag_seconds_count[5m]))
+//!
+//! histogram_quantile(0.99, sum by (le) (rate(wheel_timer_lag_seconds_bucket[5m])))
+//! ```
+//!
+//! An alert rule and a Grafana dashboard with these are in the folder `examples/prometheus`
+//! of this crate. `.ci/run prometheus` evaluates both against what an exporter printed.
 
 use std::fmt;
 use std::time::Duration;
 
 use ::metrics::{
-    Label, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
-    gauge, histogram,
+    Histogram, Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+    histogram,
 };
 use tokio::time::MissedTickBehavior;
 
 use crate::stats::{LagHistogram, Snapshot, WheelMetrics};
 
-/// Lags handed to a histogram at a time. Most recorders keep each by itself
-/// until they are asked, and a service may fire a million in an interval.
-const MOST_LAGS: u64 = 4096;
+/// The name of the histogram of lags, in seconds: `wheel_timer_lag_seconds`.
+///
+/// ```
+/// assert_eq!(wheel::ext::metrics::LAG, "wheel_timer_lag_seconds");
+/// ```
+pub const LAG: &str = "wheel_timer_lag_seconds";
+
+/// So many lags are handed to the recorder before [`Reporter::run`] lets other tasks run. Most
+/// recorders keep each by itself, and take some tens of nanoseconds for it.
+const LAGS_AT_ONCE: usize = 4096;
+
+/// Where the buckets of [`LAG`] end, in seconds: those of [`LagHistogram`], but for the last
+/// one, which has no end.
+///
+/// With these an exporter counts in each bucket what was counted there.
+///
+/// ```
+/// let ends = wheel::ext::metrics::lag_buckets();
+/// assert!(ends.contains(&0.001) && ends.contains(&0.016));
+/// ```
+#[must_use]
+pub fn lag_buckets() -> Vec<f64> {
+    LagHistogram::ends().collect()
+}
 
 /// Publishes what is counted of the current runtime's timers, at once and then
 /// at each interval. Spawn it; it ends when it is dropped.
@@ -54,9 +112,9 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// | `wheel_timers_cancelled` | counter | count | [`Snapshot::cancelled`] |
 /// | `wheel_timers_reset` | counter | count | [`Snapshot::reset`] |
 /// | `wheel_timers_cascaded` | counter | count | [`Snapshot::cascaded`] |
-/// | `wheel_driver_wakeups` | counter | count | [`WheelMetrics::driver_wakeup_count`] |
-/// | `wheel_driver_noops` | counter | count | [`WheelMetrics::driver_noop_count`] |
-/// | `wheel_timer_lag` | histogram | microseconds | [`Snapshot::lag`] |
+/// | `wheel_driver_wakeups` | counter | count | [`Snapshot::driver_wakeups`] |
+/// | `wheel_driver_noops` | counter | count | [`Snapshot::driver_noops`] |
+/// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`Snapshot::lag`] |
 /// | `wheel_slab_capacity` | gauge | count | [`Snapshot::slab_capacity`] |
 ///
 /// Counters are set to what was counted since the driver started, so a recorder
@@ -64,10 +122,10 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// nothing twice. Those of *several* drivers need [labels](Self::label) to be
 /// told apart.
 ///
-/// The histogram gets what has fired since the last time, each lag as the end of
-/// its bucket of [`LagHistogram`], or the largest lag so far if that is less: no
-/// quantile is understated. If more than 4096 timers have fired, it gets about
-/// so many, in the same proportions.
+/// The histogram gets every timer that has fired since the last time, as the mean
+/// lag of its bucket. So its sum and its count are true, and with
+/// [`lag_buckets`] the count of each bucket is. Two reporters of one driver do count
+/// these twice.
 ///
 /// # Examples
 ///
@@ -92,6 +150,13 @@ pub struct Reporter {
     published: Vec<LagHistogram>,
 }
 
+/// So many timers that were so late, in seconds on average, for one of the histograms.
+struct Lags {
+    histogram: Histogram,
+    mean: f64,
+    timers: usize,
+}
+
 impl Reporter {
     /// A reporter of what is counted there, without labels.
     pub fn new(metrics: WheelMetrics) -> Self {
@@ -105,8 +170,8 @@ impl Reporter {
 
     /// Puts a label on everything that is published.
     #[must_use]
-    pub fn label(mut self, key: impl Into<SharedString>, value: impl Into<SharedString>) -> Self {
-        self.labels.push(Label::new(key, value));
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.push(Label::new(key.into(), value.into()));
         self
     }
 
@@ -120,23 +185,35 @@ impl Reporter {
     }
 
     /// Publishes what is counted now.
+    ///
+    /// Takes time in proportion to the timers that have fired since the last time: most
+    /// recorders keep every value of a histogram. Where there are hundreds of thousands,
+    /// [`run`](Self::run) lets other tasks run in between.
     pub fn publish(&mut self) {
-        let labels = self.labels.clone();
-        counter!("wheel_driver_wakeups", labels.clone())
-            .absolute(self.metrics.driver_wakeup_count());
-        counter!("wheel_driver_noops", labels.clone()).absolute(self.metrics.driver_noop_count());
-        if !self.by_shard {
-            let now = self.metrics.snapshot();
-            return self.publish_one(0, &now, labels);
-        }
-        for index in 0..self.metrics.num_shards() {
-            let shard = Label::new("shard", index.to_string());
-            let labels = labels.iter().cloned().chain([shard]).collect();
-            self.publish_one(index, &self.metrics.shard(index), labels);
+        for lags in self.publish_counts() {
+            lags.histogram.record_many(lags.mean, lags.timers);
         }
     }
 
-    fn publish_one(&mut self, index: usize, now: &Snapshot, labels: Vec<Label>) {
+    /// Publishes all but the lags that have come, and says which these are.
+    fn publish_counts(&mut self) -> Vec<Lags> {
+        let labels = self.labels.clone();
+        let all = self.metrics.snapshot();
+        counter!("wheel_driver_wakeups", labels.clone()).absolute(all.driver_wakeups);
+        counter!("wheel_driver_noops", labels.clone()).absolute(all.driver_noops);
+        if !self.by_shard {
+            return self.publish_one(0, all, labels);
+        }
+        let shards = 0..self.metrics.num_shards();
+        let shards = shards.map(|index| {
+            let shard = Label::new("shard", index.to_string());
+            let labels = labels.iter().cloned().chain([shard]).collect();
+            self.publish_one(index, self.metrics.shard(index), labels)
+        });
+        shards.collect::<Vec<_>>().into_iter().flatten().collect()
+    }
+
+    fn publish_one(&mut self, index: usize, now: Snapshot, labels: Vec<Label>) -> Vec<Lags> {
         gauge!("wheel_active_timers", labels.clone()).set(now.pending as f64);
         counter!("wheel_timers_registered", labels.clone()).absolute(now.registered);
         counter!("wheel_timers_fired", labels.clone()).absolute(now.fired);
@@ -144,11 +221,16 @@ impl Reporter {
         counter!("wheel_timers_reset", labels.clone()).absolute(now.reset);
         counter!("wheel_timers_cascaded", labels.clone()).absolute(now.cascaded);
         gauge!("wheel_slab_capacity", labels.clone()).set(now.slab_capacity as f64);
-        let lag = histogram!("wheel_timer_lag", labels);
-        for (micros, timers) in since(&self.published[index], &now.lag) {
-            lag.record_many(micros, timers);
-        }
-        self.published[index] = now.lag.clone();
+        let histogram = histogram!(LAG, labels);
+        let new = now.lag.since(&self.published[index]);
+        let lags = new.map(|(mean, timers)| Lags {
+            histogram: histogram.clone(),
+            mean,
+            timers: usize::try_from(timers).unwrap_or(usize::MAX),
+        });
+        let lags = lags.collect();
+        self.published[index] = now.lag;
+        lags
     }
 
     /// Describes what is published, then publishes it at once and at each
@@ -167,10 +249,22 @@ impl Reporter {
             describe();
             loop {
                 interval.tick().await;
-                self.publish();
+                for lags in self.publish_counts() {
+                    record_in_turns(lags).await;
+                }
             }
         }
     }
+}
+
+/// Hands over lags as [`Reporter::publish`] does, and lets other tasks run now and then.
+async fn record_in_turns(mut lags: Lags) {
+    while lags.timers > LAGS_AT_ONCE {
+        lags.histogram.record_many(lags.mean, LAGS_AT_ONCE);
+        lags.timers -= LAGS_AT_ONCE;
+        tokio::task::yield_now().await;
+    }
+    lags.histogram.record_many(lags.mean, lags.timers);
 }
 
 impl fmt::Debug for Reporter {
@@ -205,8 +299,8 @@ pub fn describe() {
         describe_counter!(name, Unit::Count, meaning);
     }
     describe_histogram!(
-        "wheel_timer_lag",
-        Unit::Microseconds,
+        LAG,
+        Unit::Seconds,
         "How long after its deadline a timer fired"
     );
     describe_gauge!(
@@ -214,19 +308,4 @@ pub fn describe() {
         Unit::Count,
         "Timers that there is memory for"
     );
-}
-
-/// The lags in microseconds that have come since, and how many of each.
-fn since(before: &LagHistogram, now: &LagHistogram) -> impl Iterator<Item = (f64, usize)> {
-    let all = now.count() - before.count();
-    let one_in = all.div_ceil(MOST_LAGS).max(1);
-    let max = now.max();
-    let buckets = now.buckets().zip(before.buckets());
-    buckets.filter_map(move |((range, now), (_, before))| {
-        let lag = range.end.min(max);
-        let timers = usize::try_from((now - before).div_ceil(one_in));
-        // No more than `MOST_LAGS` and one of each bucket.
-        let timers = timers.unwrap_or(usize::MAX);
-        (timers > 0).then_some((lag.as_secs_f64() * 1e6, timers))
-    })
 }

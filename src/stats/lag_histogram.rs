@@ -38,27 +38,30 @@ const BUCKETS: usize = 22;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct LagHistogram {
-    counts: [u64; BUCKETS],
-    /// Of all lags, in nanoseconds.
-    total: u128,
+    buckets: [Bucket; BUCKETS],
     max: u64,
 }
 
-impl LagHistogram {
-    pub(crate) const NUM_BUCKETS: usize = BUCKETS;
+/// The lags of one bucket: how many, and added up in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Bucket {
+    count: u64,
+    sum: u64,
+}
 
+impl LagHistogram {
     pub(crate) const fn new() -> Self {
         LagHistogram {
-            counts: [0; BUCKETS],
-            total: 0,
+            buckets: [Bucket { count: 0, sum: 0 }; BUCKETS],
             max: 0,
         }
     }
 
     #[inline]
     pub(crate) fn record(&mut self, nanos: u64) {
-        self.counts[Self::bucket_of(nanos)] += 1;
-        self.total += u128::from(nanos);
+        let bucket = &mut self.buckets[Self::bucket_of(nanos)];
+        bucket.count += 1;
+        bucket.sum = bucket.sum.saturating_add(nanos);
         self.max = self.max.max(nanos);
     }
 
@@ -69,26 +72,25 @@ impl LagHistogram {
     }
 
     pub(crate) fn add(&mut self, other: &LagHistogram) {
-        for (count, more) in self.counts.iter_mut().zip(other.counts) {
-            *count += more;
+        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            bucket.count += more.count;
+            bucket.sum = bucket.sum.saturating_add(more.sum);
         }
-        self.total += other.total;
         self.max = self.max.max(other.max);
     }
 
     /// How many timers have fired.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.buckets.iter().map(|bucket| bucket.count).sum()
     }
 
-    /// How late they were, added up.
+    /// How late they were, added up, to the nanosecond; divided by
+    /// [`count`](Self::count) it is the mean.
     #[must_use]
     pub fn total(&self) -> Duration {
-        const NANOS_PER_SEC: u128 = 1_000_000_000;
-        let whole = u64::try_from(self.total / NANOS_PER_SEC).unwrap_or(u64::MAX);
-        let nanos = (self.total % NANOS_PER_SEC) as u32;
-        Duration::new(whole, nanos)
+        let sums = self.buckets.iter().map(|bucket| bucket.sum);
+        sums.map(Duration::from_nanos).sum()
     }
 
     /// How late the latest was, to the nanosecond.
@@ -100,8 +102,8 @@ impl LagHistogram {
     /// All buckets, the narrowest first: the lags that belong to one, and how
     /// many timers were so late.
     pub fn buckets(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
-        let counts = self.counts.iter().enumerate();
-        counts.map(|(index, &count)| (Self::range(index), count))
+        let buckets = self.buckets.iter().enumerate();
+        buckets.map(|(index, bucket)| (Self::range(index), bucket.count))
     }
 
     /// A lag that this part of the timers did not exceed: the end of the bucket
@@ -137,7 +139,7 @@ impl LagHistogram {
         self.max()
     }
 
-    pub(crate) fn range(index: usize) -> Range<Duration> {
+    fn range(index: usize) -> Range<Duration> {
         let edge = |index: usize| Duration::from_nanos(FIRST << index);
         let start = match index {
             0 => Duration::ZERO,
@@ -147,8 +149,22 @@ impl LagHistogram {
         start..if is_last { Duration::MAX } else { edge(index) }
     }
 
-    pub(crate) fn in_bucket(&self, index: usize) -> u64 {
-        self.counts[index]
+    /// What has come since `before`: of each bucket the mean lag in seconds, and how many
+    /// there are. The means times their numbers are the true sum.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn since(&self, before: &LagHistogram) -> impl Iterator<Item = (f64, u64)> {
+        let buckets = self.buckets.iter().zip(before.buckets);
+        buckets.filter_map(|(now, before)| {
+            let count = now.count - before.count;
+            let mean = (now.sum - before.sum) as f64 / count as f64;
+            (count > 0).then_some((mean / 1e9, count))
+        })
+    }
+
+    /// Where the buckets end, in seconds, but for the last one, which has no end.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn ends() -> impl Iterator<Item = f64> {
+        (0..BUCKETS - 1).map(|index| Self::range(index).end.as_secs_f64())
     }
 }
 

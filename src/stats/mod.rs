@@ -43,12 +43,14 @@
 //! before it took up a task and blocked. The timers tell the whole of it: what is late by
 //! 80 ms was made so by a `poll` that took about that long.
 //!
-//! Alert on the share of timers that are later than a bound of yours, say 16 ms
-//! over five minutes, and look for the task with tokio's own
-//! `poll_time_histogram`, or with tokio-console. [`WheelMetrics::max_lag`] is
-//! since the start, for a glance at a process; it does not go down, so do not
-//! alert on it. If only few timers are armed, arm one for the purpose: an
-//! [`interval`](crate::interval()) of 10 ms measures a hundred times a second.
+//! Alert on the share of timers that are later than a bound of yours, say 16 ms over five
+//! minutes. The page of [`ext::metrics`](crate::ext::metrics) has the query and the rule for
+//! Prometheus. Then look for the task with tokio's own `poll_time_histogram`, or with
+//! tokio-console. The largest lag, [`LagHistogram::max`], is since the start, for a glance at a
+//! process. It does not go down, so do not alert on it.
+//!
+//! If only few timers are armed, arm one for the purpose: an [`interval`](crate::interval()) of
+//! 10 ms measures a hundred times a second.
 //!
 //! The lag ends when the driver hands the task to the runtime. How long the task then waits
 //! in a run queue is for tokio's metrics to say. A deadline that was rounded up
@@ -79,7 +81,7 @@ use crate::handle::Wheel;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// assert_eq!(wheel::metrics().num_active_timers(), 0);
+/// assert_eq!(wheel::metrics().snapshot().pending, 0);
 /// # }
 /// ```
 ///

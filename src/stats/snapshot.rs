@@ -51,6 +51,17 @@ pub struct Snapshot {
     pub cascaded: u64,
     /// How late timers fired.
     pub lag: LagHistogram,
+    /// How often the driver has visited its wheels: its alarm rang, or its task was
+    /// polled, because something was left to do or was due. Without timers it does not
+    /// change: nothing is armed then.
+    ///
+    /// Of the whole driver; 0 in the snapshot of one shard.
+    pub driver_wakeups: u64,
+    /// How often it found nothing there: mostly, the timer had been cancelled. The task's
+    /// first poll, when the driver starts, is one of them.
+    ///
+    /// Of the whole driver; 0 in the snapshot of one shard.
+    pub driver_noops: u64,
     /// Timers that there is memory for. A page of 2048 is freed when it has
     /// emptied and another one has, too.
     pub slab_capacity: usize,
@@ -65,6 +76,8 @@ impl Snapshot {
         self.reset += shard.reset;
         self.cascaded += shard.cascaded;
         self.lag.add(&shard.lag);
+        self.driver_wakeups += shard.driver_wakeups;
+        self.driver_noops += shard.driver_noops;
         self.slab_capacity += shard.slab_capacity;
     }
 

@@ -14,7 +14,6 @@
 //! [`IntervalStream`] makes a stream of an [`Interval`], and [`DelayQueue`](crate::DelayQueue) is one.
 
 mod chunks_timeout;
-mod error;
 mod fuse;
 mod interval;
 mod throttle;
@@ -28,7 +27,6 @@ use futures_core::Stream;
 use crate::interval::Interval;
 
 pub use self::chunks_timeout::ChunksTimeout;
-pub use self::error::Elapsed;
 pub use self::interval::IntervalStream;
 pub use self::throttle::Throttle;
 pub use self::timeout::Timeout;

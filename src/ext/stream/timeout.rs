@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_core::Stream;
 use pin_project_lite::pin_project;
 
-use super::Elapsed;
 use super::fuse::Fuse;
+use crate::error::Elapsed;
 use crate::sleep::{Sleep, deadline_after, sleep};
 
 pin_project! {

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use pin_project_lite::pin_project;
 
-use super::Elapsed;
 use super::fuse::Fuse;
+use crate::error::Elapsed;
 use crate::interval::Interval;
 
 pin_project! {
