@@ -1,0 +1,165 @@
+//! The queries of the documentation, the rules and the dashboard find what was the case.
+#![cfg(test)]
+
+mod query;
+
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use query::{Scrape, query};
+use wheel::ext::metrics::{LAG, Reporter, describe, lag_buckets};
+use wheel::{Instant, advance, sleep};
+
+const RULES: &str = include_str!("../../examples/prometheus/rules.yml");
+const DASHBOARD: &str = include_str!("../../examples/prometheus/dashboard.json");
+const PAGE: &str = include_str!("../../src/ext/metrics.rs");
+
+/// Half an hour of a service, scraped every minute. In each minute `of` timers fire, and `late` of
+/// them 40 ms late: the clock goes on by so much at once.
+async fn scraped(late: usize, of: usize) -> (Vec<Scrape>, Duration) {
+    let recorder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Full(LAG.to_owned()), &lag_buckets())
+        .unwrap()
+        .build_recorder();
+    let page = recorder.handle();
+    let _installed = metrics::set_default_local_recorder(&recorder);
+    describe();
+    let mut reporter = Reporter::new(wheel::metrics());
+    let start = Instant::now();
+    let mut scrapes = Vec::new();
+    for minute in 1..=30 {
+        for timer in 0..of {
+            let mut sleep = std::pin::pin!(sleep(ms(10)));
+            assert!(
+                std::future::poll_fn(|cx| std::task::Poll::Ready(
+                    sleep.as_mut().poll(cx).is_pending()
+                ))
+                .await
+            );
+            advance(ms(if timer < late { 50 } else { 10 })).await;
+            sleep.await;
+        }
+        tokio::time::sleep_until(start + Duration::from_secs(60 * minute)).await;
+        scrapes.push(scrape(&mut reporter, &page, start));
+    }
+    (scrapes, wheel::metrics().snapshot().lag.total())
+}
+
+fn scrape(reporter: &mut Reporter, page: &PrometheusHandle, start: Instant) -> Scrape {
+    reporter.publish();
+    page.run_upkeep();
+    Scrape::read(start.elapsed(), &page.render())
+}
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[track_caller]
+fn assert_near(found: f64, wanted: f64) {
+    assert!(
+        (found - wanted).abs() < wanted.abs() * 1e-3 + 1e-9,
+        "{found}, not {wanted}"
+    );
+}
+
+fn alert() -> String {
+    let rules: serde_yaml_ng::Value = serde_yaml_ng::from_str(RULES).unwrap();
+    let rule = &rules["groups"][0]["rules"][0];
+    assert_eq!(rule["alert"], "RuntimeBlocked");
+    rule["expr"].as_str().unwrap().to_owned()
+}
+
+/// Titles, legends and queries of the dashboard.
+fn panels() -> Vec<(String, String, String)> {
+    let dashboard: serde_json::Value = serde_json::from_str(DASHBOARD).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let mut found = Vec::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().unwrap() {
+            found.push((
+                text(&panel["title"]),
+                text(&target["legendFormat"]),
+                text(&target["expr"]),
+            ));
+        }
+    }
+    found
+}
+
+/// The queries on the documentation's page.
+fn documented() -> Vec<String> {
+    let (_, page) = PAGE.split_once("//! ```text\n").unwrap();
+    let (page, _) = page.split_once("//! ```").unwrap();
+    let page = page.replace("//!", "");
+    page.split("\n \n")
+        .flat_map(|part| part.split("\n\n"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn sums_and_counts_are_true() {
+    let (scrapes, total) = scraped(3, 100).await;
+    assert_near(
+        query(&scrapes, "wheel_timer_lag_seconds_sum").only(),
+        total.as_secs_f64(),
+    );
+    assert_eq!(
+        query(&scrapes, "wheel_timer_lag_seconds_count").only(),
+        3_000.0
+    );
+    assert_eq!(
+        query(&scrapes, r#"wheel_timer_lag_seconds_bucket{le="0.016"}"#).only(),
+        2_910.0
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_alert_fires_when_more_than_one_in_a_hundred_is_late() {
+    for late in [0, 1] {
+        let (scrapes, _) = scraped(late, 200).await;
+        let query::Value::Vector(firing) = query(&scrapes, &alert()) else {
+            panic!("an alert is a vector")
+        };
+        assert!(firing.is_empty(), "{late} late: {firing:?}");
+    }
+    let (scrapes, _) = scraped(3, 100).await;
+    assert_near(query(&scrapes, &alert()).only(), 0.03);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_panel_shows_what_was_the_case() {
+    let (scrapes, _) = scraped(3, 100).await;
+    let shown: Vec<(String, f64)> = panels()
+        .into_iter()
+        .map(|(title, legend, expr)| (format!("{title}: {legend}"), query(&scrapes, &expr).only()))
+        .collect();
+    let value = |of: &str| {
+        shown
+            .iter()
+            .find(|(name, _)| name.contains(of))
+            .unwrap_or_else(|| panic!("{of} in {shown:?}"))
+            .1
+    };
+    assert_eq!(shown.len(), 6);
+    // 40 ms is in the bucket from 32 to 64, two thirds from its start: three are, and one is above.
+    assert_near(value("99 %"), 0.032 + 0.032 * 2.0 / 3.0);
+    assert_near(value("mean"), 0.03 * 0.04);
+    assert_near(value("share"), 0.03);
+    assert_near(value("fired"), 100.0 / 60.0);
+    assert_eq!(value("cancelled"), 0.0);
+    assert_eq!(value("pending"), 0.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_queries_of_the_documentation_do_as_they_say() {
+    let (scrapes, _) = scraped(3, 100).await;
+    let documented = documented();
+    assert_eq!(documented.len(), 2, "{documented:?}");
+    assert_near(query(&scrapes, &documented[0]).only(), 0.03);
+    assert_near(
+        query(&scrapes, &documented[1]).only(),
+        0.032 + 0.032 * 2.0 / 3.0,
+    );
+}
