@@ -1,0 +1,84 @@
+//! A file as a row of tokens that know where they are in the text.
+
+use std::ops::Range;
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ident(String),
+    /// `::` is one.
+    PathSep,
+    Punct(char),
+    Open(char),
+    Close(char),
+    Literal,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    /// Bytes of the text.
+    pub(crate) range: Range<usize>,
+}
+
+impl Token {
+    pub(crate) fn is_ident(&self, name: &str) -> bool {
+        matches!(&self.kind, Kind::Ident(ident) if ident == name)
+    }
+
+    pub(crate) fn ident(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Ident(ident) => Some(ident),
+            _ => None,
+        }
+    }
+}
+
+/// Groups are flattened: an opening token, what is inside, a closing token.
+pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, String> {
+    let stream: TokenStream = source
+        .parse()
+        .map_err(|error| format!("is not Rust: {error}"))?;
+    let mut tokens = Vec::new();
+    flatten(stream, &mut tokens);
+    Ok(tokens)
+}
+
+fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let range = tree.span().byte_range();
+        let mut push = |kind, range| tokens.push(Token { kind, range });
+        match tree {
+            TokenTree::Ident(ident) => push(Kind::Ident(ident.to_string()), range),
+            TokenTree::Literal(_) => push(Kind::Literal, range),
+            TokenTree::Punct(colon)
+                if colon.as_char() == ':' && colon.spacing() == Spacing::Joint =>
+            {
+                match trees
+                    .next_if(|next| matches!(next, TokenTree::Punct(next) if next.as_char() == ':'))
+                {
+                    Some(next) => push(Kind::PathSep, range.start..next.span().byte_range().end),
+                    None => push(Kind::Punct(':'), range),
+                }
+            }
+            TokenTree::Punct(punct) => push(Kind::Punct(punct.as_char()), range),
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ('(', ')'),
+                    Delimiter::Brace => ('{', '}'),
+                    Delimiter::Bracket => ('[', ']'),
+                    Delimiter::None => (' ', ' '),
+                };
+                push(Kind::Open(open), group.span_open().byte_range());
+                flatten(group.stream(), tokens);
+                let range = group.span_close().byte_range();
+                tokens.push(Token {
+                    kind: Kind::Close(close),
+                    range,
+                });
+            }
+        }
+    }
+}
