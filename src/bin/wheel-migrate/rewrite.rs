@@ -121,7 +121,8 @@ impl File<'_> {
             Some((from, to)) if self.begins_path(at) => {
                 let range = self.tokens[at].range.start..self.tokens[at + 2 * (from - 1)].range.end;
                 self.note_needs(&path);
-                self.change(&range, &[(range.clone(), to.join("::"))]);
+                let whole = range.start..self.tokens[next - 1].range.end;
+                self.change(&whole, &[(range, to.join("::"))]);
             }
             // Another crate's re-export, say.
             _ if (0..path.len()).any(|from| moved(&path[from..]).is_some()) => {
