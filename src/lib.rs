@@ -6,6 +6,13 @@
 //! wheel](timing_wheel) of its own, and a timer that is cancelled before it
 //! fires, as most are, writes nothing that all workers write.
 //!
+//! The package is called `tokio-wheel`, the library `wheel`:
+//!
+//! ```toml
+//! [dependencies]
+//! tokio-wheel = "0.1"
+//! ```
+//!
 //! Put `use wheel as time;` where `use tokio::time;` stood, and change nothing
 //! else:
 //!
@@ -99,7 +106,7 @@
 //!
 //! # Features
 //!
-//! None is on by default. All but `test-util` are in `full`.
+//! None is on by default. All but `test-util` and `migrate` are in `full`.
 //!
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
 //! * `metrics`: a [reporter](ext::metrics) of what is [counted](stats) to the `metrics` crate.
@@ -107,6 +114,7 @@
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
 //!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
+//! * `migrate`: the command `wheel-migrate`, which moves a service over; nothing in the library.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
 #![cfg_attr(

@@ -5,12 +5,19 @@
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
 //! | [`semantics`] | what is the same, and each thing that differs |
 //! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools |
+//!
+//! The pages are read on a code host as well. So no line of an example is hidden, and each
+//! link is defined twice: for the documentation in `links.md`, which comes first and so holds
+//! here, and at the end of the page, for the code host.
 
+#[doc = include_str!("links.md")]
 #[doc = include_str!("migration.md")]
 pub mod migration {}
 
+#[doc = include_str!("links.md")]
 #[doc = include_str!("semantics.md")]
 pub mod semantics {}
 
+#[doc = include_str!("links.md")]
 #[doc = include_str!("recipes.md")]
 pub mod recipes {}

@@ -301,10 +301,10 @@ impl File<'_> {
     }
 
     fn note_needs(&mut self, path: &[String]) {
-        let names = path.iter().map(String::as_str);
+        let mut names = path.iter().map(String::as_str);
         self.needs.stream |= names.clone().any(|name| name == "IntervalStream");
         self.needs.test_util |= names
-            .last()
+            .next_back()
             .is_some_and(|name| ["pause", "advance", "resume"].contains(&name));
     }
 

@@ -183,7 +183,7 @@ impl<S, L> Timeout<S, L> {
     /// The service, by reference.
     ///
     /// ```
-    /// # use wheel::{tower::Timeout, Duration};
+    /// # use wheel::{ext::tower::Timeout, Duration};
     /// assert_eq!(*Timeout::new(5, Duration::from_secs(1)).get_ref(), 5);
     /// ```
     pub const fn get_ref(&self) -> &S {
@@ -193,7 +193,7 @@ impl<S, L> Timeout<S, L> {
     /// The service, by mutable reference.
     ///
     /// ```
-    /// # use wheel::{tower::Timeout, Duration};
+    /// # use wheel::{ext::tower::Timeout, Duration};
     /// let mut service = Timeout::new(5, Duration::from_secs(1));
     /// *service.get_mut() = 6;
     /// assert_eq!(*service.get_ref(), 6);
@@ -205,7 +205,7 @@ impl<S, L> Timeout<S, L> {
     /// The service itself.
     ///
     /// ```
-    /// # use wheel::{tower::Timeout, Duration};
+    /// # use wheel::{ext::tower::Timeout, Duration};
     /// assert_eq!(Timeout::new(5, Duration::from_secs(1)).into_inner(), 5);
     /// ```
     pub fn into_inner(self) -> S {
