@@ -68,6 +68,8 @@ pub(super) struct Alarm {
     /// How often somebody asked to arm since the one who is at it began.
     asked: AtomicUsize,
     rung: AtomicBool,
+    /// The timer that it is armed for, or an earlier one, has been cancelled.
+    stale: AtomicBool,
     /// The clock is that of a current-thread runtime.
     is_local: bool,
     /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
@@ -82,6 +84,7 @@ impl Alarm {
             armed_for: AtomicU64::new(Tick::NEVER.0),
             asked: AtomicUsize::new(0),
             rung: AtomicBool::new(false),
+            stale: AtomicBool::new(false),
             is_local,
             phase: AtomicU64::new(NOT_PAUSED),
             timer: Mutex::new(None),
@@ -92,6 +95,7 @@ impl Alarm {
     pub(super) fn open(&self, timer: AlarmTimer) {
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
+        self.stale.store(false, Ordering::Relaxed);
         self.phase.store(NOT_PAUSED, Ordering::Relaxed);
         *lock(&self.timer) = Some(timer);
     }
@@ -106,6 +110,23 @@ impl Alarm {
     #[inline]
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
+    }
+
+    /// A timer that was due at this time has been cancelled.
+    #[inline]
+    pub(super) fn note_cancel(&self, when: Tick) {
+        if when <= self.armed_for() {
+            self.stale.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Until when it is looked up anew what is due, if it is `now`: before the alarm rings
+    /// for a timer that is gone.
+    pub(super) fn soon(&self, now: Tick) -> Tick {
+        match self.stale.load(Ordering::Relaxed) {
+            true => now.saturating_add(SOON),
+            false => now,
+        }
     }
 
     /// Whether this is a current-thread runtime's.
@@ -216,8 +237,11 @@ impl Alarm {
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
         // that is overdue, or will soon be.
-        let leave = !self.may_pause() && timer.armed > now.saturating_add(SOON);
+        let leave = !self.may_pause() && timer.armed > self.soon(now);
         let left = if leave { timer.armed } else { Tick::NEVER };
+        if !leave {
+            self.stale.store(false, Ordering::Relaxed);
+        }
         let target = self.settle(left, || self.target(earliest(), now));
         if target == timer.armed {
             true

@@ -38,7 +38,7 @@ use std::task::Waker;
 /// Cancels that wait in one queue before the one who adds another collects them.
 pub(super) const MOST_WAITING: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 /// Cancels that are collected in one hold of a shard.
-pub(super) const COLLECTED: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
+pub(super) const COLLECTED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
 /// A registered timer, as whoever cancels it knows it.
 #[derive(Clone, Copy)]
@@ -87,6 +87,9 @@ impl CancelQueue {
         let mut entries = wait(&self.entries);
         for place in &mut collected {
             *place = entries.pop();
+            if place.is_none() {
+                break;
+            }
         }
         self.waiting.store(entries.len(), Ordering::Release);
         collected

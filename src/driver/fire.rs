@@ -15,7 +15,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-use super::clock::{SOON, Tick};
+use super::clock::Tick;
 use super::shard::Shard;
 use crate::wheel::core::Progress;
 
@@ -29,6 +29,8 @@ pub(super) struct Turn {
     generation: u32,
     /// What is due by then is fired.
     now: Tick,
+    /// Where something is due by then, that is looked up anew.
+    soon: Tick,
     hold: usize,
     /// Timers that may still be fired, give or take one hold.
     left: usize,
@@ -39,10 +41,11 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Fires what is due at `now`, at most `hold` timers per hold, and about `limit` in all.
-    pub(super) fn new(generation: u32, now: Tick, hold: usize, limit: usize) -> Self {
+    pub(super) fn new(generation: u32, now: Tick, soon: Tick, hold: usize, limit: usize) -> Self {
         Turn {
             generation,
             now,
+            soon,
             hold,
             left: limit,
             is_idle: true,
@@ -50,11 +53,10 @@ impl Turn {
         }
     }
 
-    /// Fires what is due in a shard. Where something is due soon, that is looked up anew: its
-    /// timer may have been cancelled. `false` when the limit was reached before all that is
-    /// due had been fired, and all cancels carried out.
+    /// `false` when the limit was reached before all that is due in this shard had been
+    /// fired, and all cancels carried out.
     pub(super) fn visit(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> bool {
-        while shard.next() <= self.now.saturating_add(SOON) || shard.has_cancels() {
+        while shard.next() <= self.soon || shard.has_cancels() {
             let Some(progress) = self.expire(shard, &clock) else {
                 return true;
             };

@@ -76,7 +76,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use self::alarm::{Alarm, AlarmTimer};
-use self::clock::{MILLISECOND, SOON, Tick};
+use self::clock::{MILLISECOND, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
 use self::settings::Settings;
 use self::shard::Shard;
@@ -292,6 +292,12 @@ impl Driver {
         }
     }
 
+    /// A timer that was due at this time is being cancelled.
+    #[inline]
+    fn note_cancel(&self, when: Tick) {
+        self.alarm.note_cancel(when);
+    }
+
     /// A timer of this shard was cancelled or put off. Where the clock may be paused, its
     /// alarm must not draw it.
     #[cold]
@@ -310,14 +316,14 @@ impl Driver {
     /// Something here is overdue, or will soon be: at `next`.
     ///
     /// tokio looks at its timers only where a worker has run out of tasks, or has polled 61:
-    /// in a busy runtime the driver task is sooner. In a quiet one the timer that the alarm
-    /// is for has most likely been cancelled, and the driver task moves the alarm, while a
-    /// worker is awake. Otherwise the alarm would wake it once more.
+    /// in a busy runtime the driver task is sooner. In a quiet one, if the timer that the
+    /// alarm is for has been cancelled, the driver task moves the alarm while a worker is
+    /// awake. Otherwise that would be woken once more.
     #[cold]
     fn look(&self, next: Tick, now: Tick) {
-        let between = if next <= now { BETWEEN_LOOKS } else { SOON / 2 };
-        let last = self.looked.load(Ordering::Relaxed);
-        if Tick(last).saturating_add(between) <= now && !self.alarm.is_local() {
+        let last = Tick(self.looked.load(Ordering::Relaxed));
+        let due = next <= self.alarm.soon(now) && last.saturating_add(BETWEEN_LOOKS) <= now;
+        if due && !self.alarm.is_local() {
             // Two at once ask for one turn.
             self.looked.store(now.0, Ordering::Relaxed);
             self.ask_for_turn();
@@ -329,7 +335,13 @@ impl Driver {
 impl Driver {
     /// Fires what is due at `now`, or about `limit` timers; `true` if all.
     fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
-        let mut turn = Turn::new(generation, now, self.settings.hold, limit);
+        let mut turn = Turn::new(
+            generation,
+            now,
+            self.alarm.soon(now),
+            self.settings.hold,
+            limit,
+        );
         let done = self.visit(&mut turn);
         if let Some(counts) = self.last(generation) {
             counts.count_turn(turn.is_idle);

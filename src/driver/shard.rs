@@ -493,8 +493,11 @@ impl Shard {
     #[cold]
     #[must_use = "to be dropped outside the lock"]
     fn tidy(&self, state: &mut ShardState) -> Leftovers {
-        let cancels = self.cancels.collect();
-        let wakers = cancels.map(|cancel| cancel.and_then(|entry| self.take(state, entry)));
+        let mut wakers = [const { None }; COLLECTED];
+        let cancels = self.cancels.collect().into_iter().flatten();
+        for (waker, entry) in wakers.iter_mut().zip(cancels) {
+            *waker = self.take(state, entry);
+        }
         (wakers, state.wheel.take_garbage())
     }
 

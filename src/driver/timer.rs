@@ -304,6 +304,7 @@ impl Timer {
     #[inline]
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
+        driver.note_cancel(entry.when);
         if driver.may_pause() || !waker_id::is_that_of_tasks(vtable) {
             shard.cancel_now(entry);
             return driver.retract(shard);

@@ -1,7 +1,7 @@
 //! What a shard counts, and what waits in its queue: no test from outside can tell a
 //! thread from a shard's own, nor hold its lock.
 
-use super::super::cancel_queue::MOST_WAITING;
+use super::super::cancel_queue::{COLLECTED, MOST_WAITING};
 use super::*;
 
 const FIRST: Tick = Tick(1_000);
@@ -56,13 +56,19 @@ fn no_more_cancels_wait_than_a_few_dozen() {
 }
 
 #[test]
-fn the_next_hold_collects_what_waits() {
-    let (shard, entries) = shard_of(MOST_WAITING);
+fn each_hold_collects_a_few_of_what_waits() {
+    let (shard, entries) = shard_of(COLLECTED + 1);
     cancel_later(&shard, &entries);
-    assert_eq!(shard.wait().wheel.len(), MOST_WAITING);
-    let next = shard.register(0, LAST, Waker::noop().clone(), None);
-    assert!(next.is_ok() && !shard.has_cancels());
-    assert_eq!(shard.wait().wheel.len(), 1);
+    assert_eq!(shard.wait().wheel.len(), COLLECTED + 1);
+    let registered = |left| {
+        let next = shard.register(0, LAST, Waker::noop().clone(), None);
+        assert!(next.is_ok());
+        assert_eq!(shard.wait().wheel.len(), left);
+    };
+    registered(2);
+    assert!(shard.has_cancels());
+    registered(2);
+    assert!(!shard.has_cancels());
 }
 
 #[test]
