@@ -1,5 +1,6 @@
 //! The alarm: one `tokio::time::Interval` that rings for the earliest deadline of all
-//! shards, when it is armed, and by whom.
+//! shards, when it is armed, and by whom. A driver of high resolution has a second source,
+//! for what is near; see `high_resolution.rs`.
 //!
 //! tokio calls wakers with none of its locks held, on the thread that drives time. So the
 //! waker of the interval fires what is due itself: that saves a hop through the run queue,
@@ -47,6 +48,7 @@ use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::clock::{MILLISECOND, SOON, Tick};
+use super::high_resolution::{HighResolution, LEAD, NEAR};
 use super::sync::time::{self, Interval};
 use super::sync::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, enter, lock, now_in, thread_local,
@@ -73,6 +75,9 @@ pub(super) struct Alarm {
     /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
     /// may be, paused. There a timer that is cancelled must not draw the clock.
     phase: AtomicU64,
+    /// A ring may come so many nanoseconds before its deadline, and is to be followed up:
+    /// that of a descriptor which has just been set anew, or tokio's ahead of that.
+    lead: AtomicU64,
     timer: Mutex<Option<AlarmTimer>>,
 }
 
@@ -84,6 +89,7 @@ impl Alarm {
             rung: AtomicBool::new(false),
             is_local,
             phase: AtomicU64::new(NOT_PAUSED),
+            lead: AtomicU64::new(0),
             timer: Mutex::new(None),
         }
     }
@@ -93,6 +99,8 @@ impl Alarm {
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
         self.phase.store(NOT_PAUSED, Ordering::Relaxed);
+        let lead = timer.precise.as_ref().map_or(0, |_| NEAR.as_nanos() as u64);
+        self.lead.store(lead, Ordering::Relaxed);
         *lock(&self.timer) = Some(timer);
     }
 
@@ -106,6 +114,12 @@ impl Alarm {
     #[inline]
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
+    }
+
+    /// What rings before this is not the alarm.
+    pub(super) fn rings_from(&self) -> Tick {
+        let lead = self.lead.load(Ordering::Relaxed);
+        Tick(self.armed_for().0.saturating_sub(lead))
     }
 
     /// Whether this is a current-thread runtime's.
@@ -212,7 +226,7 @@ impl Alarm {
     fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
         let now = timer.now();
         if self.take_ring() {
-            timer.armed = Tick::NEVER;
+            timer.rang(now);
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
         // that is overdue, or will soon be.
@@ -258,15 +272,23 @@ impl Alarm {
         }
     }
 
-    /// Has tokio ring for what is due at `target`. `false` when it rang on the spot: it
-    /// has come past that, and a turn is to see to it.
+    /// Has the descriptor ring for what is due at `target`, or tokio, if there is none or
+    /// that is far. `false` when tokio rang on the spot: it has come past that, and a turn is
+    /// to see to it.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
+        let at = if self.may_pause() {
+            target
+        } else if timer.arm_precisely(target, now) {
+            return true;
+        } else {
+            timer.before(target, now)
+        };
         // tokio moves a timer lazily: it would still wake up for the earlier time.
         if timer.armed < target {
             timer.disarm(now);
             self.take_ring();
         }
-        if timer.arm(target, target) {
+        if timer.arm(at, target) {
             return true;
         }
         self.take_ring();
@@ -279,6 +301,8 @@ impl Alarm {
 /// An interval, what it is armed for, and the runtime it belongs to.
 pub(super) struct AlarmTimer {
     pub(super) interval: Interval,
+    /// Rings for what is near.
+    pub(super) precise: Option<HighResolution>,
     /// Rings.
     pub(super) waker: Waker,
     /// [`Tick::NEVER`] when nothing is registered with tokio.
@@ -307,6 +331,35 @@ impl AlarmTimer {
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval
+    }
+
+    /// One of the two has rung. Nobody asks which: neither is relied on any more.
+    fn rang(&mut self, now: Tick) {
+        self.armed = Tick::NEVER;
+        if let Some(precise) = &mut self.precise {
+            precise.rang(now);
+        }
+    }
+
+    /// Has the descriptor ring, if there is one, and the deadline is near.
+    fn arm_precisely(&mut self, target: Tick, now: Tick) -> bool {
+        let precise = self.precise.as_mut();
+        let set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
+        if set {
+            self.armed = target;
+        }
+        set
+    }
+
+    /// When tokio is to ring for a deadline: where there is a descriptor, early enough for
+    /// that to be set.
+    fn before(&self, target: Tick, now: Tick) -> Tick {
+        match self.precise {
+            Some(_) => target
+                .saturating_sub(LEAD)
+                .max(now.saturating_add(INSTANTLY)),
+            None => target,
+        }
     }
 
     fn now(&self) -> Tick {

@@ -23,8 +23,10 @@ pub(crate) use std::sync::OnceLock;
 
 #[cfg(all(test, loom))]
 pub(crate) use super::loom::fake::{
-    self as time, now, now as really_now, now_in, thread_local, worker_index,
+    self as time, Descriptor, now, now as really_now, now_in, thread_local, worker_index,
 };
+#[cfg(not(all(test, loom)))]
+pub(crate) use super::timerfd::Descriptor;
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::thread_local;
 #[cfg(not(all(test, loom)))]

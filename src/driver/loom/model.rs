@@ -74,7 +74,7 @@ impl Model {
     pub(super) fn of(driver: &'static Driver) -> Self {
         let interval = time::interval(Duration::from_millis(1));
         let bell = interval.bell();
-        driver.open(interval, &fake::runtime());
+        driver.open(interval, None, &fake::runtime());
         let model = Model {
             driver,
             generation: driver.generation(),
