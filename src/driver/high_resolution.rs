@@ -24,9 +24,17 @@ use crate::builder::BuildError;
 
 /// What is no further ahead is for the descriptor: setting that costs less than a ring of
 /// tokio's on the way would.
-pub(super) const NEAR: Duration = Duration::from_secs(1);
+pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
+    Duration::from_nanos(15)
+} else {
+    Duration::from_secs(1)
+};
 /// tokio rings up to two milliseconds late; the third is for a thread that is slow to wake.
-pub(super) const LEAD: Duration = Duration::from_millis(3);
+pub(super) const LEAD: Duration = if cfg!(all(test, loom)) {
+    Duration::from_nanos(5)
+} else {
+    Duration::from_millis(3)
+};
 /// From ring to ring, unless a builder says otherwise.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
 

@@ -85,6 +85,7 @@ mod model;
 mod alarm;
 mod cancels;
 mod fire;
+mod high_resolution;
 mod plan;
 mod shutdown;
 mod spare;
