@@ -354,9 +354,18 @@ pub(crate) struct Race<W> {
 
 /// Ours against `tokio::time`.
 pub(crate) fn race<W: Workload>(name: &'static str, about: &'static str, workload: W) -> Race<W> {
-    let figure = Figure::new(name, about, move |scale| workload.run::<Wheel>(scale));
+    duel::<Wheel, Tokio, W>(name, about, workload)
+}
+
+/// One peer against another one.
+pub(crate) fn duel<Ours: Peer, Theirs: Peer, W: Workload>(
+    name: &'static str,
+    about: &'static str,
+    workload: W,
+) -> Race<W> {
+    let figure = Figure::new(name, about, move |scale| workload.run::<Ours>(scale));
     Race {
-        figure: figure.against::<Tokio>(workload, Goals::Lines),
+        figure: figure.against::<Theirs>(workload, Goals::Lines),
         workload,
     }
 }

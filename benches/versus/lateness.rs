@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::figure::{Did, Measured, Scale, Workload};
 use crate::peer::Peer;
+use crate::process::worker_cpu;
 use crate::stage::Stage;
 
 const WORKERS: usize = 2;
@@ -39,8 +40,13 @@ pub(crate) struct Lateness {
 impl Lateness {
     const BURNERS: u64 = 8;
 
-    fn sleepers(&self) -> u64 {
-        if self.load == Load::Quiet { 100 } else { 40 }
+    /// How many there are, and how often each sleeps. Quiet: 20,000 deadlines, 10,000 a second.
+    fn sleepers(&self) -> (u64, usize) {
+        if self.load == Load::Quiet {
+            (100, 200)
+        } else {
+            (40, 150)
+        }
     }
 }
 
@@ -58,7 +64,8 @@ impl Workload for Lateness {
                 );
             });
         }
-        let (sleepers, load, rounds) = (self.sleepers(), self.load, scale.of(150));
+        let (load, (sleepers, rounds)) = (self.load, self.sleepers());
+        let rounds = scale.of(rounds);
         let late = stage.run(async move {
             let tasks = (0..sleepers)
                 .map(|seed| tokio::spawn(sleep_often::<P>(seed, load, rounds)))
@@ -110,6 +117,33 @@ async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram
             .expect("a lateness");
     }
     late
+}
+
+/// The CPU of the workers for each timer that fires, at about 1,000 and 10,000 a second.
+#[derive(Clone, Copy)]
+pub(crate) struct FiringCpu;
+
+impl Workload for FiringCpu {
+    fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let rounds = scale.of(200);
+        let costs = [10, 100].map(|sleepers| {
+            let stage = Stage::new::<P>(WORKERS);
+            let before = worker_cpu();
+            let fired = stage.run(async move {
+                let sleepers = (0..sleepers)
+                    .map(|seed| tokio::spawn(sleep_often::<P>(seed, Load::Quiet, rounds)));
+                merge(sleepers.collect()).await.len()
+            });
+            (
+                (worker_cpu() - before).as_nanos() as f64 / fired as f64,
+                fired,
+            )
+        });
+        Measured::new(
+            costs.map(|(cost, _)| cost),
+            Did::fired(costs.iter().map(|(_, fired)| fired).sum()),
+        )
+    }
 }
 
 async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {

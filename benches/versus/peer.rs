@@ -97,6 +97,25 @@ impl Peer for Wheel {
     as_in_tokio!(wheel);
 }
 
+/// The same with high resolution.
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+pub(crate) struct Precise;
+
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+impl Peer for Precise {
+    const NAME: &'static str = "precise";
+
+    as_in_tokio!(wheel);
+
+    fn runtime(workers: usize) -> Runtime {
+        let runtime = builder(workers).build().expect("a runtime");
+        let installed =
+            runtime.block_on(async { wheel::Builder::new().high_resolution(true).install() });
+        installed.expect("a descriptor");
+        runtime
+    }
+}
+
 /// `tokio::time`.
 pub(crate) struct Tokio;
 
