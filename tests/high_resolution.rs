@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs::{self, File};
+use std::future::poll_fn;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use rand::{Rng, SeedableRng};
 use support::{HOUR, current_thread, in_a_process_of_its_own, ms, multi_thread, secs, within};
 use support::{poll_quietly, runtimes};
 use tokio::runtime::{Builder as Runtimes, Runtime};
-use wheel::{BuildError, Builder, Instant, MissedTickBehavior, Wheel, interval, sleep, timeout};
+use wheel::{
+    BuildError, Builder, DelayQueue, Instant, MissedTickBehavior, Wheel, interval, sleep, timeout,
+};
 
 fn precise() -> Builder {
     Builder::new().high_resolution(true)
@@ -115,6 +118,35 @@ fn a_driver_beside_the_default_one_is_of_high_resolution_alone() {
         }
         assert!(start.elapsed() >= ms(8));
     });
+}
+
+#[test]
+fn a_delay_queue_on_such_a_wheel_rings_within_tokios_millisecond() {
+    let runtime = multi_thread(2);
+    let quickest = runtime.block_on(async {
+        let wheel = precise().build().unwrap();
+        let mut queue = DelayQueue::with_wheel(&wheel);
+        let mut quickest = HOUR;
+        for _ in 0..500 {
+            let start = Instant::now();
+            for n in 1..=10 {
+                let due = Instant::now() + us(100);
+                queue.insert_at(n, due);
+                let entry = poll_fn(|cx| queue.poll_expired(cx)).await.unwrap();
+                assert_eq!(entry.into_inner(), n);
+                assert!(Instant::now() >= due, "early");
+            }
+            quickest = quickest.min(start.elapsed());
+            if quickest < ms(8) {
+                break;
+            }
+        }
+        quickest
+    });
+    assert!(
+        cfg!(feature = "test-util") || quickest < ms(8),
+        "{quickest:?}"
+    );
 }
 
 #[test]

@@ -75,9 +75,8 @@ pub(super) struct Alarm {
     /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
     /// may be, paused. There a timer that is cancelled must not draw the clock.
     phase: AtomicU64,
-    /// A ring may come so many nanoseconds before its deadline, and is to be followed up:
-    /// that of a descriptor which has just been set anew, or tokio's ahead of that.
-    lead: AtomicU64,
+    /// There is a descriptor.
+    is_precise: AtomicBool,
     timer: Mutex<Option<AlarmTimer>>,
 }
 
@@ -89,7 +88,7 @@ impl Alarm {
             rung: AtomicBool::new(false),
             is_local,
             phase: AtomicU64::new(NOT_PAUSED),
-            lead: AtomicU64::new(0),
+            is_precise: AtomicBool::new(false),
             timer: Mutex::new(None),
         }
     }
@@ -99,8 +98,8 @@ impl Alarm {
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
         self.phase.store(NOT_PAUSED, Ordering::Relaxed);
-        let lead = timer.precise.as_ref().map_or(0, |_| NEAR.as_nanos() as u64);
-        self.lead.store(lead, Ordering::Relaxed);
+        let is_precise = timer.precise.is_some();
+        self.is_precise.store(is_precise, Ordering::Relaxed);
         *lock(&self.timer) = Some(timer);
     }
 
@@ -116,10 +115,19 @@ impl Alarm {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
 
-    /// What rings before this is not the alarm.
+    /// Whether there is a descriptor.
+    pub(super) fn is_precise(&self) -> bool {
+        self.is_precise.load(Ordering::Relaxed)
+    }
+
+    /// A ring before this is none of ours: the clock went back, or the runtime is about to
+    /// end. With a descriptor one may come early: tokio's, for that to be set; and one of a
+    /// descriptor that has just been set anew, which is to be set once more.
     pub(super) fn rings_from(&self) -> Tick {
-        let lead = self.lead.load(Ordering::Relaxed);
-        Tick(self.armed_for().0.saturating_sub(lead))
+        match self.is_precise() {
+            true => self.armed_for().saturating_sub(NEAR),
+            false => self.armed_for(),
+        }
     }
 
     /// Whether this is a current-thread runtime's.

@@ -241,6 +241,11 @@ impl Driver {
         self.alarm.may_pause()
     }
 
+    /// Whether it has a descriptor.
+    pub(crate) fn is_precise(&self) -> bool {
+        self.alarm.is_precise()
+    }
+
     /// Now, by the driver's own clock.
     fn now(&self) -> Tick {
         self.alarm.now()
