@@ -93,7 +93,8 @@ impl Builder {
     ///
     /// It must be a multiple of a millisecond, at most a day, or divide one.
     /// tokio rings on whole milliseconds, so one that divides a millisecond
-    /// cannot be told from the default: nothing is rounded.
+    /// cannot be told from the default: nothing is rounded. With
+    /// [`high_resolution`](Self::high_resolution) it is the least time between rings.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -171,7 +172,7 @@ impl Builder {
     /// millisecond: what is due between them fires with the second. Where a clock may be
     /// paused, tokio's timer rings for all.
     ///
-    /// When to use it, and what it costs, is said in the guide.
+    /// When to use it, and what it costs, is said in the [guide](crate::docs::high_resolution).
     ///
     /// ```
     /// # #[tokio::main]
@@ -183,6 +184,11 @@ impl Builder {
     /// # assert_eq!(precise.unwrap_err(), wheel::BuildError::NoHighResolution);
     /// # }
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// Not here. [`build`](Self::build) and [`install`](Self::install) abort the process on a
+    /// runtime without I/O, if panics do.
     ///
     /// # Differences from tokio
     ///
@@ -200,7 +206,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When a setting is out of range; the error says what is allowed.
+    /// When a setting is out of range, or what high resolution needs is missing; the error
+    /// says what is allowed, or what is missing.
     ///
     /// # Panics
     ///
@@ -227,7 +234,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When a setting is out of range, or a timer was made before.
+    /// As [`build`](Self::build), and when a timer was made before.
     ///
     /// # Panics
     ///
