@@ -23,7 +23,8 @@ pub(crate) fn all() -> Vec<Figure> {
         single(),
         fired(),
         late(),
-        precise(),
+        #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+        crate::precise::figures(),
         quiet(),
         crowds(),
         services(),
@@ -34,7 +35,7 @@ pub(crate) fn all() -> Vec<Figure> {
     .collect()
 }
 
-const fn nanos(what: &'static str) -> Line {
+pub(crate) const fn nanos(what: &'static str) -> Line {
     Line::new(what, Unit::Nanos)
 }
 
@@ -282,50 +283,6 @@ fn late() -> Vec<Figure> {
             1.05,
         ),
     ]
-}
-
-/// High resolution: against tokio, and against the default driver.
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
-fn precise() -> Vec<Figure> {
-    use crate::figure::duel;
-    use crate::lateness::FiringCpu;
-    use crate::peer::{Precise, Tokio, Wheel};
-
-    let lateness = |load, quantile| Lateness { load, quantile };
-    vec![
-        duel::<Precise, Tokio, _>(
-            "precise-quiet",
-            "high resolution: how late sleepers wake in a quiet runtime",
-            lateness(Load::Quiet, 0.999),
-        )
-        .line(nanos("p50").ratio(20.0))
-        .line(nanos("p99.9").ratio(5.0))
-        .rounds(5)
-        .done(),
-        duel::<Precise, Wheel, _>(
-            "precise-busy",
-            "high resolution: with every worker busy, against the default driver",
-            lateness(Load::Arming, 0.99),
-        )
-        .line(nanos("p50").ratio(1.0))
-        .line(nanos("p99").ratio(1.0))
-        .rounds(5)
-        .done(),
-        duel::<Precise, Wheel, _>(
-            "precise-cpu",
-            "high resolution: CPU per timer that fires, against the default driver",
-            FiringCpu,
-        )
-        .line(nanos("1,000 a second").ratio(1.0 / 1.5))
-        .line(nanos("10,000 a second").ratio(1.0 / 1.5))
-        .rounds(5)
-        .done(),
-    ]
-}
-
-#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
-fn precise() -> Vec<Figure> {
-    Vec::new()
 }
 
 /// At most 1.05 times the CPU that tokio's take.

@@ -12,10 +12,9 @@ use tokio::time::Instant;
 
 use crate::figure::{Did, Measured, Scale, Workload};
 use crate::peer::Peer;
-use crate::process::worker_cpu;
 use crate::stage::Stage;
 
-const WORKERS: usize = 2;
+pub(crate) const WORKERS: usize = 2;
 
 /// What keeps the workers of the runtime busy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,7 +98,7 @@ async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
 }
 
 /// Sleeps `rounds` times for 1–20 ms, or longer where the load is mixed, and records how late it woke.
-async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
+pub(crate) async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
     let long = load == Load::Mixed && seed % 2 == 1;
@@ -119,34 +118,7 @@ async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram
     late
 }
 
-/// The CPU of the workers for each timer that fires, at about 1,000 and 10,000 a second.
-#[derive(Clone, Copy)]
-pub(crate) struct FiringCpu;
-
-impl Workload for FiringCpu {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let rounds = scale.of(200);
-        let costs = [10, 100].map(|sleepers| {
-            let stage = Stage::new::<P>(WORKERS);
-            let before = worker_cpu();
-            let fired = stage.run(async move {
-                let sleepers = (0..sleepers)
-                    .map(|seed| tokio::spawn(sleep_often::<P>(seed, Load::Quiet, rounds)));
-                merge(sleepers.collect()).await.len()
-            });
-            (
-                (worker_cpu() - before).as_nanos() as f64 / fired as f64,
-                fired,
-            )
-        });
-        Measured::new(
-            costs.map(|(cost, _)| cost),
-            Did::fired(costs.iter().map(|(_, fired)| fired).sum()),
-        )
-    }
-}
-
-async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {
+pub(crate) async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {
     let mut all = Histogram::new(3).expect("a histogram");
     for task in tasks {
         all.add(task.await.expect("a sleeper panicked"))

@@ -13,7 +13,7 @@
 //! | `cancel_queue.rs` | cancels that are not carried out at once |
 //! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
 //! | `fire.rs` | firing what is due, in bounded holds |
-//! | `timerfd.rs` | a descriptor that rings to the microsecond |
+//! | `descriptor.rs` | a descriptor that rings to the microsecond |
 //! | `high_resolution.rs` | what the descriptor is set to, and for which deadlines |
 //! | `alarm.rs` | what rings for the earliest deadline: when to arm it, and who does |
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
@@ -60,6 +60,7 @@ mod alarm;
 mod cancel_queue;
 pub(crate) mod clock;
 pub(crate) mod current;
+mod descriptor;
 mod fire;
 pub(crate) mod high_resolution;
 #[cfg(all(test, loom))]
@@ -70,7 +71,6 @@ pub(crate) mod shard;
 pub(crate) mod stats;
 mod sync;
 pub(crate) mod timer;
-mod timerfd;
 mod waker_id;
 
 use std::sync::Arc;
