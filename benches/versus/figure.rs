@@ -404,8 +404,13 @@ impl<W: Workload> Race<W> {
 
     /// Also against `pingora_timeout`, without a goal.
     pub(crate) fn pingora(self) -> Self {
+        self.beside::<Pingora>()
+    }
+
+    /// Also against this peer, without a goal.
+    pub(crate) fn beside<P: Peer>(self) -> Self {
         Self {
-            figure: self.figure.against::<Pingora>(self.workload, Goals::None),
+            figure: self.figure.against::<P>(self.workload, Goals::None),
             ..self
         }
     }
