@@ -435,6 +435,10 @@ impl AlarmTimer {
     /// Has tokio ring at `at` for what is due at `target`. `false` when it rang on the
     /// spot, so that nothing is armed; or when this is for the driver task to do.
     fn arm(&mut self, at: Tick, target: Tick) -> bool {
+        // Who arms takes rings of tokio's that this makes, and cannot tell them apart.
+        if let Some(precise) = &mut self.precise {
+            precise.forget();
+        }
         if self.is_workers && !self.is_current() {
             self.armed = Tick::NEVER;
             return false;

@@ -68,6 +68,11 @@ impl HighResolution {
     /// There was a ring, which has been taken `now`.
     pub(super) fn rang(&mut self, now: Tick) {
         self.rang = now;
+        self.forget();
+    }
+
+    /// A ring may have come, and have been taken for one of tokio's.
+    pub(super) fn forget(&mut self) {
         self.set_to = Tick::NEVER;
     }
 
