@@ -165,7 +165,7 @@ impl<T> DelayQueue<T> {
     /// queue.insert("idle", Duration::from_millis(1));
     /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
     /// assert_eq!(expired.map(|entry| entry.into_inner()), Some("idle"));
-    /// assert_eq!(wheel.metrics().timers_fired_count(), 1);
+    /// assert_eq!(wheel.metrics().snapshot().fired, 1);
     /// # Ok(())
     /// # }
     /// ```
