@@ -1,10 +1,11 @@
 //! [`Builder`]: a driver with settings of one's own.
 
 use std::time::Duration;
-use std::{error, fmt};
+use std::{error, fmt, io};
 
 use tokio::runtime::Handle;
 
+use crate::driver::high_resolution::{DEFAULT_SPACING, HighResolution};
 use crate::driver::registry;
 use crate::driver::settings::Settings;
 use crate::handle::Wheel;
@@ -35,6 +36,7 @@ pub struct Builder {
     shards: Option<usize>,
     capacity: usize,
     hold: Option<usize>,
+    high_resolution: bool,
 }
 
 /// Why a driver was not made.
@@ -61,6 +63,13 @@ pub enum BuildError {
     /// The free functions of this runtime have a driver already: the default one
     /// starts with the first timer.
     AlreadyStarted,
+    /// High resolution needs Linux, and the cargo feature `high-resolution`.
+    NoHighResolution,
+    /// High resolution needs a runtime that was built with `enable_io`.
+    IoDisabled,
+    /// The kernel has no descriptor left for high resolution, or none to spare; with the
+    /// number of its error.
+    Descriptor(i32),
 }
 
 const MILLISECOND: u128 = 1_000_000;
@@ -84,7 +93,8 @@ impl Builder {
     ///
     /// It must be a multiple of a millisecond, at most a day, or divide one.
     /// tokio rings on whole milliseconds, so one that divides a millisecond
-    /// cannot be told from the default: nothing is rounded.
+    /// cannot be told from the default: nothing is rounded. With
+    /// [`high_resolution`](Self::high_resolution) it is the least time between rings.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -153,6 +163,42 @@ impl Builder {
         self
     }
 
+    /// Whether timers ring when they are due, and not in tokio's next millisecond: some tens
+    /// of microseconds late on a quiet machine. Not by default.
+    ///
+    /// Needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers
+    /// of the driver share one descriptor, which is set for what is due within milliseconds.
+    /// Two rings are at least 50 µs apart, or a [`tick`](Self::tick) that divides a
+    /// millisecond: what is due between them fires with the second. Where a clock may be
+    /// paused, tokio's timer rings for all.
+    ///
+    /// When to use it, and what it costs, is said in the [guide](crate::docs::high_resolution).
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() {
+    /// let precise = wheel::Builder::new().high_resolution(true).build();
+    /// # #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+    /// precise.unwrap().sleep(wheel::Duration::from_micros(250)).await;
+    /// # #[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
+    /// # assert_eq!(precise.unwrap_err(), wheel::BuildError::NoHighResolution);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Not here. [`build`](Self::build) and [`install`](Self::install) abort the process on a
+    /// runtime without I/O, if panics do.
+    ///
+    /// # Differences from tokio
+    ///
+    /// A sleep of nothing waits for the driver's next ring, at most a spacing away, and not
+    /// for a millisecond.
+    pub fn high_resolution(mut self, on: bool) -> Self {
+        self.high_resolution = on;
+        self
+    }
+
     /// Starts a driver on the current runtime, beside the one that the free
     /// functions use.
     ///
@@ -160,7 +206,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When a setting is out of range; the error says what is allowed.
+    /// When a setting is out of range, or what high resolution needs is missing; the error
+    /// says what is allowed, or what is missing.
     ///
     /// # Panics
     ///
@@ -179,14 +226,15 @@ impl Builder {
     pub fn build(self) -> Result<Wheel, BuildError> {
         let handle = Handle::current();
         let settings = self.settings(&handle)?;
-        Ok(Wheel::new(registry::start(&handle, settings)))
+        let precise = self.open_precise()?;
+        Ok(Wheel::new(registry::start(&handle, settings, precise)))
     }
 
     /// Starts the driver that the free functions use on the current runtime.
     ///
     /// # Errors
     ///
-    /// When a setting is out of range, or a timer was made before.
+    /// As [`build`](Self::build), and when a timer was made before.
     ///
     /// # Panics
     ///
@@ -209,10 +257,20 @@ impl Builder {
     pub fn install(self) -> Result<Wheel, BuildError> {
         let handle = Handle::current();
         let settings = self.settings(&handle)?;
-        match registry::install(&handle, settings) {
+        let precise = self.open_precise()?;
+        match registry::install(&handle, settings, precise) {
             Ok(serving) => Ok(Wheel::new(serving)),
             Err(_) => Err(BuildError::AlreadyStarted),
         }
+    }
+
+    #[track_caller]
+    fn open_precise(&self) -> Result<Option<HighResolution>, BuildError> {
+        if !self.high_resolution {
+            return Ok(None);
+        }
+        let fine = self.tick.filter(|&tick| tick < Duration::from_millis(1));
+        HighResolution::open(fine.unwrap_or(DEFAULT_SPACING)).map(Some)
     }
 
     fn settings(&self, handle: &Handle) -> Result<Settings, BuildError> {
@@ -275,6 +333,16 @@ impl fmt::Display for BuildError {
             BuildError::AlreadyStarted => f.write_str(
                 "this runtime's timers have a driver already: install one before the first timer",
             ),
+            BuildError::NoHighResolution => f.write_str(
+                "`high_resolution` needs Linux, and the cargo feature `high-resolution`",
+            ),
+            BuildError::IoDisabled => f.write_str(
+                "`high_resolution` needs I/O: call `enable_io` on the runtime's builder",
+            ),
+            BuildError::Descriptor(code) => {
+                let error = io::Error::from_raw_os_error(*code);
+                write!(f, "`high_resolution` needs a descriptor: {error}")
+            }
         }
     }
 }

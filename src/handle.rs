@@ -59,6 +59,11 @@ impl Wheel {
         Wheel { driver }
     }
 
+    /// Whether its driver is of high resolution. Not of one that has ended.
+    pub(crate) fn is_precise(&self) -> bool {
+        self.driver.is_open() && self.driver.driver.is_precise()
+    }
+
     /// The driver that the free functions use in the current runtime.
     ///
     /// Starts it if no timer has been made yet: a task is spawned then.

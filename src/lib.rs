@@ -108,6 +108,7 @@
 //!
 //! None is on by default. All but `test-util` and `migrate` are in `full`.
 //!
+//! * `high-resolution`: [`Builder::high_resolution`], on Linux; turns on tokio's `net`.
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
 //! * `metrics`: a [reporter](ext::metrics) of what is [counted](stats) to the `metrics` crate.
 //! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer), for tower's and axum's stacks.

@@ -308,3 +308,22 @@ mod paused {
         assert_eq!(wheel.pending(), 0);
     }
 }
+
+#[test]
+#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
+fn high_resolution_is_refused_where_there_is_none() {
+    let runtime = current_thread();
+    let _guard = runtime.enter();
+    let error = Builder::new().high_resolution(true).build().unwrap_err();
+    assert_eq!(error, BuildError::NoHighResolution);
+    assert_eq!(
+        error.to_string(),
+        "`high_resolution` needs Linux, and the cargo feature `high-resolution`"
+    );
+    assert_eq!(
+        Builder::new().high_resolution(true).install().unwrap_err(),
+        error
+    );
+    assert_eq!(runtime.metrics().num_alive_tasks(), 0);
+    assert!(Builder::new().high_resolution(false).install().is_ok());
+}

@@ -23,6 +23,8 @@ pub(crate) fn all() -> Vec<Figure> {
         single(),
         fired(),
         late(),
+        #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+        crate::precise::figures(),
         quiet(),
         crowds(),
         services(),
@@ -33,7 +35,7 @@ pub(crate) fn all() -> Vec<Figure> {
     .collect()
 }
 
-const fn nanos(what: &'static str) -> Line {
+pub(crate) const fn nanos(what: &'static str) -> Line {
     Line::new(what, Unit::Nanos)
 }
 

@@ -354,9 +354,18 @@ pub(crate) struct Race<W> {
 
 /// Ours against `tokio::time`.
 pub(crate) fn race<W: Workload>(name: &'static str, about: &'static str, workload: W) -> Race<W> {
-    let figure = Figure::new(name, about, move |scale| workload.run::<Wheel>(scale));
+    duel::<Wheel, Tokio, W>(name, about, workload)
+}
+
+/// One peer against another one.
+pub(crate) fn duel<Ours: Peer, Theirs: Peer, W: Workload>(
+    name: &'static str,
+    about: &'static str,
+    workload: W,
+) -> Race<W> {
+    let figure = Figure::new(name, about, move |scale| workload.run::<Ours>(scale));
     Race {
-        figure: figure.against::<Tokio>(workload, Goals::Lines),
+        figure: figure.against::<Theirs>(workload, Goals::Lines),
         workload,
     }
 }
@@ -395,8 +404,13 @@ impl<W: Workload> Race<W> {
 
     /// Also against `pingora_timeout`, without a goal.
     pub(crate) fn pingora(self) -> Self {
+        self.beside::<Pingora>()
+    }
+
+    /// Also against this peer, without a goal.
+    pub(crate) fn beside<P: Peer>(self) -> Self {
         Self {
-            figure: self.figure.against::<Pingora>(self.workload, Goals::None),
+            figure: self.figure.against::<P>(self.workload, Goals::None),
             ..self
         }
     }

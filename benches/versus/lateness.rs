@@ -14,7 +14,7 @@ use crate::figure::{Did, Measured, Scale, Workload};
 use crate::peer::Peer;
 use crate::stage::Stage;
 
-const WORKERS: usize = 2;
+pub(crate) const WORKERS: usize = 2;
 
 /// What keeps the workers of the runtime busy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,13 @@ pub(crate) struct Lateness {
 impl Lateness {
     const BURNERS: u64 = 8;
 
-    fn sleepers(&self) -> u64 {
-        if self.load == Load::Quiet { 100 } else { 40 }
+    /// How many there are, and how often each sleeps. Quiet: 20,000 deadlines, 10,000 a second.
+    fn sleepers(&self) -> (u64, usize) {
+        if self.load == Load::Quiet {
+            (100, 200)
+        } else {
+            (40, 150)
+        }
     }
 }
 
@@ -58,7 +63,8 @@ impl Workload for Lateness {
                 );
             });
         }
-        let (sleepers, load, rounds) = (self.sleepers(), self.load, scale.of(150));
+        let (load, (sleepers, rounds)) = (self.load, self.sleepers());
+        let rounds = scale.of(rounds);
         let late = stage.run(async move {
             let tasks = (0..sleepers)
                 .map(|seed| tokio::spawn(sleep_often::<P>(seed, load, rounds)))
@@ -92,7 +98,7 @@ async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
 }
 
 /// Sleeps `rounds` times for 1–20 ms, or longer where the load is mixed, and records how late it woke.
-async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
+pub(crate) async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
     let long = load == Load::Mixed && seed % 2 == 1;
@@ -112,7 +118,7 @@ async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram
     late
 }
 
-async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {
+pub(crate) async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {
     let mut all = Histogram::new(3).expect("a histogram");
     for task in tasks {
         all.add(task.await.expect("a sleeper panicked"))

@@ -44,6 +44,8 @@ mod moving;
 mod outcome;
 mod peer;
 mod pending;
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+mod precise;
 mod process;
 mod quiet;
 mod report;

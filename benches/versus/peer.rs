@@ -97,6 +97,33 @@ impl Peer for Wheel {
     as_in_tokio!(wheel);
 }
 
+/// The same with high resolution, and so many microseconds from ring to ring.
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+pub(crate) struct Precise<const MICROS: u64 = 50>;
+
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+impl<const MICROS: u64> Peer for Precise<MICROS> {
+    const NAME: &'static str = match MICROS {
+        1 => "1 µs",
+        100 => "100 µs",
+        200 => "200 µs",
+        500 => "500 µs",
+        _ => "precise",
+    };
+
+    as_in_tokio!(wheel);
+
+    fn runtime(workers: usize) -> Runtime {
+        let runtime = builder(workers).build().expect("a runtime");
+        let builder = wheel::Builder::new()
+            .high_resolution(true)
+            .tick(Duration::from_micros(MICROS));
+        let installed = runtime.block_on(async { builder.install() });
+        installed.expect("a descriptor");
+        runtime
+    }
+}
+
 /// `tokio::time`.
 pub(crate) struct Tokio;
 

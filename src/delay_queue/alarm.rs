@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 
 use crate::driver::timer::Due;
+use crate::handle::Wheel;
 use crate::sleep::{Sleep, sleep_until};
 
 /// Nobody is waiting: the last poll has returned an entry, or the task has been woken since.
@@ -27,11 +28,14 @@ pub(super) struct Alarm {
     sleep: Option<Sleep>,
     /// Kept while nobody waits, to be compared with that of the next poll.
     waker: Option<Waker>,
+    /// Whose timer it is, unless it is the current runtime's.
+    wheel: Option<Wheel>,
 }
 
 impl Alarm {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(wheel: Option<Wheel>) -> Self {
         Alarm {
+            wheel,
             at: NOBODY,
             sleep: None,
             waker: None,
@@ -57,7 +61,11 @@ impl Alarm {
 
     /// Has the task woken at a tick; ready if that has come meanwhile.
     pub(super) fn poll(&mut self, tick: u64, when: Instant, cx: &mut Context<'_>) -> Poll<()> {
-        let sleep = self.sleep.get_or_insert_with(|| sleep_until(when));
+        let wheel = &self.wheel;
+        let sleep = self.sleep.get_or_insert_with(|| match wheel {
+            Some(wheel) => wheel.sleep_until(when),
+            None => sleep_until(when),
+        });
         if sleep.deadline() != when {
             sleep.reset_unpin(when);
         }

@@ -1,36 +1,53 @@
 //! The queue's time: every conversion between instants and the ticks of its wheel.
 //!
-//! Deadlines are whole milliseconds since the queue was made, rounded up. A millisecond is 2^18
-//! ticks, three levels of the wheel, of which deadlines use the first alone. The others are for
-//! entries that are due when they come: a wheel takes nothing at or before its own clock, so they
-//! go to the tick after it, which is still within the millisecond that has been reached. Hence
-//! every entry is in the wheel, and there is no second place to look for it.
+//! Deadlines are whole units since the queue was made, rounded up: milliseconds, or less where the
+//! queue's timer is of high resolution. A unit is 2^18 ticks, three levels of the wheel, of which
+//! deadlines use the first alone. The others are for entries that are due when they come: a wheel
+//! takes nothing at or before its own clock, so they go to the tick after it, which is still within
+//! the unit that has been reached. Hence every entry is in the wheel, and there is no second place
+//! to look for it.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Ticks to a millisecond, as a power of two.
+use crate::driver::high_resolution::DEFAULT_SPACING;
+
+const MILLISECOND: u32 = 1_000_000;
+
+/// Ticks to a unit, as a power of two.
 const FINE: u32 = 18;
 
-/// The last tick of a millisecond.
+/// The last tick of a unit.
 const LAST: u64 = (1 << FINE) - 1;
 
-/// 2230 years. What is further away is taken for that; the tick after it exists.
+/// 2230 years of milliseconds, a hundred of the least unit. What is further away is taken for that; the tick after it exists.
 const FARTHEST: u64 = (u64::MAX >> FINE) - 1;
 
 /// When the queue began, and how far it knows time to have come.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,
-    /// In milliseconds. Never goes back, whatever the system's clock does.
+    /// In nanoseconds.
+    unit: u32,
+    /// In units. Never goes back, whatever the system's clock does.
     reached: u64,
 }
 
 impl Clock {
     pub(super) fn new() -> Self {
+        Clock::counting(MILLISECOND)
+    }
+
+    /// With deadlines that are as exact as timers of high resolution are.
+    pub(super) fn precise() -> Self {
+        Clock::counting(DEFAULT_SPACING.subsec_nanos())
+    }
+
+    fn counting(unit: u32) -> Self {
         Clock {
             start: Instant::now(),
+            unit,
             reached: 0,
         }
     }
@@ -39,7 +56,7 @@ impl Clock {
     #[inline]
     pub(super) fn tick_of(&self, deadline: Instant) -> u64 {
         let after = deadline.saturating_duration_since(self.start);
-        millis_rounded_up(after).min(FARTHEST) << FINE
+        self.units_rounded_up(after).min(FARTHEST) << FINE
     }
 
     /// The tick of a deadline that is some time away, however much.
@@ -51,15 +68,19 @@ impl Clock {
         }
     }
 
-    /// The instant of a tick, rounded down to a millisecond.
+    /// The instant of a tick, rounded down to a unit.
     #[inline]
     pub(super) fn instant_of(&self, tick: u64) -> Instant {
-        let after = Duration::from_millis(tick >> FINE);
+        let units = tick >> FINE;
+        let after = match self.unit {
+            MILLISECOND => Duration::from_millis(units),
+            unit => Duration::from_nanos(units.saturating_mul(unit.into())),
+        };
         // No platform's instants end within so few years.
         self.start.checked_add(after).unwrap_or(self.start)
     }
 
-    /// Reads the clock: the first tick and the last one of the millisecond it shows. A clock
+    /// Reads the clock: the first tick and the last one of the unit it shows. A clock
     /// that may be paused is not read: it may stand inside a millisecond of tokio's, for whose
     /// end timers wait. There the queue's timer tells how far time has come.
     pub(super) fn read(&mut self) -> (u64, u64) {
@@ -81,16 +102,33 @@ impl Clock {
         self.reached = self.reached.max(tick >> FINE);
     }
 
-    /// How many milliseconds a wheel that stands at this tick is behind.
+    /// How many units a wheel that stands at this tick is behind.
     pub(super) fn lag(&self, tick: u64) -> u64 {
         self.shown().saturating_sub(tick >> FINE)
     }
 
-    /// The millisecond that the clock shows.
+    /// The unit that the clock shows.
     fn shown(&self) -> u64 {
         let elapsed = Instant::now().saturating_duration_since(self.start);
-        self.reached.max(millis(elapsed))
+        let units = match self.unit {
+            MILLISECOND => millis(elapsed),
+            unit => nanos(elapsed) / u64::from(unit),
+        };
+        self.reached.max(units)
     }
+
+    #[inline]
+    fn units_rounded_up(&self, duration: Duration) -> u64 {
+        match self.unit {
+            MILLISECOND => millis_rounded_up(duration),
+            unit => nanos(duration).div_ceil(unit.into()),
+        }
+    }
+}
+
+/// 584 years if it is more.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[inline]
@@ -123,6 +161,22 @@ mod tests {
                 clock.start + Duration::from_millis(millis)
             );
         }
+    }
+
+    #[test]
+    fn of_high_resolution_they_are_rounded_up_to_less() {
+        let clock = Clock::precise();
+        for (nanos, units) in [(0, 0), (1, 1), (50_000, 1), (50_001, 2), (1_000_000, 20)] {
+            let tick = clock.tick_of(clock.start + Duration::from_nanos(nanos));
+            assert_eq!(tick, units << FINE, "{nanos} ns");
+            let after = Duration::from_nanos(units * 50_000);
+            assert_eq!(clock.instant_of(tick), clock.start + after);
+        }
+        let century = Duration::from_secs(100 * 365 * 86_400);
+        let tick = clock.tick_of(clock.start + century);
+        assert_eq!(clock.instant_of(tick), clock.start + century);
+        assert_eq!(clock.tick_after(Duration::MAX), FARTHEST << FINE);
+        assert!(clock.instant_of(FARTHEST << FINE) > clock.start + century);
     }
 
     #[test]

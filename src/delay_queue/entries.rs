@@ -8,7 +8,7 @@ use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
 use crate::timing_wheel;
 
-/// A wheel that is further behind than this, in milliseconds, makes its task come and advance it.
+/// A wheel that is further behind than this, in units of its clock, makes its task come and advance it.
 const FAR_BEHIND: u64 = 64;
 
 impl<T> DelayQueue<T> {

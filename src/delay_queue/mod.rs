@@ -15,6 +15,7 @@ use std::fmt;
 use self::alarm::Alarm;
 use self::clock::Clock;
 use self::moved::Moved;
+use crate::handle::Wheel;
 use crate::timing_wheel::TimingWheel;
 
 pub use self::key::{Expired, Key};
@@ -29,8 +30,9 @@ pub use self::key::{Expired, Key};
 /// An empty queue says `None`. It goes on when something is inserted, and wakes for that the task
 /// that was told `None`.
 ///
-/// Deadlines are rounded up to whole milliseconds since the queue was made: an entry is at most a
-/// millisecond late, and never early. Inserting, removing and resetting take constant time,
+/// Deadlines are rounded up to whole milliseconds since the queue was made, unless it is [on a
+/// wheel](Self::with_wheel) of high resolution: an entry is at most a millisecond late, and never
+/// early. Inserting, removing and resetting take constant time,
 /// whatever is in the queue. One timer of the runtime serves all entries, and is moved only when
 /// the task waits.
 ///
@@ -140,11 +142,48 @@ impl<T> DelayQueue<T> {
     /// ```
     #[must_use]
     pub fn new() -> Self {
+        DelayQueue::made_of(Clock::new(), Alarm::new(None))
+    }
+
+    /// An empty queue whose timer is one of this wheel's, wherever it is polled.
+    ///
+    /// If that is of [high resolution](crate::Builder::high_resolution), deadlines are rounded up
+    /// to 50 µs, and not to milliseconds; the longest is then a hundred years.
+    ///
+    /// Polling it panics when the wheel's runtime has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures::future::poll_fn;
+    /// use wheel::{Builder, DelayQueue, Duration};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// let wheel = Builder::new().tick(Duration::from_millis(50)).build()?;
+    /// let mut queue = DelayQueue::with_wheel(&wheel);
+    /// queue.insert("idle", Duration::from_millis(1));
+    /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
+    /// assert_eq!(expired.map(|entry| entry.into_inner()), Some("idle"));
+    /// assert_eq!(wheel.metrics().snapshot().fired, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_wheel(wheel: &Wheel) -> Self {
+        let clock = match wheel.is_precise() {
+            true => Clock::precise(),
+            false => Clock::new(),
+        };
+        DelayQueue::made_of(clock, Alarm::new(Some(wheel.clone())))
+    }
+
+    fn made_of(clock: Clock, alarm: Alarm) -> Self {
         DelayQueue {
             wheel: TimingWheel::new(),
             moved: Moved::default(),
-            clock: Clock::new(),
-            alarm: Alarm::new(),
+            clock,
+            alarm,
             target: 0,
             behind: false,
         }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
 //! | [`semantics`] | what is the same, and each thing that differs |
+//! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
 //! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools |
 //!
 //! The pages are read on a code host as well. So no line of an example is hidden, and each
@@ -17,6 +18,10 @@ pub mod migration {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("semantics.md")]
 pub mod semantics {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("high_resolution.md")]
+pub mod high_resolution {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("recipes.md")]

@@ -1,5 +1,6 @@
 //! The alarm: one `tokio::time::Interval` that rings for the earliest deadline of all
-//! shards, when it is armed, and by whom.
+//! shards, when it is armed, and by whom. A driver of high resolution has a second source,
+//! for what is near; see `high_resolution.rs`.
 //!
 //! tokio calls wakers with none of its locks held, on the thread that drives time. So the
 //! waker of the interval fires what is due itself: that saves a hop through the run queue,
@@ -47,6 +48,7 @@ use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::clock::{MILLISECOND, SOON, Tick};
+use super::high_resolution::{HighResolution, LEAD, NEAR};
 use super::sync::time::{self, Interval};
 use super::sync::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, enter, lock, now_in, thread_local,
@@ -75,6 +77,8 @@ pub(super) struct Alarm {
     /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
     /// may be, paused. There a timer that is cancelled must not draw the clock.
     phase: AtomicU64,
+    /// There is a descriptor.
+    is_precise: AtomicBool,
     timer: Mutex<Option<AlarmTimer>>,
 }
 
@@ -87,6 +91,7 @@ impl Alarm {
             stale: AtomicBool::new(false),
             is_local,
             phase: AtomicU64::new(NOT_PAUSED),
+            is_precise: AtomicBool::new(false),
             timer: Mutex::new(None),
         }
     }
@@ -97,6 +102,8 @@ impl Alarm {
         self.rung.store(false, Ordering::SeqCst);
         self.stale.store(false, Ordering::Relaxed);
         self.phase.store(NOT_PAUSED, Ordering::Relaxed);
+        let is_precise = timer.precise.is_some();
+        self.is_precise.store(is_precise, Ordering::Relaxed);
         *lock(&self.timer) = Some(timer);
     }
 
@@ -126,6 +133,21 @@ impl Alarm {
         match self.stale.load(Ordering::Relaxed) {
             true => now.saturating_add(SOON),
             false => now,
+        }
+    }
+
+    /// Whether there is a descriptor.
+    pub(super) fn is_precise(&self) -> bool {
+        self.is_precise.load(Ordering::Relaxed)
+    }
+
+    /// A ring before this is none of ours: the clock went back, or the runtime is about to
+    /// end. With a descriptor one may come early: tokio's, for that to be set; and one of a
+    /// descriptor that has just been set anew, which is to be set once more.
+    pub(super) fn rings_from(&self) -> Tick {
+        match self.is_precise() {
+            true => self.armed_for().saturating_sub(NEAR),
+            false => self.armed_for(),
         }
     }
 
@@ -233,7 +255,7 @@ impl Alarm {
     fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
         let now = timer.now();
         if self.take_ring() {
-            timer.armed = Tick::NEVER;
+            timer.rang(now);
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
         // that is overdue, or will soon be.
@@ -282,15 +304,23 @@ impl Alarm {
         }
     }
 
-    /// Has tokio ring for what is due at `target`. `false` when it rang on the spot: it
-    /// has come past that, and a turn is to see to it.
+    /// Has the descriptor ring for what is due at `target`, or tokio, if there is none or
+    /// that is far. `false` when tokio rang on the spot: it has come past that, and a turn is
+    /// to see to it.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
+        let at = if self.may_pause() {
+            target
+        } else if timer.arm_precisely(target, now) {
+            return true;
+        } else {
+            timer.before(target, now)
+        };
         // tokio moves a timer lazily: it would still wake up for the earlier time.
         if timer.armed < target {
             timer.disarm(now);
             self.take_ring();
         }
-        if timer.arm(target, target) {
+        if timer.arm(at, target) {
             return true;
         }
         self.take_ring();
@@ -303,6 +333,8 @@ impl Alarm {
 /// An interval, what it is armed for, and the runtime it belongs to.
 pub(super) struct AlarmTimer {
     pub(super) interval: Interval,
+    /// Rings for what is near.
+    pub(super) precise: Option<HighResolution>,
     /// Rings.
     pub(super) waker: Waker,
     /// [`Tick::NEVER`] when nothing is registered with tokio.
@@ -331,6 +363,35 @@ impl AlarmTimer {
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval
+    }
+
+    /// One of the two has rung. Nobody asks which: neither is relied on any more.
+    fn rang(&mut self, now: Tick) {
+        self.armed = Tick::NEVER;
+        if let Some(precise) = &mut self.precise {
+            precise.rang(now);
+        }
+    }
+
+    /// Has the descriptor ring, if there is one, and the deadline is near.
+    fn arm_precisely(&mut self, target: Tick, now: Tick) -> bool {
+        let precise = self.precise.as_mut();
+        let set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
+        if set {
+            self.armed = target;
+        }
+        set
+    }
+
+    /// When tokio is to ring for a deadline: where there is a descriptor, early enough for
+    /// that to be set.
+    fn before(&self, target: Tick, now: Tick) -> Tick {
+        match self.precise {
+            Some(_) => target
+                .saturating_sub(LEAD)
+                .max(now.saturating_add(INSTANTLY)),
+            None => target,
+        }
     }
 
     fn now(&self) -> Tick {
@@ -398,6 +459,10 @@ impl AlarmTimer {
     /// Has tokio ring at `at` for what is due at `target`. `false` when it rang on the
     /// spot, so that nothing is armed; or when this is for the driver task to do.
     fn arm(&mut self, at: Tick, target: Tick) -> bool {
+        // Who arms takes rings of tokio's that this makes, and cannot tell them apart.
+        if let Some(precise) = &mut self.precise {
+            precise.forget();
+        }
         if self.is_workers && !self.is_current() {
             self.armed = Tick::NEVER;
             return false;

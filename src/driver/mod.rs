@@ -13,7 +13,9 @@
 //! | `cancel_queue.rs` | cancels that are not carried out at once |
 //! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
 //! | `fire.rs` | firing what is due, in bounded holds |
-//! | `alarm.rs` | the interval that rings for the earliest deadline: when to arm it, and who does |
+//! | `descriptor.rs` | a descriptor that rings to the microsecond |
+//! | `high_resolution.rs` | what the descriptor is set to, and for which deadlines |
+//! | `alarm.rs` | what rings for the earliest deadline: when to arm it, and who does |
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
 //! | `current.rs` | whose timer it is: the driver and the shard for a timer made here |
@@ -58,7 +60,9 @@ mod alarm;
 mod cancel_queue;
 pub(crate) mod clock;
 pub(crate) mod current;
+mod descriptor;
 mod fire;
+pub(crate) mod high_resolution;
 #[cfg(all(test, loom))]
 mod loom;
 pub(crate) mod registry;
@@ -78,6 +82,7 @@ use tokio::runtime::Handle;
 use self::alarm::{Alarm, AlarmTimer};
 use self::clock::{MILLISECOND, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
+use self::high_resolution::HighResolution;
 use self::settings::Settings;
 use self::shard::Shard;
 use self::stats::FinalCounts;
@@ -148,7 +153,12 @@ impl Driver {
     }
 
     /// Begins to serve a runtime. Nothing is armed, and no task runs, yet.
-    fn open(&'static self, interval: Interval, runtime: &Handle) -> DriverRef {
+    fn open(
+        &'static self,
+        interval: Interval,
+        precise: Option<HighResolution>,
+        runtime: &Handle,
+    ) -> DriverRef {
         let now = Tick::now();
         let each = self.settings.capacity.div_ceil(self.settings.shards);
         // A deadline that has just passed may still have to wait; see `next_millisecond`.
@@ -166,6 +176,7 @@ impl Driver {
         *lock(&self.last) = Arc::new(last);
         self.alarm.open(AlarmTimer {
             interval,
+            precise,
             waker: Waker::from(Arc::new(AlarmWaker(serving))),
             armed: Tick::NEVER,
             runtime: runtime.clone(),
@@ -228,6 +239,11 @@ impl Driver {
     #[inline]
     fn may_pause(&self) -> bool {
         self.alarm.may_pause()
+    }
+
+    /// Whether it has a descriptor.
+    pub(crate) fn is_precise(&self) -> bool {
+        self.alarm.is_precise()
     }
 
     /// Now, by the driver's own clock.
@@ -371,7 +387,7 @@ impl Driver {
         // Early: the clock went back, or the runtime is about to end. Not a time
         // to touch the interval; the driver task, if it still runs, will.
         let now = self.now();
-        if now < self.armed_for() {
+        if now < self.alarm.rings_from() {
             return self.ask_for_turn();
         }
         let limit = match self.alarm.is_local() {

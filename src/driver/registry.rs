@@ -20,6 +20,7 @@ use tokio::runtime::{self, Handle};
 use tokio::task::JoinHandle;
 
 use super::alarm::AlarmTimer;
+use super::high_resolution::HighResolution;
 use super::settings::Settings;
 use super::{Driver, DriverRef, waker_id};
 
@@ -46,7 +47,7 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 pub(crate) fn of(handle: &Handle) -> DriverRef {
     match find(handle) {
         Some(serving) => serving,
-        None => install(handle, Settings::for_runtime(handle)).unwrap_or_else(|first| first),
+        None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
     }
 }
 
@@ -57,11 +58,15 @@ fn find(handle: &Handle) -> Option<DriverRef> {
 /// Starts a driver as the one that the free functions use in this runtime. The
 /// error is the one that does already.
 #[track_caller]
-pub(crate) fn install(handle: &Handle, settings: Settings) -> Result<DriverRef, DriverRef> {
+pub(crate) fn install(
+    handle: &Handle,
+    settings: Settings,
+    precise: Option<HighResolution>,
+) -> Result<DriverRef, DriverRef> {
     if let Some(first) = find(handle) {
         return Err(first);
     }
-    let (serving, task) = launch(handle, settings);
+    let (serving, task) = launch(handle, settings, precise);
     let first = with_registry(|registry| registry.enter(handle.id(), serving));
     if first.is(serving) {
         return Ok(serving);
@@ -73,14 +78,22 @@ pub(crate) fn install(handle: &Handle, settings: Settings) -> Result<DriverRef, 
 
 /// Starts a driver beside the one that the free functions use.
 #[track_caller]
-pub(crate) fn start(handle: &Handle, settings: Settings) -> DriverRef {
-    launch(handle, settings).0
+pub(crate) fn start(
+    handle: &Handle,
+    settings: Settings,
+    precise: Option<HighResolution>,
+) -> DriverRef {
+    launch(handle, settings, precise).0
 }
 
 /// Starts a driver and its task, which does what tokio's turn left over, and arms anew.
 #[track_caller]
-fn launch(handle: &Handle, settings: Settings) -> (DriverRef, JoinHandle<()>) {
-    let lease = Lease::new(handle, settings);
+fn launch(
+    handle: &Handle,
+    settings: Settings,
+    precise: Option<HighResolution>,
+) -> (DriverRef, JoinHandle<()>) {
+    let lease = Lease::new(handle, settings, precise);
     let serving = lease.serving;
     let mut is_first = true;
     let task = handle.spawn(poll_fn(move |cx| {
@@ -105,13 +118,13 @@ impl Lease {
     ///
     /// In a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
-    fn new(handle: &Handle, settings: Settings) -> Self {
+    fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
         let interval = AlarmTimer::interval();
         waker_id::learn_from_a_task();
         let driver = with_registry(|registry| registry.idle(settings));
         let driver = driver.unwrap_or_else(|| Driver::leak(settings));
         Lease {
-            serving: driver.open(interval, handle),
+            serving: driver.open(interval, precise, handle),
             runtime: handle.id(),
         }
     }

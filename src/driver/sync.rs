@@ -21,9 +21,11 @@ pub(crate) use loom::sync::{
 #[cfg(all(test, loom))]
 pub(crate) use std::sync::OnceLock;
 
+#[cfg(not(all(test, loom)))]
+pub(crate) use super::descriptor::Descriptor;
 #[cfg(all(test, loom))]
 pub(crate) use super::loom::fake::{
-    self as time, now, now as really_now, now_in, thread_local, worker_index,
+    self as time, Descriptor, now, now as really_now, now_in, thread_local, worker_index,
 };
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::thread_local;

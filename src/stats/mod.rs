@@ -22,6 +22,7 @@
 //! | what is seen | what it says |
 //! | --- | --- |
 //! | lag mostly below 2 ms | all is well: tokio's clock rings on whole milliseconds |
+//! | with [high resolution](crate::Builder::high_resolution), lag mostly below 100 µs | all is well: what is left is the kernel's time to wake a thread, and up to 50 µs in which timers share a ring |
 //! | lag of tens of milliseconds and more, again and again | **the runtime is blocked**: see below |
 //! | lag high at single times only, with many fired | a mass expiry: thousands of timers were due at once |
 //! | `fired` near `registered` | timeouts do expire: a backend is slow, or the timers are not timeouts |
@@ -54,7 +55,8 @@
 //!
 //! The lag ends when the driver hands the task to the runtime. How long the task then waits
 //! in a run queue is for tokio's metrics to say. A deadline that was rounded up
-//! by [`Builder::tick`](crate::Builder::tick) counts as rounded.
+//! by [`Builder::tick`](crate::Builder::tick) counts as rounded. (With high resolution a tick that
+//! divides a millisecond rounds nothing: what waits for the next ring is late by that.)
 
 mod lag_histogram;
 mod snapshot;

@@ -1,5 +1,5 @@
 //! What stands for tokio in the models: a clock, and an interval that rings when
-//! a model says so.
+//! a model says so. And for the kernel: a descriptor that does.
 //!
 //! As in tokio, the interval's timer has a lock of its own; its waker is taken
 //! under that, and woken after it, so a ring may come long after somebody else
@@ -19,6 +19,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use crate::builder::BuildError;
 use crate::driver::clock::Tick;
 use crate::driver::sync::lock;
 
@@ -228,5 +229,72 @@ impl Bell {
     pub(super) fn rope(&self) -> Waker {
         let entry = lock(&self.0);
         entry.waker.clone().expect("the alarm is not armed")
+    }
+}
+
+/// The driver's side of a descriptor: what the kernel and what tokio keep of it are behind
+/// locks of their own, so that a ring may come long after the descriptor was set anew.
+pub(crate) struct Descriptor {
+    /// When the kernel says that it has expired.
+    at: Arc<Mutex<Tick>>,
+    /// Whom tokio tells.
+    waker: Arc<Mutex<Option<Waker>>>,
+}
+
+impl Descriptor {
+    pub(crate) fn open() -> Result<Self, BuildError> {
+        Ok(Descriptor {
+            at: Arc::new(Mutex::new(Tick::NEVER)),
+            waker: Arc::new(Mutex::new(None)),
+        })
+    }
+
+    pub(crate) fn set(&mut self, at: Tick, waker: &Waker) -> bool {
+        *lock(&self.waker) = Some(waker.clone());
+        let mut set = lock(&self.at);
+        *set = at.max(Tick(Tick::really_now().0 + 1));
+        true
+    }
+
+    /// The runtime's side of it.
+    pub(super) fn chime(&self) -> Chime {
+        Chime(self.at.clone(), self.waker.clone())
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        *lock(&self.waker) = None;
+    }
+}
+
+/// The runtime's side of a descriptor.
+#[derive(Clone)]
+pub(super) struct Chime(Arc<Mutex<Tick>>, Arc<Mutex<Option<Waker>>>);
+
+impl Chime {
+    /// When it rings; `None` when nobody waits for it, or it is not set.
+    pub(super) fn at(&self) -> Option<Tick> {
+        let at = *lock(&self.0);
+        let waits = lock(&self.1).is_some();
+        (waits && at != Tick::NEVER).then_some(at)
+    }
+
+    /// A turn of tokio's at this time: asks the kernel, then tells who waits by then.
+    pub(super) fn turn_at(&self, now: Tick) -> bool {
+        let mut at = lock(&self.0);
+        advance_to(now);
+        let expired = *at <= clock();
+        if expired {
+            *at = Tick::NEVER;
+        }
+        drop(at);
+        if expired {
+            let waker = lock(&self.1).take();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+        expired
     }
 }

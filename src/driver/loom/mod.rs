@@ -1,7 +1,7 @@
 //! The races of a driver, in every order that they can happen in.
 //!
 //! Driver, shards, plan, alarm, timers and turns are the real ones; tokio's
-//! interval and clock are `fake.rs`. A model sets something up, lets two threads
+//! interval and clock, and the kernel's timer, are `fake.rs`. A model sets something up, lets two threads
 //! race, then lets the [`Model`]'s runtime do what it would do by itself, and no
 //! more, until nothing is armed. Lost wake-ups show there. Entries freed twice
 //! panic in the wheel; stale keys hit a neighbour, which is then late or gone.
@@ -21,6 +21,9 @@
 //! | `alarm.rs` | `arm_earliest` does not take the ring | `loom_an_early_ring_and_rearm` |
 //! | `alarm.rs` | `arm_earliest` keeps an alarm that is overdue | `loom_a_look_and_a_late_ring` |
 //! | `alarm.rs` | `ring` does not ask `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
+//! | `alarm.rs` | `rings_from` allows no early ring of a descriptor | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
+//! | `alarm.rs` | `rang` leaves what is armed | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
+//! | `high_resolution.rs` | `rang` leaves what the descriptor is set to | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
 //! | `mod.rs` | `rearm` does not ask for a turn when tokio rang on the spot | `loom_a_ring_while_the_alarm_is_set` |
 //! | `mod.rs` | `rung` returns when early, and asks for no turn | `loom_an_early_ring_and_rearm` |
 //! | `mod.rs` | `rung` does not re-arm | `loom_a_late_ring_and_rearm` |
@@ -85,6 +88,7 @@ mod model;
 mod alarm;
 mod cancels;
 mod fire;
+mod high_resolution;
 mod plan;
 mod shutdown;
 mod spare;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
-use super::fake::{self, Bell};
+use super::fake::{self, Bell, Chime, Descriptor};
 use crate::driver::cancel_queue::Spare;
 use crate::driver::clock::Tick;
+use crate::driver::high_resolution::HighResolution;
 use crate::driver::settings::Settings;
 use crate::driver::sync::time;
 use crate::driver::timer::{Due, Timer};
@@ -21,6 +22,8 @@ pub(super) const START: Tick = Tick(1);
 const ROUNDS: usize = 20;
 /// An alarm is set at least so much ahead; see `alarm.rs`.
 const AHEAD: u64 = 1;
+/// From ring to ring, of a driver of high resolution: no more than that.
+const SPACING: Duration = Duration::from_nanos(AHEAD);
 
 loom::thread_local! {
     /// A thread has one, whichever shard it is attached to.
@@ -45,6 +48,8 @@ pub(super) struct Model {
     pub(super) driver: &'static Driver,
     pub(super) generation: u32,
     pub(super) bell: Bell,
+    /// Of a driver of high resolution.
+    chime: Option<Chime>,
     /// Of the driver task, since it was last polled.
     pub(super) task: Arc<Wakes>,
 }
@@ -60,6 +65,12 @@ impl Model {
         Model::of(Model::driver(1, true))
     }
 
+    /// A driver of high resolution.
+    pub(super) fn precise(shards: usize) -> Self {
+        let descriptor = Descriptor::open().unwrap();
+        Model::with(Model::driver(shards, false), Some(descriptor))
+    }
+
     fn driver(shards: usize, is_local: bool) -> &'static Driver {
         Driver::leak(Settings {
             shards,
@@ -72,13 +83,20 @@ impl Model {
 
     /// A driver, be it new or closed, opened for a runtime.
     pub(super) fn of(driver: &'static Driver) -> Self {
+        Model::with(driver, None)
+    }
+
+    fn with(driver: &'static Driver, descriptor: Option<Descriptor>) -> Self {
         let interval = time::interval(Duration::from_millis(1));
         let bell = interval.bell();
-        driver.open(interval, &fake::runtime());
+        let chime = descriptor.as_ref().map(Descriptor::chime);
+        let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
+        driver.open(interval, precise, &fake::runtime());
         let model = Model {
             driver,
             generation: driver.generation(),
             bell,
+            chime,
             task: Arc::default(),
         };
         waker_id::note_task(&model.task.waker());
@@ -143,6 +161,18 @@ impl Model {
         self.bell.turn_at(Tick(now))
     }
 
+    /// What the descriptor tells tokio at this time.
+    pub(super) fn chime_at(&self, now: u64) -> bool {
+        let chime = self.chime.as_ref();
+        chime.is_some_and(|chime| chime.turn_at(Tick(now)))
+    }
+
+    /// When either of them rings.
+    fn rings_at(&self) -> Option<Tick> {
+        let chime = self.chime.as_ref().and_then(Chime::at);
+        self.bell.at().into_iter().chain(chime).min()
+    }
+
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
         self.driver.poll_task(self.generation, false, &waker);
@@ -159,7 +189,8 @@ impl Model {
 
     /// Lets the alarm ring next, though nobody polls the driver task.
     pub(super) fn ring_without_the_task(&self) {
-        if let Some(at) = self.bell.at() {
+        if let Some(at) = self.rings_at() {
+            self.chime_at(at.0);
             self.turn_at(at.0);
         }
     }
@@ -167,7 +198,9 @@ impl Model {
     /// What the runtime does at this time: nothing of its own accord.
     pub(super) fn settle(&self) {
         fake::settle();
-        let idle = (0..ROUNDS).any(|_| !self.poll_task_if_woken() && !self.bell.turn());
+        let now = || fake::clock().0;
+        let idle = (0..ROUNDS)
+            .any(|_| !self.poll_task_if_woken() && !self.bell.turn() && !self.chime_at(now()));
         assert!(idle, "the driver spins");
         self.assert_armed();
     }
@@ -178,7 +211,7 @@ impl Model {
         if earliest == Tick::NEVER {
             return;
         }
-        let at = self.bell.at().expect("a lost wake-up: nothing is armed");
+        let at = self.rings_at().expect("a lost wake-up: nothing is armed");
         let latest = earliest.0.max(fake::clock().0 + AHEAD);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
         assert!(self.driver.armed_for() <= earliest, "planned too late");
@@ -188,7 +221,7 @@ impl Model {
     pub(super) fn run_out(&self) {
         for _ in 0..ROUNDS {
             self.settle();
-            let Some(at) = self.bell.at() else { return };
+            let Some(at) = self.rings_at() else { return };
             fake::advance_to(at);
         }
         panic!("the alarm rings for ever");

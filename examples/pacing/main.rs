@@ -1,0 +1,112 @@
+//! Packets over UDP at an even pace, thousands a second: by `tokio::time::interval`, by this
+//! crate's, and by this crate's with high resolution.
+//!
+//! ```text
+//! cargo run --release --features full --example pacing              # 4,000 a second, for 3 seconds each
+//! cargo run --release --features full --example pacing -- --help
+//! ```
+//!
+//! A task sends a packet with each tick, on the loopback interface. A thread receives them,
+//! and notes when. Jitter is by how much the time between two packets differs from the
+//! period. The same is printed as a histogram, and drawn.
+
+mod cpu;
+mod jitter;
+mod pace;
+mod picture;
+
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{fs, io};
+
+use clap::Parser;
+use clap::builder::RangedU64ValueParser;
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{Cell, CellAlignment, Table};
+
+use self::pace::{Outcome, Side, run};
+
+/// Packets at an even pace, by three intervals
+#[derive(Debug, Parser)]
+#[command(name = "pacing")]
+pub(crate) struct Options {
+    /// Packets a second
+    #[arg(long, value_name = "N", default_value_t = 4_000, value_parser = up_to(100_000))]
+    rate: u64,
+
+    /// How long each side sends
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = up_to(600))]
+    seconds: u64,
+
+    /// Where the picture goes
+    #[arg(long, value_name = "PATH", default_value = "target/pacing.svg")]
+    svg: PathBuf,
+}
+
+impl Options {
+    pub(crate) fn period(&self) -> Duration {
+        Duration::from_secs(1) / u32::try_from(self.rate).unwrap_or(1)
+    }
+
+    pub(crate) fn packets(&self) -> u64 {
+        self.rate * self.seconds
+    }
+}
+
+fn up_to(most: u64) -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(1..=most)
+}
+
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    let mut outcomes = Vec::new();
+    for side in Side::ALL {
+        match run(side, &options) {
+            Ok(outcome) => outcomes.push(outcome?),
+            Err(none) => println!("{}: {none}", side.name()),
+        }
+    }
+    println!("{}\n", table(&outcomes));
+    for outcome in &outcomes {
+        println!("{}: jitter, share of packets", outcome.side.name());
+        println!("{}", outcome.jitter.bars());
+    }
+    fs::write(&options.svg, picture::draw(&options, &outcomes))?;
+    println!("The picture: {}", options.svg.display());
+    Ok(())
+}
+
+fn table(outcomes: &[Outcome]) -> Table {
+    let header = [
+        "interval",
+        "packets",
+        "lost",
+        "a second",
+        "jitter p50",
+        "p99",
+        "p99.9",
+        "CPU",
+    ];
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    for outcome in outcomes {
+        let numbers = [
+            outcome.received.to_string(),
+            outcome.lost.to_string(),
+            format!("{:.0}", outcome.rate()),
+            micros(outcome.jitter.quantile(0.5)),
+            micros(outcome.jitter.quantile(0.99)),
+            micros(outcome.jitter.quantile(0.999)),
+            outcome
+                .cpu
+                .map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
+        ];
+        let cells = numbers.map(|number| Cell::new(number).set_alignment(CellAlignment::Right));
+        table.add_row([Cell::new(outcome.side.name())].into_iter().chain(cells));
+    }
+    table
+}
+
+pub(crate) fn micros(time: Duration) -> String {
+    format!("{:.0} µs", time.as_nanos() as f64 / 1e3)
+}

@@ -1,0 +1,91 @@
+//! Two sources: the descriptor rings for what is near, tokio's interval for what is far.
+//! Whichever rings while the other one is being set, nothing is lost.
+//!
+//! Here 15 ns are near, and tokio rings 5 ns ahead; see `high_resolution.rs`.
+
+use super::{Model, check, fake};
+use crate::driver::clock::Tick;
+
+#[test]
+fn loom_precise_arm_and_arm() {
+    check(|| {
+        let model = Model::precise(2);
+        let far = model.spawn(|model| model.arm(0, 30));
+        let near = model.arm(1, 10);
+        let far = far.join().unwrap();
+        model.assert_all_fire([near, far]);
+    });
+}
+
+#[test]
+fn loom_the_descriptor_rings_and_is_set() {
+    check(|| {
+        let model = Model::precise(2);
+        let due = model.arm(0, 10);
+        let later = model.arm(1, 13);
+        let other = model.spawn(|model| model.chime_at(10));
+        let early = model.arm(1, 5);
+        other.join().unwrap();
+        model.assert_all_fire([due, later, early]);
+    });
+}
+
+#[test]
+fn loom_tokio_rings_and_the_descriptor_is_set() {
+    check(|| {
+        let model = Model::precise(2);
+        let far = model.arm(0, 30);
+        let other = model.spawn(|model| model.turn_at(25));
+        let near = model.arm(1, 10);
+        other.join().unwrap();
+        model.assert_all_fire([far, near]);
+    });
+}
+
+#[test]
+fn loom_the_descriptor_rings_and_tokio_is_armed() {
+    check(|| {
+        let model = Model::precise(2);
+        let near = model.arm(0, 10);
+        let other = model.spawn(|model| model.chime_at(10));
+        let far = model.arm(1, 40);
+        let between = model.arm(1, 12);
+        other.join().unwrap();
+        model.assert_all_fire([near, far, between]);
+    });
+}
+
+/// The driver task has fired what was due, and has set the descriptor anew, when tokio tells
+/// of the ring before. That takes the waker; and the task may then wait behind one that blocks.
+#[test]
+fn loom_an_old_ring_of_the_descriptor_does_not_disarm_it() {
+    check(|| {
+        let model = Model::precise(1);
+        let due = model.arm(0, 10);
+        let later = model.arm(0, 20);
+        fake::advance_to(Tick(10));
+        let other = model.spawn(|model| model.chime_at(10));
+        model.poll_task();
+        other.join().unwrap();
+        model.ring_without_the_task();
+        model.ring_without_the_task();
+        assert_eq!(later.wakes.count(), 1, "nothing was set");
+        model.assert_all_fire([due, later]);
+    });
+}
+
+#[test]
+fn loom_the_descriptor_rings_and_shutdown() {
+    check(|| {
+        let model = Model::precise(1);
+        let timer = model.arm(0, 10);
+        let other = model.spawn(|model| model.close());
+        model.chime_at(10);
+        other.join().unwrap();
+        assert_eq!(timer.wakes.count(), 1);
+        let next = model.reopen();
+        next.arm(0, 20).drop();
+        assert!(!model.chime_at(20), "set by a driver that has none");
+        assert!(timer.drop().is_freed(), "a waker is leaked");
+    });
+}
