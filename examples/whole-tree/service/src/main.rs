@@ -16,6 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::load::Outcome;
+use crate::timers::Timers;
 
 /// How long, unless the first argument says otherwise.
 const SECONDS: u64 = 5;
@@ -33,14 +34,15 @@ async fn main() -> Result<()> {
     // Connections are made, and code is paged in.
     load::run(&client, connections, Duration::from_millis(200)).await?;
 
-    let (timers, cpu, refused) = (timers::registered(), machine::cpu_time(), server.refused());
+    let (timers, cpu) = (Timers::now(), machine::cpu_time());
+    let refused = server.refused();
     let outcome = load::run(&client, connections, Duration::from_secs(seconds)).await?;
     let cpu = machine::cpu_time()
         .zip(cpu)
         .map(|(after, before)| after - before);
 
     print(&outcome, cpu);
-    timers::print(timers, outcome.requests);
+    Timers::now().print_since(timers, outcome.requests);
     check(&outcome, server.refused() - refused)
 }
 

@@ -11,7 +11,6 @@ mod wheel {
         pub(super) registered: u64,
         pub(super) fired: u64,
         pub(super) cancelled: u64,
-        pub(super) pending: usize,
     }
 
     pub(super) fn metrics() -> Nothing {
@@ -26,24 +25,34 @@ mod wheel {
 }
 
 /// Timers that were tokio-wheel's so far.
-pub(crate) fn registered() -> u64 {
-    #[allow(unused_imports)]
-    use tokio::*;
-    wheel::metrics().snapshot().registered
+#[derive(Clone, Copy)]
+pub(crate) struct Timers {
+    registered: u64,
+    fired: u64,
+    cancelled: u64,
 }
 
-/// Those since `before`, and what became of all.
-pub(crate) fn print(before: u64, requests: u64) {
-    #[allow(unused_imports)]
-    use tokio::*;
-    let now = wheel::metrics().snapshot();
-    let registered = now.registered - before;
-    println!("timers-of-tokio-wheel {registered}");
-    println!(
-        "timers-per-request {:.2}",
-        registered as f64 / requests as f64
-    );
-    println!("timers-fired {}", now.fired);
-    println!("timers-cancelled {}", now.cancelled);
-    println!("timers-pending {}", now.pending);
+impl Timers {
+    pub(crate) fn now() -> Self {
+        #[allow(unused_imports)]
+        use tokio::*;
+        let now = wheel::metrics().snapshot();
+        Timers {
+            registered: now.registered,
+            fired: now.fired,
+            cancelled: now.cancelled,
+        }
+    }
+
+    /// Those since `before`.
+    pub(crate) fn print_since(self, before: Timers, requests: u64) {
+        let registered = self.registered - before.registered;
+        println!("timers-of-tokio-wheel {registered}");
+        println!(
+            "timers-per-request {:.2}",
+            registered as f64 / requests as f64
+        );
+        println!("timers-fired {}", self.fired - before.fired);
+        println!("timers-cancelled {}", self.cancelled - before.cancelled);
+    }
 }
