@@ -53,11 +53,18 @@ fn each_has_its_error() {
     assert_ne!(outer, inner);
 }
 
-/// The cure: where the tree is, the tree's copy is at `tokio::wheel`.
+/// The cure: where the tree is, the tree's copy is at `tokio::wheel`; and who depends on it by its
+/// own name has the same one.
 #[test]
 fn the_trees_copy_can_be_named() {
-    assert_eq!(
-        TypeId::of::<tokio::wheel::error::Elapsed>(),
-        TypeId::of::<tokio::time::error::Elapsed>()
-    );
+    let times = TypeId::of::<tokio::time::error::Elapsed>();
+    assert_eq!(TypeId::of::<tokio::wheel::error::Elapsed>(), times);
+    assert_eq!(TypeId::of::<tree::error::Elapsed>(), times);
+}
+
+/// And it may have features that `tokio::wheel` is without.
+#[tokio::test]
+async fn the_trees_copy_has_its_features() {
+    let layer = tree::tower::TimeoutLayer::new(SHORT);
+    assert!(format!("{layer:?}").contains("TimeoutLayer"));
 }
