@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = ["README.md", "CHANGELOG.md", "tests/HAZARDS.md"];
-    let guide = ["migration", "semantics", "recipes"].map(|page| format!("src/docs/{page}.md"));
+    let guide = ["migration", "whole_tree", "semantics", "recipes"]
+        .map(|page| format!("src/docs/{page}.md"));
     let pages = pages.iter().map(|page| root.join(page));
     pages
         .chain(guide.iter().map(|page| root.join(page)))

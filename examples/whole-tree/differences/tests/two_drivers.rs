@@ -65,6 +65,6 @@ fn the_trees_copy_can_be_named() {
 /// And it may have features that `tokio::wheel` is without.
 #[tokio::test]
 async fn the_trees_copy_has_its_features() {
-    let layer = tree::tower::TimeoutLayer::new(SHORT);
+    let layer = tree::ext::tower::TimeoutLayer::new(SHORT);
     assert!(format!("{layer:?}").contains("TimeoutLayer"));
 }
