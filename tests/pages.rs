@@ -7,8 +7,14 @@ use std::path::{Path, PathBuf};
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = ["README.md", "CHANGELOG.md", "tests/HAZARDS.md"];
-    let guide = ["migration", "semantics", "high_resolution", "recipes"]
-        .map(|page| format!("src/docs/{page}.md"));
+    let guide = [
+        "migration",
+        "whole_tree",
+        "semantics",
+        "high_resolution",
+        "recipes",
+    ]
+    .map(|page| format!("src/docs/{page}.md"));
     let pages = pages.iter().map(|page| root.join(page));
     pages
         .chain(guide.iter().map(|page| root.join(page)))

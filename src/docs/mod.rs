@@ -3,6 +3,7 @@
 //! | page | what it is for |
 //! | --- | --- |
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
+//! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
 //! | [`semantics`] | what is the same, and each thing that differs |
 //! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
 //! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools |
@@ -14,6 +15,10 @@
 #[doc = include_str!("links.md")]
 #[doc = include_str!("migration.md")]
 pub mod migration {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("whole_tree.md")]
+pub mod whole_tree {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("semantics.md")]

@@ -1,0 +1,68 @@
+//! Timers of tokio's that stay, and what types say of themselves.
+
+use std::any::{TypeId, type_name};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+fn registered() -> u64 {
+    tokio::wheel::metrics().snapshot().registered
+}
+
+#[tokio::test]
+async fn timers_of_tokio_time_are_the_wheels() {
+    sleep(Duration::from_millis(1)).await;
+    let before = registered();
+    sleep(Duration::from_millis(1)).await;
+    let none = timeout(Duration::from_millis(1), std::future::pending::<()>()).await;
+    assert!(none.is_err());
+    assert_eq!(registered() - before, 2);
+}
+
+/// It is a method of tokio's own, and so on tokio's own timer; on the same clock.
+#[tokio::test(start_paused = true)]
+async fn send_timeout_stays_on_tokios() {
+    sleep(Duration::from_millis(1)).await;
+    let (sender, _receiver) = mpsc::channel(1);
+    sender.send(1).await.unwrap();
+
+    let (before, start) = (registered(), Instant::now());
+    let error = sender.send_timeout(2, Duration::from_millis(10)).await;
+    assert!(error.is_err());
+    assert_eq!(start.elapsed(), Duration::from_millis(10));
+    assert_eq!(registered(), before, "not ours");
+}
+
+/// The cure, where there are many of them.
+#[tokio::test(start_paused = true)]
+async fn a_timeout_around_send_is_the_wheels() {
+    let (sender, _receiver) = mpsc::channel(1);
+    sender.send(1).await.unwrap();
+    let before = registered();
+    let full = timeout(Duration::from_millis(10), sender.send(2)).await;
+    assert!(full.is_err());
+    assert_eq!(registered() - before, 1);
+}
+
+#[test]
+fn names_of_types_are_the_wheels() {
+    assert_eq!(type_name::<Sleep>(), "wheel::sleep::Sleep");
+    assert!(type_name::<tokio::time::error::Elapsed>().starts_with("wheel::"));
+}
+
+/// So `Box::pin` and `pin!` are not needed any more, and do no harm.
+#[test]
+fn a_sleep_is_unpin() {
+    fn unpin<T: Unpin>() {}
+    unpin::<Sleep>();
+}
+
+#[test]
+fn instants_and_durations_are_tokios_and_stds() {
+    assert!(type_name::<Instant>().starts_with("tokio::"));
+    assert_eq!(
+        TypeId::of::<tokio::time::Duration>(),
+        TypeId::of::<Duration>()
+    );
+}
