@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `sync.rs` | the real primitives, or those of the models |
 //! | `clock.rs` | instants, ticks, rounding |
-//! | `settings.rs` | what a `Builder` sets, and how deadlines are rounded for it |
+//! | `settings.rs` | what a `Builder` sets |
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
 //! | `stats.rs` | what is left of a driver that has ended |
 //! | `cancel_queue.rs` | cancels that are not carried out at once |
@@ -19,7 +19,8 @@
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
 //! | `current.rs` | whose timer it is: the driver and the shard for a timer made here |
-//! | `timer.rs` | one timer: its states, how it is registered, cancelled and reset |
+//! | `timer.rs` | one timer: its states; polled, cancelled and reset |
+//! | `timer/` | how a timer is registered; what it does when its driver has ended |
 //! | `loom/` | the models: every race, in every order |
 //!
 //! # Ground rules

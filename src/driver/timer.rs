@@ -9,35 +9,23 @@
 //! | `Done` | fired, or found due. Keeps the waker of the poll that has said so: a task that resets its timer then is woken, though it may not poll before | reset, drop |
 //! | `StandIn` | its driver has ended, and so will the runtime that it was polled in. A timer of tokio's own does what tokio does | poll, reset, drop |
 //!
-//! # When its driver has ended
-//!
-//! Whoever waits is woken, and polls. A timer of the free functions goes on, for the same
-//! deadline, in the runtime that it is polled in, if that lives. A runtime that takes no
-//! more tasks may still run some, on other workers, until it drops them in a moment. There
-//! tokio's own timer takes over: it stays pending as long as such a runtime is driven, and
-//! panics after that. Outside of any runtime it panics in tokio's words. A timer of a
-//! `Wheel` never goes on elsewhere. (Where tokio's timers are those per worker, one that was
-//! registered is ready, as they are.)
-//!
 //! # Ground rules
 //!
 //! * Re-polling takes no lock: two loads, and the identity of the waker.
-//! * Registering reads the clock only when the deadline is earlier than what the alarm is
-//!   armed for. Then it is compared with now: due already, or the alarm is moved, on this
-//!   thread. (Waking the driver task to do that would be wrong: it lands in this worker's
-//!   own queue, and if the worker then blocks, every timer waits.)
-//! * Nobody waits for a shard while another one is free.
+//! * `timer/register.rs` puts a timer into a wheel; `timer/ended.rs` is for one whose driver
+//!   has ended.
+
+mod ended;
+mod register;
 
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 use tokio::runtime::Handle;
-use tokio::task::coop;
 
-use super::cancel_queue::{EntryRef, Spare};
+use super::cancel_queue::EntryRef;
 use super::clock::{SOON, Tick};
 use super::shard::Refused;
-use super::sync::{Ordering, relax};
 use super::waker_id::{self, VtableId};
 use super::{DriverRef, DriverShard, ShardRef, current, fire};
 
@@ -328,131 +316,8 @@ impl Timer {
     }
 }
 
-/// How a timer gets into a wheel: in the place of the one that its thread has left, or
-/// into its shard, or into another one if that is busy.
+/// From state to state.
 impl Timer {
-    /// Registers in the place of the timer that this thread has left, if there is one
-    /// with the same waker, and the alarm need not be moved.
-    #[inline]
-    fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
-        let (DriverShard { shard, driver, .. }, generation) = (self.shard, self.generation());
-        let spare = current::attached_spare(self.shard, generation);
-        let suits = |spare: &&Spare| spare.suits(waker) && deadline >= driver.armed_for();
-        let Some(spare) = spare.filter(suits) else {
-            return false;
-        };
-        let when = self.round_up(deadline);
-        let Some(key) = shard.reuse(when, spare) else {
-            return false;
-        };
-        self.registered(key, when, waker);
-        driver.ring_by(when);
-        true
-    }
-
-    /// Ready when it is due already.
-    #[inline(always)]
-    fn register(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.come(deadline, due) {
-            Some(when) => self.register_at(when, due, waker),
-            None if self.has_ended() => Err(Closed),
-            None => Ok(Poll::Ready(())),
-        }
-    }
-
-    #[inline(always)]
-    fn register_at(&mut self, when: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.insert(when, waker.clone()) {
-            Ok(key) => {
-                self.registered(key, when, waker);
-                self.shard.driver.ring_by(when);
-                Ok(Poll::Pending)
-            }
-            Err(Refused::Closed) => Err(Closed),
-            Err(_due) => self.register_overtaken(when, due, waker),
-        }
-    }
-
-    /// The shard's clock has come to the deadline, though the alarm had not to be moved
-    /// for it.
-    #[cold]
-    fn register_overtaken(
-        &mut self,
-        when: Tick,
-        due: Due,
-        waker: &Waker,
-    ) -> Result<Poll<()>, Closed> {
-        match self.come_early(when, due).filter(|&later| later > when) {
-            Some(later) => self.register_at(later, Due::AtOnce, waker),
-            None => Ok(Poll::Ready(())),
-        }
-    }
-
-    /// When a timer with this deadline fires; `None` if it is due. Only what is earlier
-    /// than what the alarm is armed for is compared with now. (A paused clock may have been
-    /// advanced past that without tokio having looked.)
-    #[inline]
-    fn come(&self, deadline: Tick, due: Due) -> Option<Tick> {
-        let driver = self.shard.driver;
-        if deadline >= driver.armed_for() && !driver.may_pause() {
-            return Some(self.round_up(deadline));
-        }
-        self.come_early(deadline, due)
-    }
-
-    #[cold]
-    fn come_early(&self, deadline: Tick, due: Due) -> Option<Tick> {
-        let (driver, when) = (self.shard.driver, self.round_up(deadline));
-        let now = driver.now();
-        match due {
-            Due::AtOnce => (now < driver.round_up_to_tick(deadline)).then_some(when),
-            Due::NextMillisecond if now < when => Some(when),
-            Due::NextMillisecond => driver.next_millisecond(when, now),
-        }
-    }
-
-    /// Puts an entry into the timer's shard, or another one if that is busy.
-    #[inline(always)]
-    fn insert(&mut self, when: Tick, waker: Waker) -> Result<u32, Refused> {
-        let (shard, generation) = (&self.shard.shard, self.generation());
-        let spare = current::spare_of(shard, generation);
-        match shard.register(generation, when, waker, spare) {
-            Err(Refused::Busy(waker)) => self.insert_elsewhere(when, waker),
-            done => done,
-        }
-    }
-
-    /// This timer only: the next one tries its own shard first again.
-    #[cold]
-    fn insert_elsewhere(&mut self, when: Tick, mut waker: Waker) -> Result<u32, Refused> {
-        let (own, generation) = (self.shard, self.generation());
-        let mut tries = 0;
-        loop {
-            for shard in own.others().chain([own]) {
-                match shard.shard.register(generation, when, waker, None) {
-                    Err(Refused::Busy(back)) => waker = back,
-                    done => {
-                        self.shard = shard;
-                        return done;
-                    }
-                }
-            }
-            relax(tries);
-            tries += 1;
-        }
-    }
-
-    #[inline(always)]
-    fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
-        self.state = State::Registered {
-            tenure: self.tenure(),
-            key,
-            when,
-            waker: waker.data() as usize,
-            vtable: waker_id::id(waker),
-        };
-    }
-
     fn moved(&mut self, to: Tick, fired: Option<Waker>) {
         let DriverShard { shard, driver, .. } = self.shard;
         driver.retract(shard);
@@ -474,65 +339,6 @@ impl Timer {
         self.set_done(None);
         fire::wake(waker);
     }
-}
-
-/// When the driver has ended.
-impl Timer {
-    /// See "When its driver has ended".
-    ///
-    /// # Panics
-    ///
-    /// Where tokio's timer does, and in its words.
-    #[cold]
-    fn poll_after_the_end(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
-        let last = self.shard.driver.last(self.generation());
-        let ends_ready = last
-            .as_ref()
-            .is_some_and(|last| last.ends_ready.load(Ordering::Relaxed));
-        if ends_ready && self.is_elapsed() {
-            return self.done();
-        }
-        let Ok(handle) = Handle::try_current() else {
-            shut_down()
-        };
-        let driver = current::driver_of(&handle);
-        if !driver.is_open() {
-            return self.stand_in(deadline, waker);
-        }
-        if self.tenure().is(OF_A_WHEEL) {
-            shut_down()
-        }
-        *self = Timer::in_service(driver, 0);
-        // If that one ends meanwhile, it is found to have ended.
-        self.poll(deadline, due, waker)
-    }
-
-    /// Has a timer of tokio's own do what tokio does in a runtime that ends.
-    fn stand_in(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let tenure = self.tenure();
-        if !matches!(self.state, State::StandIn { .. }) {
-            let sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
-            self.state = State::StandIn { tenure, sleep };
-        }
-        let State::StandIn { sleep, .. } = &mut self.state else {
-            return Poll::Pending;
-        };
-        let polled = Pin::new(&mut coop::unconstrained(sleep.as_mut()))
-            .poll(&mut Context::from_waker(waker));
-        if polled.is_ready() {
-            // One per worker is so at the end of its runtime, too.
-            if Tick::now() < deadline {
-                shut_down()
-            }
-            self.set_done(None);
-        }
-        polled
-    }
-}
-
-/// In tokio's words.
-fn shut_down() -> ! {
-    panic!("A Tokio 1.x context was found, but it is being shutdown.")
 }
 
 /// What the states have in common.

@@ -1,0 +1,149 @@
+//! How a timer gets into a wheel: in the place of the one that its thread has left, or into
+//! its shard, or into another one if that is busy.
+//!
+//! # Ground rules
+//!
+//! * Registering reads the clock only when the deadline is earlier than what the alarm is
+//!   armed for. Then it is compared with now: due already, or the alarm is moved, on this
+//!   thread. (Waking the driver task to do that would be wrong: it lands in this worker's
+//!   own queue, and if the worker then blocks, every timer waits.)
+//! * First the entry, then the alarm: see "Never lost" in `alarm.rs`.
+//! * Nobody waits for a shard while another one is free.
+
+use std::task::{Poll, Waker};
+
+use super::{Closed, Due, State, Timer};
+use crate::driver::cancel_queue::Spare;
+use crate::driver::clock::Tick;
+use crate::driver::shard::Refused;
+use crate::driver::sync::relax;
+use crate::driver::{DriverShard, current, waker_id};
+
+impl Timer {
+    /// Registers in the place of the timer that this thread has left, if there is one
+    /// with the same waker, and the alarm need not be moved.
+    #[inline]
+    pub(super) fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
+        let (DriverShard { shard, driver, .. }, generation) = (self.shard, self.generation());
+        let spare = current::attached_spare(self.shard, generation);
+        let suits = |spare: &&Spare| spare.suits(waker) && deadline >= driver.armed_for();
+        let Some(spare) = spare.filter(suits) else {
+            return false;
+        };
+        let when = self.round_up(deadline);
+        let Some(key) = shard.reuse(when, spare) else {
+            return false;
+        };
+        self.registered(key, when, waker);
+        driver.ring_by(when);
+        true
+    }
+
+    /// Ready when it is due already.
+    #[inline(always)]
+    pub(super) fn register(
+        &mut self,
+        deadline: Tick,
+        due: Due,
+        waker: &Waker,
+    ) -> Result<Poll<()>, Closed> {
+        match self.come(deadline, due) {
+            Some(when) => self.register_at(when, due, waker),
+            None if self.has_ended() => Err(Closed),
+            None => Ok(Poll::Ready(())),
+        }
+    }
+
+    #[inline(always)]
+    fn register_at(&mut self, when: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.insert(when, waker.clone()) {
+            Ok(key) => {
+                self.registered(key, when, waker);
+                self.shard.driver.ring_by(when);
+                Ok(Poll::Pending)
+            }
+            Err(Refused::Closed) => Err(Closed),
+            Err(_due) => self.register_overtaken(when, due, waker),
+        }
+    }
+
+    /// The shard's clock has come to the deadline, though the alarm had not to be moved
+    /// for it.
+    #[cold]
+    fn register_overtaken(
+        &mut self,
+        when: Tick,
+        due: Due,
+        waker: &Waker,
+    ) -> Result<Poll<()>, Closed> {
+        match self.come_early(when, due).filter(|&later| later > when) {
+            Some(later) => self.register_at(later, Due::AtOnce, waker),
+            None => Ok(Poll::Ready(())),
+        }
+    }
+
+    /// When a timer with this deadline fires; `None` if it is due. Only what is earlier
+    /// than what the alarm is armed for is compared with now. (A paused clock may have been
+    /// advanced past that without tokio having looked.)
+    #[inline]
+    pub(super) fn come(&self, deadline: Tick, due: Due) -> Option<Tick> {
+        let driver = self.shard.driver;
+        if deadline >= driver.armed_for() && !driver.may_pause() {
+            return Some(self.round_up(deadline));
+        }
+        self.come_early(deadline, due)
+    }
+
+    #[cold]
+    fn come_early(&self, deadline: Tick, due: Due) -> Option<Tick> {
+        let (driver, when) = (self.shard.driver, self.round_up(deadline));
+        let now = driver.now();
+        match due {
+            Due::AtOnce => (now < driver.round_up_to_tick(deadline)).then_some(when),
+            Due::NextMillisecond if now < when => Some(when),
+            Due::NextMillisecond => driver.next_millisecond(when, now),
+        }
+    }
+
+    /// Puts an entry into the timer's shard, or another one if that is busy.
+    #[inline(always)]
+    fn insert(&mut self, when: Tick, waker: Waker) -> Result<u32, Refused> {
+        let (shard, generation) = (&self.shard.shard, self.generation());
+        let spare = current::spare_of(shard, generation);
+        match shard.register(generation, when, waker, spare) {
+            Err(Refused::Busy(waker)) => self.insert_elsewhere(when, waker),
+            done => done,
+        }
+    }
+
+    /// This timer only: the next one tries its own shard first again.
+    #[cold]
+    fn insert_elsewhere(&mut self, when: Tick, mut waker: Waker) -> Result<u32, Refused> {
+        let (own, generation) = (self.shard, self.generation());
+        let mut tries = 0;
+        loop {
+            for shard in own.others().chain([own]) {
+                match shard.shard.register(generation, when, waker, None) {
+                    Err(Refused::Busy(back)) => waker = back,
+                    done => {
+                        self.shard = shard;
+                        return done;
+                    }
+                }
+            }
+            relax(tries);
+            tries += 1;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
+        self.state = State::Registered {
+            tenure: self.tenure(),
+            key,
+            when,
+            waker: waker.data() as usize,
+            vtable: waker_id::id(waker),
+        };
+    }
+}
