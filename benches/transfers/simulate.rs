@@ -18,13 +18,13 @@ impl Emulator {
     /// Fetches what is not there yet.
     pub(crate) fn new() -> Result<Self> {
         let executable = env::current_exe()?;
-        // Cargo puts it into TARGET/PROFILE/deps.
+        // Cargo puts it into TARGET/PROFILE.
         let target = executable
             .ancestors()
-            .nth(3)
+            .nth(2)
             .context("a target directory")?;
         let directory = target.join("transfers");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/transfers/emulator");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("emulator");
         let status = Command::new(script).arg(&directory).status()?;
         ensure!(status.success(), "no emulator");
         Ok(Self { directory })

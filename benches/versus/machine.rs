@@ -23,7 +23,7 @@ impl Circumstances {
             machine: format!("{}, {} processors, {}", processor(), processors(), system()),
             versions: format!(
                 "tokio-wheel {}, tokio {}, {}",
-                env!("CARGO_PKG_VERSION"),
+                locked("tokio-wheel"),
                 locked("tokio"),
                 compiler()
             ),
@@ -67,11 +67,12 @@ fn system() -> String {
     format!("{} {}", std::env::consts::OS, number.trim())
 }
 
-/// The version that Cargo chose; benches run where its lock file is.
+const LOCK: &str = include_str!("../../Cargo.lock");
+
+/// The version that Cargo chose.
 fn locked(package: &str) -> String {
-    let lock = fs::read_to_string("Cargo.lock").unwrap_or_default();
     let name = format!("name = \"{package}\"");
-    let mut lines = lock.lines().skip_while(|line| **line != name);
+    let mut lines = LOCK.lines().skip_while(|line| **line != name);
     let version = lines
         .nth(1)
         .and_then(|line| line.strip_prefix("version = "));

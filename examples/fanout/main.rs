@@ -16,7 +16,7 @@
 //! Each side runs in a process of its own, so that neither uses memory that the other has
 //! left. What every task must have come to is known beforehand, and checked.
 //!
-//! `cargo run --release --example fanout -- --help`
+//! `cargo run --release -p fanout -- --help`
 
 mod chart;
 mod crowd;

@@ -11,7 +11,7 @@
 //! Which calls are slow and which never get an answer follows from their number, so what the
 //! timers must have done is known beforehand and checked at the end, on `/metrics` too.
 //!
-//! `cargo run --release --features full --example gateway -- --help`
+//! `cargo run --release -p gateway -- --help`
 
 mod backend;
 mod check;

@@ -10,7 +10,7 @@
 //! its own, so that memory can be told apart. The clock is virtual: the hour takes seconds, and
 //! all of it is work. What has to come out follows from the plan, and is checked.
 //!
-//! `cargo run --release --example orders -- --help`
+//! `cargo run --release -p orders -- --help`
 
 mod machine;
 mod plan;

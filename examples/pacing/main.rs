@@ -2,8 +2,8 @@
 //! crate's, and by this crate's with high resolution.
 //!
 //! ```text
-//! cargo run --release --features full --example pacing              # 4,000 a second, for 3 seconds each
-//! cargo run --release --features full --example pacing -- --help
+//! cargo run --release -p pacing              # 4,000 a second, for 3 seconds each
+//! cargo run --release -p pacing -- --help
 //! ```
 //!
 //! A task sends a packet with each tick, on the loopback interface. A thread receives them,

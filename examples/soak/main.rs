@@ -9,7 +9,7 @@
 //!   pending than that; in the end nothing may be left, not even a waker;
 //! * memory grows.
 //!
-//! `cargo run --release --example soak -- --minutes 10`
+//! `cargo run --release -p soak -- --minutes 10`
 
 mod growth;
 #[path = "../../tests/support/storm/mod.rs"]

@@ -1,7 +1,7 @@
 //! What to copy first. Every call is the one `tokio::time` has: in a program that has
 //! `use tokio::time;`, the first `use` below is the whole migration.
 //!
-//! `cargo run --example hello`
+//! `cargo run -p hello`
 
 use tokio::sync::mpsc;
 use wheel as time;

@@ -1,7 +1,7 @@
 //! What a single operation costs, with nothing else pending and with a million timers, and the half hour of a million:
 //! kept to notice regressions.
 //!
-//! `cargo bench --bench ops`
+//! `cargo bench -p ops`
 //!
 //! How these compare with other timers is measured by the `versus` bench.
 
