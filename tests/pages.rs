@@ -6,7 +6,14 @@ use std::path::{Path, PathBuf};
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let pages = ["README.md", "CHANGELOG.md", "tests/HAZARDS.md"];
+    let pages = [
+        "README.md",
+        "CHANGELOG.md",
+        ".github/CONTRIBUTING.md",
+        ".github/SECURITY.md",
+        "examples/README.md",
+        "tests/HAZARDS.md",
+    ];
     let guide = [
         "migration",
         "whole_tree",
