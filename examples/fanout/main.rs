@@ -33,6 +33,9 @@ mod machine;
 #[path = "../orders/table.rs"]
 mod table;
 
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
@@ -55,16 +58,24 @@ fn main() -> ExitCode {
     }
 }
 
+/// Makes its folder, too. What the file holds stays.
+fn writable(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut open = OpenOptions::new();
+    open.append(true).create(true).open(path).map(drop)
+}
+
 fn compare(options: &Options) -> Result<()> {
+    let path = &options.svg;
+    // Before the minutes that the runs take.
+    writable(path).with_context(|| format!("writing {}", path.display()))?;
     println!("{}", report::headline(options));
     let outcomes = sides::all()?;
     println!("{}", report::table(&outcomes));
 
     let picture = chart::draw(options, &outcomes);
-    let path = &options.svg;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
     std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
     println!("Drawn to {}.", path.display());
 

@@ -1,7 +1,7 @@
 //! The command line: every option, its default, and what makes a set of options impossible.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ struct Arguments {
 
     /// Wait for load from outside, at this address, until the process is ended; with `--timers both`
     /// the wheel's side is served at the next port
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     serve: Option<SocketAddr>,
 
     /// When to give a run up as stuck
@@ -110,6 +110,12 @@ pub(crate) struct Options {
     pub(crate) give_up: Duration,
     pub(crate) serve: Option<SocketAddr>,
     timers: Choice,
+}
+
+/// `127.0.0.1:8080`, or a name: `localhost:8080`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
+    found.next().ok_or_else(|| "has no address".to_owned())
 }
 
 impl Options {

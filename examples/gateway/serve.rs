@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use tokio::runtime::Runtime;
 
 use crate::exporter::Exporter;
@@ -16,8 +16,11 @@ pub(crate) fn until_the_end(
     first: SocketAddr,
     exporter: &Exporter,
 ) -> Result<()> {
+    let sides = options.sides();
+    let ports = first.port()..=u16::MAX;
+    ensure!(sides.len() <= ports.len(), "there is no port after 65535");
     let mut serving = Vec::new();
-    for (&side, port) in options.sides().iter().zip(first.port()..) {
+    for (&side, port) in sides.iter().zip(ports) {
         let address = SocketAddr::new(first.ip(), port);
         serving.push(match side {
             Side::Tokio => start::<Tokio>(options, address, exporter)?,
