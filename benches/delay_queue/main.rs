@@ -1,6 +1,6 @@
 //! A queue of a million entries: `DelayQueue` beside tokio-util's of the same name.
 //!
-//! `cargo run --release -p delay_queue [-- ENTRIES ROUNDS]`, or `-- --quick`
+//! `cargo bench -p delay_queue [-- ENTRIES ROUNDS]`, or `-- --quick`
 //!
 //! The two take turns, in changing order, so that what the machine does meanwhile meets both; what
 //! is printed is the median of each, and the median of the rounds' ratios. Every operation is on a
@@ -32,7 +32,7 @@ const BURST: u64 = 1000;
 #[derive(Parser)]
 #[command(
     about = "Compares DelayQueue with tokio-util's",
-    bin_name = "cargo run --release -p delay_queue --"
+    bin_name = "cargo bench -p delay_queue --"
 )]
 struct Arguments {
     /// How many entries the queues hold [default: 1000000].
@@ -47,6 +47,9 @@ struct Arguments {
     /// Name the operations instead of measuring them.
     #[arg(long)]
     list: bool,
+    /// Passed by `cargo bench`. Without it, as under `cargo test`, little is done.
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
 fn at_least_one() -> RangedU64ValueParser<usize> {
@@ -58,10 +61,10 @@ fn main() {
     if arguments.list {
         return OPERATIONS.iter().for_each(|name| println!("{name}"));
     }
-    let (entries, rounds) = if arguments.quick {
-        (200_000, 3)
-    } else {
-        (1_000_000, 9)
+    let (entries, rounds) = match (arguments.quick, arguments.bench) {
+        (true, _) => (200_000, 3),
+        (false, true) => (1_000_000, 9),
+        (false, false) => (1000, 1),
     };
     let entries = arguments.entries.unwrap_or(entries);
     let rounds = arguments.rounds.unwrap_or(rounds);

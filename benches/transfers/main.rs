@@ -1,7 +1,7 @@
 //! Cache lines that go from one worker to another, per operation, on as many processors as there are workers.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p transfers -- --count   # the table, ten minutes
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, ten minutes
 //! … -- --count --workers 8,16 calls                                           # some of it
 //! … -- --count --svg FILE                                                     # and its picture
 //! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
@@ -39,7 +39,7 @@ mod table;
 #[derive(Parser)]
 #[command(
     about = "Counts cache lines that go from one worker to another",
-    bin_name = "cargo run --release -p transfers --"
+    bin_name = "cargo bench -p transfers --"
 )]
 struct Arguments {
     /// The services to simulate; all without one.
@@ -66,9 +66,16 @@ struct Arguments {
     /// Be what is simulated.
     #[arg(long, hide = true, num_args = 3)]
     play: Option<Vec<String>>,
+    /// Passed by `cargo bench`, which simulates nothing unless it is asked to.
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
 fn main() -> Result<()> {
+    // Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
+    if let Some(called) = std::env::var_os("PWD") {
+        let _ = std::env::set_current_dir(called);
+    }
     let mut arguments = Arguments::parse();
     if let Some([service, peer, workers]) = arguments.play.as_deref() {
         let value = |error: String| anyhow::anyhow!(error);

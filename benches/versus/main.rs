@@ -1,13 +1,13 @@
 //! `wheel` against `tokio::time`, figure by figure.
 //!
 //! ```text
-//! cargo run --release -p versus                        # every figure, some minutes
-//! cargo run --release -p versus -- --quick             # a minute and a half, fewer timers and rounds
-//! cargo run --release -p versus -- repoll bytes        # the figures asked for
-//! cargo run --release -p versus -- --list              # what there is
-//! cargo run --release -p versus -- --json FILE         # keeps the medians, as benches/baseline/ does
-//! cargo run --release -p versus -- --compare FILE      # sets this run against them
-//! RUSTFLAGS="--cfg tokio_unstable" cargo run --release …  # tokio's timer per worker takes part
+//! cargo bench -p versus                      # every figure, some minutes
+//! cargo bench -p versus -- --quick           # a minute and a half, fewer timers and rounds
+//! cargo bench -p versus -- repoll bytes      # the figures asked for
+//! cargo bench -p versus -- --list            # what there is
+//! cargo bench -p versus -- --json FILE       # keeps the medians, as benches/baseline/ does
+//! cargo bench -p versus -- --compare FILE    # sets this run against them
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # tokio's timer per worker takes part
 //! ```
 //!
 //! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
@@ -59,7 +59,7 @@ mod structure;
 #[derive(Parser)]
 #[command(
     about = "Compares wheel with its peers",
-    bin_name = "cargo run --release -p versus --"
+    bin_name = "cargo bench -p versus --"
 )]
 struct Arguments {
     /// The figures to take; all without one.
@@ -83,6 +83,9 @@ struct Arguments {
     /// Set the medians against those in a file.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
+    /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
 /// What there is to be asked for.
@@ -92,9 +95,14 @@ fn names() -> PossibleValuesParser {
 }
 
 fn main() -> ExitCode {
+    // Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
+    if let Some(called) = std::env::var_os("PWD") {
+        let _ = std::env::set_current_dir(called);
+    }
     let arguments = Arguments::parse();
     let figures = catalogue::all();
-    if arguments.list {
+    let asked = arguments.bench || arguments.quick || !arguments.names.is_empty();
+    if arguments.list || !asked {
         print!("{}", report::list(&figures));
         return ExitCode::SUCCESS;
     }
