@@ -167,6 +167,10 @@ impl Alarm {
     /// fire in tokio's milliseconds, of which one begins `here`.
     pub(super) fn set_may_pause(&self, here: Tick) {
         self.phase.store(here.0 % MILLISECOND, Ordering::Relaxed);
+        if let Some(timer) = lock(&self.timer).as_mut() {
+            // From now on by tokio's clock.
+            timer.armed = Tick::NEVER;
+        }
     }
 
     /// Where the clock may be paused, rounds up to the millisecond that tokio fires in.
@@ -254,14 +258,15 @@ impl Alarm {
 
     fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
         let now = timer.now();
-        if self.take_ring() {
+        let rang = self.take_ring();
+        if rang {
             timer.rang(now);
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
         // that is overdue, or will soon be.
         let leave = !self.may_pause() && timer.armed > self.soon(now);
         let left = if leave { timer.armed } else { Tick::NEVER };
-        if !leave {
+        if rang || !leave {
             self.stale.store(false, Ordering::Relaxed);
         }
         let target = self.settle(left, || self.target(earliest(), now));
@@ -323,10 +328,15 @@ impl Alarm {
         if timer.arm(at, target) {
             return true;
         }
-        self.take_ring();
-        // The driver task may wait in the queue of a worker that blocks.
-        timer.arm(now.saturating_add(INSTANTLY), target);
-        false
+        // The driver task may wait in the queue of a worker that blocks, so tokio is to ring
+        // for it. This thread may have lost its processor, and tokio gone on: by a new clock.
+        loop {
+            self.take_ring();
+            let at = timer.now().saturating_add(INSTANTLY);
+            if timer.arm(at, target) || timer.is_for_the_task() {
+                return false;
+            }
+        }
     }
 }
 
@@ -463,7 +473,7 @@ impl AlarmTimer {
         if let Some(precise) = &mut self.precise {
             precise.forget();
         }
-        if self.is_workers && !self.is_current() {
+        if self.is_for_the_task() {
             self.armed = Tick::NEVER;
             return false;
         }
@@ -475,9 +485,10 @@ impl AlarmTimer {
         pending
     }
 
-    /// Whether a timer made here would be that runtime's.
-    fn is_current(&self) -> bool {
-        Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id())
+    /// Whether a timer made here would be another runtime's, where that matters.
+    fn is_for_the_task(&self) -> bool {
+        let is_here = || Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id());
+        self.is_workers && !is_here()
     }
 
     /// Leaves nothing registered with tokio, so that a paused clock is not drawn

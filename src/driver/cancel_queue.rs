@@ -38,7 +38,7 @@ use std::task::Waker;
 /// Cancels that wait in one queue before the one who adds another collects them.
 pub(super) const MOST_WAITING: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 /// Cancels that are collected in one hold of a shard.
-pub(super) const COLLECTED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
+pub(super) const COLLECTED: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// A registered timer, as whoever cancels it knows it.
 #[derive(Clone, Copy)]

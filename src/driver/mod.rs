@@ -159,9 +159,10 @@ impl Driver {
         interval: Interval,
         precise: Option<HighResolution>,
         runtime: &Handle,
+        capacity: usize,
     ) -> DriverRef {
         let now = Tick::now();
-        let each = self.settings.capacity.div_ceil(self.settings.shards);
+        let each = capacity.div_ceil(self.settings.shards);
         // A deadline that has just passed may still have to wait; see `next_millisecond`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));
         for shard in self.shards() {
@@ -341,8 +342,8 @@ impl Driver {
         let last = Tick(self.looked.load(Ordering::Relaxed));
         let due = next <= self.alarm.soon(now) && last.saturating_add(BETWEEN_LOOKS) <= now;
         if due && !self.alarm.is_local() {
-            // Two at once ask for one turn.
-            self.looked.store(now.0, Ordering::Relaxed);
+            // Two at once ask for one turn. By the driver's own clock: this may be another's.
+            self.looked.store(self.now().0, Ordering::Relaxed);
             self.ask_for_turn();
         }
     }

@@ -121,10 +121,12 @@ impl Lease {
     fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
         let interval = AlarmTimer::interval();
         waker_id::learn_from_a_task();
-        let driver = with_registry(|registry| registry.idle(settings));
-        let driver = driver.unwrap_or_else(|| Driver::leak(settings));
+        // Room is made anew each time: drivers that differ in that alone are one kind.
+        let (capacity, kind) = (settings.capacity, settings.without_capacity());
+        let driver = with_registry(|registry| registry.idle(kind));
+        let driver = driver.unwrap_or_else(|| Driver::leak(kind));
         Lease {
-            serving: driver.open(interval, precise, handle),
+            serving: driver.open(interval, precise, handle, capacity),
             runtime: handle.id(),
         }
     }

@@ -36,4 +36,9 @@ impl Settings {
             is_local,
         }
     }
+
+    pub(super) fn without_capacity(self) -> Self {
+        let capacity = 0;
+        Settings { capacity, ..self }
+    }
 }

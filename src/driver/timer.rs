@@ -63,7 +63,7 @@ struct Tenure(u16);
 
 /// Made by a `Wheel`: it stays with its driver.
 const OF_A_WHEEL: u16 = 1;
-/// Made on a worker, and not registered since: taken for the worker's own.
+/// Made on a worker: taken for the worker's own, if a task polls it first.
 const OF_A_WORKER: u16 = 2;
 
 impl Tenure {

@@ -91,7 +91,7 @@ impl Model {
         let bell = interval.bell();
         let chime = descriptor.as_ref().map(Descriptor::chime);
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
-        driver.open(interval, precise, &fake::runtime());
+        driver.open(interval, precise, &fake::runtime(), 0);
         let model = Model {
             driver,
             generation: driver.generation(),
