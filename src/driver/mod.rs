@@ -55,7 +55,18 @@
 //!
 //! So a task that stays on its worker writes lines of that worker's only; one that was
 //! stolen writes its former worker's cancel queue once per timer that it took along.
-//! `benches/transfers` counts how often lines go from one worker to another.
+//!
+//! # Which lines change hands
+//!
+//! `benches/transfers` simulates many processors, and counts. Over the same work without a
+//! timer, 0.0–0.1 lines per operation go from one worker to another where tasks take turns
+//! (`conns`, 16 and 64 workers), 0.4–0.7 where each timer has a fresh task, and 1.6–2.0 where
+//! tasks call each other under timeouts. By address (`--hot 10 --workers 16 calls`) the ten
+//! lines that went most often were the scheduler's injection queue (0.14 and 0.10 per
+//! operation), its count of idle workers, its run queues, and the blocks of the channels: 1.8
+//! in all, where the bare run had 2.3. No line of a shard, of a cancel queue or of the alarm
+//! was among them. What is counted as a timer's there is the scheduler, whose workers meet
+//! otherwise when tasks take a little longer.
 
 mod alarm;
 mod cancel_queue;
