@@ -56,6 +56,8 @@ use super::sync::{
 
 /// The least that can be armed ahead without tokio ringing on the spot.
 const INSTANTLY: Duration = Duration::from_nanos(1);
+/// How often it is tried to have tokio ring soon.
+const TRIES: usize = 4;
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: Duration = Duration::from_secs(1);
 /// tokio has certainly passed what is so long ago.
@@ -329,14 +331,16 @@ impl Alarm {
             return true;
         }
         // The driver task may wait in the queue of a worker that blocks, so tokio is to ring
-        // for it. This thread may have lost its processor, and tokio gone on: by a new clock.
-        loop {
+        // for it. This thread may have lost its processor, and tokio gone on: by a new clock,
+        // more than once. (On a thread that is about to end there is none.)
+        for _ in 0..TRIES {
             self.take_ring();
             let at = timer.now().saturating_add(INSTANTLY);
-            if timer.arm(at, target) || timer.is_for_the_task() {
-                return false;
+            if timer.arm(at, target) {
+                break;
             }
         }
+        false
     }
 }
 
@@ -473,7 +477,7 @@ impl AlarmTimer {
         if let Some(precise) = &mut self.precise {
             precise.forget();
         }
-        if self.is_for_the_task() {
+        if self.is_workers && !self.is_current() {
             self.armed = Tick::NEVER;
             return false;
         }
@@ -485,10 +489,9 @@ impl AlarmTimer {
         pending
     }
 
-    /// Whether a timer made here would be another runtime's, where that matters.
-    fn is_for_the_task(&self) -> bool {
-        let is_here = || Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id());
-        self.is_workers && !is_here()
+    /// Whether a timer made here would be that runtime's.
+    fn is_current(&self) -> bool {
+        Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id())
     }
 
     /// Leaves nothing registered with tokio, so that a paused clock is not drawn
