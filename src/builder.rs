@@ -292,6 +292,7 @@ impl Builder {
             return Err(BuildError::Capacity(self.capacity));
         }
         settings.capacity = self.capacity;
+        settings.is_precise = self.high_resolution;
         Ok(settings)
     }
 }

@@ -61,7 +61,7 @@ impl Wheel {
 
     /// Whether its driver is of high resolution. Not of one that has ended.
     pub(crate) fn is_precise(&self) -> bool {
-        self.driver.is_open() && self.driver.driver.is_precise()
+        self.driver.is_open() && self.driver.driver.settings.is_precise
     }
 
     /// The driver that the free functions use in the current runtime.

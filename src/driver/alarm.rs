@@ -24,35 +24,23 @@
 //! * The interval is behind the `timer` mutex. It is locked by who arms, and for opening,
 //!   closing, and asking which runtime this is. Under it tokio's own locks are taken, and
 //!   atomics of shards are read; no shard is locked.
-//! * Arming may ring at once, on this very thread, if tokio's clock has passed the time.
-//!   Such a ring fires nothing (arming never fires a stranger's timer): [`is_arming`] tells
-//!   it to leave a note only. Whoever armed then asks the driver task for a turn.
-//! * A runtime that has ended panics when its interval is polled. A driver is closed, and
-//!   its interval taken out, before that. Should tokio ever end things in another order,
-//!   arming must not panic all the same: it is caught. tokio's timers per worker panic from
-//!   when their runtime begins to end. So they are armed only where a timer of the user's
-//!   own would be that runtime's too; elsewhere the driver task is asked to.
-//! * **The driver's own clock.** A multi-thread runtime has the real one. That of a
-//!   current-thread runtime may be paused, and the context here may be another runtime's,
-//!   also where the driver's task is polled: so its own runtime is entered, and asked.
+//! * **The driver's own clock.** A multi-thread runtime has the real one. A current-thread
+//!   runtime has its own; see `alarm/paused.rs`.
+//!
+//! What is done with tokio's interval itself is in `alarm/timer.rs`.
 
-use std::cell::Cell;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+mod paused;
+mod timer;
+
 use std::time::Duration;
 
-use tokio::runtime::Handle;
-use tokio::task::coop;
-use tokio::time::{Instant, MissedTickBehavior};
+use super::clock::{SOON, Tick};
+use super::high_resolution::NEAR;
+use super::settings::Settings;
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 
-use super::clock::{MILLISECOND, SOON, Tick};
-use super::high_resolution::{HighResolution, LEAD, NEAR};
-use super::sync::time::{self, Interval};
-use super::sync::{
-    AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, enter, lock, now_in, thread_local,
-};
+use self::paused::NOT_PAUSED;
+pub(super) use self::timer::AlarmTimer;
 
 /// The least that can be armed ahead without tokio ringing on the spot.
 const INSTANTLY: Duration = Duration::from_nanos(1);
@@ -60,11 +48,6 @@ const INSTANTLY: Duration = Duration::from_nanos(1);
 const TRIES: usize = 4;
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: Duration = Duration::from_secs(1);
-/// tokio has certainly passed what is so long ago.
-const PAST: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The clock is the real one, as far as is known.
-const NOT_PAUSED: u64 = u64::MAX;
 
 /// What is armed, and for when.
 pub(super) struct Alarm {
@@ -74,39 +57,34 @@ pub(super) struct Alarm {
     rung: AtomicBool,
     /// The timer that it is armed for, or an earlier one, has been cancelled.
     stale: AtomicBool,
-    /// The clock is that of a current-thread runtime.
-    is_local: bool,
+    settings: Settings,
     /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
     /// may be, paused. There a timer that is cancelled must not draw the clock.
     phase: AtomicU64,
-    /// There is a descriptor.
-    is_precise: AtomicBool,
     timer: Mutex<Option<AlarmTimer>>,
 }
 
 impl Alarm {
-    pub(super) fn new(is_local: bool) -> Self {
+    pub(super) fn new(settings: Settings) -> Self {
         Alarm {
             armed_for: AtomicU64::new(Tick::NEVER.0),
             asked: AtomicUsize::new(0),
             rung: AtomicBool::new(false),
             stale: AtomicBool::new(false),
-            is_local,
+            settings,
             phase: AtomicU64::new(NOT_PAUSED),
-            is_precise: AtomicBool::new(false),
             timer: Mutex::new(None),
         }
     }
 
     /// Begins to ring for a driver. Nothing is armed yet.
     pub(super) fn open(&self, timer: AlarmTimer) {
+        let mut serving = lock(&self.timer);
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
         self.stale.store(false, Ordering::Relaxed);
         self.phase.store(NOT_PAUSED, Ordering::Relaxed);
-        let is_precise = timer.precise.is_some();
-        self.is_precise.store(is_precise, Ordering::Relaxed);
-        *lock(&self.timer) = Some(timer);
+        *serving = Some(timer);
     }
 
     /// Frees the interval, which keeps its runtime's handle alive.
@@ -138,58 +116,30 @@ impl Alarm {
         }
     }
 
-    /// Whether there is a descriptor.
-    pub(super) fn is_precise(&self) -> bool {
-        self.is_precise.load(Ordering::Relaxed)
-    }
-
     /// A ring before this is none of ours: the clock went back, or the runtime is about to
     /// end. With a descriptor one may come early: tokio's, for that to be set; and one of a
     /// descriptor that has just been set anew, which is to be set once more.
     pub(super) fn rings_from(&self) -> Tick {
-        match self.is_precise() {
+        match self.settings.is_precise {
             true => self.armed_for().saturating_sub(NEAR),
             false => self.armed_for(),
         }
     }
 
-    /// Whether this is a current-thread runtime's.
-    #[inline]
-    pub(super) fn is_local(&self) -> bool {
-        self.is_local
-    }
-
-    /// Whether the clock is, or may be, paused.
-    #[inline]
-    pub(super) fn may_pause(&self) -> bool {
-        self.phase.load(Ordering::Relaxed) != NOT_PAUSED
-    }
-
-    /// The clock has been found to be paused, or may be at any time. From now on deadlines
-    /// fire in tokio's milliseconds, of which one begins `here`.
-    pub(super) fn set_may_pause(&self, here: Tick) {
-        self.phase.store(here.0 % MILLISECOND, Ordering::Relaxed);
-        if let Some(timer) = lock(&self.timer).as_mut() {
-            // From now on by tokio's clock.
-            timer.armed = Tick::NEVER;
-        }
-    }
-
-    /// Where the clock may be paused, rounds up to the millisecond that tokio fires in.
-    pub(super) fn round_up(&self, deadline: Tick) -> Tick {
-        match self.phase.load(Ordering::Relaxed) {
-            NOT_PAUSED => deadline,
-            phase => deadline.round_up(MILLISECOND, Tick(phase)),
-        }
-    }
-
     /// Now, by the driver's own clock. [`Tick::ZERO`] when the driver has ended.
     pub(super) fn now(&self) -> Tick {
-        if !self.is_local() {
+        if !self.settings.is_local {
             return Tick::really_now();
         }
         let timer = lock(&self.timer);
         timer.as_ref().map_or(Tick::ZERO, AlarmTimer::now)
+    }
+
+    fn now_by(&self, timer: &AlarmTimer) -> Tick {
+        match self.settings.is_local {
+            true => timer.now(),
+            false => Tick::really_now(),
+        }
     }
 
     /// The driver task is one of the runtime's: as long as there is a timer, and none can be
@@ -207,25 +157,11 @@ impl Alarm {
         })
     }
 
-    /// Whether tokio has come to the whole millisecond that this deadline fires in.
-    pub(super) fn has_come(&self, deadline: Tick) -> bool {
-        let timer = lock(&self.timer);
-        let timer = timer.as_ref().filter(|timer| timer.runs);
-        timer.is_none_or(|timer| timer.has_come(deadline))
-    }
-
-    /// Where one of the whole milliseconds begins that tokio fires timers in.
-    pub(super) fn a_millisecond_of_tokios(&self) -> Option<Tick> {
-        let timer = lock(&self.timer);
-        let timer = timer.as_ref().filter(|timer| timer.runs)?;
-        Some(timer.a_millisecond_of_tokios())
-    }
-
     /// Records that the alarm went off. `true` if that is for others to see to: this
     /// thread is arming.
     pub(super) fn ring(&self) -> bool {
         self.rung.store(true, Ordering::SeqCst);
-        is_arming()
+        timer::is_arming()
     }
 
     fn take_ring(&self) -> bool {
@@ -259,7 +195,7 @@ impl Alarm {
     }
 
     fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
-        let now = timer.now();
+        let now = self.now_by(timer);
         let rang = self.take_ring();
         if rang {
             timer.rang(now);
@@ -335,202 +271,11 @@ impl Alarm {
         // more than once. (On a thread that is about to end there is none.)
         for _ in 0..TRIES {
             self.take_ring();
-            let at = timer.now().saturating_add(INSTANTLY);
+            let at = self.now_by(timer).saturating_add(INSTANTLY);
             if timer.arm(at, target) {
                 break;
             }
         }
         false
-    }
-}
-
-/// An interval, what it is armed for, and the runtime it belongs to.
-pub(super) struct AlarmTimer {
-    pub(super) interval: Interval,
-    /// Rings for what is near.
-    pub(super) precise: Option<HighResolution>,
-    /// Rings.
-    pub(super) waker: Waker,
-    /// [`Tick::NEVER`] when nothing is registered with tokio.
-    pub(super) armed: Tick,
-    pub(super) runtime: Handle,
-    /// That is a current-thread one.
-    pub(super) is_local: bool,
-    /// The driver's.
-    pub(super) generation: u32,
-    /// That runtime has taken the driver task.
-    pub(super) runs: bool,
-    /// What rings is one of tokio's timers per worker.
-    pub(super) is_workers: bool,
-}
-
-impl AlarmTimer {
-    /// An interval of the current runtime.
-    ///
-    /// # Panics
-    ///
-    /// As `tokio::time::interval`: without a runtime, or one without timers.
-    #[track_caller]
-    pub(super) fn interval() -> Interval {
-        // tokio's `sleep` reports the caller's line where its `interval` does not.
-        drop(tokio::time::sleep(Duration::ZERO));
-        let mut interval = time::interval(Duration::from_millis(1));
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        interval
-    }
-
-    /// One of the two has rung. Nobody asks which: neither is relied on any more.
-    fn rang(&mut self, now: Tick) {
-        self.armed = Tick::NEVER;
-        if let Some(precise) = &mut self.precise {
-            precise.rang(now);
-        }
-    }
-
-    /// Has the descriptor ring, if there is one, and the deadline is near.
-    fn arm_precisely(&mut self, target: Tick, now: Tick) -> bool {
-        let precise = self.precise.as_mut();
-        let set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
-        if set {
-            self.armed = target;
-        }
-        set
-    }
-
-    /// When tokio is to ring for a deadline: where there is a descriptor, early enough for
-    /// that to be set.
-    fn before(&self, target: Tick, now: Tick) -> Tick {
-        match self.precise {
-            Some(_) => target
-                .saturating_sub(LEAD)
-                .max(now.saturating_add(INSTANTLY)),
-            None => target,
-        }
-    }
-
-    fn now(&self) -> Tick {
-        if !self.is_local {
-            return Tick::really_now();
-        }
-        now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
-    }
-
-    fn has_come(&self, deadline: Tick) -> bool {
-        let Some(_inside) = enter(&self.runtime) else {
-            return true;
-        };
-        let sleep = coop::unconstrained(tokio::time::sleep_until(deadline.to_instant()));
-        let polled = pin!(sleep).poll(&mut Context::from_waker(Waker::noop()));
-        polled.is_ready()
-    }
-
-    /// tokio alone knows where its milliseconds begin, and tells it by which deadlines have
-    /// come.
-    fn a_millisecond_of_tokios(&self) -> Tick {
-        loop {
-            let come = self.last_to_have_come();
-            // The clock may have moved on meanwhile: another thread drives the runtime.
-            if !self.has_come(Tick(come.0 + 1)) {
-                return come;
-            }
-        }
-    }
-
-    /// The last deadline that has come, while the clock stands still.
-    fn last_to_have_come(&self) -> Tick {
-        let now = self.now();
-        let mut back = Duration::from_millis(1);
-        while !self.has_come(now.saturating_sub(back)) {
-            back *= 2;
-        }
-        let (mut come, mut to_come) = (now.saturating_sub(back).0, now.0 + MILLISECOND);
-        while to_come - come > 1 {
-            let between = come + (to_come - come) / 2;
-            if self.has_come(Tick(between)) {
-                come = between;
-            } else {
-                to_come = between;
-            }
-        }
-        Tick(come)
-    }
-
-    /// tokio's timers per worker are ready at the end of their runtime, where others panic.
-    /// Nothing but their `Debug` tells one from the other.
-    fn is_per_worker(&self) -> bool {
-        let kind = || {
-            let _inside = self.runtime.enter();
-            let mut sleep = pin!(tokio::time::sleep(PAST));
-            let polled = coop::unconstrained(sleep.as_mut());
-            let _ = pin!(polled).poll(&mut Context::from_waker(Waker::noop()));
-            format!("{sleep:?}")
-        };
-        // As arming, it may panic in contexts that those timers do not take.
-        cfg!(tokio_unstable)
-            && catch_unwind(AssertUnwindSafe(kind)).is_ok_and(|kind| kind.contains("Alternative"))
-    }
-
-    /// Has tokio ring at `at` for what is due at `target`. `false` when it rang on the
-    /// spot, so that nothing is armed; or when this is for the driver task to do.
-    fn arm(&mut self, at: Tick, target: Tick) -> bool {
-        // Who arms takes rings of tokio's that this makes, and cannot tell them apart.
-        if let Some(precise) = &mut self.precise {
-            precise.forget();
-        }
-        if self.is_workers && !self.is_current() {
-            self.armed = Tick::NEVER;
-            return false;
-        }
-        let _arming = Arming::begin();
-        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at.to_instant())));
-        // It is pending for ever, too, when its runtime has ended.
-        let pending = polled.map_or(true, |polled| polled.is_pending());
-        self.armed = if pending { target } else { Tick::NEVER };
-        pending
-    }
-
-    /// Whether a timer made here would be that runtime's.
-    fn is_current(&self) -> bool {
-        Handle::try_current().is_ok_and(|here| here.id() == self.runtime.id())
-    }
-
-    /// Leaves nothing registered with tokio, so that a paused clock is not drawn
-    /// to a timer that is gone. An interval that has just yielded a tick, and is
-    /// not polled for the next, has no timer.
-    fn disarm(&mut self, now: Tick) {
-        self.arm(now.saturating_sub(PAST), Tick::NEVER);
-    }
-
-    fn poll_at(&mut self, at: Instant) -> Poll<Instant> {
-        self.interval.reset_at(at);
-        let interval = &mut self.interval;
-        // An exhausted budget would make it pending without being registered.
-        let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
-        Future::poll(pin!(tick), &mut Context::from_waker(&self.waker))
-    }
-}
-
-thread_local! {
-    static ARMING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is arming right now.
-fn is_arming() -> bool {
-    ARMING.with(Cell::get)
-}
-
-/// Marks this thread as arming for as long as it lives.
-struct Arming;
-
-impl Arming {
-    fn begin() -> Self {
-        ARMING.with(|arming| arming.set(true));
-        Arming
-    }
-}
-
-impl Drop for Arming {
-    fn drop(&mut self) {
-        ARMING.with(|arming| arming.set(false));
     }
 }

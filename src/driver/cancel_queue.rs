@@ -1,4 +1,4 @@
-//! Cancels that are not carried out at once: those that come from other threads than
+//! Cancels that are not carried out at once: those that come from other workers than
 //! the shard's own, and the last one of the shard's own thread.
 //!
 //! A task that was stolen drops its timer far from the shard that holds it. Taking the

@@ -8,14 +8,16 @@
 //! | --- | --- | --- |
 //! | a task on a worker, also inside `enter(other)` | the worker's | the worker's |
 //! | `block_in_place`, `spawn_blocking`, a plain thread | none | the current handle's |
-//! | the same, inside a multi-thread runtime's `block_on` on a worker | the worker's | the worker's, until it is first polled |
+//! | the same, inside a multi-thread runtime's `block_on` on a worker | the worker's | the worker's; and the current handle's, if no task polls it |
 //! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
 //! | anywhere, with feature `test-util` | | the current handle's |
 //!
-//! A timer that is taken for the worker's own is looked at again when it is first polled by
-//! something else than a task: by a nested `block_on`, or a set of futures. There the current
-//! handle says whose it is, for a worker that blocks may be all that drives its runtime. With
-//! `test-util` nested clocks may be paused: there the current handle is asked at once.
+//! A timer that is taken for the worker's own is looked at again when it is polled on another
+//! runtime's thread, or by something else than a task: a nested `block_on`, or a set of
+//! futures. If another runtime is current there, it is registered with both: a worker that
+//! blocks may be all that drives its runtime, and a runtime that was only entered may not be
+//! driven. With `test-util` nested
+//! clocks may be paused: there the current handle is asked at once.
 //!
 //! # Ground rules
 //!
@@ -35,6 +37,7 @@
 //!   that of one thread at a time.
 
 use std::cell::{Cell, OnceCell};
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,7 +46,7 @@ use tokio::runtime::{self, Handle};
 use super::cancel_queue::Spare;
 use super::shard::Shard;
 use super::sync::{thread_local, worker_index};
-use super::{DriverRef, ShardRef, registry};
+use super::{Driver, DriverRef, ShardRef, registry};
 
 std::thread_local! {
     /// The shard of the worker that this thread is.
@@ -102,6 +105,14 @@ fn workers_own(index: Option<usize>) -> Option<(ShardRef, u32)> {
     open.then_some((proof.shard, proof.generation))
 }
 
+/// Whether this thread is known to be one of this driver's runtime's workers.
+#[inline]
+pub(super) fn is_worker_of(driver: &Driver) -> bool {
+    PROVED
+        .get()
+        .is_some_and(|proof| std::ptr::eq(proof.shard.driver, driver))
+}
+
 /// The shard of the current handle's driver.
 #[inline(never)]
 #[track_caller]
@@ -127,6 +138,16 @@ pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
     let driver = registry::of(handle);
     FOUND.set(Some((runtime, driver)));
     driver
+}
+
+/// The current runtime's driver, if it has one; started if need be, but not for a task.
+pub(super) fn driver_here(is_task: bool) -> Option<DriverRef> {
+    let handle = Handle::try_current().ok()?;
+    if is_task {
+        return registry::find(&handle);
+    }
+    // A runtime without timers. tokio tells nobody that there are none: it panics.
+    catch_unwind(|| driver_of(&handle)).ok()
 }
 
 /// This thread's shard of a driver that is known.
@@ -156,7 +177,7 @@ mod proof {
         if wait > 0 {
             return WAIT.set((wait - 1, next));
         }
-        if driver.driver.alarm.is_local() || !driver.is_open() {
+        if driver.driver.settings.is_local || !driver.is_open() {
             return;
         }
         WAIT.set((next, (2 * next).min(SELDOM)));
@@ -210,7 +231,7 @@ pub(super) fn attached_spare(home: ShardRef, generation: u32) -> Option<&'static
 
 #[cold]
 fn attach_own(home: ShardRef, generation: u32) -> Option<&'static Spare> {
-    if home.shard.is_taken() || !is_own(home) {
+    if home.shard.is_taken() || is_own(home) != Some(true) {
         return None;
     }
     // A thread that is about to end would never take it back.
@@ -219,10 +240,14 @@ fn attach_own(home: ShardRef, generation: u32) -> Option<&'static Spare> {
 }
 
 /// Whether the shard is that of the worker here, be it that another thread, which had this
-/// worker before, still has its spare there.
-pub(super) fn is_own(home: ShardRef) -> bool {
-    let own = |index| index % home.driver.shards().len() == home.index;
-    worker_index().is_some_and(own)
+/// worker before, still has its spare there. `None` where there is no worker.
+fn is_own(home: ShardRef) -> Option<bool> {
+    worker_index().map(|index| index % home.driver.shards().len() == home.index)
+}
+
+/// Whether a worker is here, and the shard is another one's.
+pub(super) fn is_anothers(home: ShardRef) -> bool {
+    is_own(home) == Some(false)
 }
 
 /// Attaches this thread's spare to a shard that has none; it has left the last one then.

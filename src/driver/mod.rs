@@ -11,16 +11,15 @@
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
 //! | `stats.rs` | what is left of a driver that has ended |
 //! | `cancel_queue.rs` | cancels that are not carried out at once |
-//! | `shard.rs` | a wheel behind a lock: who owns an entry, how long a hold lasts |
+//! | `shard.rs`, `shard/` | a wheel behind a lock: who owns an entry; what timers do with theirs; what the driver does |
 //! | `fire.rs` | firing what is due, in bounded holds |
 //! | `descriptor.rs` | a descriptor that rings to the microsecond |
 //! | `high_resolution.rs` | what the descriptor is set to, and for which deadlines |
-//! | `alarm.rs` | what rings for the earliest deadline: when to arm it, and who does |
+//! | `alarm.rs`, `alarm/` | what rings for the earliest deadline: when to arm it, and who does; tokio's interval; paused clocks |
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
 //! | `current.rs` | whose timer it is: the driver and the shard for a timer made here |
-//! | `timer.rs` | one timer: its states; polled, cancelled and reset |
-//! | `timer/` | how a timer is registered; what it does when its driver has ended |
+//! | `timer.rs`, `timer/` | one timer: its states; polled, cancelled and reset; how it is registered; when its driver has ended |
 //! | `loom/` | the models: every race, in every order |
 //!
 //! # Ground rules
@@ -47,7 +46,8 @@
 //! | registering | the task's reference count; the shard's lock, an entry, a slot |
 //! | registering in the place of what was left in the spare | the spare; the shard's lock, an entry |
 //! | cancelling on the shard's own thread | the spare; or the lock, entry, slot and task as registering |
-//! | cancelling on another thread | the shard's cancel queue |
+//! | cancelling on another worker | the shard's cancel queue |
+//! | cancelling on a thread that is no worker | the shard's lock, entry and slot; the task's reference count |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another one; resetting | the shard's lock, the entry; the slot, if it has to move |
 //! | what is due before all others | the alarm, too |
@@ -110,7 +110,7 @@ pub(crate) struct Driver {
     alarm: Alarm,
     /// The driver task's waker.
     task: Mutex<Option<Waker>>,
-    settings: Settings,
+    pub(crate) settings: Settings,
     /// When it began to serve its runtime.
     opened: AtomicU64,
     /// The shard that the next turn begins with.
@@ -144,7 +144,7 @@ impl Driver {
     fn leak(settings: Settings) -> &'static Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
-            alarm: Alarm::new(settings.is_local),
+            alarm: Alarm::new(settings),
             task: Mutex::new(None),
             settings,
             opened: AtomicU64::new(0),
@@ -193,7 +193,6 @@ impl Driver {
             waker: Waker::from(Arc::new(AlarmWaker(serving))),
             armed: Tick::NEVER,
             runtime: runtime.clone(),
-            is_local: self.settings.is_local,
             generation: serving.generation,
             runs: false,
             is_workers: false,
@@ -226,7 +225,7 @@ impl Driver {
         if let Some(counts) = self.last(generation) {
             counts.ends_ready.store(ends_ready, Ordering::Relaxed);
         }
-        self.note_clock();
+        self.alarm.note_clock();
     }
 
     fn generation(&self) -> u32 {
@@ -242,33 +241,11 @@ impl Driver {
         (last.generation == generation).then(|| Arc::clone(&last))
     }
 
-    /// When the alarm rings at the latest.
-    #[inline]
-    fn armed_for(&self) -> Tick {
-        self.alarm.armed_for()
-    }
-
-    /// Whether a cancelled timer's alarm is taken back: where a clock is, or may be, paused.
-    #[inline]
-    fn may_pause(&self) -> bool {
-        self.alarm.may_pause()
-    }
-
-    /// Whether it has a descriptor.
-    pub(crate) fn is_precise(&self) -> bool {
-        self.alarm.is_precise()
-    }
-
-    /// Now, by the driver's own clock.
-    fn now(&self) -> Tick {
-        self.alarm.now()
-    }
-
     /// When a deadline fires: not before the configured tick, and where the clock may be
     /// paused, not before tokio's millisecond. Nothing is rounded by default.
     #[inline]
     fn round_up(&self, deadline: Tick) -> Tick {
-        if self.settings.tick == 1 && !self.may_pause() {
+        if self.settings.tick == 1 && !self.alarm.may_pause() {
             return deadline;
         }
         self.alarm.round_up(self.round_up_to_tick(deadline))
@@ -286,7 +263,7 @@ impl Driver {
     fn next_millisecond(&self, deadline: Tick, now: Tick) -> Option<Tick> {
         if now.0.saturating_sub(deadline.0) >= MILLISECOND {
             None
-        } else if self.may_pause() {
+        } else if self.alarm.may_pause() {
             // A whole millisecond, which tokio may not have looked at yet.
             (!self.alarm.has_come(deadline)).then_some(deadline)
         } else {
@@ -294,44 +271,27 @@ impl Driver {
         }
     }
 
-    /// Only the clock of a current-thread runtime can be paused. From when it may be, a
-    /// timer fires in the same virtual millisecond as tokio's would.
-    fn note_clock(&self) {
-        let unknown = self.alarm.is_local() && !self.may_pause() && self.now() != Tick::ZERO;
-        if unknown && (cfg!(feature = "test-util") || clock::is_virtual(|| self.now())) {
-            if let Some(here) = self.alarm.a_millisecond_of_tokios() {
-                self.alarm.set_may_pause(here);
-            }
-        }
-    }
-
     /// A timer was registered for this: the alarm rings no later.
     #[inline]
     fn ring_by(&self, deadline: Tick) {
-        if deadline < self.armed_for() {
+        if deadline < self.alarm.armed_for() {
             self.rearm();
         }
     }
 
     #[cold]
     fn rearm(&self) {
-        self.note_clock();
+        self.alarm.note_clock();
         if !self.alarm.rearm(|| self.earliest()) {
             self.ask_for_turn();
         }
-    }
-
-    /// A timer that was due at this time is being cancelled.
-    #[inline]
-    fn note_cancel(&self, when: Tick) {
-        self.alarm.note_cancel(when);
     }
 
     /// A timer of this shard was cancelled or put off. Where the clock may be paused, its
     /// alarm must not draw it.
     #[cold]
     fn retract(&self, shard: &Shard) {
-        if self.may_pause() && shard.refresh() && self.armed_for() < self.earliest() {
+        if self.alarm.may_pause() && shard.refresh() && self.alarm.armed_for() < self.earliest() {
             self.rearm();
         }
     }
@@ -352,9 +312,9 @@ impl Driver {
     fn look(&self, next: Tick, now: Tick) {
         let last = Tick(self.looked.load(Ordering::Relaxed));
         let due = next <= self.alarm.soon(now) && last.saturating_add(BETWEEN_LOOKS) <= now;
-        if due && !self.alarm.is_local() {
+        if due && !self.settings.is_local {
             // Two at once ask for one turn. By the driver's own clock: this may be another's.
-            self.looked.store(self.now().0, Ordering::Relaxed);
+            self.looked.store(self.alarm.now().0, Ordering::Relaxed);
             self.ask_for_turn();
         }
     }
@@ -382,7 +342,7 @@ impl Driver {
         let shards = self.shards();
         let first = self.first.load(Ordering::Relaxed);
         for index in (first..shards.len()).chain(0..first) {
-            if !turn.visit(&shards[index].shard, || self.now()) {
+            if !turn.visit(&shards[index].shard, || self.alarm.now()) {
                 // The others come first next time, however much is due in this one.
                 let next = (index + 1) % shards.len();
                 self.first.store(next, Ordering::Relaxed);
@@ -399,11 +359,11 @@ impl Driver {
         }
         // Early: the clock went back, or the runtime is about to end. Not a time
         // to touch the interval; the driver task, if it still runs, will.
-        let now = self.now();
+        let now = self.alarm.now();
         if now < self.alarm.rings_from() {
             return self.ask_for_turn();
         }
-        let limit = match self.alarm.is_local() {
+        let limit = match self.settings.is_local {
             true => usize::MAX,
             false => IN_TOKIOS_TURN,
         };
@@ -420,10 +380,10 @@ impl Driver {
     fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
         let old = lock(&self.task).replace(task.clone());
         drop(old);
-        if is_first && self.may_pause() {
+        if is_first && self.alarm.may_pause() {
             return;
         }
-        if self.turn(generation, self.now(), IN_TASK_POLL) {
+        if self.turn(generation, self.alarm.now(), IN_TASK_POLL) {
             self.rearm();
         } else {
             self.ask_for_turn();

@@ -6,9 +6,9 @@
 //!   is made before, since it panics in a runtime without timers, and so is the
 //!   driver task, since a runtime that has ended drops it inside `spawn`, and
 //!   with it the [`Lease`], which locks the registry.
-//! * A driver is found by others only while its task lives: it is entered after
-//!   the task is spawned, if it has not ended by then; and a `Lease` first ends
-//!   its generation, then takes it out.
+//! * A driver is found before its task is spawned: a hook that the runtime calls for
+//!   new tasks may make timers. It is found as long as its [`Lease`] lives, which first
+//!   ends its generation, then takes it out.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -17,7 +17,6 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use tokio::runtime::{self, Handle};
-use tokio::task::JoinHandle;
 
 use super::alarm::AlarmTimer;
 use super::high_resolution::HighResolution;
@@ -51,7 +50,7 @@ pub(crate) fn of(handle: &Handle) -> DriverRef {
     }
 }
 
-fn find(handle: &Handle) -> Option<DriverRef> {
+pub(super) fn find(handle: &Handle) -> Option<DriverRef> {
     with_registry(|registry| registry.serving.get(&handle.id()).copied())
 }
 
@@ -66,13 +65,12 @@ pub(crate) fn install(
     if let Some(first) = find(handle) {
         return Err(first);
     }
-    let (serving, task) = launch(handle, settings, precise);
-    let first = with_registry(|registry| registry.enter(handle.id(), serving));
-    if first.is(serving) {
-        return Ok(serving);
+    let lease = Lease::new(handle, settings, precise);
+    let first = with_registry(|registry| registry.enter(handle.id(), lease.serving));
+    if first.is(lease.serving) {
+        return Ok(lease.spawn(handle));
     }
     // Another thread was quicker.
-    task.abort();
     Err(first)
 }
 
@@ -83,26 +81,7 @@ pub(crate) fn start(
     settings: Settings,
     precise: Option<HighResolution>,
 ) -> DriverRef {
-    launch(handle, settings, precise).0
-}
-
-/// Starts a driver and its task, which does what tokio's turn left over, and arms anew.
-#[track_caller]
-fn launch(
-    handle: &Handle,
-    settings: Settings,
-    precise: Option<HighResolution>,
-) -> (DriverRef, JoinHandle<()>) {
-    let lease = Lease::new(handle, settings, precise);
-    let serving = lease.serving;
-    let mut is_first = true;
-    let task = handle.spawn(poll_fn(move |cx| {
-        // Through a method: the closure takes the whole lease along, not a copy of a field.
-        lease.poll(mem::take(&mut is_first), cx.waker());
-        Poll::Pending
-    }));
-    serving.driver.begin(serving.generation);
-    (serving, task)
+    Lease::new(handle, settings, precise).spawn(handle)
 }
 
 /// A driver's time in service. Held by its task; dropping it closes the driver.
@@ -131,6 +110,19 @@ impl Lease {
         }
     }
 
+    /// Starts the driver task, which does what tokio's turn left over, and arms anew.
+    fn spawn(self, handle: &Handle) -> DriverRef {
+        let serving = self.serving;
+        let mut is_first = true;
+        handle.spawn(poll_fn(move |cx| {
+            // Through a method: the closure takes the whole lease along, not a copy of a field.
+            self.poll(mem::take(&mut is_first), cx.waker());
+            Poll::<()>::Pending
+        }));
+        serving.driver.begin(serving.generation);
+        serving
+    }
+
     fn poll(&self, is_first: bool, task: &Waker) {
         let DriverRef { driver, generation } = self.serving;
         driver.poll_task(generation, is_first, task);
@@ -157,12 +149,8 @@ impl Registry {
         self.idle.entry(driver.settings).or_default().push(driver);
     }
 
-    /// Who serves the runtime: this one, unless there is another. One that has
-    /// ended meanwhile is not entered.
+    /// Who serves the runtime: this one, unless there is another.
     fn enter(&mut self, runtime: runtime::Id, serving: DriverRef) -> DriverRef {
-        if !serving.is_open() {
-            return serving;
-        }
         *self.serving.entry(runtime).or_insert(serving)
     }
 

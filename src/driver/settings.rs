@@ -14,6 +14,8 @@ pub(crate) struct Settings {
     /// Timers to make room for at once, over all shards.
     pub(crate) capacity: usize,
     pub(crate) hold: usize,
+    /// It has a descriptor.
+    pub(crate) is_precise: bool,
     /// The runtime is a current-thread one: it fires everything that is due in one turn,
     /// and its clock may be paused.
     pub(crate) is_local: bool,
@@ -33,6 +35,7 @@ impl Settings {
             tick: 1,
             capacity: 0,
             hold: DEFAULT_HOLD,
+            is_precise: false,
             is_local,
         }
     }

@@ -7,6 +7,7 @@
 //! | `Idle` | not registered | poll, reset |
 //! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
 //! | `Done` | fired, or found due. Keeps the waker of the poll that has said so: a task that resets its timer then is woken, though it may not poll before | reset, drop |
+//! | `Twice` | it was made on a worker, and is polled where another runtime is current. Whether that one is driven, or the worker's, cannot be told: it is registered with both, and stays so | drop |
 //! | `StandIn` | its driver has ended, and so will the runtime that it was polled in. A timer of tokio's own does what tokio does | poll, reset, drop |
 //!
 //! # Ground rules
@@ -20,8 +21,6 @@ mod register;
 
 use std::pin::Pin;
 use std::task::{Poll, Waker};
-
-use tokio::runtime::Handle;
 
 use super::cancel_queue::EntryRef;
 use super::clock::{SOON, Tick};
@@ -51,6 +50,10 @@ enum State {
         tenure: Tenure,
         waker: Option<Waker>,
     },
+    Twice {
+        tenure: Tenure,
+        timers: Box<[Timer; 2]>,
+    },
     StandIn {
         tenure: Tenure,
         sleep: Pin<Box<tokio::time::Sleep>>,
@@ -63,7 +66,7 @@ struct Tenure(u16);
 
 /// Made by a `Wheel`: it stays with its driver.
 const OF_A_WHEEL: u16 = 1;
-/// Made on a worker: taken for the worker's own, if a task polls it first.
+/// Made on a worker, and taken for the worker's own; polled nowhere else.
 const OF_A_WORKER: u16 = 2;
 
 impl Tenure {
@@ -151,6 +154,7 @@ impl Timer {
             State::Idle { .. } => false,
             State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
             State::Done { .. } => true,
+            State::Twice { timers, .. } => timers.iter().any(Timer::is_elapsed),
             State::StandIn { sleep, .. } => sleep.is_elapsed(),
         }
     }
@@ -175,12 +179,19 @@ impl Timer {
     ///
     /// Out of line, where everything below is inlined: users' futures get a call.
     pub(crate) fn poll(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
+        if self.tenure().is(OF_A_WORKER) && !self.is_polled_at_home(waker) {
+            self.settle(waker);
+        }
+        if let State::Twice { timers, .. } = &mut self.state {
+            let [own, here] = timers.each_mut().map(|it| it.poll(deadline, due, waker));
+            return if own.is_ready() { own } else { here };
+        }
         let polled = match &self.state {
             State::Idle { .. } => self.poll_first(deadline, due, waker),
             State::Registered { .. } => self.poll_registered(waker),
             State::Done { .. } if self.has_ended() => Err(Closed),
             State::Done { .. } => Ok(Poll::Ready(())),
-            State::StandIn { .. } => Err(Closed),
+            State::Twice { .. } | State::StandIn { .. } => Err(Closed),
         };
         match polled {
             Ok(polled) => polled,
@@ -199,8 +210,10 @@ impl Timer {
             return Ok(self.done());
         }
         match self.shard.shard.replace_waker(entry, waker.clone()) {
-            Ok(()) => {
+            Ok(old) => {
                 self.registered(entry.key, entry.when, waker);
+                // Last: what it does when it is dropped is not ours. It may panic.
+                drop(old);
                 Ok(Poll::Pending)
             }
             Err(Refused::Closed) => Err(Closed),
@@ -209,9 +222,6 @@ impl Timer {
     }
 
     fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
-        if self.tenure().is(OF_A_WORKER) && !waker_id::is_of_a_task(waker) {
-            self.settle_here();
-        }
         if self.reuse(deadline, waker) {
             return Ok(Poll::Pending);
         }
@@ -221,16 +231,34 @@ impl Timer {
         }
     }
 
-    /// A worker that blocks drives nothing, but may drive a future by itself, or another
-    /// runtime. That is not polled by a task's waker; and there the current handle says
-    /// whose timer it is.
+    /// Whether a task polls this on a worker of the runtime that it was taken for. There that
+    /// is driven: a worker that blocks may drive a future by itself, but no task of its own.
+    #[inline]
+    fn is_polled_at_home(&self, waker: &Waker) -> bool {
+        waker_id::is_of_a_task(waker) && current::is_worker_of(self.shard.driver)
+    }
+
+    /// Elsewhere it may be the runtime's that was taken for its own, or the current one's:
+    /// nothing tells, and only one of them may be driven.
     #[cold]
-    fn settle_here(&mut self) {
-        if let Ok(handle) = Handle::try_current() {
-            let driver = current::driver_of(&handle);
-            if driver.is_open() {
-                *self = Timer::in_service(driver, 0);
-            }
+    fn settle(&mut self, waker: &Waker) {
+        let waits = matches!(self.state, State::Idle { .. } | State::Registered { .. });
+        if !waits || self.is_elapsed() {
+            return;
+        }
+        // A reset has registered it, or a task that polled it before.
+        self.cancel();
+        let own = Tenure::new(self.generation(), 0);
+        self.state = State::Idle { tenure: own };
+        let Some(here) = current::driver_here(waker_id::is_of_a_task(waker)) else {
+            return;
+        };
+        if here.is_open() && !std::ptr::eq(here.driver, self.shard.driver) {
+            let timers = [Timer::at(self.shard, own), Timer::in_service(here, 0)];
+            self.state = State::Twice {
+                tenure: own,
+                timers: Box::new(timers),
+            };
         }
     }
 
@@ -244,6 +272,9 @@ impl Timer {
     pub(crate) fn reset(&mut self, deadline: Tick, due: Due) {
         if let State::StandIn { sleep, .. } = &mut self.state {
             return sleep.as_mut().reset(deadline.to_instant());
+        }
+        if let State::Twice { timers, .. } = &mut self.state {
+            return timers.iter_mut().for_each(|it| it.reset(deadline, due));
         }
         let Some((entry, ..)) = self.entry() else {
             return self.register_unpolled(deadline, due);
@@ -264,9 +295,6 @@ impl Timer {
     /// though nobody polls it, and wakes the task that last did.
     #[cold]
     fn register_unpolled(&mut self, deadline: Tick, due: Due) {
-        if self.tenure().is(OF_A_WORKER) && matches!(self.state, State::Idle { .. }) {
-            self.settle_here();
-        }
         let kept = match &mut self.state {
             State::Done { waker, .. } => waker.take(),
             _ => None,
@@ -280,6 +308,9 @@ impl Timer {
     /// Unregisters the timer; it is registered again when it is next polled.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
+        if let State::Twice { timers, .. } = &mut self.state {
+            return timers.iter_mut().for_each(Timer::cancel);
+        }
         let (entry, tenure) = (self.entry(), self.tenure());
         self.state = State::Idle { tenure };
         let owned = entry.filter(|(entry, ..)| self.clock() < entry.when);
@@ -292,14 +323,14 @@ impl Timer {
     #[inline]
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
-        driver.note_cancel(entry.when);
-        if driver.may_pause() || !waker_id::is_that_of_tasks(vtable) {
+        driver.alarm.note_cancel(entry.when);
+        if driver.alarm.may_pause() || !waker_id::is_that_of_tasks(vtable) {
             shard.cancel_now(entry);
             return driver.retract(shard);
         }
         match current::spare_of(shard, entry.generation) {
             Some(spare) if spare.leave(entry, waker) => {}
-            None if !current::is_own(self.shard) => shard.cancel_later(entry),
+            None if current::is_anothers(self.shard) => shard.cancel_later(entry),
             _ => shard.cancel(entry),
         }
     }
@@ -307,11 +338,13 @@ impl Timer {
     /// Keeps the waker that a timer which is done was polled with, to be woken
     /// if it is reset.
     pub(crate) fn keep(&mut self, with: &Waker) {
-        if let State::Done { waker, .. } = &mut self.state {
-            match waker {
+        match &mut self.state {
+            State::Done { waker, .. } => match waker {
                 Some(kept) => kept.clone_from(with),
                 None => *waker = Some(with.clone()),
-            }
+            },
+            State::Twice { timers, .. } => timers.iter_mut().for_each(|it| it.keep(with)),
+            _ => {}
         }
     }
 }
@@ -349,6 +382,7 @@ impl Timer {
             State::Idle { tenure }
             | State::Registered { tenure, .. }
             | State::Done { tenure, .. }
+            | State::Twice { tenure, .. }
             | State::StandIn { tenure, .. } => tenure,
         }
     }

@@ -10,7 +10,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use tokio::task::LocalSet;
@@ -31,7 +31,9 @@ const OF_TASKS: VtableId = VtableId(0);
 /// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's
 /// own task would be too late: it may wait in the queue of a busy worker.
 pub(crate) fn learn_from_a_task() {
-    if VTABLES[0].load(Ordering::Relaxed) != 0 {
+    // Once: where the runtime calls a hook for each task, that may make a timer, too.
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    if BEGUN.swap(true, Ordering::Relaxed) {
         return;
     }
     let tasks = LocalSet::new();

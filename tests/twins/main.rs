@@ -16,6 +16,8 @@
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `nested.rs` | `block_on` within `block_in_place` |
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
+//! | `foreign.rs` | made on a worker, polled or reset where another runtime is current |
+//! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by one runtime after the other |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
 //! | `pairs.rs` | made in each context, awaited in each |
@@ -31,7 +33,10 @@ mod support;
 #[macro_use]
 mod twin;
 mod blocked;
+mod foreign;
 mod guards;
+#[cfg(tokio_unstable)]
+mod hooks;
 mod local_sets;
 mod misuse;
 mod moved;

@@ -42,6 +42,16 @@ pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     });
 }
 
+/// One shard, one timer per hold.
+const ONE: Settings = Settings {
+    shards: 1,
+    tick: 1,
+    capacity: 0,
+    hold: 1,
+    is_precise: false,
+    is_local: false,
+};
+
 /// A driver and the runtime that it serves.
 #[derive(Clone)]
 pub(super) struct Model {
@@ -57,28 +67,25 @@ pub(super) struct Model {
 impl Model {
     /// A driver with so many shards that fires one timer per hold.
     pub(super) fn new(shards: usize) -> Self {
-        Model::of(Model::driver(shards, false))
+        Model::of(Driver::leak(Settings { shards, ..ONE }))
     }
 
     /// The same on a current-thread runtime, which fires everything in one turn.
     pub(super) fn current_thread() -> Self {
-        Model::of(Model::driver(1, true))
+        let is_local = true;
+        Model::of(Driver::leak(Settings { is_local, ..ONE }))
     }
 
     /// A driver of high resolution.
     pub(super) fn precise(shards: usize) -> Self {
         let descriptor = Descriptor::open().unwrap();
-        Model::with(Model::driver(shards, false), Some(descriptor))
-    }
-
-    fn driver(shards: usize, is_local: bool) -> &'static Driver {
-        Driver::leak(Settings {
+        let is_precise = true;
+        let settings = Settings {
             shards,
-            tick: 1,
-            capacity: 0,
-            hold: 1,
-            is_local,
-        })
+            is_precise,
+            ..ONE
+        };
+        Model::with(Driver::leak(settings), Some(descriptor))
     }
 
     /// A driver, be it new or closed, opened for a runtime.
@@ -214,7 +221,10 @@ impl Model {
         let at = self.rings_at().expect("a lost wake-up: nothing is armed");
         let latest = earliest.0.max(fake::clock().0 + AHEAD);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
-        assert!(self.driver.armed_for() <= earliest, "planned too late");
+        assert!(
+            self.driver.alarm.armed_for() <= earliest,
+            "planned too late"
+        );
     }
 
     /// Lets time pass from ring to ring until nothing is armed.
@@ -264,7 +274,7 @@ impl Model {
 
     /// Says that the clock may be paused, as a driver does that finds it so.
     pub(super) fn may_be_paused(&self) {
-        self.driver.alarm.set_may_pause(Tick::ZERO);
+        self.driver.alarm.pause();
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::super::cancel_queue::{COLLECTED, MOST_WAITING};
 use super::*;
+use crate::wheel::core::Progress;
 
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);

@@ -26,7 +26,7 @@ impl Timer {
     pub(super) fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
         let (DriverShard { shard, driver, .. }, generation) = (self.shard, self.generation());
         let spare = current::attached_spare(self.shard, generation);
-        let suits = |spare: &&Spare| spare.suits(waker) && deadline >= driver.armed_for();
+        let suits = |spare: &&Spare| spare.suits(waker) && deadline >= driver.alarm.armed_for();
         let Some(spare) = spare.filter(suits) else {
             return false;
         };
@@ -88,7 +88,7 @@ impl Timer {
     #[inline]
     pub(super) fn come(&self, deadline: Tick, due: Due) -> Option<Tick> {
         let driver = self.shard.driver;
-        if deadline >= driver.armed_for() && !driver.may_pause() {
+        if deadline >= driver.alarm.armed_for() && !driver.alarm.may_pause() {
             return Some(self.round_up(deadline));
         }
         self.come_early(deadline, due)
@@ -97,7 +97,7 @@ impl Timer {
     #[cold]
     fn come_early(&self, deadline: Tick, due: Due) -> Option<Tick> {
         let (driver, when) = (self.shard.driver, self.round_up(deadline));
-        let now = driver.now();
+        let now = driver.alarm.now();
         match due {
             Due::AtOnce => (now < driver.round_up_to_tick(deadline)).then_some(when),
             Due::NextMillisecond if now < when => Some(when),

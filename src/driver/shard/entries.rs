@@ -1,0 +1,150 @@
+//! What a timer does with its entry in a shard: it registers, moves and cancels it.
+//!
+//! The ground rules are in `shard.rs`: who owns an entry, and what runs under the lock.
+
+use std::mem;
+use std::task::Waker;
+
+use super::{Refused, Shard, ShardState};
+use crate::driver::cancel_queue::{EntryRef, Spare};
+use crate::driver::clock::Tick;
+use crate::driver::sync::{LockGuard, Ordering};
+
+impl Shard {
+    /// Registers a timer, unless the shard is busy, past the deadline or closed,
+    /// and takes out the one that this thread has left, if any.
+    #[inline(always)]
+    pub(in crate::driver) fn register(
+        &self,
+        generation: u32,
+        when: Tick,
+        waker: Waker,
+        spare: Option<&Spare>,
+    ) -> Result<u32, Refused> {
+        let Some(mut state) = self.try_for_a_while() else {
+            return Err(Refused::Busy(waker));
+        };
+        // A refused waker is dropped with the arguments: after the guard.
+        if !self.serves(generation) {
+            return Err(Refused::Closed);
+        }
+        if when.0 <= self.published.clock.load(Ordering::Relaxed) {
+            return Err(Refused::Due);
+        }
+        let left = spare.and_then(|spare| self.clear(&mut state, spare));
+        let key = state.wheel.insert(when.0, waker);
+        self.announce(when);
+        self.unlock(state);
+        drop(left);
+        Ok(key)
+    }
+
+    /// Registers a timer by moving the one that was left in `spare`, which has the
+    /// same waker. `None` when that has gone, or the shard is busy: to be registered
+    /// as any other then.
+    #[inline(always)]
+    pub(in crate::driver) fn reuse(&self, when: Tick, spare: &Spare) -> Option<u32> {
+        let mut state = self.try_for_a_while()?;
+        let left = spare.take()?;
+        if self.check(&left).is_err() || when.0 <= self.published.clock.load(Ordering::Relaxed) {
+            let waker = self.take(&mut state, left);
+            self.unlock(state);
+            drop(waker);
+            return None;
+        }
+        state.reused += 1;
+        state.wheel.reschedule_lazily(left.key, when.0);
+        self.announce(when);
+        self.unlock(state);
+        Some(left.key)
+    }
+
+    /// Cancels a timer if nobody holds the shard for long; else it goes into the queue.
+    #[inline]
+    pub(in crate::driver) fn cancel(&self, entry: EntryRef) {
+        match self.try_for_a_while() {
+            Some(state) => self.cancel_in(state, entry),
+            None => self.cancel_later(entry),
+        }
+    }
+
+    #[inline]
+    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
+        let waker = self.take(&mut state, entry);
+        self.unlock(state);
+        drop(waker);
+    }
+
+    /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.
+    pub(in crate::driver) fn cancel_later(&self, entry: EntryRef) {
+        self.cancels.push(entry);
+        while self.cancels.is_full() {
+            self.unlock(self.wait());
+        }
+    }
+
+    /// Takes a registered timer out at once.
+    pub(in crate::driver) fn cancel_now(&self, entry: EntryRef) {
+        self.cancel_in(self.wait(), entry);
+    }
+
+    /// Gives a registered timer another waker, for the one that it had.
+    pub(in crate::driver) fn replace_waker(
+        &self,
+        entry: EntryRef,
+        waker: Waker,
+    ) -> Result<Waker, Refused> {
+        let mut state = self.wait();
+        // A refused waker is dropped with the arguments: after the guard.
+        self.check(&entry)?;
+        let old = mem::replace(state.wheel.get_mut(entry.key), waker);
+        self.unlock(state);
+        Ok(old)
+    }
+
+    /// Moves a registered timer to another deadline. One that is not after the
+    /// shard's clock takes it out and hands its waker back.
+    pub(in crate::driver) fn reschedule(
+        &self,
+        entry: EntryRef,
+        deadline: Tick,
+    ) -> Result<Option<Waker>, Refused> {
+        let mut state = self.wait();
+        self.check(&entry)?;
+        if deadline.0 <= self.published.clock.load(Ordering::Relaxed) {
+            let waker = state.fire_by_reset(entry.key);
+            self.unlock(state);
+            return Ok(Some(waker));
+        }
+        state.resets += 1;
+        state.wheel.reschedule_lazily(entry.key, deadline.0);
+        self.announce(deadline);
+        self.unlock(state);
+        Ok(None)
+    }
+
+    /// Makes a thread's spare that of this shard, unless it has one already.
+    pub(in crate::driver) fn attach(&self, generation: u32, spare: &'static Spare) -> bool {
+        let mut state = self.wait();
+        let free = state.spare.is_none() && self.serves(generation);
+        if free {
+            state.spare = Some(spare);
+            self.published.taken.store(true, Ordering::Relaxed);
+        }
+        self.unlock(state);
+        free
+    }
+
+    /// Hands a spare back to its thread, empty.
+    pub(in crate::driver) fn detach(&self, spare: &'static Spare) {
+        let mut state = self.wait();
+        let is_its = |attached: &mut &Spare| std::ptr::eq::<Spare>(*attached, spare);
+        state.spare.take_if(is_its);
+        self.published
+            .taken
+            .store(state.spare.is_some(), Ordering::Relaxed);
+        let waker = self.clear(&mut state, spare);
+        self.unlock(state);
+        drop(waker);
+    }
+}

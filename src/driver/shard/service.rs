@@ -1,0 +1,135 @@
+//! What a driver does with a shard: it opens it, has it fire what is due, counts, and closes
+//! it.
+//!
+//! The ground rules are in `shard.rs`: who owns an entry, and what runs under the lock.
+
+use std::mem;
+use std::task::Waker;
+
+use super::{Shard, ShardState};
+use crate::driver::clock::Tick;
+use crate::driver::sync::Ordering;
+use crate::stats::Snapshot;
+use crate::wheel::core::Progress;
+
+impl Shard {
+    /// One bounded hold of a turn: collects cancels, moves the clock to `now`, and
+    /// puts the wakers of at most `hold` due timers into `batch`. They are as late
+    /// as it is `seen` to be. `None` when the driver has ended.
+    pub(in crate::driver) fn expire(
+        &self,
+        generation: u32,
+        now: Tick,
+        seen: Tick,
+        hold: usize,
+        batch: &mut Vec<Waker>,
+    ) -> Option<Progress> {
+        let mut state = self.wait();
+        if !self.serves(generation) {
+            return None;
+        }
+        // Before the clock moves: what is due then would be fired in vain.
+        let left = self.clear_spare(&mut state);
+        let leftovers = self.has_cancels().then(|| self.tidy(&mut state));
+        let progress = if self.has_cancels() {
+            Progress::Unfinished
+        } else {
+            self.fire(&mut state, now, seen, hold, batch)
+        };
+        self.unlock(state);
+        drop((left, leftovers));
+        Some(progress)
+    }
+
+    fn fire(
+        &self,
+        state: &mut ShardState,
+        now: Tick,
+        seen: Tick,
+        hold: usize,
+        batch: &mut Vec<Waker>,
+    ) -> Progress {
+        if self.published.clock.load(Ordering::Relaxed) < now.0 {
+            self.published.clock.store(now.0, Ordering::Release);
+        }
+        let ShardState { wheel, lag, .. } = &mut *state;
+        let progress = wheel.advance(now.0, hold, &mut |_, deadline, waker| {
+            lag.record(seen.0.saturating_sub(deadline));
+            batch.push(waker);
+        });
+        self.publish(match progress {
+            Progress::CaughtUp => state.next(),
+            Progress::Unfinished => now,
+        });
+        progress
+    }
+
+    /// Publishes the earliest deadline anew, after a timer was taken out or put
+    /// off. `true` if that changed it.
+    pub(in crate::driver) fn refresh(&self) -> bool {
+        let mut state = self.wait();
+        let left = self.clear_spare(&mut state);
+        let leftovers = self.tidy(&mut state);
+        let (before, after) = (self.next(), state.next());
+        self.publish(after);
+        drop(state);
+        drop((left, leftovers));
+        before != after
+    }
+
+    /// Timers registered and not fired.
+    pub(crate) fn pending(&self, generation: u32) -> usize {
+        let pending = self.read(generation, |state| state.wheel.len());
+        pending.unwrap_or(0)
+    }
+
+    /// What has been counted. `None` when the driver has ended.
+    pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
+        self.read(generation, ShardState::snapshot)
+    }
+
+    /// Reads with all cancels carried out.
+    fn read<R>(&self, generation: u32, read: impl FnOnce(&ShardState) -> R) -> Option<R> {
+        let mut state = self.wait();
+        while self.has_cancels() {
+            self.unlock(state);
+            state = self.wait();
+        }
+        let left = self.clear_spare(&mut state);
+        let seen = self.serves(generation).then(|| read(&state));
+        drop(state);
+        drop(left);
+        seen
+    }
+
+    /// Begins to serve a new driver whose clock shows `now`.
+    pub(in crate::driver) fn open(&self, now: Tick, capacity: usize) {
+        let mut fresh = ShardState::starting_at(now.0);
+        fresh.wheel.reserve(capacity);
+        let mut state = self.wait();
+        let old = mem::replace(&mut *state, fresh);
+        self.published.clock.store(now.0, Ordering::Release);
+        self.publish(Tick::NEVER);
+        drop(state);
+        drop(old);
+    }
+
+    /// Ends the generation and hands out the wakers of all that is pending.
+    /// Before anybody can find that it has ended, `last` is given what it counted.
+    pub(in crate::driver) fn close(
+        &self,
+        last: impl FnOnce(Snapshot),
+    ) -> impl Iterator<Item = Waker> {
+        let mut state = self.wait();
+        last(state.snapshot());
+        // Before anything of the next generation: see `clock`.
+        self.published.generation.fetch_add(1, Ordering::SeqCst);
+        self.publish(Tick::NEVER);
+        // The spare is its thread's again, which finds that the driver has ended.
+        let old = mem::replace(&mut *state, ShardState::starting_at(0));
+        self.published.taken.store(false, Ordering::Relaxed);
+        drop(state);
+        self.cancels.clear();
+        old.wheel.into_values().map(|(_, waker)| waker)
+    }
+}
