@@ -53,6 +53,8 @@ std::thread_local! {
     static PROVED: Cell<Option<Proof>> = const { Cell::new(None) };
     /// The driver that was found by its runtime last.
     static FOUND: Cell<Option<(runtime::Id, DriverRef)>> = const { Cell::new(None) };
+    /// The runtime that was found to have no timers last.
+    static TIMELESS: Cell<Option<runtime::Id>> = const { Cell::new(None) };
     /// Of threads that are no workers: spreads them over the shards.
     static NUMBER: usize = next_number();
 }
@@ -140,14 +142,20 @@ pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
     driver
 }
 
-/// The current runtime's driver, if it has one; started if need be, but not for a task.
-pub(super) fn driver_here(is_task: bool) -> Option<DriverRef> {
+/// The current runtime's driver, started if need be. `None` where there is no runtime, or one
+/// without timers.
+pub(super) fn driver_here() -> Option<DriverRef> {
     let handle = Handle::try_current().ok()?;
-    if is_task {
+    let runtime = Some(handle.id());
+    if TIMELESS.get() == runtime {
+        return None;
+    }
+    if cfg!(panic = "abort") {
         return registry::find(&handle);
     }
-    // A runtime without timers. tokio tells nobody that there are none: it panics.
-    catch_unwind(|| driver_of(&handle)).ok()
+    // tokio tells nobody whether a runtime has timers: it panics.
+    let driver = catch_unwind(|| driver_of(&handle));
+    driver.inspect_err(|_| TIMELESS.set(runtime)).ok()
 }
 
 /// This thread's shard of a driver that is known.

@@ -180,7 +180,7 @@ impl Timer {
     /// Out of line, where everything below is inlined: users' futures get a call.
     pub(crate) fn poll(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
         if self.tenure().is(OF_A_WORKER) && !self.is_polled_at_home(waker) {
-            self.settle(waker);
+            self.settle();
         }
         if let State::Twice { timers, .. } = &mut self.state {
             let [own, here] = timers.each_mut().map(|it| it.poll(deadline, due, waker));
@@ -241,7 +241,7 @@ impl Timer {
     /// Elsewhere it may be the runtime's that was taken for its own, or the current one's:
     /// nothing tells, and only one of them may be driven.
     #[cold]
-    fn settle(&mut self, waker: &Waker) {
+    fn settle(&mut self) {
         let waits = matches!(self.state, State::Idle { .. } | State::Registered { .. });
         if !waits || self.is_elapsed() {
             return;
@@ -250,7 +250,7 @@ impl Timer {
         self.cancel();
         let own = Tenure::new(self.generation(), 0);
         self.state = State::Idle { tenure: own };
-        let Some(here) = current::driver_here(waker_id::is_of_a_task(waker)) else {
+        let Some(here) = current::driver_here() else {
             return;
         };
         if here.is_open() && !std::ptr::eq(here.driver, self.shard.driver) {
