@@ -19,21 +19,18 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum as _};
+use common::machine::Circumstances;
+use common::println;
 
 use crate::play::{Peer, Service};
 use crate::simulate::Emulator;
 
-#[path = "../../examples/fanout/chart/axis.rs"]
-#[expect(dead_code, reason = "powers of ten are for other pictures")]
-mod axis;
 mod hot;
 mod picture;
 mod play;
 #[path = "../shapes/mod.rs"]
 mod shapes;
 mod simulate;
-#[path = "../../examples/fanout/chart/svg.rs"]
-mod svg;
 mod table;
 
 #[derive(Parser)]
@@ -72,10 +69,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    // Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
-    if let Some(called) = std::env::var_os("PWD") {
-        let _ = std::env::set_current_dir(called);
-    }
+    common::go_where_cargo_was_called();
     let mut arguments = Arguments::parse();
     if let Some([service, peer, workers]) = arguments.play.as_deref() {
         let value = |error: String| anyhow::anyhow!(error);
@@ -101,6 +95,10 @@ fn main() -> Result<()> {
 }
 
 fn count(arguments: &Arguments) -> Result<()> {
+    arguments
+        .svg
+        .as_deref()
+        .map_or(Ok(()), common::make_writable)?;
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
     for &service in &arguments.services {
@@ -119,7 +117,7 @@ fn count(arguments: &Arguments) -> Result<()> {
     }
     println!("{}", table::table(&rows));
     if let Some(path) = &arguments.svg {
-        fs::write(path, picture::draw(&rows))?;
+        fs::write(path, picture::draw(&rows, &Circumstances::new().versions)?)?;
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use common::machine::Circumstances;
 use serde_json::{Map, Value, json};
 
 use crate::figure::Line;
-use crate::machine::Circumstances;
 use crate::outcome::{Outcome, median};
 
 /// One side's median of one line, in a run of the past and in this one.
@@ -29,6 +29,7 @@ impl Change {
 pub(crate) fn write(
     path: &Path,
     circumstances: &Circumstances,
+    run: &str,
     others: Option<f64>,
     outcomes: &[Outcome],
 ) {
@@ -39,10 +40,13 @@ pub(crate) fn write(
             lines[line.what][side] = json!(rounded(median));
         }
     }
-    let mut baseline = json!({ "figures": figures, "others busy": others.map(rounded) });
-    for (what, value) in circumstances.facts() {
-        baseline[what] = json!(value);
-    }
+    let baseline = json!({
+        "figures": figures,
+        "machine": circumstances.machine,
+        "versions": circumstances.versions,
+        "run": run,
+        "others busy": others.map(rounded),
+    });
     fs::write(path, format!("{baseline:#}\n"))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

@@ -24,11 +24,12 @@ use std::time::Instant;
 
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use common::machine::Circumstances;
+use common::others::Neighbours;
+use common::println;
 
 use crate::figure::{Figure, Scale};
-use crate::machine::Circumstances;
 use crate::outcome::Outcome;
-use crate::process::Neighbours;
 
 mod baseline;
 mod bytes;
@@ -39,7 +40,6 @@ mod figure;
 mod fire;
 mod floor;
 mod lateness;
-mod machine;
 mod moving;
 mod outcome;
 mod peer;
@@ -95,39 +95,47 @@ fn names() -> PossibleValuesParser {
 }
 
 fn main() -> ExitCode {
-    // Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
-    if let Some(called) = std::env::var_os("PWD") {
-        let _ = std::env::set_current_dir(called);
-    }
+    common::go_where_cargo_was_called();
     let arguments = Arguments::parse();
     let figures = catalogue::all();
     let asked = arguments.bench || arguments.quick || !arguments.names.is_empty();
     if arguments.list || !asked {
-        print!("{}", report::list(&figures));
+        println!("{}", report::list(&figures).trim_end());
         return ExitCode::SUCCESS;
     }
     // Read first: the files may be one and the same.
     let before = arguments.compare.as_deref().map(baseline::read);
-    let circumstances = Circumstances::new(arguments.quick);
+    let circumstances = Circumstances::new();
+    let run = run(arguments.quick);
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
-    println!("{circumstances}\n");
+    println!("{circumstances}; {run}\n");
     println!("{}", report::table(&outcomes));
     println!("{}", report::summary(&outcomes));
-    let others = neighbours.map(|neighbours| neighbours.busy());
-    if let Some(others) = others {
-        println!("Others kept {others:.2} processors busy meanwhile.");
+    if let Some(neighbours) = &neighbours {
+        println!("{neighbours}");
     }
     if let Some(before) = before {
         println!("{}", report::changes(&before, &outcomes));
     }
     if let Some(path) = &arguments.json {
-        baseline::write(path, &circumstances, others, &outcomes);
+        let others = neighbours.map(|neighbours| neighbours.busy());
+        baseline::write(path, &circumstances, run, others, &outcomes);
     }
     if failed {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
+    }
+}
+
+/// How it is run.
+fn run(quick: bool) -> &'static str {
+    match (quick, cfg!(tokio_unstable)) {
+        (true, false) => "quick",
+        (true, true) => "quick, tokio_unstable",
+        (false, false) => "full",
+        (false, true) => "full, tokio_unstable",
     }
 }
 

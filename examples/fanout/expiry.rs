@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::load::{histogram, runtime};
 use crate::options::Options;
 use crate::timers::Timers;
+use common::memory;
 
 /// Time to arm one timer, generously; they are due when all should be armed.
 const TO_ARM: Duration = Duration::from_nanos(2_000);
@@ -33,6 +34,8 @@ const INTERVAL: u64 = 10_000;
 #[derive(Debug)]
 pub(crate) struct Expiry {
     pub(crate) fired: u64,
+    /// What memory has grown by while they were armed.
+    pub(crate) bytes_per_timer: Option<f64>,
     /// Waits for an armed and cancelled timer while the others fired, in nanoseconds.
     pub(crate) waits: Histogram<u64>,
 }
@@ -55,12 +58,16 @@ impl Fired {
 
 pub(crate) fn run<T: Timers>(options: &Options, progress: &ProgressBar) -> Result<Expiry> {
     let workers = options.workers();
-    let runtime = runtime(workers)?;
+    let runtime = runtime(options, workers)?;
     let fired = Arc::new(Fired::default());
     let lead = (TO_ARM * options.tasks as u32).max(AT_LEAST);
     let due = Instant::now() + lead;
     let arming = arm_all::<T>(options.tasks, due, Arc::clone(&fired));
+    let before = memory::resident();
     let (sleeps, armed) = runtime.block_on(runtime.spawn(arming))?;
+    let grown = memory::resident()
+        .zip(before)
+        .map(|(after, before)| after.saturating_sub(before) as f64 * 1024.0);
     std::thread::sleep(due.saturating_duration_since(Instant::now()));
 
     let inserters: Vec<_> = (0..workers)
@@ -74,6 +81,7 @@ pub(crate) fn run<T: Timers>(options: &Options, progress: &ProgressBar) -> Resul
     progress.inc(options.tasks);
     Ok(Expiry {
         fired: fired.count() + at_once,
+        bytes_per_timer: grown.map(|bytes| bytes / options.tasks as f64),
         waits,
     })
 }

@@ -5,14 +5,15 @@ use std::thread::available_parallelism;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 /// Whose timers a process runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 pub(crate) enum Side {
-    /// No timeouts at all: what the tasks take by themselves.
-    Without,
     Tokio,
     Wheel,
+    /// The wheel's with high resolution.
+    Precise,
 }
 
 /// A million tasks under timeouts, nearly all cancelled: on tokio's timers, and on the wheel's

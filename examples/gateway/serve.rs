@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::{Result, bail, ensure};
+use common::println;
 use tokio::runtime::Runtime;
 
 use crate::exporter::Exporter;

@@ -15,14 +15,17 @@ mod jitter;
 mod pace;
 mod picture;
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use std::{fs, io};
 
+use anyhow::Result;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{Cell, CellAlignment, Table};
+use common::others::{self, Neighbours};
+use common::println;
 
 use self::pace::{Outcome, Side, run};
 
@@ -57,8 +60,10 @@ fn up_to(most: u64) -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=most)
 }
 
-fn main() -> io::Result<()> {
+fn main() -> Result<()> {
     let options = Options::parse();
+    common::make_writable(&options.svg)?;
+    let neighbours = Neighbours::watch();
     let mut outcomes = Vec::new();
     for side in Side::ALL {
         match run(side, &options) {
@@ -67,11 +72,13 @@ fn main() -> io::Result<()> {
         }
     }
     println!("{}\n", table(&outcomes));
+    let note = others::note(neighbours);
+    println!("{note}\n");
     for outcome in &outcomes {
         println!("{}: jitter, share of packets", outcome.side.name());
         println!("{}", outcome.jitter.bars());
     }
-    fs::write(&options.svg, picture::draw(&options, &outcomes))?;
+    fs::write(&options.svg, picture::draw(&options, &outcomes, &note)?)?;
     println!("The picture: {}", options.svg.display());
     Ok(())
 }

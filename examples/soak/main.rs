@@ -22,6 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use common::println;
 
 use growth::Growth;
 use storm::{Size, Storm};

@@ -4,14 +4,16 @@ use std::fmt::{self, Display};
 
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 
-pub(crate) struct Columns<'a, R> {
+/// A table that is being filled.
+#[derive(Debug)]
+pub struct Columns<'a, R> {
     runs: Vec<&'a R>,
     table: Table,
 }
 
 impl<'a, R> Columns<'a, R> {
     /// A column for each of `runs`, under its name.
-    pub(crate) fn new(runs: impl IntoIterator<Item = (&'a str, &'a R)>) -> Self {
+    pub fn new(runs: impl IntoIterator<Item = (&'a str, &'a R)>) -> Self {
         let (names, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
         let mut table = Table::new();
         table
@@ -21,7 +23,7 @@ impl<'a, R> Columns<'a, R> {
     }
 
     /// `cell` says what stands in a run's column.
-    pub(crate) fn row(&mut self, label: impl Display, cell: impl Fn(&R) -> String) {
+    pub fn row(&mut self, label: impl Display, cell: impl Fn(&R) -> String) {
         let figures = self.runs.iter().map(|run| cell(run));
         self.table.add_row(cells(label, figures));
     }

@@ -1,0 +1,49 @@
+//! What the programs that measure have in common.
+
+use std::fmt::Arguments;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::Path;
+use std::process::exit;
+
+use anyhow::{Context as _, Result};
+
+pub mod machine;
+pub mod memory;
+pub mod others;
+pub mod picture;
+pub mod table;
+
+/// As the standard library's, but where nobody reads on, as after `| head`, the program ends in silence.
+#[macro_export]
+macro_rules! println {
+    ($($text:tt)*) => { $crate::print_line(::std::format_args!($($text)*)) };
+}
+
+/// What [`println!`] does.
+#[doc(hidden)]
+pub fn print_line(line: Arguments<'_>) {
+    match writeln!(io::stdout(), "{line}") {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
+        Err(error) => panic!("cannot print: {error}"),
+    }
+}
+
+/// Makes a file and its folder where there is none: an error before the minutes that a run takes. What it holds stays.
+pub fn make_writable(path: &Path) -> Result<()> {
+    let make = || {
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        OpenOptions::new().append(true).create(true).open(path)
+    };
+    make().with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
+/// Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
+pub fn go_where_cargo_was_called() {
+    if let Some(called) = std::env::var_os("PWD") {
+        // Where that is gone, paths are meant from here.
+        let _ = std::env::set_current_dir(called);
+    }
+}
