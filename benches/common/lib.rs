@@ -3,10 +3,8 @@
 use std::fmt::Arguments;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::exit;
-
-use anyhow::{Context as _, Result};
 
 pub mod machine;
 pub mod memory;
@@ -30,14 +28,13 @@ pub fn print_line(line: Arguments<'_>) {
     }
 }
 
-/// Makes a file and its folder where there is none: an error before the minutes that a run takes. What it holds stays.
-pub fn make_writable(path: &Path) -> Result<()> {
-    let make = || {
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        OpenOptions::new().append(true).create(true).open(path)
-    };
-    make().with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(())
+/// A path on the command line that can be written: it says so before the minutes that a run takes. The file and its folder
+/// are made where there are none; what it holds stays.
+pub fn writable(path: &str) -> io::Result<PathBuf> {
+    let path = PathBuf::from(path);
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    OpenOptions::new().append(true).create(true).open(&path)?;
+    Ok(path)
 }
 
 /// Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.

@@ -18,6 +18,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum as _};
 use common::machine::Circumstances;
 use common::println;
@@ -46,19 +47,19 @@ struct Arguments {
     #[arg(long)]
     count: bool,
     /// On how many workers, one for each processor.
-    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64])]
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64], value_parser = count_to(1024))]
     workers: Vec<usize>,
     /// With which timers; all without one.
     #[arg(long, value_enum, value_delimiter = ',')]
     peers: Vec<Peer>,
     /// The median of so many.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    runs: u32,
+    #[arg(long, default_value_t = 5, value_parser = count_to(1000))]
+    runs: usize,
     /// Draw the table, too.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = common::writable)]
     svg: Option<PathBuf>,
     /// List so many of the lines that went most often in one run, and of the places in the code that made them.
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count_to(1000))]
     hot: Option<usize>,
     /// Be what is simulated.
     #[arg(long, hide = true, num_args = 3)]
@@ -66,6 +67,10 @@ struct Arguments {
     /// Passed by `cargo bench`, which simulates nothing unless it is asked to.
     #[arg(long, hide = true)]
     bench: bool,
+}
+
+fn count_to(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
 }
 
 fn main() -> Result<()> {
@@ -95,10 +100,6 @@ fn main() -> Result<()> {
 }
 
 fn count(arguments: &Arguments) -> Result<()> {
-    arguments
-        .svg
-        .as_deref()
-        .map_or(Ok(()), common::make_writable)?;
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
     for &service in &arguments.services {

@@ -56,10 +56,12 @@ fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-pub(crate) fn read(path: &Path) -> Value {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// A file that [`write()`] has written. It is read before it may be written again.
+pub(crate) fn read(path: &str) -> Result<Value, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let figures = value.get("figures").is_some();
+    figures.then_some(value).ok_or("it has no figures".into())
 }
 
 /// What `baseline` has too.

@@ -27,6 +27,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::machine::Circumstances;
 use common::others::Neighbours;
 use common::println;
+use serde_json::Value;
 
 use crate::figure::{Figure, Scale};
 use crate::outcome::Outcome;
@@ -69,7 +70,7 @@ struct Arguments {
     #[arg(long)]
     list: bool,
     /// Rounds for each figure.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
     /// Fewer timers, shorter runs, three rounds.
     #[arg(long)]
@@ -78,11 +79,11 @@ struct Arguments {
     #[arg(long)]
     patient: bool,
     /// Write the medians to a file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = common::writable)]
     json: Option<PathBuf>,
     /// Set the medians against those in a file.
-    #[arg(long, value_name = "FILE")]
-    compare: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = baseline::read)]
+    compare: Option<Value>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
     #[arg(long, hide = true)]
     bench: bool,
@@ -103,8 +104,6 @@ fn main() -> ExitCode {
         println!("{}", report::list(&figures).trim_end());
         return ExitCode::SUCCESS;
     }
-    // Read first: the files may be one and the same.
-    let before = arguments.compare.as_deref().map(baseline::read);
     let circumstances = Circumstances::new();
     let run = run(arguments.quick);
     let neighbours = Neighbours::watch();
@@ -115,8 +114,8 @@ fn main() -> ExitCode {
     if let Some(neighbours) = &neighbours {
         println!("{neighbours}");
     }
-    if let Some(before) = before {
-        println!("{}", report::changes(&before, &outcomes));
+    if let Some(before) = &arguments.compare {
+        println!("{}", report::changes(before, &outcomes));
     }
     if let Some(path) = &arguments.json {
         let others = neighbours.map(|neighbours| neighbours.busy());

@@ -53,8 +53,6 @@ fn main() -> ExitCode {
 
 fn compare(options: &Options) -> Result<()> {
     let path = &options.svg;
-    // Before the minutes that the runs take.
-    common::make_writable(path)?;
     println!("{}", report::headline(options));
     let neighbours = Neighbours::watch();
     let outcomes = sides::all()?;

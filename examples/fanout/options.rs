@@ -41,7 +41,7 @@ pub(crate) struct Options {
     pub(crate) rounds: u64,
 
     /// Where the picture goes
-    #[arg(long, value_name = "PATH", default_value = "target/fanout.svg")]
+    #[arg(long, value_name = "PATH", default_value = "target/fanout.svg", value_parser = common::writable)]
     pub(crate) svg: PathBuf,
 
     /// Run one side in this process, and print what came of it as JSON

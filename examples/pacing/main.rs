@@ -42,7 +42,7 @@ pub(crate) struct Options {
     seconds: u64,
 
     /// Where the picture goes
-    #[arg(long, value_name = "PATH", default_value = "target/pacing.svg")]
+    #[arg(long, value_name = "PATH", default_value = "target/pacing.svg", value_parser = common::writable)]
     svg: PathBuf,
 }
 
@@ -62,7 +62,6 @@ fn up_to(most: u64) -> RangedU64ValueParser {
 
 fn main() -> Result<()> {
     let options = Options::parse();
-    common::make_writable(&options.svg)?;
     let neighbours = Neighbours::watch();
     let mut outcomes = Vec::new();
     for side in Side::ALL {
