@@ -49,6 +49,7 @@ mod pending;
 mod precise;
 mod process;
 mod quiet;
+mod race;
 mod report;
 mod scrape;
 mod services;

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use common::others::Neighbours;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::{Peer, WORKER};
+use crate::race::Workload;
 use crate::stage::{Stage, armed};
 
 /// CPU time of all worker threads so far.
