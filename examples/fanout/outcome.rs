@@ -60,15 +60,15 @@ impl Quantiles {
 }
 
 impl Outcome {
-    /// Of the expiries of all rounds. The memory is that of the first: the next ones find what it has freed.
-    pub(crate) fn of_expiries(side: Side, rounds: &[Expiry]) -> Self {
+    /// Of the expiries of all rounds.
+    pub(crate) fn new(side: Side, bytes_per_timer: Option<f64>, rounds: &[Expiry]) -> Self {
         let waits: Vec<_> = rounds
             .iter()
             .map(|round| Quantiles::of(&round.waits))
             .collect();
         Outcome {
             side,
-            bytes_per_timer: rounds[0].bytes_per_timer,
+            bytes_per_timer,
             loads: Vec::new(),
             late: Quantiles::default(),
             expired: rounds.iter().map(|round| round.fired).sum(),

@@ -59,8 +59,10 @@ fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
     let counts = options.worker_counts();
     let parts = options.rounds * (counts.len() as u64 + 1);
     let progress = progress_bar(side.name(), parts * options.tasks);
+    // First: what runs later finds memory that others have freed.
+    let bytes = expiry::bytes_per_timer::<T>(options)?;
     let expiries = rounds(options, || expiry::run::<T>(options, &progress))?;
-    let mut outcome = Outcome::of_expiries(side, &expiries);
+    let mut outcome = Outcome::new(side, bytes, &expiries);
     for workers in counts {
         let rounds = rounds(options, || load::run::<T>(options, workers, &progress))?;
         outcome.add(workers, options.timeouts(), &rounds)?;
