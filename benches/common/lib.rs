@@ -37,6 +37,18 @@ pub fn writable(path: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// The middle one, or what is half-way between the two.
+pub fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        (values[middle - 1] + values[middle]) / 2.0
+    }
+}
+
 /// Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
 pub fn go_where_cargo_was_called() {
     if let Some(called) = std::env::var_os("PWD") {

@@ -1,8 +1,11 @@
-//! A table with a row for each figure and a column for each run.
+//! Tables: for the terminal, with a row for each figure and a column for each run, and as Markdown.
 
 use std::fmt::{self, Display};
 
-use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
+use comfy_table::{CellAlignment, Row};
+
+pub use comfy_table::{Cell, Table};
 
 /// A table that is being filled.
 #[derive(Debug)]
@@ -29,11 +32,22 @@ impl<'a, R> Columns<'a, R> {
     }
 }
 
+/// An empty table as Markdown has them.
+pub fn markdown(header: impl Into<Row>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    table
+}
+
+/// At the right of its column.
+pub fn number(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
 fn cells<T: Display>(label: impl Display, columns: impl IntoIterator<Item = T>) -> Vec<Cell> {
-    let right = |text| Cell::new(text).set_alignment(CellAlignment::Right);
     [Cell::new(label)]
         .into_iter()
-        .chain(columns.into_iter().map(right))
+        .chain(columns.into_iter().map(number))
         .collect()
 }
 

@@ -21,7 +21,7 @@ use anyhow::Result;
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum as _};
 use common::machine::Circumstances;
-use common::println;
+use common::{median, println};
 
 use crate::play::{Peer, Service};
 use crate::simulate::Emulator;
@@ -109,7 +109,8 @@ fn count(arguments: &Arguments) -> Result<()> {
                 eprint!("{} {} on {workers} … ", service.name(), peer.name());
                 let runs = (0..arguments.runs).map(|_| emulator.count(service, peer, workers, 0));
                 let runs = runs.collect::<Result<Vec<_>>>()?;
-                let transfers = median(runs.iter().map(|run| run.transfers).collect());
+                let transfers: Vec<_> = runs.iter().map(|run| run.transfers).collect();
+                let transfers = median(&transfers);
                 eprintln!("{transfers:.1}");
                 row.counts.push((peer, transfers));
             }
@@ -139,9 +140,4 @@ fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

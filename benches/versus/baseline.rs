@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use common::machine::Circumstances;
+use common::median;
 use serde_json::{Map, Value, json};
 
 use crate::figure::Line;
-use crate::outcome::{Outcome, median};
+use crate::outcome::Outcome;
 
 /// One side's median of one line, in a run of the past and in this one.
 pub(crate) struct Change {

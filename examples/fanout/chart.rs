@@ -104,7 +104,10 @@ fn bars(
             let corners = [(left + 0.05 * width, 0.0), (left + 0.95 * width, height)];
             chart.draw_series([Rectangle::new(corners, color(outcome.side).filled())])?;
             let top = (left + width / 2.0, height);
-            label(&chart, &text(height), top, (0, -3), size, HPos::Center)?;
+            // And not too small to be read.
+            if size > 6 {
+                label(&chart, &text(height), top, (0, -3), size, HPos::Center)?;
+            }
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What came of a side: from the process that ran it to the one that compares, as JSON.
 
 use anyhow::Result;
+use common::median;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ impl Quantiles {
         let quantiles = rounds[0].0.iter().enumerate();
         let medians = quantiles.map(|(index, &(quantile, _))| {
             let values = rounds.iter().map(|round| round.0[index].1);
-            (quantile, median(values.collect()))
+            (quantile, median(&values.collect::<Vec<_>>()))
         });
         Quantiles(medians.collect())
     }
@@ -87,7 +88,7 @@ impl Outcome {
         self.late = Quantiles::of(&late);
         self.loads.push(Throughput {
             workers: workers as u64,
-            timeouts_per_second: median(rates),
+            timeouts_per_second: median(&rates),
             counts: rounds
                 .iter()
                 .map(|round| [round.answered, round.timed_out, round.early])
@@ -123,9 +124,4 @@ impl Outcome {
         check("expired", self.expired, options.tasks * options.rounds);
         faults
     }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

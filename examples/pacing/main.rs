@@ -22,10 +22,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Cell, CellAlignment, Table};
 use common::others::{self, Neighbours};
 use common::println;
+use common::table::{Cell, Table, markdown, number};
 
 use self::pace::{Outcome, Side, run};
 
@@ -93,8 +92,7 @@ fn table(outcomes: &[Outcome]) -> Table {
         "p99.9",
         "CPU",
     ];
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    let mut table = markdown(header);
     for outcome in outcomes {
         let numbers = [
             outcome.received.to_string(),
@@ -107,7 +105,7 @@ fn table(outcomes: &[Outcome]) -> Table {
                 .cpu
                 .map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
         ];
-        let cells = numbers.map(|number| Cell::new(number).set_alignment(CellAlignment::Right));
+        let cells = numbers.map(number);
         table.add_row([Cell::new(outcome.side.name())].into_iter().chain(cells));
     }
     table
