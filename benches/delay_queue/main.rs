@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
+use common::println;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -36,10 +37,10 @@ const BURST: u64 = 1000;
 )]
 struct Arguments {
     /// How many entries the queues hold [default: 1000000].
-    #[arg(value_parser = at_least_one())]
+    #[arg(value_parser = count_to(100_000_000))]
     entries: Option<usize>,
     /// How often each queue is measured [default: 9].
-    #[arg(value_parser = at_least_one())]
+    #[arg(value_parser = count_to(1000))]
     rounds: Option<usize>,
     /// A fifth of the entries, three rounds.
     #[arg(long)]
@@ -52,8 +53,8 @@ struct Arguments {
     bench: bool,
 }
 
-fn at_least_one() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..)
+fn count_to(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
 }
 
 fn main() {

@@ -18,22 +18,20 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum as _};
+use common::machine::Circumstances;
+use common::{median, println};
 
 use crate::play::{Peer, Service};
 use crate::simulate::Emulator;
 
-#[path = "../../examples/fanout/chart/axis.rs"]
-#[expect(dead_code, reason = "powers of ten are for other pictures")]
-mod axis;
 mod hot;
 mod picture;
 mod play;
 #[path = "../shapes/mod.rs"]
 mod shapes;
 mod simulate;
-#[path = "../../examples/fanout/chart/svg.rs"]
-mod svg;
 mod table;
 
 #[derive(Parser)]
@@ -49,19 +47,19 @@ struct Arguments {
     #[arg(long)]
     count: bool,
     /// On how many workers, one for each processor.
-    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64])]
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64], value_parser = count_to(1024))]
     workers: Vec<usize>,
     /// With which timers; all without one.
     #[arg(long, value_enum, value_delimiter = ',')]
     peers: Vec<Peer>,
     /// The median of so many.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    runs: u32,
+    #[arg(long, default_value_t = 5, value_parser = count_to(1000))]
+    runs: usize,
     /// Draw the table, too.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = common::writable)]
     svg: Option<PathBuf>,
     /// List so many of the lines that went most often in one run, and of the places in the code that made them.
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count_to(1000))]
     hot: Option<usize>,
     /// Be what is simulated.
     #[arg(long, hide = true, num_args = 3)]
@@ -71,11 +69,12 @@ struct Arguments {
     bench: bool,
 }
 
+fn count_to(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
+}
+
 fn main() -> Result<()> {
-    // Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
-    if let Some(called) = std::env::var_os("PWD") {
-        let _ = std::env::set_current_dir(called);
-    }
+    common::go_where_cargo_was_called();
     let mut arguments = Arguments::parse();
     if let Some([service, peer, workers]) = arguments.play.as_deref() {
         let value = |error: String| anyhow::anyhow!(error);
@@ -110,7 +109,8 @@ fn count(arguments: &Arguments) -> Result<()> {
                 eprint!("{} {} on {workers} … ", service.name(), peer.name());
                 let runs = (0..arguments.runs).map(|_| emulator.count(service, peer, workers, 0));
                 let runs = runs.collect::<Result<Vec<_>>>()?;
-                let transfers = median(runs.iter().map(|run| run.transfers).collect());
+                let transfers: Vec<_> = runs.iter().map(|run| run.transfers).collect();
+                let transfers = median(&transfers);
                 eprintln!("{transfers:.1}");
                 row.counts.push((peer, transfers));
             }
@@ -119,7 +119,7 @@ fn count(arguments: &Arguments) -> Result<()> {
     }
     println!("{}", table::table(&rows));
     if let Some(path) = &arguments.svg {
-        fs::write(path, picture::draw(&rows))?;
+        fs::write(path, picture::draw(&rows, &Circumstances::new().versions)?)?;
     }
     Ok(())
 }
@@ -140,9 +140,4 @@ fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -34,9 +34,9 @@ impl Service {
     /// In a few words.
     pub(crate) fn about(self) -> &'static str {
         match self {
-            Self::Conns => "conns: tasks with a timer each",
-            Self::Calls => "calls: pairs of tasks under timeouts",
-            Self::Fresh => "fresh: a new task per timer",
+            Self::Conns => "tasks with a timer each",
+            Self::Calls => "pairs of tasks under timeouts",
+            Self::Fresh => "a new task per timer",
         }
     }
 

@@ -1,7 +1,6 @@
 //! What was counted, as a table.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Cell, CellAlignment, Table};
+use common::table::{Cell, markdown, number};
 
 use crate::play::{Peer, Service};
 
@@ -61,13 +60,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
     header.extend(peers.map(|peer| peer.name().to_owned()));
     header.extend(timers.clone().map(|peer| format!("own: {}", peer.name())));
     header.push("goal".to_owned());
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    let mut table = markdown(header);
     for row in rows {
-        let mut cells = vec![
-            Cell::new(row.service.name()),
-            number(row.workers.to_string()),
-        ];
+        let mut cells = vec![Cell::new(row.service.name()), number(row.workers)];
         cells.extend(
             row.counts
                 .iter()
@@ -79,8 +74,4 @@ pub(crate) fn table(rows: &[Row]) -> String {
         table.add_row(cells);
     }
     table.to_string()
-}
-
-fn number(text: String) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
 }

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use common::machine::Circumstances;
+use common::median;
 use serde_json::{Map, Value, json};
 
 use crate::figure::Line;
-use crate::machine::Circumstances;
-use crate::outcome::{Outcome, median};
+use crate::outcome::Outcome;
 
 /// One side's median of one line, in a run of the past and in this one.
 pub(crate) struct Change {
@@ -29,6 +30,7 @@ impl Change {
 pub(crate) fn write(
     path: &Path,
     circumstances: &Circumstances,
+    run: &str,
     others: Option<f64>,
     outcomes: &[Outcome],
 ) {
@@ -39,10 +41,13 @@ pub(crate) fn write(
             lines[line.what][side] = json!(rounded(median));
         }
     }
-    let mut baseline = json!({ "figures": figures, "others busy": others.map(rounded) });
-    for (what, value) in circumstances.facts() {
-        baseline[what] = json!(value);
-    }
+    let baseline = json!({
+        "figures": figures,
+        "machine": circumstances.machine,
+        "versions": circumstances.versions,
+        "run": run,
+        "others busy": others.map(rounded),
+    });
     fs::write(path, format!("{baseline:#}\n"))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
@@ -52,10 +57,12 @@ fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-pub(crate) fn read(path: &Path) -> Value {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// A file that [`write()`] has written. It is read before it may be written again.
+pub(crate) fn read(path: &str) -> Result<Value, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let figures = value.get("figures").is_some();
+    figures.then_some(value).ok_or("it has no figures".into())
 }
 
 /// What `baseline` has too.

@@ -13,8 +13,9 @@ use std::time::Duration;
 use rand::Rng;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
+use crate::race::Workload;
 use crate::stage::{Crowd, Stage, armed, seeded};
 
 thread_local! {

@@ -7,8 +7,9 @@ use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
+use crate::race::Workload;
 use crate::stage::{Delays, Stage, arm};
 
 /// Arm and cancel, each worker on its own; `others` stay pending all the while.

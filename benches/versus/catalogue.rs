@@ -1,33 +1,30 @@
-//! Every figure there is, with the goals it is held to.
+//! Every figure there is, with the goals it is held to. Those of a kind stand beside what they run.
 
 use crate::bytes::Bytes;
 use crate::cancel::{Earliest, ReadyTimeout, RegisterCancel, Scaling};
 use crate::echo::Echo;
-use crate::figure::{Figure, Goals, Line, Race, Unit, race};
+use crate::figure::{Figure, Goals, Line, Unit};
 use crate::fire::{FireCounting, FireTasks, InsertWait};
 use crate::floor;
-use crate::lateness::{Lateness, Load};
-use crate::moving::Moving;
 use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
 use crate::process::Idle;
-use crate::quiet::Quiet;
+use crate::race::{Race, race};
 use crate::scrape::{unwatched, watched};
-use crate::services::{Connections, FanOut, Purgatory};
-use crate::shapes::Shape;
 use crate::structure::{delay_queue, timing_wheel};
+use crate::{lateness, moving, quiet, services};
 
 pub(crate) fn all() -> Vec<Figure> {
     [
         register_cancel(),
-        moving(),
+        moving::figures(),
         single(),
         fired(),
-        late(),
+        lateness::figures(),
         #[cfg(all(feature = "high-resolution", target_os = "linux"))]
         crate::precise::figures(),
-        quiet(),
+        quiet::figures(),
         crowds(),
-        services(),
+        services::figures(),
         resources(),
     ]
     .into_iter()
@@ -84,68 +81,6 @@ fn register_cancel() -> Vec<Figure> {
         )),
         race("scaling-1-2", "throughput of two workers over one", Scaling)
             .line(Line::new("speed-up", Unit::Times).larger_is_better())
-            .alt(Goals::None)
-            .done(),
-    ]
-}
-
-/// Tasks that move between workers: the figures that tell what a service gains.
-fn moving() -> Vec<Figure> {
-    let figure = |name, about, shape, workers, own| {
-        let each = Line {
-            own,
-            ..nanos("each")
-        };
-        race(name, about, Moving { shape, workers })
-            .line(each)
-            .bare()
-            .rounds(9)
-    };
-    let conns = Shape::Conns(1000);
-    let calls = Shape::Calls(64);
-    let fresh = Shape::Fresh(100);
-    vec![
-        figure(
-            "conns-0",
-            "a thousand tasks take turns, a timer each, current-thread runtime",
-            conns,
-            0,
-            Some(1.8),
-        )
-        .done(),
-        figure("conns-1", "the same on one worker", conns, 1, None)
-            .alt(Goals::None)
-            .done(),
-        figure("conns-2", "the same on two workers", conns, 2, Some(16.0))
-            .alt(Goals::Own(5.0))
-            .done(),
-        figure(
-            "calls-0",
-            "64 pairs of tasks call each other under timeouts, current-thread runtime",
-            calls,
-            0,
-            None,
-        )
-        .done(),
-        figure("calls-1", "the same on one worker", calls, 1, None)
-            .alt(Goals::None)
-            .done(),
-        figure("calls-2", "the same on two workers", calls, 2, Some(20.0))
-            .alt(Goals::Own(5.0))
-            .done(),
-        figure(
-            "fresh-0",
-            "a fresh task per timer, a hundred at a time, current-thread runtime",
-            fresh,
-            0,
-            None,
-        )
-        .done(),
-        figure("fresh-1", "the same on one worker", fresh, 1, Some(2.2))
-            .alt(Goals::None)
-            .done(),
-        figure("fresh-2", "the same on two workers", fresh, 2, Some(7.0))
-            .alt(Goals::Own(4.0))
             .done(),
     ]
 }
@@ -158,7 +93,6 @@ fn single() -> Vec<Figure> {
             Earliest,
         )
         .line(nanos("each").ratio(1.8))
-        .alt(Goals::None)
         .bare()
         .done(),
         race(
@@ -167,19 +101,16 @@ fn single() -> Vec<Figure> {
             ReadyTimeout,
         )
         .line(nanos("each").ratio(1.2))
-        .alt(Goals::None)
         .bare()
         .rounds(11)
         .done(),
         race("repoll", "poll a pending timer again", Repoll)
             .line(nanos("each").ratio(10.0))
-            .alt(Goals::None)
             .bare()
             .rounds(11)
             .done(),
         race("reset-later", "push a timer out and poll it", ResetLater)
             .line(nanos("each").ratio(2.5))
-            .alt(Goals::None)
             .bare()
             .rounds(11)
             .done(),
@@ -194,7 +125,6 @@ fn fired() -> Vec<Figure> {
             FireCounting,
         )
         .line(nanos("each").ratio(1.8))
-        .alt(Goals::None)
         .rounds(5)
         .done(),
         race(
@@ -203,7 +133,6 @@ fn fired() -> Vec<Figure> {
             FireTasks,
         )
         .line(nanos("each").ratio(1.2))
-        .alt(Goals::None)
         .bare_as(floor::fire_tasks)
         .rounds(3)
         .done(),
@@ -225,92 +154,8 @@ fn fired() -> Vec<Figure> {
         )
         .line(nanos("p50"))
         .line(nanos("p99"))
-        .alt(Goals::None)
         .rounds(3)
         .done(),
-    ]
-}
-
-fn late() -> Vec<Figure> {
-    let busy = |name, about, load, p50, p99| {
-        race(
-            name,
-            about,
-            Lateness {
-                load,
-                quantile: 0.99,
-            },
-        )
-        .line(nanos("p50").ratio(p50))
-        .line(nanos("p99").ratio(p99))
-        .alt(Goals::None)
-        .rounds(5)
-        .done()
-    };
-    vec![
-        race(
-            "lateness-quiet",
-            "how late sleepers wake in a quiet runtime",
-            Lateness {
-                load: Load::Quiet,
-                quantile: 0.999,
-            },
-        )
-        .line(nanos("p50").ratio(1.6))
-        .line(nanos("p99.9").ratio(1.0))
-        .alt(Goals::None)
-        .rounds(5)
-        .done(),
-        busy(
-            "lateness-busy",
-            "the same with every worker busy, in tasks that arm timers all the time",
-            Load::Arming,
-            10.0,
-            3.0,
-        ),
-        busy(
-            "lateness-busy-mixed",
-            "the same with longer sleeps among the short",
-            Load::Mixed,
-            10.0,
-            3.0,
-        ),
-        busy(
-            "lateness-computing",
-            "the same with every worker busy, in tasks that only compute and yield",
-            Load::Computing,
-            1.3,
-            1.05,
-        ),
-    ]
-}
-
-/// At most 1.05 times the CPU that tokio's take.
-fn quiet() -> Vec<Figure> {
-    let figure = |name, about, workers| {
-        [
-            "5 ms / 0.1 ms",
-            "5 ms / 2 ms",
-            "50 ms / 0.1 ms",
-            "50 ms / 2 ms",
-        ]
-        .into_iter()
-        .fold(race(name, about, Quiet { workers }), |race, what| {
-            race.line(nanos(what).ratio(1.0 / 1.05))
-        })
-        .alt(Goals::None)
-        .rounds(9)
-        .done()
-    };
-    vec![
-        figure(
-            "quiet-1",
-            "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker",
-            1,
-        ),
-        figure("quiet-2", "the same on two workers", 2),
-        figure("quiet-4", "the same on four", 4),
-        figure("quiet-8", "the same on eight", 8),
     ]
 }
 
@@ -322,7 +167,6 @@ fn crowds() -> Vec<Figure> {
             RandomReplace,
         )
         .line(nanos("each").ratio(1.5))
-        .alt(Goals::None)
         .bare()
         .rounds(5)
         .done(),
@@ -335,7 +179,6 @@ fn crowds() -> Vec<Figure> {
         .line(nanos("5 M"))
         .line(nanos("10 M"))
         .line(Line::new("10 M ÷ 1 M", Unit::Times).at_most(1.2))
-        .alt(Goals::None)
         .rounds(3)
         .done(),
         race(
@@ -346,7 +189,6 @@ fn crowds() -> Vec<Figure> {
         .line(nanos("create"))
         .line(nanos("cancel"))
         .line(nanos("CPU to fire"))
-        .alt(Goals::None)
         .rounds(5)
         .done(),
         Figure::new(
@@ -360,56 +202,6 @@ fn crowds() -> Vec<Figure> {
     ]
 }
 
-fn services() -> Vec<Figure> {
-    let purgatory = |name, about, median, upper_quartile| {
-        race(
-            name,
-            about,
-            Purgatory {
-                median,
-                upper_quartile,
-            },
-        )
-        .line(nanos("CPU each"))
-        .alt(Goals::None)
-        .bare()
-        .rounds(5)
-        .done()
-    };
-    vec![
-        purgatory(
-            "purgatory-low",
-            "CPU per request, 20 ms at the median, timeout 200 ms",
-            20.0,
-            60.0,
-        ),
-        purgatory(
-            "purgatory-high",
-            "CPU per request, 200 ms at the median, timeout 200 ms",
-            200.0,
-            400.0,
-        ),
-        race(
-            "connections",
-            "CPU per packet of connections with timers of every fate",
-            Connections,
-        )
-        .line(nanos("CPU each"))
-        .alt(Goals::None)
-        .rounds(3)
-        .done(),
-        race(
-            "fan-out-6534",
-            "a thousand tasks under one timeout after the other",
-            FanOut,
-        )
-        .line(nanos("each"))
-        .alt(Goals::None)
-        .bare()
-        .done(),
-    ]
-}
-
 fn resources() -> Vec<Figure> {
     let switches = |what| Line::new(what, Unit::Count).ratio(1.0);
     vec![
@@ -420,13 +212,11 @@ fn resources() -> Vec<Figure> {
         )
         .line(Line::new("size_of", Unit::Bytes).at_most(40.0))
         .line(Line::new("pending", Unit::Bytes).at_most(93.0))
-        .alt(Goals::None)
         .rounds(1)
         .done(),
         race("idle", "context switches of idle workers in a second", Idle)
             .line(switches("no timer"))
             .line(switches("one, an hour away"))
-            .alt(Goals::None)
             .rounds(3)
             .done(),
         Figure::new(

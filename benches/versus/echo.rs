@@ -10,8 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
+use crate::race::Workload;
 use crate::stage::{Stage, wait_until_just_before};
 
 const CLIENTS: usize = 16;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::outcome::{Goal, Outcome, Row};
-use crate::peer::{Bare, Peer, Pingora, Tokio, Wheel};
+use crate::peer::{Bare, Peer as _};
 use crate::process::undisturbed;
 
 /// How much of a workload to run.
@@ -65,11 +65,6 @@ impl Measured {
             did,
         }
     }
-}
-
-/// Work that any peer can do.
-pub(crate) trait Workload: Copy + 'static {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured;
 }
 
 #[derive(Clone, Copy)]
@@ -218,6 +213,7 @@ impl Figure {
         self
     }
 
+    /// Whose goals are those of the lines.
     pub(crate) fn peer(
         self,
         name: &'static str,
@@ -227,16 +223,12 @@ impl Figure {
     }
 
     /// The same work without a timer, to be taken off all sides.
-    fn bare(mut self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
+    pub(crate) fn bare(mut self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
         self.bare = Some(self.peers.len());
         self.contender(Bare::NAME, run, Goals::None)
     }
 
-    fn against<P: Peer>(self, workload: impl Workload, goals: Goals) -> Self {
-        self.contender(P::NAME, move |scale| workload.run::<P>(scale), goals)
-    }
-
-    fn contender(
+    pub(crate) fn contender(
         mut self,
         name: &'static str,
         run: impl Fn(Scale) -> Measured + 'static,
@@ -247,6 +239,13 @@ impl Figure {
             run: Box::new(run),
             goals,
         });
+        self
+    }
+
+    /// Sets what is to be reached against a contender.
+    pub(crate) fn goals(mut self, name: &str, goals: Goals) -> Self {
+        let named = self.peers.iter_mut().filter(|peer| peer.name == name);
+        named.for_each(|peer| peer.goals = goals);
         self
     }
 
@@ -343,101 +342,5 @@ impl Figure {
             name: self.name,
             rows,
         }
-    }
-}
-
-/// A figure whose sides all do the same [`Workload`].
-pub(crate) struct Race<W> {
-    figure: Figure,
-    workload: W,
-}
-
-/// Ours against `tokio::time`.
-pub(crate) fn race<W: Workload>(name: &'static str, about: &'static str, workload: W) -> Race<W> {
-    duel::<Wheel, Tokio, W>(name, about, workload)
-}
-
-/// One peer against another one.
-pub(crate) fn duel<Ours: Peer, Theirs: Peer, W: Workload>(
-    name: &'static str,
-    about: &'static str,
-    workload: W,
-) -> Race<W> {
-    let figure = Figure::new(name, about, move |scale| workload.run::<Ours>(scale));
-    Race {
-        figure: figure.against::<Theirs>(workload, Goals::Lines),
-        workload,
-    }
-}
-
-impl<W: Workload> Race<W> {
-    pub(crate) fn line(self, line: Line) -> Self {
-        Self {
-            figure: self.figure.line(line),
-            ..self
-        }
-    }
-
-    pub(crate) fn rounds(self, rounds: usize) -> Self {
-        Self {
-            figure: self.figure.rounds(rounds),
-            ..self
-        }
-    }
-
-    /// Also against tokio's timer per worker, where this build has it.
-    #[cfg(tokio_unstable)]
-    pub(crate) fn alt(self, goals: Goals) -> Self {
-        Self {
-            figure: self
-                .figure
-                .against::<crate::peer::Alt>(self.workload, goals),
-            ..self
-        }
-    }
-
-    /// Also against tokio's timer per worker, where this build has it.
-    #[cfg(not(tokio_unstable))]
-    pub(crate) fn alt(self, _goals: Goals) -> Self {
-        self
-    }
-
-    /// Also against `pingora_timeout`, without a goal.
-    pub(crate) fn pingora(self) -> Self {
-        self.beside::<Pingora>()
-    }
-
-    /// Also against this peer, without a goal.
-    pub(crate) fn beside<P: Peer>(self) -> Self {
-        Self {
-            figure: self.figure.against::<P>(self.workload, Goals::None),
-            ..self
-        }
-    }
-
-    /// Also against the same work without a timer, and once more with that taken off all sides.
-    pub(crate) fn bare(self) -> Self {
-        let workload = self.workload;
-        self.bare_as(move |scale| workload.run::<Bare>(scale))
-    }
-
-    /// The same, where `run` is the work without a timer.
-    pub(crate) fn bare_as(self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
-        Self {
-            figure: self.figure.bare(run),
-            ..self
-        }
-    }
-
-    /// Also against the least that any timer can reach, which cannot be taken off.
-    pub(crate) fn floor(self, run: impl Fn(Scale) -> Measured + 'static) -> Self {
-        Self {
-            figure: self.figure.contender(Bare::NAME, run, Goals::None),
-            ..self
-        }
-    }
-
-    pub(crate) fn done(self) -> Figure {
-        self.figure
     }
 }

@@ -12,8 +12,9 @@ use rand::Rng;
 use tokio::task::{coop::unconstrained, yield_now};
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
+use crate::race::Workload;
 use crate::stage::{Count, Delays, Stage, arm, cpu_while, seeded, wait_until_just_before};
 
 pub(crate) const WORKERS: usize = 2;

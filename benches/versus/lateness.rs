@@ -10,9 +10,63 @@ use rand::{Rng, SeedableRng};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::catalogue::nanos;
+use crate::figure::{Did, Figure, Measured, Scale};
 use crate::peer::Peer;
+use crate::race::{Workload, race};
 use crate::stage::Stage;
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let busy = |name, about, load, p50, p99| {
+        race(
+            name,
+            about,
+            Lateness {
+                load,
+                quantile: 0.99,
+            },
+        )
+        .line(nanos("p50").ratio(p50))
+        .line(nanos("p99").ratio(p99))
+        .rounds(5)
+        .done()
+    };
+    vec![
+        race(
+            "lateness-quiet",
+            "how late sleepers wake in a quiet runtime",
+            Lateness {
+                load: Load::Quiet,
+                quantile: 0.999,
+            },
+        )
+        .line(nanos("p50").ratio(1.6))
+        .line(nanos("p99.9").ratio(1.0))
+        .rounds(5)
+        .done(),
+        busy(
+            "lateness-busy",
+            "the same with every worker busy, in tasks that arm timers all the time",
+            Load::Arming,
+            10.0,
+            3.0,
+        ),
+        busy(
+            "lateness-busy-mixed",
+            "the same with longer sleeps among the short",
+            Load::Mixed,
+            10.0,
+            3.0,
+        ),
+        busy(
+            "lateness-computing",
+            "the same with every worker busy, in tasks that only compute and yield",
+            Load::Computing,
+            1.3,
+            1.05,
+        ),
+    ]
+}
 
 pub(crate) const WORKERS: usize = 2;
 

@@ -24,11 +24,13 @@ use std::time::Instant;
 
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use common::machine::Circumstances;
+use common::others::Neighbours;
+use common::println;
+use serde_json::Value;
 
 use crate::figure::{Figure, Scale};
-use crate::machine::Circumstances;
 use crate::outcome::Outcome;
-use crate::process::Neighbours;
 
 mod baseline;
 mod bytes;
@@ -39,7 +41,6 @@ mod figure;
 mod fire;
 mod floor;
 mod lateness;
-mod machine;
 mod moving;
 mod outcome;
 mod peer;
@@ -48,6 +49,7 @@ mod pending;
 mod precise;
 mod process;
 mod quiet;
+mod race;
 mod report;
 mod scrape;
 mod services;
@@ -69,7 +71,7 @@ struct Arguments {
     #[arg(long)]
     list: bool,
     /// Rounds for each figure.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
     /// Fewer timers, shorter runs, three rounds.
     #[arg(long)]
@@ -78,11 +80,11 @@ struct Arguments {
     #[arg(long)]
     patient: bool,
     /// Write the medians to a file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = common::writable)]
     json: Option<PathBuf>,
     /// Set the medians against those in a file.
-    #[arg(long, value_name = "FILE")]
-    compare: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = baseline::read)]
+    compare: Option<Value>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
     #[arg(long, hide = true)]
     bench: bool,
@@ -95,39 +97,45 @@ fn names() -> PossibleValuesParser {
 }
 
 fn main() -> ExitCode {
-    // Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
-    if let Some(called) = std::env::var_os("PWD") {
-        let _ = std::env::set_current_dir(called);
-    }
+    common::go_where_cargo_was_called();
     let arguments = Arguments::parse();
     let figures = catalogue::all();
     let asked = arguments.bench || arguments.quick || !arguments.names.is_empty();
     if arguments.list || !asked {
-        print!("{}", report::list(&figures));
+        println!("{}", report::list(&figures).trim_end());
         return ExitCode::SUCCESS;
     }
-    // Read first: the files may be one and the same.
-    let before = arguments.compare.as_deref().map(baseline::read);
-    let circumstances = Circumstances::new(arguments.quick);
+    let circumstances = Circumstances::new();
+    let run = run(arguments.quick);
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
-    println!("{circumstances}\n");
+    println!("{circumstances}; {run}\n");
     println!("{}", report::table(&outcomes));
     println!("{}", report::summary(&outcomes));
-    let others = neighbours.map(|neighbours| neighbours.busy());
-    if let Some(others) = others {
-        println!("Others kept {others:.2} processors busy meanwhile.");
+    if let Some(neighbours) = &neighbours {
+        println!("{neighbours}");
     }
-    if let Some(before) = before {
-        println!("{}", report::changes(&before, &outcomes));
+    if let Some(before) = &arguments.compare {
+        println!("{}", report::changes(before, &outcomes));
     }
     if let Some(path) = &arguments.json {
-        baseline::write(path, &circumstances, others, &outcomes);
+        let others = neighbours.map(|neighbours| neighbours.busy());
+        baseline::write(path, &circumstances, run, others, &outcomes);
     }
     if failed {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
+    }
+}
+
+/// How it is run.
+fn run(quick: bool) -> &'static str {
+    match (quick, cfg!(tokio_unstable)) {
+        (true, false) => "quick",
+        (true, true) => "quick, tokio_unstable",
+        (false, false) => "full",
+        (false, true) => "full, tokio_unstable",
     }
 }
 

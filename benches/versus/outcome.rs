@@ -1,5 +1,7 @@
 //! What came of a figure: a row for each of its values and each peer.
 
+use common::median;
+
 use crate::figure::Line;
 
 /// What came of a figure.
@@ -119,15 +121,4 @@ fn ratios(line: &Line, theirs: &[f64], ours: &[f64]) -> Vec<f64> {
         .collect();
     ratios.sort_by(f64::total_cmp);
     ratios
-}
-
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        (values[middle - 1] + values[middle]) / 2.0
-    }
 }

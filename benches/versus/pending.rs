@@ -11,8 +11,9 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
+use crate::race::Workload;
 use crate::stage::{Count, Crowd, Stage, Volley, arm, armed, seeded, settle_heap};
 
 /// A pending timer polled again and again by the same task.

@@ -1,14 +1,21 @@
 //! High resolution: against tokio, and against the default driver.
 
 use crate::catalogue::nanos;
-use crate::figure::{Did, Figure, Measured, Scale, Workload, duel};
+use crate::figure::{Did, Figure, Measured, Scale};
 use crate::lateness::{Lateness, Load, WORKERS, merge, sleep_often};
 use crate::peer::{Peer, Precise, Tokio, Wheel};
 use crate::process::worker_cpu;
+use crate::race::{Workload, duel};
 use crate::stage::Stage;
 
 pub(crate) fn figures() -> Vec<Figure> {
     let lateness = |load, quantile| Lateness { load, quantile };
+    let firing = |name, about, sleepers| {
+        duel::<Precise, Wheel, _>(name, about, Firing { sleepers })
+            .line(nanos("p50"))
+            .line(nanos("CPU").ratio(1.0 / 1.5))
+            .rounds(5)
+    };
     vec![
         duel::<Precise, Tokio, _>(
             "precise-quiet",
@@ -28,28 +35,22 @@ pub(crate) fn figures() -> Vec<Figure> {
         .line(nanos("p99").ratio(1.0))
         .rounds(5)
         .done(),
-        duel::<Precise, Wheel, _>(
+        firing(
             "precise-1000",
             "high resolution: lateness and CPU of 1,000 timers a second, against the default driver",
-            Firing { sleepers: 10 },
+            10,
         )
-        .line(nanos("p50"))
-        .line(nanos("CPU").ratio(1.0 / 1.5))
-        .rounds(5)
         .done(),
-        duel::<Precise, Wheel, _>(
+        firing(
             "precise-10000",
             "the same with 10,000 a second, and with ticks of 1 to 500 µs",
-            Firing { sleepers: 100 },
+            100,
         )
-        .line(nanos("p50"))
-        .line(nanos("CPU").ratio(1.0 / 1.5))
         .beside::<Tokio>()
         .beside::<Precise<1>>()
         .beside::<Precise<100>>()
         .beside::<Precise<200>>()
         .beside::<Precise<500>>()
-        .rounds(5)
         .done(),
     ]
 }

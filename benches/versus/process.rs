@@ -4,10 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use common::others::Neighbours;
+
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::{Peer, WORKER};
+use crate::race::Workload;
 use crate::stage::{Stage, armed};
 
 /// CPU time of all worker threads so far.
@@ -78,35 +81,6 @@ fn switches_in(time: Duration) -> f64 {
     (worker_switches() - before) as f64
 }
 
-/// What other processes take of this machine while figures are measured; known on Linux only.
-pub(crate) struct Neighbours {
-    machine: f64,
-    ours: f64,
-    since: Instant,
-}
-
-impl Neighbours {
-    /// Linux reports both in hundredths of a second.
-    const PER_SECOND: f64 = 100.0;
-
-    pub(crate) fn watch() -> Option<Self> {
-        Some(Self {
-            machine: machine_busy()?,
-            ours: own_busy()?,
-            since: Instant::now(),
-        })
-    }
-
-    /// In processors, on average since the watch began.
-    pub(crate) fn busy(&self) -> f64 {
-        let Some((machine, ours)) = machine_busy().zip(own_busy()) else {
-            return 0.0;
-        };
-        let others = (machine - self.machine) - (ours - self.ours);
-        (others / Self::PER_SECOND / self.since.elapsed().as_secs_f64()).max(0.0)
-    }
-}
-
 /// Takes a round when the machine is quiet, and again if others disturbed it; a few times at most.
 pub(crate) fn undisturbed<R>(round: impl Fn() -> R) -> R {
     const QUIET: f64 = 0.2;
@@ -130,24 +104,4 @@ fn wait_for_quiet(quiet: f64) {
             return;
         }
     }
-}
-
-/// Time of all processors in user, nice, system, interrupts and stolen: all but idle and waiting.
-fn machine_busy() -> Option<f64> {
-    let statistics = fs::read_to_string("/proc/stat").ok()?;
-    let fields = numbers(statistics.lines().next()?);
-    let busy = [1, 2, 3, 6, 7, 8];
-    Some(busy.iter().filter_map(|&field| fields.get(field)).sum())
-}
-
-/// User and system time of this process; its name, in parentheses, has no space.
-fn own_busy() -> Option<f64> {
-    let fields = numbers(&fs::read_to_string("/proc/self/stat").ok()?);
-    Some([13, 14].iter().filter_map(|&field| fields.get(field)).sum())
-}
-
-fn numbers(line: &str) -> Vec<f64> {
-    line.split_whitespace()
-        .map(|word| word.parse().unwrap_or(0.0))
-        .collect()
 }

@@ -1,12 +1,12 @@
 //! Outcomes on the terminal.
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Cell, CellAlignment, Table};
+use common::median;
+use common::table::{Cell, markdown, number};
 use serde_json::Value;
 
 use crate::baseline::{self, Change};
 use crate::figure::{Figure, Unit};
-use crate::outcome::{Outcome, Row, median};
+use crate::outcome::{Outcome, Row};
 
 const HEADER: [&str; 9] = [
     "figure",
@@ -36,8 +36,7 @@ pub(crate) fn list(figures: &[Figure]) -> String {
 }
 
 pub(crate) fn table(outcomes: &[Outcome]) -> String {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(HEADER);
+    let mut table = markdown(HEADER);
     for outcome in outcomes {
         for (index, row) in outcome.rows.iter().enumerate() {
             let name = if index == 0 { outcome.name } else { "" };
@@ -123,8 +122,7 @@ fn amount(value: f64, unit: Unit) -> String {
 
 /// This run against one of the past; a peer's ratio tells what the machine's mood did to ours.
 pub(crate) fn changes(before: &Value, outcomes: &[Outcome]) -> String {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(CHANGES);
+    let mut table = markdown(CHANGES);
     let mut last = "";
     for change in baseline::changes(before, outcomes) {
         let name = if change.figure == last {
@@ -154,8 +152,4 @@ fn change_cells(name: &str, change: &Change) -> Vec<Cell> {
         number(amount(change.now, unit)),
         number(ratio(change.ratio())),
     ]
-}
-
-fn number(text: String) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
 }

@@ -14,10 +14,59 @@ use tokio::sync::oneshot;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale, Workload};
+use crate::catalogue::nanos;
+use crate::figure::{Did, Figure, Measured, Scale};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
+use crate::race::{Workload, race};
 use crate::stage::{Count, Stage};
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let purgatory = |name, about, median, upper_quartile| {
+        race(
+            name,
+            about,
+            Purgatory {
+                median,
+                upper_quartile,
+            },
+        )
+        .line(nanos("CPU each"))
+        .bare()
+        .rounds(5)
+        .done()
+    };
+    vec![
+        purgatory(
+            "purgatory-low",
+            "CPU per request, 20 ms at the median, timeout 200 ms",
+            20.0,
+            60.0,
+        ),
+        purgatory(
+            "purgatory-high",
+            "CPU per request, 200 ms at the median, timeout 200 ms",
+            200.0,
+            400.0,
+        ),
+        race(
+            "connections",
+            "CPU per packet of connections with timers of every fate",
+            Connections,
+        )
+        .line(nanos("CPU each"))
+        .rounds(3)
+        .done(),
+        race(
+            "fan-out-6534",
+            "a thousand tasks under one timeout after the other",
+            FanOut,
+        )
+        .line(nanos("each"))
+        .bare()
+        .done(),
+    ]
+}
 
 const WORKERS: usize = 2;
 

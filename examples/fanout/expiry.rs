@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::load::{histogram, runtime};
 use crate::options::Options;
 use crate::timers::Timers;
+use common::memory;
 
 /// Time to arm one timer, generously; they are due when all should be armed.
 const TO_ARM: Duration = Duration::from_nanos(2_000);
@@ -55,46 +56,61 @@ impl Fired {
 
 pub(crate) fn run<T: Timers>(options: &Options, progress: &ProgressBar) -> Result<Expiry> {
     let workers = options.workers();
-    let runtime = runtime(workers)?;
-    let fired = Arc::new(Fired::default());
-    let lead = (TO_ARM * options.tasks as u32).max(AT_LEAST);
-    let due = Instant::now() + lead;
-    let arming = arm_all::<T>(options.tasks, due, Arc::clone(&fired));
-    let (sleeps, armed) = runtime.block_on(runtime.spawn(arming))?;
+    let runtime = runtime(options, workers)?;
+    let mut lead = (TO_ARM * options.tasks as u32).max(AT_LEAST);
+    let (fired, due, _sleeps) = loop {
+        let (fired, due) = (Arc::new(Fired::default()), Instant::now() + lead);
+        let arming = arm_all::<T>(options.tasks, due, Arc::clone(&fired));
+        if let Some(sleeps) = runtime.block_on(runtime.spawn(arming))? {
+            break (fired, due, sleeps);
+        }
+        // Some were due before all were armed: the machine is busy.
+        lead *= 2;
+    };
     std::thread::sleep(due.saturating_duration_since(Instant::now()));
 
     let inserters: Vec<_> = (0..workers)
-        .map(|_| runtime.spawn(insert_while::<T>(Arc::clone(&fired), armed)))
+        .map(|_| runtime.spawn(insert_while::<T>(Arc::clone(&fired), options.tasks)))
         .collect();
     let mut waits = histogram()?;
     for inserter in inserters {
         waits.add(runtime.block_on(inserter)??)?;
     }
-    let at_once = sleeps.len() as u64 - armed;
     progress.inc(options.tasks);
     Ok(Expiry {
-        fired: fired.count() + at_once,
+        fired: fired.count(),
         waits,
     })
 }
 
+/// What memory grows by while as many are armed that are far away; `None` where the system does not tell.
+pub(crate) fn bytes_per_timer<T: Timers>(options: &Options) -> Result<Option<f64>> {
+    let runtime = runtime(options, options.workers())?;
+    let before = memory::resident();
+    let arming = arm_all::<T>(options.tasks, Instant::now() + FAR, Arc::default());
+    let _sleeps = runtime.block_on(runtime.spawn(arming))?;
+    let grown = |(after, before): (u64, u64)| after.saturating_sub(before) as f64 * 1024.0;
+    let bytes = memory::resident().zip(before).map(grown);
+    Ok(bytes.map(|bytes| bytes / options.tasks as f64))
+}
+
 type Sleeps<T> = Vec<Pin<Box<<T as Timers>::Sleep>>>;
 
-/// Timers that are due together, and how many are armed: some may be due at once if the
-/// machine stalls.
-async fn arm_all<T: Timers>(count: u64, due: Instant, fired: Arc<Fired>) -> (Sleeps<T>, u64) {
+/// Timers that are due together; `None` where one is due already.
+async fn arm_all<T: Timers>(count: u64, due: Instant, fired: Arc<Fired>) -> Option<Sleeps<T>> {
     let waker = Waker::from(fired);
     unconstrained(poll_fn(move |_| {
         let cx = &mut Context::from_waker(&waker);
         let mut sleeps: Sleeps<T> = Vec::with_capacity(count as usize);
-        let mut armed = 0;
         for index in 0..count {
             let within = Duration::from_nanos(index % 1_000_000);
             let mut sleep = Box::pin(T::sleep_until(due + within));
-            armed += u64::from(sleep.as_mut().poll(cx).is_pending());
+            if sleep.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
             sleeps.push(sleep);
         }
-        Poll::Ready((sleeps, armed))
+        Poll::Ready(Some(sleeps))
     }))
     .await
 }

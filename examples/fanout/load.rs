@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::options::Options;
+use crate::options::{Options, Side};
 use crate::timers::Timers;
 
 /// Of a task, and of a call that is answered: never reached, though the machine stalls.
@@ -50,9 +50,15 @@ struct Tally {
     done: Notify,
 }
 
-pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
+/// A runtime whose timers are as the side has them.
+pub(crate) fn runtime(options: &Options, workers: usize) -> Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
-    Ok(builder.worker_threads(workers).enable_all().build()?)
+    let runtime = builder.worker_threads(workers).enable_all().build()?;
+    if options.side == Some(Side::Precise) {
+        let precise = wheel::Builder::new().high_resolution(true);
+        runtime.block_on(async { precise.install() })?;
+    }
+    Ok(runtime)
 }
 
 pub(crate) fn run<T: Timers>(
@@ -60,7 +66,7 @@ pub(crate) fn run<T: Timers>(
     workers: usize,
     progress: &ProgressBar,
 ) -> Result<Load> {
-    let runtime = runtime(workers)?;
+    let runtime = runtime(options, workers)?;
     let started = Instant::now();
     let spawners: Vec<_> = (0..workers as u64)
         .map(|first| {

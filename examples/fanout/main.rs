@@ -1,5 +1,6 @@
 //! A million tasks, each under a timeout and each fanning out to calls under timeouts of their
-//! own, nearly all of which are cancelled: on `tokio::time` and on `wheel`, in turn.
+//! own, nearly all of which are cancelled: on `tokio::time`, on `wheel`, and on
+//! `wheel` with high resolution, in turn.
 //!
 //! ```text
 //! task ──┬─ call ── answered           a timeout around the task, one around each call;
@@ -9,9 +10,8 @@
 //!
 //! | file | measures |
 //! | --- | --- |
-//! | `crowd.rs` | the memory of a million tasks that all wait under a timeout |
 //! | `load.rs` | timeouts per second by workers, and how late those fire that do |
-//! | `expiry.rs` | how long arming a timer takes while a million others expire |
+//! | `expiry.rs` | how long arming a timer takes while a million others expire, and what memory they took |
 //!
 //! Each side runs in a process of its own, so that neither uses memory that the other has
 //! left. What every task must have come to is known beforehand, and checked.
@@ -19,7 +19,6 @@
 //! `cargo run --release -p fanout -- --help`
 
 mod chart;
-mod crowd;
 mod expiry;
 mod load;
 mod options;
@@ -28,18 +27,12 @@ mod report;
 mod sides;
 mod timers;
 
-#[path = "../orders/machine.rs"]
-mod machine;
-#[path = "../orders/table.rs"]
-mod table;
-
-use std::fs::OpenOptions;
-use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use common::others::{self, Neighbours};
+use common::println;
 
 use options::Options;
 
@@ -58,24 +51,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes its folder, too. What the file holds stays.
-fn writable(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut open = OpenOptions::new();
-    open.append(true).create(true).open(path).map(drop)
-}
-
 fn compare(options: &Options) -> Result<()> {
     let path = &options.svg;
-    // Before the minutes that the runs take.
-    writable(path).with_context(|| format!("writing {}", path.display()))?;
     println!("{}", report::headline(options));
+    let neighbours = Neighbours::watch();
     let outcomes = sides::all()?;
     println!("{}", report::table(&outcomes));
+    let note = others::note(neighbours);
+    println!("{note}");
 
-    let picture = chart::draw(options, &outcomes);
+    let picture = chart::draw(options, &outcomes, &note)?;
     std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
     println!("Drawn to {}.", path.display());
 

@@ -5,14 +5,15 @@ use std::thread::available_parallelism;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 /// Whose timers a process runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 pub(crate) enum Side {
-    /// No timeouts at all: what the tasks take by themselves.
-    Without,
     Tokio,
     Wheel,
+    /// The wheel's with high resolution.
+    Precise,
 }
 
 /// A million tasks under timeouts, nearly all cancelled: on tokio's timers, and on the wheel's
@@ -40,7 +41,7 @@ pub(crate) struct Options {
     pub(crate) rounds: u64,
 
     /// Where the picture goes
-    #[arg(long, value_name = "PATH", default_value = "target/fanout.svg")]
+    #[arg(long, value_name = "PATH", default_value = "target/fanout.svg", value_parser = common::writable)]
     pub(crate) svg: PathBuf,
 
     /// Run one side in this process, and print what came of it as JSON

@@ -1,21 +1,20 @@
 //! What came of a side: from the process that ran it to the one that compares, as JSON.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use common::median;
 use hdrhistogram::Histogram;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use crate::crowd::Crowd;
 use crate::expiry::Expiry;
 use crate::load::Load;
 use crate::options::{Options, Side};
 
 /// Everything about one side.
-#[derive(Debug, Default)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Outcome {
-    pub(crate) name: String,
-    /// Of the crowd.
-    pub(crate) bytes_per_task: Option<f64>,
-    pub(crate) crowd_answered: u64,
+    pub(crate) side: Side,
+    /// While all are pending; `None` where the system does not tell.
+    pub(crate) bytes_per_timer: Option<f64>,
     pub(crate) loads: Vec<Throughput>,
     pub(crate) late: Quantiles,
     pub(crate) expired: u64,
@@ -23,7 +22,7 @@ pub(crate) struct Outcome {
 }
 
 /// The load with so many workers.
-#[derive(Clone, Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Throughput {
     pub(crate) workers: u64,
     /// The median of the rounds.
@@ -33,14 +32,14 @@ pub(crate) struct Throughput {
 }
 
 /// Nanoseconds at some quantiles, in rising order.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Quantiles(pub(crate) Vec<(f64, f64)>);
 
 impl Quantiles {
     /// Where a distribution is looked at: evenly, and ever closer to its end.
     fn of(histogram: &Histogram<u64>) -> Self {
         let even = (0..=99).map(|percent| f64::from(percent) / 100.0);
-        let tail = [0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
+        let tail = [0.995, 0.999, 0.9995, 0.9999, 1.0];
         let at = |quantile| (quantile, histogram.value_at_quantile(quantile) as f64);
         Quantiles(even.chain(tail).map(at).collect())
     }
@@ -50,7 +49,7 @@ impl Quantiles {
         let quantiles = rounds[0].0.iter().enumerate();
         let medians = quantiles.map(|(index, &(quantile, _))| {
             let values = rounds.iter().map(|round| round.0[index].1);
-            (quantile, median(values.collect()))
+            (quantile, median(&values.collect::<Vec<_>>()))
         });
         Quantiles(medians.collect())
     }
@@ -62,12 +61,19 @@ impl Quantiles {
 }
 
 impl Outcome {
-    pub(crate) fn of_crowd(name: &str, crowd: Crowd) -> Self {
+    /// Of the expiries of all rounds.
+    pub(crate) fn new(side: Side, bytes_per_timer: Option<f64>, rounds: &[Expiry]) -> Self {
+        let waits: Vec<_> = rounds
+            .iter()
+            .map(|round| Quantiles::of(&round.waits))
+            .collect();
         Outcome {
-            name: name.to_owned(),
-            bytes_per_task: crowd.bytes_per_task,
-            crowd_answered: crowd.answered,
-            ..Outcome::default()
+            side,
+            bytes_per_timer,
+            loads: Vec::new(),
+            late: Quantiles::default(),
+            expired: rounds.iter().map(|round| round.fired).sum(),
+            waits: Quantiles::median(&waits),
         }
     }
 
@@ -82,7 +88,7 @@ impl Outcome {
         self.late = Quantiles::of(&late);
         self.loads.push(Throughput {
             workers: workers as u64,
-            timeouts_per_second: median(rates),
+            timeouts_per_second: median(&rates),
             counts: rounds
                 .iter()
                 .map(|round| [round.answered, round.timed_out, round.early])
@@ -91,25 +97,17 @@ impl Outcome {
         Ok(())
     }
 
-    /// Adds the expiries of all rounds.
-    pub(crate) fn expire(&mut self, rounds: &[Expiry]) {
-        self.expired = rounds.iter().map(|round| round.fired).sum();
-        let waits: Vec<_> = rounds
-            .iter()
-            .map(|round| Quantiles::of(&round.waits))
-            .collect();
-        self.waits = Quantiles::median(&waits);
-    }
-
     /// Where it is not what the options say.
     pub(crate) fn faults(&self, options: &Options) -> Vec<String> {
         let mut faults = Vec::new();
         let mut check = |what: &str, found: u64, wanted: u64| {
             if found != wanted {
-                faults.push(format!("{}, {what}: {found}, not {wanted}", self.name));
+                faults.push(format!(
+                    "{}, {what}: {found}, not {wanted}",
+                    self.side.name()
+                ));
             }
         };
-        check("waiting tasks answered", self.crowd_answered, options.tasks);
         let lost = options.lost_tasks();
         for load in &self.loads {
             let workers = load.workers;
@@ -120,69 +118,10 @@ impl Outcome {
                 check(&with("early"), early, 0);
             }
         }
-        if self.is_of(Side::Without) {
-            return faults;
-        }
         let rounds = self.loads.iter().map(|load| load.counts.len() as u64);
         let wanted = options.rounds * options.worker_counts().len() as u64;
         check("rounds", rounds.sum(), wanted);
         check("expired", self.expired, options.tasks * options.rounds);
         faults
     }
-
-    pub(crate) fn is_of(&self, side: Side) -> bool {
-        self.name == side.name()
-    }
-
-    pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "bytes_per_task": self.bytes_per_task,
-            "crowd_answered": self.crowd_answered,
-            "loads": self.loads.iter().map(Throughput::to_json).collect::<Vec<_>>(),
-            "late": self.late.0,
-            "expired": self.expired,
-            "waits": self.waits.0,
-        })
-    }
-
-    pub(crate) fn from_json(value: &Value) -> Result<Self> {
-        let number = |key: &str| value[key].as_u64().context("a count");
-        let loads = value["loads"].as_array().context("loads")?;
-        Ok(Outcome {
-            name: value["name"].as_str().context("a name")?.to_owned(),
-            bytes_per_task: value["bytes_per_task"].as_f64(),
-            crowd_answered: number("crowd_answered")?,
-            loads: loads
-                .iter()
-                .map(Throughput::from_json)
-                .collect::<Result<_>>()?,
-            late: Quantiles(serde_json::from_value(value["late"].clone())?),
-            expired: number("expired")?,
-            waits: Quantiles(serde_json::from_value(value["waits"].clone())?),
-        })
-    }
-}
-
-impl Throughput {
-    fn to_json(&self) -> Value {
-        json!({
-            "workers": self.workers,
-            "timeouts_per_second": self.timeouts_per_second,
-            "counts": self.counts,
-        })
-    }
-
-    fn from_json(value: &Value) -> Result<Self> {
-        Ok(Throughput {
-            workers: value["workers"].as_u64().context("workers")?,
-            timeouts_per_second: value["timeouts_per_second"].as_f64().context("a rate")?,
-            counts: serde_json::from_value(value["counts"].clone())?,
-        })
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -2,9 +2,9 @@
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
-use crate::options::{Options, Side};
+use crate::options::Options;
 use crate::outcome::Outcome;
-use crate::table::Columns;
+use common::table::Columns;
 
 pub(crate) fn headline(options: &Options) -> String {
     format!(
@@ -27,19 +27,14 @@ pub(crate) fn progress_bar(name: &'static str, tasks: u64) -> ProgressBar {
     bar
 }
 
-/// A row for each figure, a column for each side that has timers.
+/// A row for each figure, a column for each side.
 pub(crate) fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
-    let sides: Vec<_> = outcomes
-        .iter()
-        .filter(|outcome| !outcome.is_of(Side::Without))
-        .collect();
-    let mut columns = Columns::new(sides.iter().map(|side| (&side.name[..], *side)));
-    for (index, load) in sides
-        .first()
-        .map_or(&[][..], |side| &side.loads)
-        .iter()
-        .enumerate()
-    {
+    let mut columns = Columns::new(
+        outcomes
+            .iter()
+            .map(|outcome| (outcome.side.name(), outcome)),
+    );
+    for (index, load) in outcomes[0].loads.iter().enumerate() {
         columns.row(
             format!("timeouts per second, workers: {}", load.workers),
             |side| HumanCount(side.loads[index].timeouts_per_second as u64).to_string(),
@@ -55,25 +50,14 @@ pub(crate) fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
             duration(side.waits.at(quantile))
         });
     }
-    let bare = bare_task(outcomes);
-    columns.row("memory of a task under a timeout", |side| {
-        side.bytes_per_task.map_or("n/a".to_owned(), bytes)
-    });
-    columns.row("  of it for the timeout", |side| {
-        let own = side.bytes_per_task.zip(bare);
-        own.map_or("n/a".to_owned(), |(all, bare)| bytes(all - bare))
+    columns.row("memory of a pending timer in its box", |side| {
+        side.bytes_per_timer.map_or("n/a".to_owned(), bytes)
     });
     columns
 }
 
-/// What a task takes without a timeout.
-pub(crate) fn bare_task(outcomes: &[Outcome]) -> Option<f64> {
-    let bare = outcomes.iter().find(|outcome| outcome.is_of(Side::Without));
-    bare?.bytes_per_task
-}
-
 pub(crate) fn bytes(bytes: f64) -> String {
-    format!("{bytes:.0} B")
+    format!("{bytes:.1} B")
 }
 
 pub(crate) fn duration(nanos: f64) -> String {

@@ -9,23 +9,24 @@ use clap::ValueEnum;
 use crate::options::{Options, Side};
 use crate::outcome::Outcome;
 use crate::report::progress_bar;
-use crate::timers::{Timers, Tokio, Wheel, Without};
-use crate::{crowd, expiry, load};
+use crate::timers::{Timers, Tokio, Wheel};
+use crate::{expiry, load};
 
 impl Side {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Side::Without => Without::NAME,
-            Side::Tokio => Tokio::NAME,
-            Side::Wheel => Wheel::NAME,
+            Side::Tokio => "tokio::time",
+            Side::Wheel => "wheel",
+            Side::Precise => "wheel, high resolution",
         }
     }
 }
 
 /// Runs every side, each in a process of its own with the options of this one.
 pub(crate) fn all() -> Result<Vec<Outcome>> {
-    let sides = Side::value_variants().iter();
-    sides.map(|&side| in_a_process(side)).collect()
+    let precise = cfg!(target_os = "linux").then_some(Side::Precise);
+    let sides = [Side::Tokio, Side::Wheel].into_iter().chain(precise);
+    sides.map(in_a_process).collect()
 }
 
 fn in_a_process(side: Side) -> Result<Outcome> {
@@ -41,37 +42,31 @@ fn in_a_process(side: Side) -> Result<Outcome> {
         side.name(),
         output.status
     );
-    let outcome = Outcome::from_json(&serde_json::from_slice(&output.stdout)?)?;
-    ensure!(outcome.is_of(side), "another side has run");
-    Ok(outcome)
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// Runs one side in this process.
 pub(crate) fn run(side: Side, options: &Options) -> Result<()> {
     let outcome = match side {
-        Side::Without => {
-            let progress = progress_bar(Without::NAME, options.tasks);
-            let crowd = crowd::run::<Without>(options, &progress)?;
-            progress.finish_and_clear();
-            Outcome::of_crowd(Without::NAME, crowd)
-        }
-        Side::Tokio => measure::<Tokio>(options)?,
-        Side::Wheel => measure::<Wheel>(options)?,
+        Side::Tokio => measure::<Tokio>(side, options)?,
+        Side::Wheel | Side::Precise => measure::<Wheel>(side, options)?,
     };
-    println!("{}", outcome.to_json());
+    println!("{}", serde_json::to_string(&outcome)?);
     Ok(())
 }
 
-fn measure<T: Timers>(options: &Options) -> Result<Outcome> {
+fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
     let counts = options.worker_counts();
-    let parts = 1 + options.rounds * (counts.len() as u64 + 1);
-    let progress = progress_bar(T::NAME, parts * options.tasks);
-    let mut outcome = Outcome::of_crowd(T::NAME, crowd::run::<T>(options, &progress)?);
+    let parts = options.rounds * (counts.len() as u64 + 1);
+    let progress = progress_bar(side.name(), parts * options.tasks);
+    // First: what runs later finds memory that others have freed.
+    let bytes = expiry::bytes_per_timer::<T>(options)?;
+    let expiries = rounds(options, || expiry::run::<T>(options, &progress))?;
+    let mut outcome = Outcome::new(side, bytes, &expiries);
     for workers in counts {
         let rounds = rounds(options, || load::run::<T>(options, workers, &progress))?;
         outcome.add(workers, options.timeouts(), &rounds)?;
     }
-    outcome.expire(&rounds(options, || expiry::run::<T>(options, &progress))?);
     progress.finish_and_clear();
     Ok(outcome)
 }

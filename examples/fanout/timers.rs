@@ -1,16 +1,12 @@
 //! The sides, behind one trait so that everything is compiled once for each.
 
-use std::convert::Infallible;
-use std::future::{Future, Pending, pending};
+use std::future::Future;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use tokio::time::Instant;
 
 /// What the tasks use of a timer library.
 pub(crate) trait Timers: 'static {
-    const NAME: &'static str;
-
     type Sleep: Future<Output = ()> + Send;
     type Elapsed: Send;
 
@@ -26,7 +22,7 @@ pub(crate) trait Timers: 'static {
 
 /// One text for both: what differs is which module `time` names.
 macro_rules! timers {
-    ($side:ident, $name:literal, $time:path) => {
+    ($side:ident, $time:path) => {
         #[derive(Debug)]
         pub(crate) enum $side {}
 
@@ -34,8 +30,6 @@ macro_rules! timers {
             use $time as time;
 
             impl Timers for $side {
-                const NAME: &'static str = $name;
-
                 type Sleep = time::Sleep;
                 type Elapsed = time::error::Elapsed;
 
@@ -57,30 +51,5 @@ macro_rules! timers {
     };
 }
 
-timers!(Tokio, "tokio::time", tokio::time);
-timers!(Wheel, "wheel", ::wheel);
-
-/// No timers: a task is as large as it is.
-#[derive(Debug)]
-pub(crate) enum Without {}
-
-impl Timers for Without {
-    const NAME: &'static str = "without";
-
-    type Sleep = Pending<()>;
-    type Elapsed = Infallible;
-
-    fn sleep_until(_: Instant) -> Self::Sleep {
-        pending()
-    }
-
-    fn timeout<F>(
-        _: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Infallible>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        future.map(Ok)
-    }
-}
+timers!(Tokio, tokio::time);
+timers!(Wheel, ::wheel);

@@ -29,12 +29,10 @@ mod tally;
 mod timers;
 mod upstream;
 
-#[path = "../orders/table.rs"]
-mod table;
-
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
+use common::println;
 use exporter::Exporter;
 use options::{Options, Side};
 use timers::{Tokio, Wheel};

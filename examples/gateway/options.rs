@@ -114,8 +114,12 @@ pub(crate) struct Options {
 
 /// `127.0.0.1:8080`, or a name: `localhost:8080`.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
-    found.next().ok_or_else(|| "has no address".to_owned())
+    let found = text.to_socket_addrs().map(|mut found| found.next());
+    match found {
+        Ok(Some(address)) => Ok(address),
+        Ok(None) => Err("nothing has this name".into()),
+        Err(error) => Err(format!("{error}; what is meant is as localhost:8080")),
+    }
 }
 
 impl Options {
@@ -143,6 +147,9 @@ impl Arguments {
         let plan = self.plan()?;
         check_limits(&plan)?;
         check_files(&plan, machine::file_limit())?;
+        if self.timers == Choice::Both && self.serve.is_some_and(|first| first.port() == u16::MAX) {
+            return Err("--serve: there is no port after 65535 for the wheel's side".into());
+        }
         let cores = available_parallelism().map_or(1, usize::from);
         let workers = self.workers.map_or(cores, |workers| workers as usize);
         Ok(Options {

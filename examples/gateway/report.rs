@@ -7,7 +7,7 @@ use indicatif::HumanCount;
 use crate::options::Options;
 use crate::plan::Expected;
 use crate::run::Run;
-use crate::table::Columns;
+use common::table::Columns;
 
 pub(crate) fn headline(options: &Options) -> String {
     let plan = &options.plan;

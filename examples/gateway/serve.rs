@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
+use common::println;
 use tokio::runtime::Runtime;
 
 use crate::exporter::Exporter;
@@ -10,18 +11,20 @@ use crate::options::{Options, Side};
 use crate::run::{Service, runtime};
 use crate::timers::{Timers, Tokio, Wheel};
 
-/// Serves each side on a runtime of its own, at ports one after the other.
+/// Serves each side on a runtime of its own, at ports one after the other; at free ports where the first is 0.
 pub(crate) fn until_the_end(
     options: &Options,
     first: SocketAddr,
     exporter: &Exporter,
 ) -> Result<()> {
-    let sides = options.sides();
-    let ports = first.port()..=u16::MAX;
-    ensure!(sides.len() <= ports.len(), "there is no port after 65535");
+    let mut address = first;
     let mut serving = Vec::new();
-    for (&side, port) in sides.iter().zip(ports) {
-        let address = SocketAddr::new(first.ip(), port);
+    for (&side, after) in options.sides().iter().zip(0..) {
+        address.set_port(if first.port() == 0 {
+            0
+        } else {
+            first.port() + after
+        });
         serving.push(match side {
             Side::Tokio => start::<Tokio>(options, address, exporter)?,
             Side::Wheel => start::<Wheel>(options, address, exporter)?,

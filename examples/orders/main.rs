@@ -12,17 +12,16 @@
 //!
 //! `cargo run --release -p orders -- --help`
 
-mod machine;
 mod plan;
 mod queues;
 mod report;
 mod run;
-mod table;
 
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
+use common::println;
 
 use plan::Plan;
 use report::Figures;

@@ -7,7 +7,7 @@ use indicatif::HumanCount;
 use serde_json::{Value, json};
 
 use crate::plan::Outcome;
-use crate::table::Columns;
+use common::table::Columns;
 
 pub(crate) struct Figures {
     pub(crate) outcome: Outcome,

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::machine;
 use crate::plan::{Event, Outcome, PATIENCE, Plan};
 use crate::queues::Queue;
 use crate::report::Figures;
+use common::memory;
 
 /// Events are looked at once in so many milliseconds of the shop's time.
 const STEP: u32 = 1000;
@@ -21,8 +21,8 @@ pub(crate) fn run<Q: Queue>(plan: &Plan) -> Result<Figures> {
         .start_paused(true)
         .build()?;
     let expected = plan.outcome();
-    machine::forget_peak();
-    let before = machine::resident();
+    memory::forget_peak();
+    let before = memory::resident();
     let begun = Instant::now();
     let shop = runtime.block_on(Shop::<Q>::run(plan))?;
     let time = begun.elapsed();
@@ -36,8 +36,8 @@ pub(crate) fn run<Q: Queue>(plan: &Plan) -> Result<Figures> {
         outcome: shop.outcome,
         most: shop.most as u64,
         time,
-        peak: machine::peak(),
-        queue: machine::peak()
+        peak: memory::peak(),
+        queue: memory::peak()
             .zip(before)
             .map(|(peak, before)| peak.saturating_sub(before)),
     })

@@ -15,14 +15,16 @@ mod jitter;
 mod pace;
 mod picture;
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use std::{fs, io};
 
+use anyhow::Result;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Cell, CellAlignment, Table};
+use common::others::{self, Neighbours};
+use common::println;
+use common::table::{Cell, Table, markdown, number};
 
 use self::pace::{Outcome, Side, run};
 
@@ -39,7 +41,7 @@ pub(crate) struct Options {
     seconds: u64,
 
     /// Where the picture goes
-    #[arg(long, value_name = "PATH", default_value = "target/pacing.svg")]
+    #[arg(long, value_name = "PATH", default_value = "target/pacing.svg", value_parser = common::writable)]
     svg: PathBuf,
 }
 
@@ -57,8 +59,9 @@ fn up_to(most: u64) -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=most)
 }
 
-fn main() -> io::Result<()> {
+fn main() -> Result<()> {
     let options = Options::parse();
+    let neighbours = Neighbours::watch();
     let mut outcomes = Vec::new();
     for side in Side::ALL {
         match run(side, &options) {
@@ -67,11 +70,13 @@ fn main() -> io::Result<()> {
         }
     }
     println!("{}\n", table(&outcomes));
+    let note = others::note(neighbours);
+    println!("{note}\n");
     for outcome in &outcomes {
         println!("{}: jitter, share of packets", outcome.side.name());
         println!("{}", outcome.jitter.bars());
     }
-    fs::write(&options.svg, picture::draw(&options, &outcomes))?;
+    fs::write(&options.svg, picture::draw(&options, &outcomes, &note)?)?;
     println!("The picture: {}", options.svg.display());
     Ok(())
 }
@@ -87,8 +92,7 @@ fn table(outcomes: &[Outcome]) -> Table {
         "p99.9",
         "CPU",
     ];
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    let mut table = markdown(header);
     for outcome in outcomes {
         let numbers = [
             outcome.received.to_string(),
@@ -101,7 +105,7 @@ fn table(outcomes: &[Outcome]) -> Table {
                 .cpu
                 .map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
         ];
-        let cells = numbers.map(|number| Cell::new(number).set_alignment(CellAlignment::Right));
+        let cells = numbers.map(number);
         table.add_row([Cell::new(outcome.side.name())].into_iter().chain(cells));
     }
     table

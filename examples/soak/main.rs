@@ -22,6 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use common::println;
 
 use growth::Growth;
 use storm::{Size, Storm};
@@ -30,14 +31,14 @@ use storm::{Size, Storm};
 #[derive(Debug, Parser)]
 struct Options {
     /// How long it lasts.
-    #[arg(long, default_value_t = 1.0)]
-    minutes: f64,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = minutes)]
+    minutes: Duration,
     /// Threads that handle timers, beside those of the runtimes.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
     threads: u16,
     /// Timers that each of them holds at most.
-    #[arg(long, default_value_t = 50_000)]
-    held: usize,
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    held: u32,
     /// What random numbers begin with.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -46,13 +47,19 @@ struct Options {
 /// A runtime that stays, with more workers than there are processors, and others that do not.
 const WORKERS: &[usize] = &[8, 2, 0, 1];
 
+/// A year at most.
+fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes = text
+        .parse()
+        .ok()
+        .filter(|minutes| (0.0..=525_600.0).contains(minutes));
+    let length = minutes.map(|minutes: f64| Duration::from_secs_f64(minutes * 60.0));
+    length.ok_or("a number from 0 to 525600, such as 0.5".into())
+}
+
 fn main() -> ExitCode {
     let options = Options::parse();
-    let Ok(length) = Duration::try_from_secs_f64(options.minutes * 60.0) else {
-        eprintln!("--minutes must be a number that is not negative");
-        return ExitCode::from(2);
-    };
-    let failures = weather(&options, length);
+    let failures = weather(&options, options.minutes);
     for failure in &failures {
         eprintln!("FAILED: {failure}");
     }
@@ -67,7 +74,7 @@ fn main() -> ExitCode {
 fn weather(options: &Options, length: Duration) -> Vec<String> {
     let size = Size {
         hands: options.threads.into(),
-        held: options.held,
+        held: options.held as usize,
         tenants: 8,
         workers: WORKERS,
     };

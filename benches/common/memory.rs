@@ -3,17 +3,17 @@
 use std::fs;
 
 /// The most memory that was in use since [`forget_peak`], in KiB.
-pub(crate) fn peak() -> Option<u64> {
+pub fn peak() -> Option<u64> {
     status("VmHWM:")
 }
 
 /// Memory in use, in KiB.
-pub(crate) fn resident() -> Option<u64> {
+pub fn resident() -> Option<u64> {
     status("VmRSS:")
 }
 
 /// Has the peak begin at what is in use now.
-pub(crate) fn forget_peak() {
+pub fn forget_peak() {
     // Where there is no such file, there is no peak either.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -5,20 +5,18 @@ use std::fs;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-pub(crate) struct Circumstances {
-    machine: String,
-    versions: String,
-    run: String,
+/// Where figures are taken, and with what.
+#[derive(Debug)]
+pub struct Circumstances {
+    /// The processor, how many of them, the system.
+    pub machine: String,
+    /// This crate's, tokio's and the compiler's.
+    pub versions: String,
 }
 
 impl Circumstances {
-    pub(crate) fn new(quick: bool) -> Self {
-        let quick = if quick { "quick" } else { "full" };
-        let unstable = if cfg!(tokio_unstable) {
-            ", tokio_unstable"
-        } else {
-            ""
-        };
+    /// Those of this process.
+    pub fn new() -> Self {
         Self {
             machine: format!("{}, {} processors, {}", processor(), processors(), system()),
             versions: format!(
@@ -27,22 +25,19 @@ impl Circumstances {
                 locked("tokio"),
                 compiler()
             ),
-            run: format!("{quick}{unstable}"),
         }
     }
+}
 
-    pub(crate) fn facts(&self) -> [(&'static str, &str); 3] {
-        [
-            ("machine", &self.machine),
-            ("versions", &self.versions),
-            ("run", &self.run),
-        ]
+impl Default for Circumstances {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 impl Display for Circumstances {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}; {}", self.machine, self.versions, self.run)
+        write!(f, "{}; {}", self.machine, self.versions)
     }
 }
 

@@ -1,17 +1,22 @@
-//! A table with a row for each figure and a column for each run.
+//! Tables: for the terminal, with a row for each figure and a column for each run, and as Markdown.
 
 use std::fmt::{self, Display};
 
-use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
+use comfy_table::{CellAlignment, Row};
 
-pub(crate) struct Columns<'a, R> {
+pub use comfy_table::{Cell, Table};
+
+/// A table that is being filled.
+#[derive(Debug)]
+pub struct Columns<'a, R> {
     runs: Vec<&'a R>,
     table: Table,
 }
 
 impl<'a, R> Columns<'a, R> {
     /// A column for each of `runs`, under its name.
-    pub(crate) fn new(runs: impl IntoIterator<Item = (&'a str, &'a R)>) -> Self {
+    pub fn new(runs: impl IntoIterator<Item = (&'a str, &'a R)>) -> Self {
         let (names, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
         let mut table = Table::new();
         table
@@ -21,17 +26,28 @@ impl<'a, R> Columns<'a, R> {
     }
 
     /// `cell` says what stands in a run's column.
-    pub(crate) fn row(&mut self, label: impl Display, cell: impl Fn(&R) -> String) {
+    pub fn row(&mut self, label: impl Display, cell: impl Fn(&R) -> String) {
         let figures = self.runs.iter().map(|run| cell(run));
         self.table.add_row(cells(label, figures));
     }
 }
 
+/// An empty table as Markdown has them.
+pub fn markdown(header: impl Into<Row>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    table
+}
+
+/// At the right of its column.
+pub fn number(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
 fn cells<T: Display>(label: impl Display, columns: impl IntoIterator<Item = T>) -> Vec<Cell> {
-    let right = |text| Cell::new(text).set_alignment(CellAlignment::Right);
     [Cell::new(label)]
         .into_iter()
-        .chain(columns.into_iter().map(right))
+        .chain(columns.into_iter().map(number))
         .collect()
 }
 

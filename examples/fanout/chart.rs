@@ -1,0 +1,207 @@
+//! The picture: four panels, each a figure by sides.
+
+use anyhow::Result;
+use common::picture::plotters::prelude::*;
+use common::picture::plotters::style::text_anchor::HPos;
+use common::picture::{self, Area, Chart, Frame, Names, label, mesh, panel};
+use indicatif::HumanCount;
+
+use crate::options::{Options, Side};
+use crate::outcome::Outcome;
+use crate::report::bytes;
+
+const SIZE: (u32, u32) = (1120, 860);
+/// Pixels between two panels, and for labels beside and below each.
+const GAP: i32 = 28;
+const BESIDE: u32 = 58;
+const BELOW: u32 = 24;
+
+fn color(side: Side) -> RGBColor {
+    match side {
+        Side::Tokio => picture::TOKIO,
+        Side::Wheel => picture::WHEEL,
+        Side::Precise => picture::THIRD,
+    }
+}
+
+/// The picture as SVG.
+pub(crate) fn draw(options: &Options, outcomes: &[Outcome], note: &str) -> Result<String> {
+    let frame = Frame {
+        title: &format!("{} tasks, each under a timeout", HumanCount(options.tasks)),
+        about: &format!(
+            "and fanning out to {} calls, each under its own. One task in {} has a call that is never answered; \
+             all other timeouts are cancelled.",
+            options.calls,
+            HumanCount(options.lost)
+        ),
+        legend: &outcomes
+            .iter()
+            .map(|outcome| (outcome.side.name(), color(outcome.side)))
+            .collect::<Vec<_>>(),
+        note,
+    };
+    picture::draw(SIZE, &frame, |area| {
+        let quarters = area.split_evenly((2, 2));
+        let quarter = |index: usize| {
+            let right = index as i32 % 2;
+            quarters[index].margin(0, GAP, right * GAP, (1 - right) * GAP)
+        };
+        throughput(&quarter(0), outcomes)?;
+        lateness(&quarter(1), outcomes)?;
+        waits(&quarter(2), outcomes)?;
+        memory(&quarter(3), outcomes)
+    })
+}
+
+fn throughput(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
+    let about = "million timeouts armed per second, by workers; more is better";
+    let area = panel(area, "Throughput", about)?;
+    let millions = |outcome: &Outcome, at: usize| outcome.loads[at].timeouts_per_second / 1e6;
+    let counts = outcomes[0].loads.iter().enumerate();
+    let groups = counts.map(|(at, load)| {
+        let heights = outcomes.iter().map(|outcome| millions(outcome, at));
+        (load.workers.to_string(), heights.collect())
+    });
+    bars(&area, outcomes, groups.collect(), |millions| {
+        format!("{millions:.1}")
+    })
+}
+
+fn memory(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
+    let about = "of a pending timer: its box, and what the driver has for it; less is better";
+    let area = panel(area, "Memory", about)?;
+    let heights = outcomes
+        .iter()
+        .map(|outcome| outcome.bytes_per_timer.unwrap_or(0.0));
+    let group = (String::new(), heights.collect());
+    bars(&area, outcomes, vec![group], bytes)
+}
+
+/// Groups of bars, one for each side, with their heights as `text` above them.
+fn bars(
+    area: &Area<'_>,
+    outcomes: &[Outcome],
+    groups: Vec<(String, Vec<f64>)>,
+    text: impl Fn(f64) -> String,
+) -> Result<()> {
+    let x: Names = groups.iter().map(|(name, _)| name.clone()).collect();
+    let highest = groups
+        .iter()
+        .flat_map(|(_, heights)| heights)
+        .fold(f64::MIN_POSITIVE, |high: f64, &height| high.max(height));
+    let mut chart = ChartBuilder::on(area)
+        .x_label_area_size(BELOW)
+        .y_label_area_size(BESIDE)
+        .build_cartesian_2d(x, 0.0..highest * 1.1)?;
+    mesh(&mut chart).y_labels(6).draw()?;
+    let width = 0.8 / outcomes.len() as f64;
+    let pixels = f64::from(area.dim_in_pixel().0) / groups.len() as f64 * width;
+    // A label is not wider than its bar.
+    let size = (pixels / 2.5).min(13.0) as u32;
+    for (group, (_, heights)) in groups.iter().enumerate() {
+        for (index, (&height, outcome)) in heights.iter().zip(outcomes).enumerate() {
+            let left = group as f64 - 0.4 + width * index as f64;
+            let corners = [(left + 0.05 * width, 0.0), (left + 0.95 * width, height)];
+            chart.draw_series([Rectangle::new(corners, color(outcome.side).filled())])?;
+            let top = (left + width / 2.0, height);
+            // And not too small to be read.
+            if size > 6 {
+                label(&chart, &text(height), top, (0, -3), size, HPos::Center)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The part of the timeouts that is drawn; the last of them would make the others narrow.
+const MOST: f64 = 0.995;
+
+fn lateness(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
+    let about = "share of the timeouts that fired so late at most; further left is better";
+    let area = panel(area, "Lateness under load", about)?;
+    let latest = outcomes
+        .iter()
+        .map(|outcome| outcome.late.at(MOST))
+        .fold(1e3, f64::max);
+    let mut chart = ChartBuilder::on(&area)
+        .x_label_area_size(2 * BELOW)
+        .y_label_area_size(BESIDE)
+        .build_cartesian_2d(0.0..latest / 1e6, 0.0..1.0)?;
+    mesh(&mut chart)
+        .y_labels(6)
+        .x_labels(8)
+        .x_desc("milliseconds after the deadline")
+        .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
+        .draw()?;
+    for outcome in outcomes {
+        let drawn = outcome
+            .late
+            .0
+            .iter()
+            .filter(|(quantile, _)| *quantile <= MOST);
+        let points = drawn.map(|&(quantile, nanos)| (nanos / 1e6, quantile));
+        curve(&mut chart, outcome.side, points.collect())?;
+    }
+    Ok(())
+}
+
+const TAIL: [(&str, f64); 6] = [
+    ("50 %", 0.5),
+    ("90 %", 0.9),
+    ("99 %", 0.99),
+    ("99.9 %", 0.999),
+    ("99.99 %", 0.9999),
+    ("longest", 1.0),
+];
+
+fn waits(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
+    let about = "time to arm and cancel a timer, on a logarithmic scale; lower is better";
+    let area = panel(area, "Arming while all others expire", about)?;
+    let all = || {
+        outcomes
+            .iter()
+            .flat_map(|outcome| TAIL.map(|(_, at)| outcome.waits.at(at).max(1.0)))
+    };
+    let lowest = all().fold(f64::MAX, f64::min).log10().floor();
+    let highest = all().fold(0.0, f64::max).log10().ceil().max(lowest + 1.0);
+    let y = (10_f64.powf(lowest)..10_f64.powf(highest)).log_scale();
+    let x: Names = TAIL.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut chart = ChartBuilder::on(&area)
+        .x_label_area_size(BELOW)
+        .y_label_area_size(BESIDE)
+        .build_cartesian_2d(x, y)?;
+    mesh(&mut chart)
+        .y_labels(10)
+        .y_max_light_lines(10)
+        .y_label_formatter(&|&nanos| power(nanos))
+        .draw()?;
+    for outcome in outcomes {
+        let points = TAIL
+            .iter()
+            .enumerate()
+            .map(|(index, &(_, at))| (index as f64, outcome.waits.at(at).max(1.0)));
+        curve(&mut chart, outcome.side, points.collect())?;
+    }
+    Ok(())
+}
+
+/// A power of ten nanoseconds.
+fn power(nanos: f64) -> String {
+    match nanos {
+        nanos if nanos < 1e3 => format!("{nanos:.0} ns"),
+        nanos if nanos < 1e6 => format!("{:.0} µs", nanos / 1e3),
+        nanos if nanos < 1e9 => format!("{:.0} ms", nanos / 1e6),
+        nanos => format!("{:.0} s", nanos / 1e9),
+    }
+}
+
+/// Where curves are one, that of the third is the thin one.
+fn curve<X, Y>(chart: &mut Chart<'_, '_, X, Y>, side: Side, points: Vec<(f64, f64)>) -> Result<()>
+where
+    X: Ranged<ValueType = f64>,
+    Y: Ranged<ValueType = f64>,
+{
+    let width = if side == Side::Precise { 2 } else { 4 };
+    chart.draw_series(LineSeries::new(points, color(side).stroke_width(width)))?;
+    Ok(())
+}
