@@ -16,8 +16,8 @@
 //! runtime's thread, or by something else than a task: a nested `block_on`, or a set of
 //! futures. If another runtime is current there, it is registered with both: a worker that
 //! blocks may be all that drives its runtime, and a runtime that was only entered may not be
-//! driven. With `test-util` nested
-//! clocks may be paused: there the current handle is asked at once.
+//! driven. With `test-util` nested clocks may be paused: there the current handle is asked at
+//! once.
 //!
 //! # Ground rules
 //!
