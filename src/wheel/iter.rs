@@ -1,5 +1,6 @@
 //! Iterators over the entries of a wheel.
 
+use std::convert::identity;
 use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
@@ -119,72 +120,6 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 }
 
-impl<'a, T> Iterator for Iter<'a, T> {
-    type Item = (Key, u64, &'a T);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (
-            index,
-            Entry {
-                value, deadline, ..
-            },
-        ) = self.entries.next()?;
-        Some((value.key(index), *deadline, &value.value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.entries.size_hint()
-    }
-}
-
-impl<'a, T> Iterator for IterMut<'a, T> {
-    type Item = (Key, u64, &'a mut T);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (
-            index,
-            Entry {
-                value, deadline, ..
-            },
-        ) = self.entries.next()?;
-        Some((value.key(index), *deadline, &mut value.value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.entries.size_hint()
-    }
-}
-
-impl<T> Iterator for IntoIter<T> {
-    type Item = (u64, T);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (
-            _,
-            Entry {
-                value, deadline, ..
-            },
-        ) = self.entries.next()?;
-        Some((deadline, value.value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.entries.size_hint()
-    }
-}
-
-impl<T> Iterator for Drain<'_, T> {
-    type Item = (u64, T);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.entries.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.entries.size_hint()
-    }
-}
-
 impl<T> Clone for Iter<'_, T> {
     fn clone(&self) -> Self {
         let entries = self.entries.clone();
@@ -192,13 +127,25 @@ impl<T> Clone for Iter<'_, T> {
     }
 }
 
-/// What every iterator here is besides.
-macro_rules! exact {
-    ($($iter:ident $(<$life:lifetime>)?),*) => {$(
-        impl<T> ExactSizeIterator for $iter<$($life,)? T> {}
-        impl<T> FusedIterator for $iter<$($life,)? T> {}
+/// The iterators differ in what they make of an entry, and in nothing else.
+macro_rules! iterators {
+    ($($iter:ident<$($life:lifetime,)? T> of $item:ty: $made:expr;)*) => {$(
+        impl<$($life,)? T> Iterator for $iter<$($life,)? T> {
+            type Item = $item;
 
-        impl<T> fmt::Debug for $iter<$($life,)? T> {
+            fn next(&mut self) -> Option<Self::Item> {
+                self.entries.next().map($made)
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.entries.size_hint()
+            }
+        }
+
+        impl<$($life,)? T> ExactSizeIterator for $iter<$($life,)? T> {}
+        impl<$($life,)? T> FusedIterator for $iter<$($life,)? T> {}
+
+        impl<$($life,)? T> fmt::Debug for $iter<$($life,)? T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let name = stringify!($iter);
                 f.debug_struct(name).field("left", &self.len()).finish_non_exhaustive()
@@ -207,7 +154,14 @@ macro_rules! exact {
     )*};
 }
 
-exact!(Iter<'_>, IterMut<'_>, IntoIter, Drain<'_>);
+iterators! {
+    Iter<'a, T> of (Key, u64, &'a T):
+        |(index, Entry { value, deadline, .. })| (value.key(index), *deadline, &value.value);
+    IterMut<'a, T> of (Key, u64, &'a mut T):
+        |(index, Entry { value, deadline, .. })| (value.key(index), *deadline, &mut value.value);
+    IntoIter<T> of (u64, T): |(_, Entry { value, deadline, .. })| (deadline, value.value);
+    Drain<'a, T> of (u64, T): identity;
+}
 
 impl<'a, T, const SLOTS: usize> IntoIterator for &'a TimingWheel<T, SLOTS> {
     type Item = (Key, u64, &'a T);

@@ -13,7 +13,7 @@
 //! | `slots.rs` | the slots of all levels |
 //! | `core.rs`, `advance.rs`, `check.rs` | the wheel: its entries, the passing of time, its invariants |
 //! | `key.rs` | what the public wheel hands out |
-//! | `timing_wheel.rs`, `iter.rs`, `debug.rs` | the public wheel, whose keys may be stale |
+//! | `timing_wheel.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel, whose keys may be stale |
 
 mod advance;
 mod bits;

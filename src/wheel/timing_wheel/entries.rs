@@ -1,0 +1,121 @@
+//! What is done with one entry: it is put in, found by its key, moved, taken out.
+
+use super::TimingWheel;
+use crate::wheel::key::{Key, Rescheduled, Stamped};
+
+impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
+    /// Adds an entry that fires when the clock reaches `deadline`. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// Hands the value back if `deadline` is not after [`now`](Self::now): it is due already.
+    ///
+    /// # Panics
+    ///
+    /// If there are 2^32 entries already, or 2^32 cells for their keys. Cells come in chunks of 64,
+    /// and removing may leave chunks with five keys each: in that case there is room for a
+    /// thirteenth of 2^32 entries.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// assert!(wheel.insert(5, "five").is_ok());
+    /// assert_eq!(wheel.insert(0, "not after now"), Err("not after now"));
+    /// ```
+    #[inline]
+    pub fn insert(&mut self, deadline: u64, value: T) -> Result<Key, T> {
+        if deadline <= self.now() {
+            return Err(value);
+        }
+        let stamp = self.stamp;
+        self.stamp = stamp.checked_add(1).expect("nobody inserts 2^64 times");
+        let index = self.core.insert(deadline, Stamped { stamp, value });
+        Ok(Key { index, stamp })
+    }
+
+    /// Removes an entry and returns its value; `None` if it has fired or been removed. Constant time.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel = TimingWheel::new();
+    /// let key = wheel.insert(10, "never").unwrap();
+    /// assert_eq!(wheel.remove(key), Some("never"));
+    /// assert_eq!(wheel.remove(key), None);
+    /// ```
+    #[inline]
+    pub fn remove(&mut self, key: Key) -> Option<T> {
+        self.get(key)?;
+        let removed = self.core.remove(key.index);
+        drop(self.core.take_garbage());
+        Some(removed.value)
+    }
+
+    /// Gives an entry another deadline, earlier or later, under the same key. Constant time.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::{Rescheduled, TimingWheel};
+    /// let mut wheel = TimingWheel::starting_at(10);
+    /// let key = wheel.insert(20, "idle").unwrap();
+    /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Moved);
+    /// assert_eq!(wheel.reschedule(key, 10), Rescheduled::Expired("idle"));
+    /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Stale);
+    /// ```
+    #[inline]
+    pub fn reschedule(&mut self, key: Key, deadline: u64) -> Rescheduled<T> {
+        if self.get(key).is_none() {
+            return Rescheduled::Stale;
+        }
+        if deadline > self.now() {
+            self.core.reschedule(key.index, deadline);
+            return Rescheduled::Moved;
+        }
+        self.remove(key)
+            .map_or(Rescheduled::Stale, Rescheduled::Expired)
+    }
+
+    /// The value of an entry; `None` if it has fired or been removed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel = TimingWheel::new();
+    /// let key = wheel.insert(5, "five").unwrap();
+    /// assert_eq!(wheel.get(key), Some(&"five"));
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn get(&self, key: Key) -> Option<&T> {
+        let stamped = self.core.get(key.index)?;
+        (stamped.stamp == key.stamp).then_some(&stamped.value)
+    }
+
+    /// The value of an entry, to be changed; `None` if it has fired or been removed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel: TimingWheel<u32> = TimingWheel::new();
+    /// let key = wheel.insert(10, 1).unwrap();
+    /// *wheel.get_mut(key).unwrap() += 1;
+    /// assert_eq!(wheel.get(key), Some(&2));
+    /// assert_eq!(wheel.deadline(key), Some(10));
+    /// ```
+    #[inline]
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        self.get(key)?;
+        Some(&mut self.core.get_mut(key.index).value)
+    }
+
+    /// The tick at which an entry fires; `None` if it has fired or been removed.
+    ///
+    /// ```
+    /// # use wheel::timing_wheel::TimingWheel;
+    /// let mut wheel = TimingWheel::new();
+    /// let key = wheel.insert(5, "five").unwrap();
+    /// assert_eq!(wheel.deadline(key), Some(5));
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn deadline(&self, key: Key) -> Option<u64> {
+        self.get(key)?;
+        Some(self.core.deadline(key.index))
+    }
+}
