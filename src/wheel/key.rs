@@ -51,6 +51,7 @@ impl<T> Stamped<T> {
 /// });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expired<T> {
     /// The key it had. It finds nothing any more.
     pub key: Key,
