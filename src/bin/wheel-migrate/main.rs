@@ -10,11 +10,13 @@
 //! | --- | --- |
 //! | `tokens.rs` | a file as a row of tokens that know where they are |
 //! | `imports.rs` | a `use` declaration as a tree |
+//! | `places.rs` | what moves, what stays, and what takes whose place |
 //! | `rewrite.rs` | what becomes of a file, and what is left alone in it |
 //! | `manifest.rs` | the line in `Cargo.toml` |
 
 mod imports;
 mod manifest;
+mod places;
 mod rewrite;
 mod tokens;
 

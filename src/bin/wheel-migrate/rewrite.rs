@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::imports::{End, Import, Leaf, Node};
 use crate::manifest::Needs;
+use crate::places::{is_moved, moved, render, stays};
 use crate::tokens::{Kind, Token, tokens};
 
 pub(crate) struct Rewritten {
@@ -24,39 +25,6 @@ pub(crate) struct Left {
     pub(crate) line: usize,
     pub(crate) what: String,
 }
-
-/// What moves, and what takes its place. A path is moved with all that is below it.
-const MOVES: [(&[&str], &[&str]); 2] = [
-    (&["tokio", "time"], &["wheel"]),
-    // Made of an `Interval`, and so it has to be the one that takes ours.
-    (
-        &["tokio_stream", "wrappers", "IntervalStream"],
-        &["wheel", "ext", "stream", "IntervalStream"],
-    ),
-];
-
-/// What has timers of tokio's and is not moved, and what there is for it here.
-const STAYS: [(&[&str], &str); 7] = [
-    (
-        &["hyper_util", "rt", "TokioTimer"],
-        "wheel::ext::hyper::WheelTimer",
-    ),
-    (&["tokio_util", "time"], "wheel::DelayQueue"),
-    (
-        &["tokio_util", "future", "FutureExt"],
-        "wheel::ext::FutureExt",
-    ),
-    (
-        &["tokio_stream", "StreamExt"],
-        "for its time methods wheel::ext::StreamExt",
-    ),
-    (&["tower", "timeout"], "wheel::ext::tower"),
-    (&["tower_http", "timeout"], "wheel::ext::tower"),
-    (
-        &["tower", "ServiceBuilder"],
-        "for its timeout() wheel::ext::tower::TimeoutLayer",
-    ),
-];
 
 pub(crate) fn rewrite(source: &str) -> Result<Rewritten, String> {
     let mut file = File {
@@ -310,8 +278,7 @@ impl File<'_> {
 
     /// Notes what has timers and stays.
     fn look_at(&mut self, at: usize, path: &[String]) {
-        let found = STAYS.iter().find(|(stays, _)| starts_with(path, stays));
-        if let Some((_, instead)) = found {
+        if let Some(instead) = stays(path) {
             self.leave(at, format!("`{}`; here: {instead}", path.join("::")));
         }
     }
@@ -342,55 +309,6 @@ impl File<'_> {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn starts_with(path: &[String], start: &[&str]) -> bool {
-    path.len() >= start.len() && path.iter().zip(start).all(|(name, start)| name == start)
-}
-
-/// How many names of the path are replaced, and by what.
-fn moved(path: &[String]) -> Option<(usize, &'static [&'static str])> {
-    let (from, to) = MOVES.iter().find(|(from, _)| starts_with(path, from))?;
-    Some((from.len(), to))
-}
-
-fn is_moved(leaf: &Leaf) -> bool {
-    moved(&leaf.path).is_some()
-}
-
-/// The tree of a declaration that imports the same from here.
-fn render(leaves: &[Leaf]) -> String {
-    let all: Vec<String> = leaves.iter().map(below_wheel).collect();
-    match &all[..] {
-        [only] => match only.strip_prefix("self") {
-            Some(rename) => format!("wheel{rename}"),
-            None => format!("wheel::{only}"),
-        },
-        _ => format!("wheel::{{{}}}", all.join(", ")),
-    }
-}
-
-/// One name, as it stands after `wheel::`.
-fn below_wheel(leaf: &Leaf) -> String {
-    let Some((from, to)) = moved(&leaf.path) else {
-        return leaf.path.join("::");
-    };
-    let rest = leaf.path[from..].iter().map(String::as_str);
-    let mut path: Vec<&str> = to[1..].iter().copied().chain(rest).collect();
-    if leaf.is_glob {
-        // The root has more than tokio::time.
-        path.extend(if path.is_empty() {
-            vec!["prelude", "*"]
-        } else {
-            vec!["*"]
-        });
-    }
-    match (&leaf.rename, path.is_empty()) {
-        (Some(rename), true) => format!("self as {rename}"),
-        (None, true) => "self as time".to_owned(),
-        (Some(rename), false) => format!("{} as {rename}", path.join("::")),
-        (None, false) => path.join("::"),
-    }
 }
 
 #[cfg(test)]
