@@ -21,12 +21,13 @@ mod rewrite;
 mod tokens;
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{env, fs, io};
+use std::{env, fmt, fs, io};
 
 use manifest::Needs;
-use rewrite::Rewritten;
+use rewrite::{Change, Rewritten};
 
 const USAGE: &str = "\
 usage: wheel-migrate [--write] [--path CRATE] [DIRECTORY]
@@ -56,7 +57,16 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match migrate(&options) {
+    let mut found = Found::default();
+    let result = migrate(&options, &mut found);
+    // At the end: whoever reads only the first lines does not stop it half-way.
+    if let Err(error) = io::stdout().write_all(found.told.as_bytes()) {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            eprintln!("wheel-migrate: standard output: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err((path, error)) => {
             eprintln!("wheel-migrate: {}: {error}", path.display());
@@ -93,6 +103,8 @@ type Failed = (PathBuf, io::Error);
 /// What was found in all files together.
 #[derive(Default)]
 struct Found {
+    /// What is printed of it.
+    told: String,
     changed: usize,
     changes: usize,
     left: Vec<String>,
@@ -100,8 +112,7 @@ struct Found {
     needs: BTreeMap<PathBuf, Needs>,
 }
 
-fn migrate(options: &Options) -> Result<(), Failed> {
-    let mut found = Found::default();
+fn migrate(options: &Options, found: &mut Found) -> Result<(), Failed> {
     for path in sources(&options.directory)? {
         let source = fs::read_to_string(&path).map_err(|error| (path.clone(), error))?;
         let rewritten = match rewrite::rewrite(&source) {
@@ -116,16 +127,21 @@ fn migrate(options: &Options) -> Result<(), Failed> {
             fs::write(&path, &rewritten.text).map_err(|error| (path.clone(), error))?;
         }
     }
-    depend(&mut found, options)?;
-    report(&found, options.write);
+    depend(found, options)?;
+    found.sum_up(options.write);
     Ok(())
 }
 
 impl Found {
     fn note(&mut self, path: &Path, rewritten: &Rewritten) {
         for change in &rewritten.changes {
-            println!("{}:{}", path.display(), change.line);
-            println!("  - {}\n  + {}", change.before, change.after);
+            let Change {
+                line,
+                before,
+                after,
+            } = change;
+            self.tell(format_args!("{}:{line}", path.display()));
+            self.tell(format_args!("  - {before}\n  + {after}"));
         }
         self.changed += usize::from(!rewritten.changes.is_empty());
         self.changes += rewritten.changes.len();
@@ -135,18 +151,46 @@ impl Found {
         if !rewritten.changes.is_empty() {
             let package = path
                 .ancestors()
-                .find(|above| above.join("Cargo.toml").is_file());
-            let needs = self
-                .needs
-                .entry(package.unwrap_or(Path::new(".")).to_owned());
-            needs.or_default().add(&rewritten.needs);
+                .find(|above| above.join("Cargo.toml").is_file())
+                .unwrap_or(Path::new("."));
+            let needs = self.needs.entry(package.to_owned()).or_default();
+            needs.add(&rewritten.needs);
+            needs.library |= !is_for_tests(path, package);
+        }
+    }
+
+    fn tell(&mut self, line: fmt::Arguments<'_>) {
+        self.told += &format!("{line}\n");
+    }
+
+    fn sum_up(&mut self, written: bool) {
+        let left = std::mem::take(&mut self.left);
+        if !left.is_empty() {
+            self.tell(format_args!("\nLeft alone; these stay on tokio's timers:"));
+            left.iter()
+                .for_each(|left| self.tell(format_args!("  {left}")));
+        }
+        let sum = format!("{} changes in {} files", self.changes, self.changed);
+        match written {
+            true => self.tell(format_args!(
+                "\n{sum}. Now: cargo fmt && cargo check --all-targets"
+            )),
+            false => self.tell(format_args!("\n{sum} to be made. With --write they are.")),
         }
     }
 }
 
+/// Whether cargo builds a file for tests, examples or benches alone, by the folder it is in.
+fn is_for_tests(path: &Path, package: &Path) -> bool {
+    let inside = path.strip_prefix(package).unwrap_or(path);
+    ["tests", "examples", "benches"]
+        .iter()
+        .any(|folder| inside.starts_with(folder))
+}
+
 /// Adds the dependency to each package that needs it.
 fn depend(found: &mut Found, options: &Options) -> Result<(), Failed> {
-    for (package, needs) in &found.needs {
+    for (package, needs) in std::mem::take(&mut found.needs) {
         let path = package.join("Cargo.toml");
         let failed = |error| (path.clone(), error);
         let Ok(before) = fs::read_to_string(&path) else {
@@ -156,30 +200,15 @@ fn depend(found: &mut Found, options: &Options) -> Result<(), Failed> {
             ));
             continue;
         };
-        let added = manifest::add(&before, needs, options.path.as_deref());
+        let added = manifest::add(&before, &needs, options.path.as_deref());
         for line in &added.lines {
-            println!("{}\n  + {line}", path.display());
+            found.tell(format_args!("{}\n  + {line}", path.display()));
         }
         if options.write && added.text != before {
             fs::write(&path, &added.text).map_err(failed)?;
         }
     }
     Ok(())
-}
-
-fn report(found: &Found, written: bool) {
-    if !found.left.is_empty() {
-        println!("\nLeft alone; these stay on tokio's timers:");
-        found.left.iter().for_each(|left| println!("  {left}"));
-    }
-    let (changes, files) = (found.changes, found.changed);
-    if written {
-        println!(
-            "\n{changes} changes in {files} files. Now: cargo fmt && cargo check --all-targets"
-        );
-    } else {
-        println!("\n{changes} changes in {files} files to be made. With --write they are.");
-    }
 }
 
 /// Every Rust file below a directory, but for what is built or hidden.

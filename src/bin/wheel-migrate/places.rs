@@ -13,7 +13,7 @@ const MOVES: [(&[&str], &[&str]); 2] = [
 ];
 
 /// What has timers of tokio's and is not moved, and what there is for it here.
-const STAYS: [(&[&str], &str); 7] = [
+const STAYS: [(&[&str], &str); 8] = [
     (
         &["hyper_util", "rt", "TokioTimer"],
         "wheel::ext::hyper::WheelTimer",
@@ -27,6 +27,7 @@ const STAYS: [(&[&str], &str); 7] = [
         &["tokio_stream", "StreamExt"],
         "for its time methods wheel::ext::StreamExt",
     ),
+    (&["actix_rt", "time"], "tokio's by another name; wheel"),
     (&["tower", "timeout"], "wheel::ext::tower"),
     (&["tower_http", "timeout"], "wheel::ext::tower"),
     (

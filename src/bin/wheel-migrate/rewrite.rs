@@ -92,13 +92,6 @@ impl File<'_> {
                 let whole = range.start..self.tokens[next - 1].range.end;
                 self.change(&whole, &[(range, to.join("::"))]);
             }
-            // Another crate's re-export, say.
-            _ if (0..path.len()).any(|from| moved(&path[from..]).is_some()) => {
-                self.leave(
-                    at,
-                    format!("`{}` is part of a longer path", path.join("::")),
-                );
-            }
             _ => self.look_at(at, &path),
         }
         next
@@ -157,7 +150,9 @@ impl File<'_> {
                     format!("`tokio` is called `{name}` here, and so `{name}::time` is not moved"),
                 );
             }
-            self.look_at(at, &leaf.path);
+            if !is_moved(leaf) {
+                self.look_at(at, &leaf.path);
+            }
         }
         let moving: Vec<Leaf> = leaves
             .iter()
@@ -278,8 +273,12 @@ impl File<'_> {
 
     /// Notes what has timers and stays.
     fn look_at(&mut self, at: usize, path: &[String]) {
+        let whole = path.join("::");
         if let Some(instead) = stays(path) {
-            self.leave(at, format!("`{}`; here: {instead}", path.join("::")));
+            self.leave(at, format!("`{whole}`; here: {instead}"));
+        // Another crate's re-export, say.
+        } else if (0..path.len()).any(|from| moved(&path[from..]).is_some()) {
+            self.leave(at, format!("`{whole}` is part of a longer path"));
         }
     }
 

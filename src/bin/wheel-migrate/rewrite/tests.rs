@@ -117,6 +117,7 @@ fn what_is_left_alone_is_told() {
             "wheel::DelayQueue",
         ),
         ("$crate::tokio::time::sleep(d)", "a longer path"),
+        ("use crate::{rt::tokio::time::sleep, a};", "a longer path"),
     ];
     for (source, what) in cases {
         let left = rewrite(source).unwrap().left;
