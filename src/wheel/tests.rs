@@ -3,10 +3,8 @@
 #![allow(clippy::cast_possible_truncation, clippy::items_after_statements)]
 
 use std::collections::BTreeMap;
-use std::mem::size_of;
-use std::task::Waker;
 
-use super::core::{Core, Entry, Progress};
+use super::core::{Core, Progress};
 use super::{Key, TimingWheel};
 
 /// A core with a grain beside a map from keys to deadlines.
@@ -230,23 +228,32 @@ fn garbage_comes_out_when_a_crowd_has_gone() {
     assert!(core.capacity() <= 2048);
 }
 
-#[test]
-fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
-    assert_eq!(size_of::<Entry<Waker>>(), 32);
-    // The slab's own entry is either a value or the index of the next free one.
-    enum SlabEntry<T> {
-        #[expect(dead_code, reason = "for its size")]
-        Vacant(usize),
-        #[expect(dead_code, reason = "for its size")]
-        Occupied(T),
-    }
-    assert_eq!(size_of::<SlabEntry<Entry<Waker>>>(), 32);
-    assert_eq!(size_of::<Option<super::chunk_list::Chunk>>(), 32);
-}
+#[cfg(target_pointer_width = "64")]
+mod sizes {
+    use std::mem::size_of;
+    use std::task::Waker;
 
-#[test]
-fn keys_are_sixteen_bytes_with_a_niche() {
-    assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (16, 16));
+    use crate::wheel::Key;
+    use crate::wheel::core::Entry;
+
+    #[test]
+    fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
+        assert_eq!(size_of::<Entry<Waker>>(), 32);
+        // The slab's own entry is either a value or the index of the next free one.
+        enum SlabEntry<T> {
+            #[expect(dead_code, reason = "for its size")]
+            Vacant(usize),
+            #[expect(dead_code, reason = "for its size")]
+            Occupied(T),
+        }
+        assert_eq!(size_of::<SlabEntry<Entry<Waker>>>(), 32);
+        assert_eq!(size_of::<Option<crate::wheel::chunk_list::Chunk>>(), 32);
+    }
+
+    #[test]
+    fn keys_are_sixteen_bytes_with_a_niche() {
+        assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (16, 16));
+    }
 }
 
 #[test]
