@@ -144,7 +144,8 @@ pub mod timing_wheel {
     //!
     //! Time is a `u64` of ticks, and a tick is as long as the caller likes. Inserting, removing
     //! and rescheduling take constant time, however many entries there are. Time passes when
-    //! [`TimingWheel::advance`] is called.
+    //! [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
+    //! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
     //!
     //! A wheel has levels, and each level is a ring of `SLOTS` slots. A slot of level 0 is one
     //! tick wide. A slot of each further level is as wide as the whole ring below it. Levels are

@@ -6,7 +6,7 @@
 //! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
 //! | [`semantics`] | what is the same, and each thing that differs |
 //! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
-//! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools |
+//! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools; the wheel alone |
 //!
 //! The pages are read on a code host as well. So no line of an example is hidden, and each
 //! link is defined twice: for the documentation in `links.md`, which comes first and so holds
