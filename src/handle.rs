@@ -19,7 +19,7 @@ use crate::timeout::Timeout;
 /// A handle to a driver: the free functions as methods, without looking up
 /// which runtime this is.
 ///
-/// Two words, copied at no cost. Timers made with it belong to its driver
+/// Two words, cloned at no cost. Timers made with it belong to its driver
 /// wherever they are made, also outside any runtime. The driver lives as long
 /// as its runtime, whatever becomes of the handle; afterwards the handle can
 /// still be used, and its timers panic when polled, as all do then.

@@ -31,9 +31,9 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 /// # Panics
 ///
 /// Outside a Tokio runtime, and in one built without `enable_time`, at the
-/// caller's line and with tokio's message. Polling it after its runtime has
-/// ended panics too, but in [another one](crate::docs::semantics#when-a-runtime-ends)
-/// that lives.
+/// caller's line and with tokio's message. Polling it after its runtime has ended
+/// panics too, unless it is polled in [another one that
+/// lives](crate::docs::semantics#when-a-runtime-ends).
 ///
 /// # Cancel safety
 ///
@@ -55,7 +55,8 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 ///
 /// # Differences from tokio
 ///
-/// The future is [`Unpin`]: no `pin!` in a `select!` loop.
+/// The future is [`Unpin`]: no `pin!` in a `select!` loop. Polled in another runtime after the end
+/// of its own, it goes on where tokio's panics. [All differences](crate::docs::semantics).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
 #[inline]

@@ -48,6 +48,10 @@ use crate::sleep::Sleep;
 /// }
 /// # }
 /// ```
+///
+/// # Differences from tokio
+///
+/// The error is a type of this crate. [All differences](crate::docs::semantics).
 #[inline]
 #[track_caller]
 pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
@@ -108,6 +112,8 @@ where
 
 pin_project! {
     /// Future returned by [`timeout`] and [`timeout_at`].
+    ///
+    /// `Unpin` if the future is.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -11,8 +11,10 @@ use crate::timeout::{Timeout, timeout, timeout_at};
 ///
 /// # Differences from tokio-util
 ///
-/// Its trait has methods for cancellation tokens besides, which have nothing to do with time: import
-/// both for those, `tokio_util::future::FutureExt` as something else.
+/// Its trait also has methods for cancellation tokens, which have nothing to do with time. A module
+/// that calls those keeps tokio-util's trait alone, and calls the function
+/// [`timeout`](crate::timeout()): beside this one a call of `timeout` is ambiguous (E0034), whatever
+/// name the trait is imported under.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -3,8 +3,8 @@
 //!
 //! # Prometheus
 //!
-//! Lags are a histogram if the exporter is told its buckets, and a summary else, on which no
-//! alert can be computed:
+//! Lags are a histogram if the exporter is told its buckets. Otherwise they are a summary, from
+//! which no alert can be computed:
 //!
 //! ```
 //! use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};

@@ -1,8 +1,8 @@
 //! Streams, and what makes others keep to time.
 //!
-//! [`StreamExt`] has the time methods of tokio-stream's trait of that name; besides it goes any
-//! other, imported as `_`, for methods such as `next`. What has `timeout` itself, as tokio-stream's
-//! does, is ambiguous with it: import that of the `futures` crate.
+//! [`StreamExt`] has the time methods of tokio-stream's trait of that name. For all other methods,
+//! such as `next`, import `futures::StreamExt as _` beside it. tokio-stream's will not do: it has a
+//! `timeout` too, and a call of that is then ambiguous (E0034).
 //!
 //! | method | makes | |
 //! | --- | --- | --- |
