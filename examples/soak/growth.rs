@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::resident_kib;
+use support::resident_kib;
 
 /// What may be added to what was once needed: runs are random, and allocators keep some.
 const ALLOWANCE_KIB: u64 = 64 * 1024;

@@ -12,10 +12,6 @@
 //! `cargo run --release -p soak -- --minutes 10`
 
 mod growth;
-#[path = "../../tests/support/storm/mod.rs"]
-mod storm;
-#[path = "../../tests/support/mod.rs"]
-mod support;
 
 use std::process::ExitCode;
 use std::thread;
@@ -25,7 +21,7 @@ use clap::Parser;
 use common::println;
 
 use growth::Growth;
-use storm::{Size, Storm};
+use support::storm::{Size, Storm};
 
 /// A storm of timers, checked every second.
 #[derive(Debug, Parser)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use crate::program::{Between, Now, Op, Program, Step, Style, Ticks};
-use crate::support::{Random, ms};
 use crate::world::LANES;
+use support::{Random, ms};
 
 /// Timers that programs share.
 const SLOTS: u64 = 4;
@@ -15,7 +15,7 @@ pub(crate) fn program(seed: u64) -> Program {
     let mut random = Random::new(seed.wrapping_add(1));
     // The first numbers of neighbours are alike.
     for _ in 0..8 {
-        random.next();
+        random.number();
     }
     let style = match random.below(10) {
         0..=4 => Style::Solo,

@@ -27,8 +27,6 @@ mod program;
 mod rules;
 mod shelf;
 mod shrink;
-#[path = "../support/mod.rs"]
-mod support;
 mod task;
 mod thread;
 mod time;

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::support::SHUT_DOWN;
 use crate::task::message;
 use crate::time::{InTime, Interval, Sleep, Time};
+use support::SHUT_DOWN;
 
 const MILLI: Duration = Duration::from_millis(1);
 

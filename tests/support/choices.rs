@@ -1,8 +1,7 @@
 //! What a model does next: chosen at random, or by a fuzzer's bytes.
-#![allow(dead_code)]
 
 /// Where a model's operations come from: a generator, or a fuzzer's bytes.
-pub(crate) trait Choices {
+pub trait Choices {
     /// A number less than `end`.
     fn below(&mut self, end: u64) -> u64;
 
@@ -19,26 +18,26 @@ impl Choices for Random {
 }
 
 /// A small generator of repeatable random numbers (xorshift64*).
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 11) % end
+    pub fn below(&mut self, end: u64) -> u64 {
+        (self.number() >> 11) % end
     }
 
     /// Of fewer than so many bits, each number of bits as likely as any other.
-    pub(crate) fn of_any_size(&mut self, bits: u64) -> u64 {
+    pub fn of_any_size(&mut self, bits: u64) -> u64 {
         let bits = self.below(bits);
         self.below(1 << bits)
     }

@@ -1,18 +1,18 @@
 //! The wheel beside a sorted map that does the same naively.
 //!
 //! After every step: what fired is what the map has first, nothing early, nothing late, ticks in
-//! order; keys of what is gone find nothing; and the file that includes this one looks at what it
-//! can by a function `check`.
-#![allow(dead_code)]
+//! order; keys of what is gone find nothing; and the module around this one looks at what it
+//! can by a function `check`. From outside of the crate it can look at nothing more; `src/wheel/model.rs`
+//! includes this file, and looks at every invariant.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::support::Choices;
+use super::choices::Choices;
 use super::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Op {
+pub enum Op {
     Insert {
         distance: Distance,
     },
@@ -65,7 +65,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    pub(crate) fn choose(choices: &mut impl Choices) -> Op {
+    pub fn choose(choices: &mut impl Choices) -> Op {
         let pick = choices.below(1 << 16) as u16;
         let distance = Distance::choose(choices);
         let budget = choose_budget(choices);
@@ -110,10 +110,10 @@ fn choose_budget(choices: &mut impl Choices) -> usize {
 
 /// A number of ticks: `2^power` or `SLOTS^level`, with an offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Distance {
-    pub(crate) of_level: bool,
-    pub(crate) power: u8,
-    pub(crate) offset: i64,
+pub struct Distance {
+    pub of_level: bool,
+    pub power: u8,
+    pub offset: i64,
 }
 
 impl Distance {
@@ -139,7 +139,7 @@ impl Distance {
 /// Entries at a time.
 const MOST: usize = 2000;
 
-pub(crate) struct Pair<const SLOTS: usize> {
+pub struct Pair<const SLOTS: usize> {
     wheel: TimingWheel<u64, SLOTS>,
     model: BTreeMap<(u64, u64), Key>,
     gone: Vec<Key>,
@@ -381,7 +381,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
 }
 
 /// Clocks at the edges of levels, of powers of two, and of time.
-pub(crate) const CLOCKS: [u64; 9] = [
+pub const CLOCKS: [u64; 9] = [
     0,
     1,
     63,
@@ -394,9 +394,9 @@ pub(crate) const CLOCKS: [u64; 9] = [
 ];
 
 /// Numbers of slots: the least, odd ones, a clock's, the most.
-pub(crate) const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
+pub const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
 
-pub(crate) fn run(slots: usize, now: u64, ops: &[Op]) {
+pub fn run(slots: usize, now: u64, ops: &[Op]) {
     match slots {
         2 => run_with::<2>(now, ops),
         3 => run_with::<3>(now, ops),
@@ -415,7 +415,7 @@ fn run_with<const SLOTS: usize>(now: u64, ops: &[Op]) {
 }
 
 /// Lets `choices` decide on the wheel, the clock it begins at, and up to so many operations.
-pub(crate) fn run_chosen(choices: &mut impl Choices, most: usize) {
+pub fn run_chosen(choices: &mut impl Choices, most: usize) {
     let slots = SLOTS[choices.below(SLOTS.len() as u64) as usize];
     let now = CLOCKS[choices.below(CLOCKS.len() as u64) as usize];
     let mut ops = Vec::new();

@@ -9,8 +9,8 @@ use tokio::runtime::Builder;
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
 use crate::runtimes::{One, ticks};
-use crate::support::ms;
 use crate::time::Time;
+use support::ms;
 
 /// The only worker drives a future by itself, under the guard of another runtime.
 #[test]

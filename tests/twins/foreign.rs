@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, One, Two, in_task, ticks};
-use crate::support::ms;
 use crate::time::Time;
+use support::ms;
 
 /// The only worker waits for a task of another runtime, which awaits what was made for it here.
 #[test]

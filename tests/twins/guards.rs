@@ -5,8 +5,8 @@ use std::thread;
 use tokio::task::LocalSet;
 
 use crate::runtimes::{Current, KINDS, Kind, OTHERS, One, Two, end, in_task, joined, ticks};
-use crate::support::{HOUR, ms, poll_quietly};
 use crate::time::Time;
+use support::{HOUR, ms, poll_quietly};
 
 /// What becomes of the other runtime once a timer was made under its guard.
 #[derive(Clone, Copy, Debug)]

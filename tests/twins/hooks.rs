@@ -2,8 +2,8 @@
 
 use tokio::runtime::Builder;
 
-use crate::support::ms;
 use crate::time::Time;
+use support::ms;
 
 fn run<T: Time>(mut builder: Builder) {
     let runtime = builder.enable_all().build().unwrap();

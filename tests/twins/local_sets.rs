@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::runtimes::{Current, KINDS, Kind, One, joined, ticks};
-use crate::support::{HOUR, ms, poll_quietly};
 use crate::time::Time;
+use support::{HOUR, ms, poll_quietly};
 
 #[test]
 fn a_local_set_that_one_runtime_drives_and_then_another() {

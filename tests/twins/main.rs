@@ -28,8 +28,6 @@
 //! | `paused.rs` | what a paused clock shows (feature `test-util`) |
 #![allow(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
 
-#[path = "../support/mod.rs"]
-mod support;
 #[macro_use]
 mod twin;
 mod blocked;

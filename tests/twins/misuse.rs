@@ -7,9 +7,9 @@ use tokio::runtime::{Builder, Handle};
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, end, in_task};
-use crate::support::{HOUR, ms, poll_quietly};
 use crate::time::Time;
 use crate::twin::tried;
+use support::{HOUR, ms, poll_quietly};
 
 /// How a timer comes to be; each with a line of its own.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +120,8 @@ fn under_the_guard_of_a_runtime_without_timers() {
 #[test]
 fn on_a_worker_under_the_guard_of_a_runtime_without_timers() {
     use crate::runtimes::MULTI;
-    use crate::support::NO_TIMERS;
     use crate::twin::finished;
+    use support::NO_TIMERS;
 
     fn body<T: Time>(kind: Kind, made: Made) -> Result<(), String> {
         in_task(&kind.build(), under_a_guard_without_timers::<T>(made)).and_then(identity)

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use crate::outcome::End;
 use crate::runtimes::{Current, KINDS, Kind, One, in_task, ticks};
-use crate::support::{HOUR, SHUT_DOWN, counting, ms, poll, poll_quietly};
 use crate::time::Time;
 use crate::twin::{finished, tried};
+use support::{HOUR, SHUT_DOWN, counting, ms, poll, poll_quietly};
 
 /// What has been done with a timer in the runtime it was made in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

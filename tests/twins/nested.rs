@@ -7,8 +7,8 @@ use tokio::runtime::Handle;
 use tokio::task::{LocalSet, block_in_place, spawn_blocking};
 
 use crate::runtimes::{Current, KINDS, Kind, MULTI, OTHERS, One, end, in_task, joined, ticks};
-use crate::support::{ms, poll_quietly};
 use crate::time::Time;
+use support::{ms, poll_quietly};
 
 /// As a blocking client does it: the inner runtime is made there, and ends there.
 #[test]
@@ -215,8 +215,8 @@ fn blocking_threads_with_the_handle_and_with_a_runtime_of_their_own() {
 /// Timers made inside, that are polled only once the nested runtime has ended: tokio's panic.
 #[test]
 fn what_a_nested_runtime_leaves_behind_goes_on_outside() {
-    use crate::support::SHUT_DOWN;
     use crate::twin::finished;
+    use support::SHUT_DOWN;
 
     fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
         let (here, inner) = (kind.build(), of.build());

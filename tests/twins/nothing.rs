@@ -10,9 +10,9 @@ use futures::FutureExt as _;
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, OTHERS, in_task};
-use crate::support::{ms, poll_quietly};
 use crate::time::Time;
 use crate::twin::finished;
+use support::{ms, poll_quietly};
 
 const NONE: [Duration; 3] = [
     Duration::ZERO,

@@ -18,9 +18,9 @@ use tokio_util::context::TokioContext;
 
 use crate::outcome::End;
 use crate::runtimes::{Current, Kind, One, joined};
-use crate::support::{SHUT_DOWN, ms, poll_quietly};
 use crate::time::Time;
 use crate::twin::tried;
+use support::{SHUT_DOWN, ms, poll_quietly};
 
 /// Longer than an entry takes by far, and less than all of them may take together.
 const LIMIT: Duration = Duration::from_secs(4);

@@ -11,8 +11,8 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, advance};
 use tokio_util::context::TokioContext;
 
-use crate::support::{ms, paused, poll_quietly};
 use crate::time::Time;
+use support::{ms, paused, poll_quietly};
 
 fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()

@@ -15,8 +15,8 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::runtimes::{Current, Kind, One, Two};
-use crate::support::{HOUR, ms, secs};
 use crate::time::Time;
+use support::{HOUR, ms, secs};
 
 const ROUNDS: usize = 30;
 

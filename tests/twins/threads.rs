@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::runtimes::{Current, KINDS, Kind, joined, ticks};
-use crate::support::{HOUR, ms, poll_quietly};
 use crate::time::Time;
+use support::{HOUR, ms, poll_quietly};
 
 /// Four threads pass a token around, and sleep before they pass it on.
 #[test]

@@ -6,9 +6,9 @@ use tokio::sync::oneshot;
 use tokio_util::context::{RuntimeExt, TokioContext};
 
 use crate::runtimes::{Current, KINDS, Kind, MULTI, OTHERS, One, Two, end, in_task, joined, ticks};
-use crate::support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
 use crate::time::Time;
 use crate::twin::finished;
+use support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
 
 #[test]
 fn after_a_wrapped_timer_a_plain_one_outlives_that_runtime() {

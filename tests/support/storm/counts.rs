@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 /// Each armed timer comes to exactly one of the three ends.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Timers that were polled and pending.
     pub(crate) armed: Count,
     /// … and seen ready by whoever polled them.
@@ -72,7 +72,7 @@ impl Counts {
     }
 
     /// How late timers were since this was last asked.
-    pub(crate) fn take_lateness(&self) -> String {
+    pub fn take_lateness(&self) -> String {
         let late = self.lateness.take();
         let millis = |quantile| late.value_at_quantile(quantile) as f64 / 1000.0;
         let (half, few, most) = (millis(0.5), millis(0.99), millis(1.0));
@@ -87,7 +87,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn failures(&self) -> Vec<String> {
+    pub fn failures(&self) -> Vec<String> {
         self.failures.lock().unwrap().clone()
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::held::Held;
 use super::shared::Shared;
 use super::witness::Deed;
-use crate::support::Random;
+use crate::Random;
 
 /// Operations between two looks at the gate.
 const AT_ONCE: usize = 64;

@@ -10,7 +10,7 @@ use wheel::Sleep;
 use super::life::Driver;
 use super::shared::Shared;
 use super::witness::{Deed, Witness};
-use crate::support::{Random, SHUT_DOWN, panic_of, poll};
+use crate::{Random, SHUT_DOWN, panic_of, poll};
 
 /// A timer that nobody has woken for so long after its deadline is taken for lost, if it has also
 /// been looked at a thousand times: it may be the whole process that was stopped.

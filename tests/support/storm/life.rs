@@ -12,7 +12,7 @@ use wheel::{Sleep, Wheel};
 
 use super::shared::Shared;
 use super::tenants;
-use crate::support::Random;
+use crate::Random;
 
 /// What others know of a runtime, also after its end.
 pub(crate) struct Life {
@@ -118,11 +118,11 @@ impl Running {
     /// With so many workers; with none, a current-thread runtime.
     pub(crate) fn start(shared: &Arc<Shared>, workers: usize, random: &mut Random) -> Running {
         let (life, owner) = match workers {
-            0 => start_current_thread(random.next()),
+            0 => start_current_thread(random.number()),
             _ => start_multi_thread(workers, random),
         };
         for _ in 0..shared.tenants {
-            tenants::settle(shared, &life.handle, random.next());
+            tenants::settle(shared, &life.handle, random.number());
         }
         Running {
             life,

@@ -33,39 +33,39 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-pub(crate) use self::counts::Counts;
+pub use self::counts::Counts;
 use self::hand::Hand;
 use self::held::Held;
 use self::life::Running;
 use self::shared::Shared;
-use crate::support::Random;
+use crate::Random;
 
 /// How large a storm is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
+pub struct Size {
     /// Threads that handle timers.
-    pub(crate) hands: usize,
+    pub hands: usize,
     /// Timers that each of them holds at most.
-    pub(crate) held: usize,
+    pub held: usize,
     /// Tasks in each runtime.
-    pub(crate) tenants: usize,
+    pub tenants: usize,
     /// Workers of each runtime at the beginning; 0 is a current-thread runtime. The first one
     /// stays, those after it come and go.
-    pub(crate) workers: &'static [usize],
+    pub workers: &'static [usize],
 }
 
 /// Timers of a volley, and how long before they are due they are armed.
 const VOLLEY: usize = 1200;
 const VOLLEY_AFTER: Duration = Duration::from_millis(20);
 
-pub(crate) struct Storm {
+pub struct Storm {
     shared: Arc<Shared>,
     hands: Vec<JoinHandle<Vec<Held>>>,
     conductor: JoinHandle<Vec<Running>>,
 }
 
 impl Storm {
-    pub(crate) fn begin(seed: u64, size: Size) -> Self {
+    pub fn begin(seed: u64, size: Size) -> Self {
         let shared = Shared::new(size.workers.len(), size.tenants);
         let mut random = Random::new(seed);
         let mut running = Vec::new();
@@ -74,7 +74,7 @@ impl Storm {
             shared.set_life(at, running[at].life.clone());
         }
         let hands = (0..size.hands).map(|_| {
-            let hand = Hand::new(&shared, random.next(), size.held);
+            let hand = Hand::new(&shared, random.number(), size.held);
             thread::spawn(|| hand.run())
         });
         let hands = hands.collect();
@@ -89,12 +89,12 @@ impl Storm {
         }
     }
 
-    pub(crate) fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &Counts {
         &self.shared.counts
     }
 
     /// Has all hold still, and compares what each driver has pending with what it should.
-    pub(crate) fn muster(&self) {
+    pub fn muster(&self) {
         // A timer may be between its end and its waker when all have been told to hold still, and
         // then counts for one side only, until somebody polls it.
         let mut difference = None;
@@ -155,7 +155,7 @@ impl Storm {
 
     /// Ends it: half of what is left fires soon, the rest is dropped, and all has to come to
     /// nothing. What was counted, and what was found wrong.
-    pub(crate) fn end(self) -> Vec<String> {
+    pub fn end(self) -> Vec<String> {
         let counts = &self.shared.counts;
         self.shared.stop();
         let mut left = self.shared.take_all();

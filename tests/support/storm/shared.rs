@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::counts::Counts;
 use super::held::Held;
 use super::life::{Driver, Life};
-use crate::support::Random;
+use crate::Random;
 
 /// Timers that are left for others, at most.
 const POOL: usize = 1000;

@@ -12,7 +12,7 @@ use tokio::task::yield_now;
 use wheel::{Instant, interval, sleep, sleep_until, timeout};
 
 use super::shared::Shared;
-use crate::support::Random;
+use crate::Random;
 
 /// The longest wait, in microseconds.
 const LONGEST: u64 = 20_000;

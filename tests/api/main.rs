@@ -1,0 +1,15 @@
+//! The public interface: what `tokio::time` has, builders, statistics, and what is for other crates.
+
+mod auto_traits;
+mod builder;
+mod drop_in;
+mod globs;
+mod hyper;
+mod metrics;
+mod paused;
+#[cfg(feature = "test-util")]
+mod random;
+mod report;
+mod semantics;
+mod stream;
+mod tower;

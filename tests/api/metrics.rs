@@ -1,0 +1,524 @@
+//! The counts of timers: that they balance whatever happens, and what each says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use support::{
+    HOUR, NO_RUNTIME, OnWake, Random, counting, current_thread, eventually, message_of, ms,
+    multi_thread, panic_of, poll, poll_quietly, runtimes, secs, within,
+};
+use wheel::stats::Snapshot;
+use wheel::{Builder, Instant, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Registered, fired, cancelled, pending.
+fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
+    let now = metrics.snapshot();
+    assert_balanced(&now);
+    (now.registered, now.fired, now.cancelled, now.pending)
+}
+
+#[track_caller]
+fn assert_balanced(now: &Snapshot) {
+    let accounted = now.fired + now.cancelled + now.pending as u64;
+    assert_eq!(now.registered, accounted, "{now:?}");
+    assert_eq!(now.lag.count(), now.fired, "{now:?}");
+}
+
+fn pending(duration: Duration) -> Sleep {
+    let mut sleep = sleep(duration);
+    assert!(poll_quietly(&mut sleep).is_pending());
+    sleep
+}
+
+/// A timer that is soon due and registered, though the machine may stall.
+fn pending_briefly() -> Sleep {
+    loop {
+        let mut sleep = sleep(ms(5));
+        if poll_quietly(&mut sleep).is_pending() {
+            return sleep;
+        }
+    }
+}
+
+#[test]
+fn metrics_can_go_to_any_thread() {
+    fn check<T: Clone + Send + Sync + Unpin + std::fmt::Debug + 'static>() {}
+    check::<WheelMetrics>();
+    check::<Snapshot>();
+}
+
+#[test]
+fn outside_a_runtime_they_panic_at_the_callers_line() {
+    let panic = panic_of(|| metrics()).unwrap();
+    assert_eq!(panic.message, NO_RUNTIME);
+    assert_eq!(panic.file, file!());
+}
+
+#[tokio::test]
+async fn timers_that_were_never_registered_count_nowhere() {
+    let metrics = metrics();
+    drop(sleep(HOUR));
+    assert!(poll_quietly(&mut sleep_until(Instant::now() - ms(2))).is_ready());
+    assert!(poll_quietly(&mut std::pin::pin!(wheel::interval(HOUR).tick())).is_ready());
+    drop(wheel::timeout(HOUR, async {}).await);
+    assert_eq!(counts(&metrics), (0, 0, 0, 0));
+}
+
+#[tokio::test]
+async fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
+    let metrics = metrics();
+    let held = pending(HOUR);
+    assert_eq!(counts(&metrics), (1, 0, 0, 1));
+    drop(pending(HOUR));
+    assert_eq!(counts(&metrics), (2, 0, 1, 1));
+    pending_briefly().await;
+    assert_eq!(counts(&metrics), (3, 1, 1, 1));
+    drop(held);
+    assert_eq!(counts(&metrics), (3, 1, 2, 0));
+}
+
+#[tokio::test]
+async fn re_polling_with_another_waker_registers_nothing() {
+    let metrics = metrics();
+    let mut sleep = pending(HOUR);
+    assert!(poll(&mut sleep, &counting().0).is_pending());
+    assert!(poll(&mut sleep, &counting().0).is_pending());
+    assert_eq!(counts(&metrics), (1, 0, 0, 1));
+}
+
+#[tokio::test]
+async fn resetting_a_pending_timer_registers_nothing() {
+    let metrics = metrics();
+    let mut sleep = pending(HOUR);
+    for deadline in [2 * HOUR, HOUR / 2, secs(7)] {
+        sleep.reset_unpin(Instant::now() + deadline);
+    }
+    assert_eq!(counts(&metrics), (1, 0, 0, 1));
+    assert_eq!(metrics.snapshot().reset, 3);
+}
+
+#[tokio::test]
+async fn a_reset_to_the_past_fires_and_is_not_late() {
+    let metrics = metrics();
+    let start = Instant::now();
+    thread::sleep(ms(2));
+    for before in [HOUR, HOUR / 2] {
+        let mut sleep = pending(before);
+        sleep.reset_unpin(start);
+        assert!(poll_quietly(&mut sleep).is_ready());
+    }
+    assert_eq!(counts(&metrics), (2, 2, 0, 0));
+    assert_eq!(metrics.snapshot().reset, 2);
+    assert_eq!(metrics.snapshot().lag.max(), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_timer_that_is_reset_after_it_fired_is_registered_anew() {
+    let metrics = metrics();
+    let mut sleep = pending_briefly();
+    (&mut sleep).await;
+    sleep.reset_unpin(Instant::now() + HOUR);
+    assert_eq!(counts(&metrics), (2, 1, 0, 1));
+    assert_eq!(metrics.snapshot().reset, 0);
+    drop(sleep);
+    assert_eq!(counts(&metrics), (2, 1, 1, 0));
+}
+
+#[tokio::test]
+async fn a_timer_that_is_reset_before_it_was_polled_is_registered() {
+    let metrics = metrics();
+    let mut sleep = sleep(HOUR);
+    sleep.reset_unpin(Instant::now() + secs(1));
+    assert_eq!(counts(&metrics), (1, 0, 0, 1));
+    assert_eq!(metrics.snapshot().reset, 0);
+    sleep.reset_unpin(Instant::now() + secs(2));
+    assert_eq!(metrics.snapshot().reset, 1);
+}
+
+#[test]
+fn the_end_of_a_runtime_cancels_what_is_pending() {
+    within(LIMIT, || {
+        for (name, runtime) in runtimes() {
+            let metrics = runtime.block_on(async { metrics() });
+            let shards = metrics.num_shards();
+            let held: Vec<_> = runtime.block_on(async {
+                pending_briefly().await;
+                (0..10).map(|_| pending(HOUR)).collect()
+            });
+            assert_eq!(counts(&metrics), (11, 1, 0, 10), "{name}");
+            let wakeups = metrics.snapshot().driver_wakeups;
+            drop(runtime);
+            assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
+            assert_eq!(metrics.num_shards(), shards, "{name}");
+            assert_eq!(metrics.snapshot().slab_capacity, 0, "{name}");
+            assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
+            drop(held);
+            assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
+        }
+    });
+}
+
+#[test]
+fn another_runtime_on_the_same_memory_counts_from_zero() {
+    within(LIMIT, || {
+        let mut former: Vec<WheelMetrics> = Vec::new();
+        for timers in 1..20 {
+            let runtime = current_thread();
+            let metrics = runtime.block_on(async {
+                let metrics = metrics();
+                assert_eq!(counts(&metrics), (0, 0, 0, 0));
+                assert_eq!(metrics.snapshot().driver_wakeups, 0);
+                for _ in 0..timers {
+                    drop(pending(HOUR));
+                }
+                metrics
+            });
+            drop(runtime);
+            former.push(metrics);
+            for (timers, metrics) in (1..).zip(&former) {
+                assert_eq!(counts(metrics), (timers, 0, timers, 0));
+            }
+        }
+    });
+}
+
+#[test]
+fn metrics_that_are_taken_after_the_end_are_balanced_too() {
+    within(LIMIT, || {
+        let runtime = current_thread();
+        let (wheel, _held) = runtime.block_on(async { (Wheel::current(), pending(HOUR)) });
+        drop(runtime);
+        let metrics = wheel.metrics();
+        let found = counts(&metrics);
+        assert!([(1, 0, 1, 0), (0, 0, 0, 0)].contains(&found), "{found:?}");
+    });
+}
+
+#[test]
+fn a_driver_of_ones_own_counts_by_itself() {
+    within(LIMIT, || {
+        multi_thread(2).block_on(async {
+            let own = Builder::new().shards(3).capacity(9_000).build().unwrap();
+            let metrics = own.metrics();
+            assert_eq!(metrics.num_shards(), 3);
+            assert!(metrics.snapshot().slab_capacity >= 9_000);
+            let mut sleep = own.sleep(HOUR);
+            assert!(poll_quietly(&mut sleep).is_pending());
+            assert_eq!(counts(&metrics), (1, 0, 0, 1));
+            assert_eq!(counts(&wheel::metrics()), (0, 0, 0, 0));
+        });
+    });
+}
+
+#[test]
+fn wakers_that_panic_have_fired() {
+    within(LIMIT, || {
+        for (name, runtime) in runtimes() {
+            runtime.block_on(async {
+                let metrics = metrics();
+                let bad = OnWake::waker(panic::now);
+                let mut held: Vec<_> = (0..100).map(|_| sleep(ms(2))).collect();
+                let mut armed = 0;
+                for sleep in &mut held {
+                    armed += u64::from(poll(sleep, &bad).is_pending());
+                }
+                while metrics.snapshot().pending > 0 {
+                    sleep(ms(1)).await;
+                }
+                let now = metrics.snapshot();
+                assert_balanced(&now);
+                assert!(now.fired >= armed, "{name}");
+                assert_eq!(now.cancelled, 0, "{name}");
+            });
+        }
+    });
+}
+
+mod panic {
+    /// Without a message on standard error.
+    pub(crate) fn now() {
+        std::panic::resume_unwind(Box::new("a bad waker"));
+    }
+}
+
+#[test]
+fn shards_add_up_and_there_is_none_beyond() {
+    within(LIMIT, || {
+        let runtime = multi_thread(2);
+        let wheel = runtime.block_on(async { Wheel::current() });
+        let arm = |wheel: Wheel| {
+            thread::spawn(move || {
+                let mut sleep = wheel.sleep(HOUR);
+                assert!(poll_quietly(&mut sleep).is_pending());
+                sleep
+            })
+        };
+        let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
+        let metrics = wheel.metrics();
+        let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
+        assert_eq!(each, [3, 3], "threads take turns");
+        assert_eq!(metrics.snapshot().pending, 6);
+        drop(held);
+        assert_eq!(metrics.shard(1).cancelled, 3);
+        let message = message_of(|| metrics.shard(2));
+        assert_eq!(message, "there are 2 shards, and none is 2");
+    });
+}
+
+#[test]
+fn counts_balance_and_never_decrease_under_load() {
+    within(LIMIT, || {
+        let runtime = multi_thread(4);
+        let metrics = runtime.block_on(async { metrics() });
+        let over = Arc::new(AtomicBool::new(false));
+        let scraper = thread::spawn({
+            let (metrics, over) = (metrics.clone(), Arc::clone(&over));
+            move || scrape(&metrics, &over)
+        });
+        let (send, receive) = std::sync::mpsc::channel::<Sleep>();
+        // Cancels that meet a shard which is being used go by mail.
+        let dropper = thread::spawn(move || receive.into_iter().for_each(drop));
+        let tasks: Vec<_> = (0..8)
+            .map(|seed| runtime.spawn(load(seed, send.clone())))
+            .collect();
+        drop(send);
+        let registered: u64 = runtime.block_on(async {
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await.unwrap();
+            }
+            sum
+        });
+        dropper.join().unwrap();
+        over.store(true, Ordering::SeqCst);
+        assert!(scraper.join().unwrap() > 0);
+        let now = metrics.snapshot();
+        assert_balanced(&now);
+        assert_eq!((now.pending, now.registered), (0, registered));
+        assert!(now.cancelled > 0 && now.fired > 0, "{now:?}");
+    });
+}
+
+/// Arms timers of several fates, and says how many were registered.
+async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
+    let mut random = Random::new(seed + 1);
+    let mut registered = 0;
+    for round in 0..2_000 {
+        let soon = Duration::from_micros(random.below(20_000));
+        // What is reset must not have fired before: it would be registered again.
+        let mut sleep = sleep(if round % 8 == 4 { HOUR } else { soon });
+        if futures::poll!(&mut sleep).is_ready() {
+            continue;
+        }
+        registered += 1;
+        match round % 8 {
+            0 => sleep.await,
+            1..4 => drop(elsewhere.send(sleep)),
+            4 => sleep.reset_unpin(Instant::now() + soon + HOUR),
+            _ => {}
+        }
+    }
+    registered
+}
+
+/// Reads the counts until all is over, and says how often.
+fn scrape(metrics: &WheelMetrics, over: &AtomicBool) -> u64 {
+    let mut before = Snapshot::default();
+    let mut times = 0;
+    while !over.load(Ordering::SeqCst) {
+        let now = metrics.snapshot();
+        assert_balanced(&now);
+        assert!(now.registered >= before.registered);
+        assert!(now.fired >= before.fired);
+        assert!(now.cancelled >= before.cancelled);
+        assert!(now.reset >= before.reset);
+        assert!(now.cascaded >= before.cascaded);
+        assert!(now.lag.max() >= before.lag.max());
+        before = now;
+        times += 1;
+    }
+    times
+}
+
+#[test]
+fn a_blocked_runtime_shows_as_lag() {
+    within(LIMIT, || {
+        current_thread().block_on(async {
+            let metrics = metrics();
+            let timer = pending_briefly();
+            thread::sleep(ms(60));
+            timer.await;
+            let lag = metrics.snapshot().lag.max();
+            assert!(lag >= ms(50), "{lag:?}");
+            assert_eq!(metrics.snapshot().lag.total(), lag);
+        });
+    });
+}
+
+/// A turn on a current-thread runtime fires everything, however long it takes.
+#[test]
+fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
+    within(LIMIT, || {
+        current_thread().block_on(async {
+            let metrics = metrics();
+            let first = AtomicBool::new(true);
+            let slow = OnWake::waker(move || {
+                if first.swap(false, Ordering::SeqCst) {
+                    thread::sleep(ms(50));
+                }
+            });
+            let deadline = Instant::now() + secs(1);
+            let mut held: Vec<_> = (0..2_000).map(|_| sleep_until(deadline)).collect();
+            for sleep in &mut held {
+                let _ = poll(sleep, &slow);
+            }
+            assert!(metrics.snapshot().pending > 1_000, "1 s should do");
+            sleep_until(deadline).await;
+            eventually("all have fired", || metrics.snapshot().pending == 0);
+            let lag = metrics.snapshot().lag;
+            assert!(lag.max() >= ms(50), "{lag:?}");
+            // The first of them did not wait for the slow one.
+            assert!(lag.total() < lag.max() * 2_001, "{lag:?}");
+        });
+    });
+}
+
+#[tokio::test]
+async fn without_timers_the_driver_does_not_wake_up() {
+    let metrics = metrics();
+    pending_briefly().await;
+    let woken = metrics.snapshot().driver_wakeups;
+    assert!(woken > metrics.snapshot().driver_noops);
+    tokio::time::sleep(ms(20)).await;
+    assert_eq!(metrics.snapshot().driver_wakeups, woken);
+}
+
+/// With `test-util` it is taken back, for the sake of a paused clock.
+#[cfg(not(feature = "test-util"))]
+#[tokio::test]
+async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
+    let metrics = metrics();
+    pending_briefly().await;
+    let (woken, idle) = (
+        metrics.snapshot().driver_wakeups,
+        metrics.snapshot().driver_noops,
+    );
+    drop(pending_briefly());
+    tokio::time::sleep(ms(50)).await;
+    assert_eq!(metrics.snapshot().driver_wakeups, woken + 1);
+    assert_eq!(metrics.snapshot().driver_noops, idle + 1);
+}
+
+#[tokio::test]
+async fn memory_is_counted_by_entries() {
+    let metrics = metrics();
+    assert_eq!(
+        (metrics.snapshot().pending, metrics.snapshot().slab_capacity),
+        (0, 0)
+    );
+    let held: Vec<_> = (0..5_000).map(|_| pending(HOUR)).collect();
+    assert_eq!(metrics.snapshot().pending, 5_000);
+    assert!((5_000..8_000).contains(&metrics.snapshot().slab_capacity));
+    drop(held);
+    assert_eq!(metrics.snapshot().pending, 0);
+    assert!(
+        metrics.snapshot().slab_capacity <= 2_048,
+        "emptied pages are freed"
+    );
+}
+
+#[cfg(feature = "test-util")]
+mod paused {
+    use super::*;
+    use futures::future::join_all;
+    use wheel::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn timers_that_fire_in_time_have_no_lag() {
+        let metrics = metrics();
+        join_all((1..=200).map(|n| sleep(ms(n * n)))).await;
+        assert_eq!(counts(&metrics), (200, 200, 0, 0));
+        assert_eq!(metrics.snapshot().lag.max(), Duration::ZERO);
+        let lag = metrics.snapshot().lag;
+        assert_eq!(lag.buckets().next().map(|(_, timers)| timers), Some(200));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lag_is_the_time_from_the_deadline_to_the_turn() {
+        let metrics = metrics();
+        let held: Vec<_> = (1..=10).map(|n| pending(ms(n))).collect();
+        let _later = pending(ms(11));
+        advance(ms(10)).await;
+        // They are 9, 8, … 0 ms late.
+        assert_eq!(counts(&metrics), (11, 10, 0, 1));
+        let lag = metrics.snapshot().lag;
+        assert_eq!((lag.max(), lag.total()), (ms(9), ms(45)));
+        let (ranges, found): (Vec<_>, Vec<_>) = lag.buckets().unzip();
+        let mut wanted = vec![0; found.len()];
+        // 0; 1; 2, 3; 4 to 7; 8, 9.
+        (wanted[0], wanted[5], wanted[6], wanted[7], wanted[8]) = (1, 1, 2, 4, 2);
+        assert_eq!(found, wanted);
+        assert_eq!(ranges[7], ms(4)..ms(8));
+        drop(held);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lag_counts_from_the_deadline_as_rounded_up() {
+        let wheel = Builder::new().tick(ms(100)).build().unwrap();
+        let mut sleep = wheel.sleep(ms(1));
+        assert!(poll_quietly(&mut sleep).is_pending());
+        advance(ms(130)).await;
+        assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn distant_timers_cascade_and_cancelled_ones_do_not() {
+        let metrics = metrics();
+        let held: Vec<_> = (0..100).map(|_| pending(HOUR)).collect();
+        drop(held);
+        advance(2 * HOUR).await;
+        assert_eq!(metrics.snapshot().cascaded, 0);
+        // Slots of 18 minutes, of four seconds, of 17 ms, of 65 µs.
+        sleep(HOUR + Duration::from_nanos(1)).await;
+        let cascaded = metrics.snapshot().cascaded;
+        assert!((1..=7).contains(&cascaded), "{cascaded}");
+        assert_eq!(counts(&metrics), (101, 1, 100, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn counts_balance_at_every_step() {
+        let metrics = metrics();
+        let mut random = Random::new(3);
+        let mut held: Vec<Sleep> = Vec::new();
+        for _ in 0..5_000 {
+            match random.below(4) {
+                0 if !held.is_empty() => {
+                    let index = random.below(held.len() as u64) as usize;
+                    drop(held.swap_remove(index));
+                }
+                1 if !held.is_empty() => {
+                    let index = random.below(held.len() as u64) as usize;
+                    let deadline = Instant::now() + ms(random.of_any_size(24));
+                    held[index].reset_unpin(deadline);
+                }
+                2 => advance(ms(random.below(300))).await,
+                _ => held.push(pending(ms(1 + random.of_any_size(24)))),
+            }
+            let (.., active) = counts(&metrics);
+            assert_eq!(active, Wheel::current().pending());
+            assert_eq!(
+                active,
+                held.iter().filter(|sleep| !sleep.is_elapsed()).count()
+            );
+        }
+        let now = metrics.snapshot();
+        assert!(
+            now.fired > 500 && now.cancelled > 500 && now.reset > 500,
+            "{now:?}"
+        );
+    }
+}

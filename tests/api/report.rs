@@ -1,0 +1,265 @@
+//! What is published to the `metrics` crate.
+#![cfg(feature = "metrics")]
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use metrics::Unit;
+use metrics_util::MetricKind;
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use support::{HOUR, current_thread, message_of, ms, poll_quietly};
+use tokio::runtime::Runtime;
+use wheel::ext::metrics::{LAG, Reporter, describe, lag_buckets, report};
+use wheel::{Builder, Sleep, sleep};
+
+/// Name and labels; the unit, the meaning and the value.
+type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
+
+/// Everything that was published since this was last asked.
+fn published(snapshotter: &Snapshotter) -> Published {
+    let all = snapshotter.snapshot().into_vec().into_iter();
+    all.map(|(key, unit, meaning, value)| {
+        let labels = key.key().labels();
+        let labels: Vec<_> = labels
+            .map(|label| format!("{}={}", label.key(), label.value()))
+            .collect();
+        let kind = match value {
+            DebugValue::Counter(_) => MetricKind::Counter,
+            DebugValue::Gauge(_) => MetricKind::Gauge,
+            DebugValue::Histogram(_) => MetricKind::Histogram,
+        };
+        assert_eq!(key.kind(), kind);
+        let name = key.key().name().to_owned();
+        ((name, labels.join(",")), (unit, meaning.is_some(), value))
+    })
+    .collect()
+}
+
+fn value<'a>(all: &'a Published, name: &str, labels: &str) -> &'a DebugValue {
+    let found = all.get(&(name.to_owned(), labels.to_owned()));
+    &found
+        .unwrap_or_else(|| panic!("{name} {labels} in {all:?}"))
+        .2
+}
+
+fn counter(all: &Published, name: &str, labels: &str) -> u64 {
+    match value(all, name, labels) {
+        DebugValue::Counter(count) => *count,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn gauge(all: &Published, name: &str) -> f64 {
+    match value(all, name, "") {
+        DebugValue::Gauge(level) => level.into_inner(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn lags(all: &Published, labels: &str) -> Vec<f64> {
+    match value(all, LAG, labels) {
+        DebugValue::Histogram(lags) => lags.iter().map(|lag| lag.into_inner()).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Runs a test on this thread alone, with a recorder of its own.
+fn recorded<F: Future<Output = ()>>(test: impl FnOnce(Snapshotter) -> F) {
+    recorded_in(current_thread(), test);
+}
+
+fn recorded_in<F: Future<Output = ()>>(runtime: Runtime, test: impl FnOnce(Snapshotter) -> F) {
+    let recorder = DebuggingRecorder::new();
+    let test = test(recorder.snapshotter());
+    metrics::with_local_recorder(&recorder, || runtime.block_on(test));
+}
+
+fn pending(duration: Duration) -> Sleep {
+    let mut sleep = sleep(duration);
+    assert!(poll_quietly(&mut sleep).is_pending());
+    sleep
+}
+
+#[test]
+fn every_name_is_published_with_its_unit_and_meaning() {
+    recorded(|snapshotter| async move {
+        describe();
+        Reporter::new(wheel::metrics()).publish();
+        let all = published(&snapshotter);
+        let mut names: Vec<_> = all.keys().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            [
+                "wheel_active_timers",
+                "wheel_driver_noops",
+                "wheel_driver_wakeups",
+                "wheel_slab_capacity",
+                "wheel_timer_lag_seconds",
+                "wheel_timers_cancelled",
+                "wheel_timers_cascaded",
+                "wheel_timers_fired",
+                "wheel_timers_registered",
+                "wheel_timers_reset",
+            ]
+        );
+        for ((name, _), (unit, has_meaning, _)) in &all {
+            let wanted = match name.as_str() {
+                LAG => Unit::Seconds,
+                _ => Unit::Count,
+            };
+            assert_eq!((*unit, *has_meaning), (Some(wanted), true), "{name}");
+        }
+    });
+}
+
+#[test]
+fn what_is_published_is_what_was_counted_however_often() {
+    recorded(|snapshotter| async move {
+        let mut reporter = Reporter::new(wheel::metrics());
+        let mut another = reporter.clone();
+        for round in 1..=3 {
+            drop(pending(HOUR));
+            let mut held = pending(HOUR);
+            held.reset_unpin(wheel::Instant::now() + HOUR);
+            reporter.publish();
+            another.publish();
+            let all = published(&snapshotter);
+            assert_eq!(counter(&all, "wheel_timers_registered", ""), 2 * round);
+            assert_eq!(counter(&all, "wheel_timers_cancelled", ""), 2 * round - 1);
+            assert_eq!(counter(&all, "wheel_timers_reset", ""), round);
+            assert_eq!(gauge(&all, "wheel_active_timers"), 1.0);
+            assert!(gauge(&all, "wheel_slab_capacity") >= 1.0);
+        }
+    });
+}
+
+#[test]
+fn drivers_and_shards_are_told_apart_by_labels() {
+    recorded(|snapshotter| async move {
+        let _held = pending(HOUR);
+        let own = Builder::new().shards(2).build().unwrap();
+        Reporter::new(wheel::metrics())
+            .label("runtime", "io")
+            .publish();
+        Reporter::new(own.metrics())
+            .label("runtime", "own")
+            .by_shard()
+            .publish();
+        let all = published(&snapshotter);
+        let registered = |labels| counter(&all, "wheel_timers_registered", labels);
+        assert_eq!(registered("runtime=io"), 1);
+        assert_eq!(registered("runtime=own,shard=0"), 0);
+        assert_eq!(registered("runtime=own,shard=1"), 0);
+        counter(&all, "wheel_driver_wakeups", "runtime=own");
+    });
+}
+
+#[test]
+fn the_reporter_refuses_to_report_all_the_time() {
+    recorded(|_| async {
+        let message = message_of(|| report(Duration::ZERO));
+        assert_eq!(message, "`period` must be non-zero.");
+    });
+}
+
+#[test]
+fn the_future_publishes_at_once_and_describes() {
+    recorded(|snapshotter| async move {
+        let reporting = tokio::spawn(report(HOUR));
+        tokio::task::yield_now().await;
+        let all = published(&snapshotter);
+        let (unit, has_meaning, _) = &all[&("wheel_timers_fired".to_owned(), String::new())];
+        assert_eq!((*unit, *has_meaning), (Some(Unit::Count), true));
+        reporting.abort();
+    });
+}
+
+#[cfg(feature = "test-util")]
+mod paused {
+    use super::*;
+    use futures::future::join_all;
+    use support::paused;
+    use wheel::advance;
+
+    #[test]
+    fn the_future_publishes_at_each_interval() {
+        recorded(|snapshotter| async move {
+            wheel::pause();
+            tokio::spawn(report(ms(100)));
+            tokio::task::yield_now().await;
+            for round in 1..=5 {
+                drop(pending(HOUR));
+                sleep(ms(100)).await;
+                tokio::task::yield_now().await;
+                let all = published(&snapshotter);
+                assert_eq!(counter(&all, "wheel_timers_cancelled", ""), round);
+            }
+        });
+    }
+
+    #[test]
+    fn lags_are_published_once_and_add_up() {
+        recorded_in(paused(), |snapshotter| async move {
+            let mut reporter = Reporter::new(wheel::metrics());
+            let held: Vec<_> = [1, 5, 8, 9, 10].map(|n| pending(ms(n))).into();
+            advance(ms(10)).await;
+            reporter.publish();
+            // 0, 1, 2, 5 and 9 ms late, each in a bucket of its own.
+            let found = lags(&published(&snapshotter), "");
+            assert_eq!(found, [0.0, 0.001, 0.002, 0.005, 0.009]);
+            reporter.publish();
+            assert_eq!(lags(&published(&snapshotter), ""), [] as [f64; 0]);
+            drop(held);
+        });
+    }
+
+    #[test]
+    fn of_very_many_lags_each_is_published_and_others_run_meanwhile() {
+        recorded_in(paused(), |snapshotter| async move {
+            let late: Vec<_> = (0..2_500).map(|_| pending(ms(7))).collect();
+            let later: Vec<_> = (0..3_750)
+                .flat_map(|_| [ms(1), ms(2)].map(pending))
+                .collect();
+            advance(ms(10)).await;
+            join_all(late.into_iter().chain(later)).await;
+            let reporting = tokio::spawn(report(HOUR));
+            tokio::task::yield_now().await;
+            let found = lags(&published(&snapshotter), "").len();
+            assert!(found < 10_000, "all at once");
+            sleep(ms(1)).await;
+            let more = lags(&published(&snapshotter), "");
+            assert_eq!(found + more.len(), 10_000);
+            // 8 and 9 ms share a bucket, and are both its mean.
+            assert!(
+                more.iter().all(|&lag| (lag - 0.0085).abs() < 1e-9),
+                "{more:?}"
+            );
+            reporting.abort();
+        });
+    }
+
+    /// Whatever the lags, the sum of what is published is their sum, and each is in the bucket that
+    /// it was counted in.
+    #[test]
+    fn sums_are_true_and_so_are_the_buckets() {
+        recorded_in(paused(), |snapshotter| async move {
+            let mut reporter = Reporter::new(wheel::metrics());
+            let held: Vec<_> = (1..=300).map(|n| pending(ms(1 + n * n / 7))).collect();
+            advance(ms(15_000)).await;
+            let lag = wheel::metrics().snapshot().lag;
+            reporter.publish();
+            let found = lags(&published(&snapshotter), "");
+            assert_eq!(found.len() as u64, lag.count());
+            let sum: f64 = found.iter().sum();
+            assert!((sum - lag.total().as_secs_f64()).abs() < 1e-6, "{sum}");
+            let mut before = 0.0;
+            for ((_, timers), end) in lag.buckets().zip(lag_buckets()) {
+                let inside = found.iter().filter(|&&lag| before <= lag && lag < end);
+                assert_eq!(inside.count() as u64, timers, "{before} to {end}");
+                before = end;
+            }
+            drop(held);
+        });
+    }
+}

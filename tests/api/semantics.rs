@@ -1,0 +1,729 @@
+//! What a `Sleep`, a `Timeout` and an `Interval` do, step by step, beside tokio's.
+#![cfg(feature = "test-util")]
+
+use std::future::{Future, pending, poll_fn, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use support::{Count, HOUR, counting, ms, poll, poll_quietly, secs};
+use tokio::task::coop;
+use wheel::{Instant, MissedTickBehavior, Sleep, advance, interval, sleep, sleep_until, timeout};
+
+fn pending_sleep(duration: Duration) -> (Sleep, Arc<Count>) {
+    let (waker, count) = counting();
+    let mut sleep = sleep(duration);
+    assert!(poll(&mut sleep, &waker).is_pending());
+    (sleep, count)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_is_elapsed_only_once_registered_and_fired() {
+    let now = Instant::now();
+    let mut sleep = sleep_until(now);
+    assert!(!sleep.is_elapsed());
+    advance(ms(10)).await;
+    assert!(!sleep.is_elapsed(), "never polled");
+    assert!(poll_quietly(&mut sleep).is_ready());
+    assert!(sleep.is_elapsed());
+    assert!(poll_quietly(&mut sleep).is_ready(), "ready for ever");
+    assert_eq!(sleep.deadline(), now);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_is_the_one_asked_for() {
+    let odd = Instant::now() + Duration::from_nanos(1_234_567);
+    let mut sleep = sleep_until(odd);
+    assert_eq!(sleep.deadline(), odd);
+    (&mut sleep).await;
+    assert_eq!(sleep.deadline(), odd);
+    sleep.reset_unpin(odd + HOUR);
+    assert_eq!(sleep.deadline(), odd + HOUR);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_to_later_keeps_the_waker_and_skips_the_old_deadline() {
+    let start = Instant::now();
+    let (mut sleep, count) = pending_sleep(ms(100));
+    Pin::new(&mut sleep).reset(start + ms(200));
+    advance(ms(150)).await;
+    assert_eq!(count.wakes(), 0, "woken at the old deadline");
+    assert!(!sleep.is_elapsed());
+    advance(ms(50)).await;
+    assert_eq!(count.wakes(), 1);
+    assert!(sleep.is_elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_to_earlier_keeps_the_waker() {
+    let start = Instant::now();
+    let (mut sleep, count) = pending_sleep(HOUR);
+    sleep.reset_unpin(start + ms(5));
+    advance(ms(4)).await;
+    assert_eq!(count.wakes(), 0);
+    advance(ms(1)).await;
+    assert_eq!(count.wakes(), 1);
+    advance(2 * HOUR).await;
+    assert_eq!(count.wakes(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_to_earlier_draws_the_clock_no_further_than_that() {
+    let start = Instant::now();
+    let (mut sleep, _) = pending_sleep(HOUR);
+    sleep.reset_unpin(start + ms(5));
+    sleep.await;
+    assert_eq!(start.elapsed(), ms(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_to_the_past_wakes_on_the_spot() {
+    let start = Instant::now();
+    advance(ms(50)).await;
+    for past in [start, start + ms(49), start + ms(50)] {
+        let (mut sleep, count) = pending_sleep(ms(100));
+        sleep.reset_unpin(past);
+        assert_eq!(count.wakes(), 1);
+        assert!(sleep.is_elapsed());
+        assert!(poll_quietly(&mut sleep).is_ready());
+        advance(ms(200)).await;
+        assert_eq!(count.wakes(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_to_the_past_wakes_though_others_are_due_earlier_and_later() {
+    let (_before, first) = pending_sleep(ms(20));
+    let (mut sleep, count) = pending_sleep(ms(100));
+    let (_after, last) = pending_sleep(ms(200));
+    sleep.reset_unpin(Instant::now());
+    assert_eq!((first.wakes(), count.wakes(), last.wakes()), (0, 1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_after_it_fired_starts_anew() {
+    let start = Instant::now();
+    let mut sleep = sleep(ms(100));
+    (&mut sleep).await;
+    sleep.reset_unpin(start + ms(110));
+    assert!(!sleep.is_elapsed());
+    assert!(poll_quietly(&mut sleep).is_pending());
+    assert!(poll_quietly(&mut sleep).is_pending());
+    sleep.await;
+    assert_eq!(start.elapsed(), ms(110));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_after_it_was_ready_wakes_the_task_without_another_poll() {
+    // A loop that resets a timer when it is ready, and returns pending, works with tokio.
+    let (waker, count) = counting();
+    let mut sleep = sleep(ms(10));
+    assert!(poll(&mut sleep, &waker).is_pending());
+    advance(ms(10)).await;
+    assert!(poll(&mut sleep, &waker).is_ready());
+    assert_eq!(count.wakes(), 1);
+    sleep.reset_unpin(Instant::now() + ms(10));
+    advance(ms(10)).await;
+    assert!(sleep.is_elapsed());
+    assert_eq!(count.wakes(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_after_it_fired_unseen_does_not_wake_the_old_waker_again() {
+    let (mut sleep, count) = pending_sleep(ms(10));
+    advance(ms(20)).await;
+    assert_eq!(count.wakes(), 1);
+    sleep.reset_unpin(Instant::now() + ms(10));
+    assert!(!sleep.is_elapsed());
+    advance(ms(20)).await;
+    assert!(sleep.is_elapsed());
+    assert_eq!(count.wakes(), 1, "as tokio: its waker is used up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_before_the_first_poll_registers() {
+    let wheel = wheel::Wheel::current();
+    let mut sleep = sleep(HOUR);
+    assert_eq!(wheel.pending(), 0);
+    sleep.reset_unpin(Instant::now() + ms(10));
+    assert_eq!(wheel.pending(), 1);
+    advance(ms(11)).await;
+    assert!(sleep.is_elapsed(), "though never polled");
+    assert!(poll_quietly(&mut sleep).is_ready());
+    assert_eq!(wheel.pending(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_before_the_first_poll_to_the_past_is_elapsed_at_once() {
+    let mut sleep = sleep(HOUR);
+    sleep.reset_unpin(Instant::now());
+    assert!(sleep.is_elapsed());
+    assert!(poll_quietly(&mut sleep).is_ready());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_unpolled_sleep_wakes_whoever_polls_it_next() {
+    let start = Instant::now();
+    let mut sleep = sleep(HOUR);
+    sleep.reset_unpin(start + ms(10));
+    sleep.await;
+    assert_eq!(start.elapsed(), ms(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reset_again_and_again_leaves_one_timer() {
+    let wheel = wheel::Wheel::current();
+    let start = Instant::now();
+    let (mut sleep, count) = pending_sleep(ms(1));
+    for n in 0..10_000 {
+        sleep.reset_unpin(start + ms(10 + n % 977 * 13));
+    }
+    assert_eq!(wheel.pending(), 1);
+    sleep.reset_unpin(start + ms(50));
+    advance(ms(49)).await;
+    assert_eq!(count.wakes(), 0);
+    advance(ms(1)).await;
+    assert_eq!(count.wakes(), 1);
+    assert_eq!(wheel.pending(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_dropped_where_it_was_rescheduled_to_harms_nobody() {
+    let start = Instant::now();
+    let (a, _) = pending_sleep(ms(5));
+    let (mut b, _) = pending_sleep(ms(5));
+    let (c, c_count) = pending_sleep(ms(10));
+    b.reset_unpin(start + ms(10));
+    a.await;
+    drop(b);
+    advance(ms(5)).await;
+    assert_eq!(c_count.wakes(), 1);
+    drop(c);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_waker_of_the_last_poll_is_the_one_that_is_woken() {
+    let mut sleep = sleep(ms(10));
+    let wakers: Vec<_> = (0..5).map(|_| counting()).collect();
+    for (waker, _) in &wakers {
+        assert!(poll(&mut sleep, waker).is_pending());
+    }
+    // Back to the second, and the same twice.
+    assert!(poll(&mut sleep, &wakers[1].0).is_pending());
+    assert!(poll(&mut sleep, &wakers[1].0).is_pending());
+    advance(ms(10)).await;
+    let wakes: Vec<_> = wakers.iter().map(|(_, count)| count.wakes()).collect();
+    assert_eq!(wakes, [0, 1, 0, 0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn wakers_that_share_their_data_are_told_apart() {
+    // One `Arc`, two vtables: by std's way of making a waker, and by futures'.
+    #[derive(Default)]
+    struct Both([AtomicUsize; 2]);
+    impl std::task::Wake for Both {
+        fn wake(self: Arc<Self>) {
+            self.0[0].fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    impl futures::task::ArcWake for Both {
+        fn wake_by_ref(both: &Arc<Self>) {
+            both.0[1].fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let both = Arc::new(Both::default());
+    let first = Waker::from(both.clone());
+    let second = futures::task::waker(both.clone());
+    assert_eq!(first.data(), second.data());
+    let mut sleep = sleep(ms(10));
+    assert!(poll(&mut sleep, &first).is_pending());
+    assert!(poll(&mut sleep, &second).is_pending());
+    advance(ms(10)).await;
+    let woken = both.0.each_ref().map(|wakes| wakes.load(Ordering::SeqCst));
+    assert_eq!(woken, [0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waker_is_freed_with_the_sleep() {
+    let (waker, count) = counting();
+    let held = Arc::strong_count(&count);
+    let mut sleep = sleep(HOUR);
+    assert!(poll(&mut sleep, &waker).is_pending());
+    assert_eq!(Arc::strong_count(&count), held + 1);
+    drop(sleep);
+    assert_eq!(Arc::strong_count(&count), held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replaced_waker_is_freed_at_once() {
+    let (first, first_count) = counting();
+    let (second, second_count) = counting();
+    let (held_first, held_second) = (
+        Arc::strong_count(&first_count),
+        Arc::strong_count(&second_count),
+    );
+    let mut sleep = sleep(HOUR);
+    assert!(poll(&mut sleep, &first).is_pending());
+    assert!(poll(&mut sleep, &second).is_pending());
+    assert_eq!(Arc::strong_count(&first_count), held_first);
+    assert_eq!(Arc::strong_count(&second_count), held_second + 1);
+    sleep.reset_unpin(Instant::now() + 2 * HOUR);
+    assert_eq!(Arc::strong_count(&second_count), held_second + 1);
+    sleep.reset_unpin(Instant::now());
+    assert_eq!(Arc::strong_count(&second_count), held_second);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waker_is_freed_when_it_has_been_woken() {
+    let (waker, count) = counting();
+    let held = Arc::strong_count(&count);
+    let mut sleep = sleep(ms(10));
+    assert!(poll(&mut sleep, &waker).is_pending());
+    advance(ms(10)).await;
+    assert_eq!(
+        Arc::strong_count(&count),
+        held,
+        "while the sleep still lives"
+    );
+    assert!(poll(&mut sleep, &waker).is_ready());
+    assert_eq!(Arc::strong_count(&count), held + 1, "kept for a reset");
+    drop(sleep);
+    assert_eq!(Arc::strong_count(&count), held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeouts_waker_is_freed_when_its_future_is_ready_or_taken_back() {
+    let (waker, count) = counting();
+    let held = Arc::strong_count(&count);
+    let (tx, rx) = tokio::sync::oneshot::channel::<()>();
+    let mut waiting = timeout(HOUR, rx);
+    assert!(poll(&mut waiting, &waker).is_pending());
+    assert_eq!(Arc::strong_count(&count), held + 2);
+    drop(waiting.into_inner());
+    assert_eq!(Arc::strong_count(&count), held);
+    drop(tx);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_polls_its_future_first() {
+    let now = Instant::now();
+    assert_eq!(wheel::timeout_at(now, ready(1)).await, Ok(1));
+    advance(secs(1)).await;
+    assert_eq!(wheel::timeout_at(now, ready(2)).await, Ok(2));
+    // Both at the same millisecond.
+    let both = timeout(ms(10), sleep(ms(10)));
+    assert_eq!(both.await, Ok(()));
+    let late = timeout(ms(10), sleep(ms(11)));
+    assert!(late.await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
+    let (tx, rx) = tokio::sync::oneshot::channel();
+    let mut late = timeout(ms(10), rx);
+    assert!((&mut late).await.is_err());
+    assert!((&mut late).await.is_err());
+    tx.send(5).unwrap();
+    assert_eq!((&mut late).await, Ok(Ok(5)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_of_a_ready_future_registers_nothing() {
+    let wheel = wheel::Wheel::current();
+    let (waker, _) = counting();
+    for _ in 0..10 {
+        assert!(poll(&mut timeout(HOUR, ready(())), &waker).is_ready());
+    }
+    assert_eq!(wheel.pending(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_very_long_timeout_never_elapses() {
+    let mut never = timeout(Duration::MAX, pending::<()>());
+    assert!(poll_quietly(&mut never).is_pending());
+    advance(secs(10 * 365 * 24 * 3600)).await;
+    assert!(poll_quietly(&mut never).is_pending());
+}
+
+#[tokio::test]
+async fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
+    let burning = async {
+        loop {
+            coop::consume_budget().await;
+        }
+    };
+    assert!(timeout(ms(10), burning).await.is_err());
+}
+
+#[test]
+fn a_future_that_burns_the_budget_does_not_outlive_its_timeout_on_workers() {
+    support::multi_thread(2).block_on(async {
+        let burning = || async {
+            loop {
+                coop::consume_budget().await;
+            }
+        };
+        let tasks =
+            (0..4).map(|_| tokio::spawn(async move { timeout(ms(20), burning()).await.is_err() }));
+        for elapsed in futures::future::join_all(tasks).await {
+            assert!(elapsed.unwrap());
+        }
+    });
+}
+
+/// How many ready sleeps one poll of a task may see.
+macro_rules! ready_per_poll {
+    ($($time:tt)+) => {{
+        use $($time)+ as time;
+        let mut seen = 0;
+        poll_fn(|cx| {
+            if seen > 0 {
+                return Poll::Ready(());
+            }
+            while Box::pin(time::sleep(Duration::ZERO)).as_mut().poll(cx).is_ready() {
+                seen += 1;
+                assert!(seen < 10_000, "no budget is spent");
+            }
+            Poll::Pending
+        })
+        .await;
+        seen
+    }};
+}
+
+#[tokio::test(start_paused = true)]
+async fn ready_sleeps_spend_the_tasks_budget_as_tokios_do() {
+    let ours = tokio::spawn(async { ready_per_poll!(wheel) })
+        .await
+        .unwrap();
+    let theirs = tokio::spawn(async { ready_per_poll!(tokio::time) })
+        .await
+        .unwrap();
+    assert_eq!(ours, theirs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pending_sleep_spends_no_budget() {
+    tokio::spawn(poll_fn(|cx: &mut Context<'_>| {
+        let mut one = sleep(HOUR);
+        for _ in 0..1000 {
+            assert!(Pin::new(&mut one).poll(cx).is_pending());
+        }
+        assert!(coop::has_budget_remaining());
+        Poll::Ready(())
+    }))
+    .await
+    .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_polled_without_budget_is_neither_lost_nor_late() {
+    let start = Instant::now();
+    let mut one = sleep(ms(10));
+    let mut burnt = false;
+    poll_fn(|cx| {
+        if !burnt {
+            burnt = true;
+            while coop::has_budget_remaining() {
+                let _ = std::pin::pin!(coop::consume_budget()).poll(cx);
+            }
+        }
+        Pin::new(&mut one).poll(cx)
+    })
+    .await;
+    assert_eq!(start.elapsed(), ms(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interval_that_has_just_ticked_leaves_no_waker() {
+    let mut ticking = interval(ms(100));
+    let (waker, count) = counting();
+    let mut cx = Context::from_waker(&waker);
+    assert!(ticking.poll_tick(&mut cx).is_ready());
+    advance(secs(1)).await;
+    assert_eq!(count.wakes(), 0);
+    assert!(ticking.poll_tick(&mut cx).is_ready());
+    assert_eq!(Arc::strong_count(&count), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_tick_consumes_none() {
+    let start = Instant::now();
+    let mut ticking = interval(ms(100));
+    ticking.tick().await;
+    for _ in 0..3 {
+        assert!(timeout(ms(30), ticking.tick()).await.is_err());
+    }
+    assert_eq!(ticking.tick().await, start + ms(100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn intervals_take_the_longest_durations() {
+    let mut long = interval(Duration::MAX);
+    let theirs = tokio::time::interval(Duration::MAX);
+    assert_eq!(long.period(), theirs.period());
+    long.tick().await;
+    long.reset();
+    long.reset_after(Duration::MAX);
+    assert!(poll_quietly(&mut Box::pin(long.tick())).is_pending());
+    long.reset_immediately();
+    long.tick().await;
+}
+
+// --- scripts, side by side with tokio -------------------------------------
+
+/// What a script does to one of its sleeps, or to the clock. In milliseconds.
+#[derive(Clone, Debug)]
+enum Op {
+    Create(usize, u64),
+    Poll(usize, usize),
+    /// From now, may be negative.
+    Reset(usize, i64),
+    Drop(usize),
+    Advance(u64),
+    Await(usize),
+}
+
+const SLEEPS: usize = 4;
+const WAKERS: usize = 3;
+
+fn millis() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        0..4_u64,
+        0..70_u64,
+        0..5000_u64,
+        Just(64),
+        Just(4096),
+        0..10_000_000_u64
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        2 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Create(at, millis)),
+        5 => (0..SLEEPS, 0..WAKERS).prop_map(|(at, waker)| Op::Poll(at, waker)),
+        4 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Reset(at, i64::try_from(millis).unwrap() - 5)),
+        1 => (0..SLEEPS).prop_map(Op::Drop),
+        3 => millis().prop_map(Op::Advance),
+        1 => (0..SLEEPS).prop_map(Op::Await),
+    ]
+}
+
+/// All that can be seen after a step.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    polled: Option<bool>,
+    elapsed: Vec<Option<bool>>,
+    wakes: Vec<usize>,
+    clock: Duration,
+}
+
+macro_rules! sleep_script {
+    ($name:ident, $($time:tt)+) => {
+        fn $name(script: &[Op]) -> Vec<Seen> {
+            use $($time)+ as time;
+            support::paused().block_on(async {
+                let start = time::Instant::now();
+                let wakers: Vec<(Waker, Arc<Count>)> = (0..WAKERS).map(|_| counting()).collect();
+                let mut sleeps: Vec<Option<Pin<Box<time::Sleep>>>> = vec![None, None, None, None];
+                let mut seen = Vec::new();
+                for op in script {
+                    let mut polled = None;
+                    match *op {
+                        Op::Create(at, millis) => {
+                            sleeps[at] = Some(Box::pin(time::sleep(ms(millis))));
+                        }
+                        Op::Poll(at, waker) => if let Some(sleep) = &mut sleeps[at] {
+                            let ready = poll(sleep, &wakers[waker].0).is_ready();
+                            polled = Some(ready);
+                            // tokio still has the waker then, and wakes it after a reset.
+                            if ready { sleeps[at] = None; }
+                        },
+                        Op::Reset(at, millis) => if let Some(sleep) = &mut sleeps[at] {
+                            let now = time::Instant::now();
+                            sleep.as_mut().reset(if millis < 0 {
+                                now - ms(millis.unsigned_abs())
+                            } else {
+                                now + ms(millis.unsigned_abs())
+                            });
+                        },
+                        Op::Drop(at) => sleeps[at] = None,
+                        Op::Advance(millis) => time::advance(ms(millis)).await,
+                        Op::Await(at) => if let Some(sleep) = &mut sleeps[at] {
+                            sleep.await;
+                        },
+                    }
+                    seen.push(Seen {
+                        polled,
+                        elapsed: sleeps.iter()
+                            .map(|sleep| sleep.as_ref().map(|sleep| sleep.is_elapsed()))
+                            .collect(),
+                        wakes: wakers.iter().map(|(_, count)| count.wakes()).collect(),
+                        clock: start.elapsed(),
+                    });
+                }
+                seen
+            })
+        }
+    };
+}
+
+sleep_script!(sleeps_of_tokio, tokio::time);
+sleep_script!(sleeps_of_wheel, wheel);
+
+/// What a script does to an interval. In milliseconds.
+#[derive(Clone, Debug)]
+enum Step {
+    Tick,
+    /// A poll that need not be ready.
+    Poll,
+    Delay(u64),
+    Reset,
+    ResetImmediately,
+    ResetAfter(u64),
+    /// From now, may be negative.
+    ResetAt(i64),
+    Behave(MissedTickBehavior),
+}
+
+fn behavior() -> impl Strategy<Value = MissedTickBehavior> {
+    use MissedTickBehavior::{Burst, Delay, Skip};
+    prop_oneof![Just(Burst), Just(Delay), Just(Skip)]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => Just(Step::Tick),
+        2 => Just(Step::Poll),
+        4 => (0..40_u64).prop_map(Step::Delay),
+        1 => (0..4000_u64).prop_map(Step::Delay),
+        1 => Just(Step::Reset),
+        1 => Just(Step::ResetImmediately),
+        1 => (0..60_u64).prop_map(Step::ResetAfter),
+        1 => (-50..100_i64).prop_map(Step::ResetAt),
+        1 => behavior().prop_map(Step::Behave),
+    ]
+}
+
+/// The tick, if there was one, and the clock, both since the start.
+type Ticked = (Option<Duration>, Duration);
+
+macro_rules! interval_script {
+    ($name:ident, $($time:tt)+) => {
+        fn $name(period: u64, behavior: MissedTickBehavior, script: &[Step]) -> Vec<Ticked> {
+            use $($time)+ as time;
+            support::paused().block_on(async {
+                // So that the past can be named.
+                let start = time::Instant::now();
+                time::advance(secs(1)).await;
+                let mut interval = time::interval(ms(period));
+                interval.set_missed_tick_behavior(behavior);
+                let mut seen = Vec::new();
+                for step in script {
+                    let mut tick = None;
+                    match *step {
+                        Step::Tick => tick = Some(interval.tick().await),
+                        Step::Poll => {
+                            let polled = poll_quietly(&mut Box::pin(interval.tick()));
+                            if let Poll::Ready(at) = polled { tick = Some(at); }
+                        }
+                        Step::Delay(millis) => time::sleep(ms(millis)).await,
+                        Step::Reset => interval.reset(),
+                        Step::ResetImmediately => interval.reset_immediately(),
+                        Step::ResetAfter(millis) => interval.reset_after(ms(millis)),
+                        Step::ResetAt(millis) => interval.reset_at(if millis < 0 {
+                            time::Instant::now() - ms(millis.unsigned_abs())
+                        } else {
+                            time::Instant::now() + ms(millis.unsigned_abs())
+                        }),
+                        Step::Behave(behavior) => interval.set_missed_tick_behavior(behavior),
+                    }
+                    seen.push((tick.map(|tick| tick - start), start.elapsed()));
+                }
+                seen
+            })
+        }
+    };
+}
+
+interval_script!(ticks_of_tokio, tokio::time);
+interval_script!(ticks_of_wheel, wheel);
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn any_script_of_sleeps_is_seen_as_with_tokio(script in prop::collection::vec(op(), 1..60)) {
+        let (ours, theirs) = (sleeps_of_wheel(&script), sleeps_of_tokio(&script));
+        for (at, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+            prop_assert_eq!(ours, theirs, "step {} of {:?}", at, script);
+        }
+    }
+
+    #[test]
+    fn an_interval_ticks_as_tokios_whatever_the_delays(
+        period in prop_oneof![1..100_u64, Just(3000)],
+        behavior in behavior(),
+        script in prop::collection::vec(step(), 1..60),
+    ) {
+        let ours = ticks_of_wheel(period, behavior, &script);
+        prop_assert_eq!(ours, ticks_of_tokio(period, behavior, &script));
+    }
+}
+
+#[test]
+fn each_behavior_makes_up_for_missed_ticks_as_documented() {
+    use MissedTickBehavior::{Burst, Delay, Skip};
+    // Late by 150 of 100 ms, once.
+    let script = [
+        Step::Tick,
+        Step::Delay(250),
+        Step::Tick,
+        Step::Tick,
+        Step::Tick,
+        Step::Tick,
+    ];
+    let ticks = |behavior| -> Vec<u128> {
+        let seen = ticks_of_wheel(100, behavior, &script);
+        let ticks = seen.iter().filter_map(|(tick, _)| *tick);
+        ticks.map(|tick| tick.as_millis() - 1000).collect()
+    };
+    assert_eq!(ticks(Burst), [0, 100, 200, 300, 400]);
+    assert_eq!(ticks(Delay), [0, 100, 350, 450, 550]);
+    assert_eq!(ticks(Skip), [0, 100, 300, 400, 500]);
+}
+
+#[test]
+fn the_tolerance_for_missed_ticks_is_tokios() {
+    for behavior in [MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
+        for late in 0..12 {
+            let script = [
+                Step::Tick,
+                Step::Delay(50 + late),
+                Step::Tick,
+                Step::Tick,
+                Step::Tick,
+            ];
+            let ours = ticks_of_wheel(50, behavior, &script);
+            assert_eq!(
+                ours,
+                ticks_of_tokio(50, behavior, &script),
+                "{behavior:?}, {late} late"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_in_a_mock_task_wakes_it_once_and_is_ready() {
+    let mut task = tokio_test::task::spawn(sleep(ms(10)));
+    tokio_test::assert_pending!(task.poll());
+    advance(ms(9)).await;
+    assert!(!task.is_woken());
+    advance(ms(1)).await;
+    assert!(task.is_woken());
+    tokio_test::assert_ready!(task.poll());
+}

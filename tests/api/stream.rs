@@ -1,0 +1,218 @@
+//! Streams and extension traits, where tokio-stream's own tests leave something open.
+#![cfg(all(feature = "test-util", feature = "stream"))]
+
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use futures::stream::{self, FusedStream, Stream, StreamExt as _};
+use support::{HOUR, message_of, ms, panic_of, secs};
+use wheel::{
+    DelayQueue, Instant, ext::FutureExt, ext::StreamExt, ext::stream::IntervalStream, interval,
+    sleep,
+};
+
+fn poll_next<S: Stream>(stream: Pin<&mut S>) -> Poll<Option<S::Item>> {
+    stream.poll_next(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Items of the given values, each after so many milliseconds.
+fn delayed(items: &'static [(u64, u32)]) -> impl Stream<Item = u32> {
+    stream::iter(items).then(|&(millis, value)| async move {
+        sleep(ms(millis)).await;
+        value
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_queue_is_a_stream_that_goes_on_after_none() {
+    let mut queue = DelayQueue::new();
+    for round in 0..2 {
+        queue.insert(round, ms(5));
+        assert_eq!(queue.next().await.unwrap().into_inner(), round);
+        assert!(queue.next().await.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interval_stream_never_ends() {
+    let start = Instant::now();
+    let mut ticks = IntervalStream::new(interval(ms(10)));
+    assert_eq!(ticks.size_hint(), (usize::MAX, None));
+    for tick in 0..5 {
+        assert_eq!(ticks.next().await, Some(start + ms(10 * tick)));
+        assert!(!ticks.is_terminated());
+    }
+    assert_eq!(AsRef::<wheel::Interval>::as_ref(&ticks).period(), ms(10));
+    AsMut::<wheel::Interval>::as_mut(&mut ticks).reset_after(ms(3));
+    ticks.next().await;
+    assert_eq!(start.elapsed(), ms(43));
+    let mut inner = wheel::ext::stream::IntervalStream::into_inner(ticks);
+    assert_eq!(inner.tick().await, start + ms(53));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interval_stream_fits_selects_fused_branch() {
+    let mut ticks = IntervalStream::new(interval(ms(10)));
+    let mut count = 0;
+    while count < 3 {
+        futures::select! {
+            tick = ticks.select_next_some() => { assert!(tick <= Instant::now()); count += 1; }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_items_are_apart() {
+    let start = Instant::now();
+    let mut items = pin!(stream::iter(0..4).throttle(ms(10)));
+    assert_eq!(items.size_hint(), (4, Some(4)));
+    for at in 0..4 {
+        assert_eq!(items.next().await, Some(at as u32));
+        assert_eq!(start.elapsed(), ms(10 * at));
+    }
+    // The end counts as an item does.
+    assert_eq!(items.next().await, None);
+    assert_eq!(start.elapsed(), ms(40));
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_by_nothing_they_are_not() {
+    let start = Instant::now();
+    let mut items = stream::iter(0..1000).throttle(Duration::ZERO);
+    for at in 0..1000 {
+        assert_eq!(poll_next(Pin::new(&mut items)), Poll::Ready(Some(at)));
+    }
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_duration_is_too_long() {
+    let mut items = stream::iter(0..2).throttle(Duration::MAX);
+    assert_eq!(items.next().await, Some(0));
+    assert!(futures::poll!(items.next()).is_pending());
+    assert_eq!(items.into_inner().next().await, Some(1));
+
+    let mut items = stream::iter(0..2).timeout(Duration::MAX);
+    assert_eq!(items.next().await, Some(Ok(0)));
+    let batches = stream::iter(0..2).chunks_timeout(usize::MAX, Duration::MAX);
+    assert_eq!(batches.collect::<Vec<_>>().await, [[0, 1]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_item_is_reported_once_and_still_comes() {
+    let start = Instant::now();
+    let mut items = pin!(delayed(&[(0, 1), (35, 2), (5, 3)]).timeout(ms(10)));
+    let mut seen = Vec::new();
+    while let Some(item) = items.next().await {
+        seen.push((start.elapsed().as_millis(), item.ok()));
+    }
+    assert_eq!(
+        seen,
+        [(0, Some(1)), (10, None), (35, Some(2)), (40, Some(3))]
+    );
+    // The end is the end: no error for an item that does not come any more.
+    sleep(ms(100)).await;
+    assert_eq!(poll_next(items.as_mut()), Poll::Ready(None));
+    assert_eq!(items.size_hint(), (0, Some(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_item_is_reported_at_every_tick() {
+    let start = Instant::now();
+    let items = delayed(&[(25, 1), (0, 2), (15, 3)]);
+    let mut items = pin!(items.timeout_repeating(interval(ms(10))));
+    assert_eq!(items.size_hint(), (3, None));
+    let mut seen = Vec::new();
+    while let Some(item) = items.next().await {
+        seen.push((start.elapsed().as_millis(), item.ok()));
+    }
+    let expected = [
+        (0, None),
+        (10, None),
+        (20, None),
+        (25, Some(1)),
+        (25, Some(2)),
+        (35, None),
+    ];
+    assert_eq!(seen, [&expected[..], &[(40, Some(3))]].concat());
+}
+
+#[tokio::test(start_paused = true)]
+async fn batches_go_out_full_or_old_or_last() {
+    let start = Instant::now();
+    let items = delayed(&[(0, 1), (0, 2), (0, 3), (5, 4), (2, 5), (20, 6)]);
+    let mut batches = pin!(items.chunks_timeout(3, ms(10)));
+    let mut seen = Vec::new();
+    while let Some(batch) = batches.next().await {
+        seen.push((start.elapsed().as_millis(), batch));
+    }
+    assert_eq!(seen, [(0, vec![1, 2, 3]), (15, vec![4, 5]), (27, vec![6])]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_has_gone_leaves_no_timer() {
+    let start = Instant::now();
+    let items = stream::iter(0..2).chain(stream::pending());
+    let mut batches = pin!(items.chunks_timeout(2, ms(10)));
+    assert_eq!(batches.next().await, Some(vec![0, 1]));
+    assert!(batches.next().timeout(HOUR).await.is_err());
+    assert_eq!(start.elapsed(), HOUR);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_of_a_batch_can_be_had() {
+    let mut inner = pin!(delayed(&[(0, 1), (0, 2), (5, 3)]));
+    let mut batches = pin!(inner.as_mut().chunks_timeout(10, ms(10)));
+    assert_eq!(batches.size_hint(), (0, Some(3)));
+    assert!(futures::poll!(batches.next()).is_pending());
+    assert_eq!(batches.size_hint(), (1, Some(2)));
+    assert_eq!(batches.as_mut().into_remainder(), [1, 2]);
+    assert!(batches.as_mut().into_remainder().is_empty());
+    assert_eq!(inner.next().await, Some(3));
+}
+
+#[tokio::test]
+async fn a_batch_of_nothing_is_refused_at_the_callers_line() {
+    let empty = || stream::empty::<()>().chunks_timeout(0, secs(1));
+    assert_eq!(message_of(empty), "`max_size` must be non-zero.");
+    assert_eq!(panic_of(empty).unwrap().file, file!());
+}
+
+#[test]
+fn without_a_runtime_it_is_the_callers_fault() {
+    let file = |panic: Option<support::Panic>| panic.unwrap().file;
+    let never = || stream::pending::<()>();
+    assert_eq!(file(panic_of(|| drop(never().timeout(secs(1))))), file!());
+    assert_eq!(file(panic_of(|| drop(never().throttle(secs(1))))), file!());
+    let future = || std::future::pending::<()>();
+    assert_eq!(
+        file(panic_of(|| drop(FutureExt::timeout(future(), secs(1))))),
+        file!()
+    );
+    assert_eq!(
+        file(panic_of(|| drop(future().timeout_at(Instant::now())))),
+        file!()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn futures_have_timeouts() {
+    let start = Instant::now();
+    assert_eq!(async { 1 }.timeout(ms(5)).await, Ok(1));
+    assert!(sleep(HOUR).timeout(ms(5)).await.is_err());
+    assert!(sleep(HOUR).timeout_at(start + ms(9)).await.is_err());
+    assert_eq!(start.elapsed(), ms(9));
+}
+
+#[test]
+fn what_need_not_be_pinned_is_not() {
+    fn unpin<T: Unpin + Send>(_: &T) {}
+    support::current_thread().block_on(async {
+        unpin(&stream::iter([1]).timeout(ms(1)));
+        unpin(&stream::iter([1]).timeout_repeating(interval(ms(1))));
+        unpin(&stream::iter([1]).throttle(ms(1)));
+        unpin(&stream::iter([1]).chunks_timeout(1, ms(1)));
+        unpin(&IntervalStream::new(interval(ms(1))));
+    });
+}

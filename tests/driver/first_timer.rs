@@ -1,0 +1,50 @@
+//! The first timer of a process is made in an awkward place, where the driver makes a
+//! task of its own to learn from: the task around it notices nothing.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use tokio::runtime::Builder;
+use tokio::task::{self, LocalSet, coop};
+use wheel::{Duration, sleep, timeout};
+
+const HALF_A_BUDGET: usize = 64;
+
+/// Spends what is left of the task's budget, and says how much that was.
+async fn spend_budget() -> usize {
+    let mut spent = 0;
+    poll_fn(|cx| {
+        while let Poll::Ready(budget) = coop::poll_proceed(cx) {
+            budget.made_progress();
+            spent += 1;
+        }
+        Poll::Ready(())
+    })
+    .await;
+    spent
+}
+
+#[test]
+fn the_first_timer_leaves_the_task_around_it_as_it_was() {
+    if support::in_a_process_of_its_own() {
+        return;
+    }
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    let set = LocalSet::new();
+    runtime.block_on(set.run_until(async {
+        let first = async {
+            let id = task::id();
+            for _ in 0..HALF_A_BUDGET {
+                coop::consume_budget().await;
+            }
+            let sleep = sleep(Duration::from_millis(1));
+            assert_eq!(task::id(), id);
+            assert_eq!(spend_budget().await, HALF_A_BUDGET);
+            // The outer `LocalSet` is the current one again.
+            let next = timeout(Duration::from_secs(60), task::yield_now());
+            task::spawn_local(next).await.unwrap().unwrap();
+            sleep.await;
+        };
+        task::spawn_local(first).await.unwrap();
+    }));
+}

@@ -1,0 +1,118 @@
+//! `HAZARDS.md` is kept true, and what no test of behaviour covers of it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const TABLE: &str = include_str!("../HAZARDS.md");
+const HAZARDS: usize = 59;
+
+/// Every Rust file below a folder of the project.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// A file's name in the table; its folder's, if the file is named for what it is there.
+fn module(path: &Path) -> &str {
+    let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().len();
+    let named = match path.file_name().unwrap().to_str().unwrap() {
+        "main.rs" | "mod.rs" | "tests.rs" => path.parent().unwrap(),
+        _ => path,
+    };
+    &named.file_name().unwrap().to_str().unwrap()[..stem(named)]
+}
+
+/// The tests of a file: functions under an attribute that says so.
+fn tests_of(source: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut is_test = false;
+    for line in source.lines().map(str::trim) {
+        let function = line.strip_prefix("async ").unwrap_or(line);
+        if line.starts_with("#[") && line.contains("test") && !line.starts_with("#[cfg") {
+            is_test = true;
+        } else if let Some(function) = function.strip_prefix("fn ") {
+            let end = function.find(['(', '<']).unwrap();
+            found.extend(is_test.then_some(&function[..end]));
+            is_test = false;
+        }
+    }
+    found
+}
+
+fn all_tests() -> HashSet<String> {
+    let mut all = HashSet::new();
+    for path in sources("tests").into_iter().chain(sources("src")) {
+        let source = fs::read_to_string(&path).unwrap();
+        let tests = tests_of(&source).into_iter();
+        all.extend(tests.map(|test| format!("{}::{test}", module(&path))));
+    }
+    all
+}
+
+/// What stands between backticks and looks like `file::test`.
+fn named_in(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter(|name| {
+        let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
+        name.contains("::") && name.chars().all(lower)
+    })
+}
+
+#[test]
+fn every_test_in_the_table_exists() {
+    let all = all_tests();
+    let missing: Vec<_> = named_in(TABLE)
+        .filter(|name| !all.contains(*name))
+        .collect();
+    assert!(missing.is_empty(), "HAZARDS.md names {missing:?}");
+}
+
+#[test]
+fn every_hazard_has_a_test_or_a_reason() {
+    let rows: Vec<_> = TABLE
+        .lines()
+        .filter(|line| line.starts_with("| H"))
+        .collect();
+    assert_eq!(rows.len(), HAZARDS);
+    for (row, number) in rows.iter().zip(1..) {
+        assert!(row.starts_with(&format!("| H{number} |")), "{row}");
+        let here = row
+            .trim_end_matches(['|', ' '])
+            .rsplit(" | ")
+            .next()
+            .unwrap();
+        let covered = named_in(here).next().is_some();
+        assert!(covered || here.contains("cannot happen"), "{row}");
+    }
+}
+
+/// H18, H41: time is the runtime's, and all work is done by its tasks.
+#[test]
+fn no_source_reads_the_wall_clock_or_starts_a_thread() {
+    for path in sources("src") {
+        let source = fs::read_to_string(&path).unwrap();
+        let code = source.lines().filter(|line| !line.trim().starts_with("//"));
+        for line in code {
+            for word in [
+                "SystemTime",
+                "UNIX_EPOCH",
+                "std::thread::spawn",
+                "spawn_blocking",
+            ] {
+                assert!(!line.contains(word), "{}: {line}", path.display());
+            }
+        }
+    }
+}

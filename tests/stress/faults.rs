@@ -1,0 +1,260 @@
+//! What befalls a service: workers that block, a process that is stopped, a clock that leaps, and
+//! bursts of timers, whose memory is to be given back.
+
+use std::alloc::System;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use cap::Cap;
+#[cfg(feature = "test-util")]
+use support::{DAY, counting, poll};
+use support::{
+    HOUR, Random, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread,
+    poll_quietly, secs, within,
+};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+use wheel::{Instant, Sleep, Wheel, interval, sleep, timeout};
+
+/// Counts what is allocated, and limits nothing.
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Sleeps of up to `longest`, each in a task that checks that it is not woken early.
+fn sleepers(runtime: &Runtime, count: u64, longest: Duration) -> Vec<JoinHandle<()>> {
+    let mut random = Random::new(count);
+    let micros = u64::try_from(longest.as_micros()).unwrap();
+    let sleeper = |micros| async move {
+        let (start, length) = (std::time::Instant::now(), Duration::from_micros(micros));
+        sleep(length).await;
+        assert!(start.elapsed() >= length, "early");
+    };
+    (0..count)
+        .map(|_| runtime.spawn(sleeper(random.below(micros))))
+        .collect()
+}
+
+fn all_end(runtime: &Runtime, tasks: Vec<JoinHandle<()>>) {
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(Wheel::current().pending(), 0);
+    });
+}
+
+fn block_on_each_worker(runtime: &Runtime, workers: usize, length: Duration) {
+    let blocked = Arc::new(AtomicUsize::new(0));
+    for _ in 0..workers {
+        let blocked = blocked.clone();
+        runtime.spawn(async move {
+            blocked.fetch_add(1, Ordering::SeqCst);
+            thread::sleep(length);
+        });
+    }
+    eventually("all workers block", || {
+        blocked.load(Ordering::SeqCst) == workers
+    });
+}
+
+#[test]
+fn all_workers_blocked_for_seconds() {
+    within(LIMIT, || {
+        let runtime = multi_thread(2);
+        let wheel = runtime.block_on(async { Wheel::current() });
+        let tasks = sleepers(&runtime, 20_000, secs(3));
+        block_on_each_worker(&runtime, 2, secs(2));
+        // Nobody drives time now, and others arm, move and cancel all the same.
+        let mut late: Vec<Sleep> = (0..1000).map(|n| wheel.sleep(ms(n % 100))).collect();
+        for sleep in &mut late {
+            assert!(poll_quietly(sleep).is_pending() || sleep.deadline() <= Instant::now());
+        }
+        late.truncate(700);
+        for sleep in &mut late[..300] {
+            sleep.reset_unpin(Instant::now() + ms(2500));
+        }
+        let started = std::time::Instant::now();
+        late.into_iter().for_each(|sleep| runtime.block_on(sleep));
+        assert!(started.elapsed() >= ms(300), "those that were reset");
+        all_end(&runtime, tasks);
+    });
+}
+
+/// On a current-thread runtime nothing happens meanwhile; all of it happens after.
+#[test]
+fn the_only_thread_blocked_for_seconds() {
+    within(LIMIT, || {
+        let runtime = current_thread();
+        let tasks = sleepers(&runtime, 20_000, secs(3));
+        runtime.block_on(async {
+            sleep(ms(10)).await;
+            thread::sleep(secs(2));
+        });
+        all_end(&runtime, tasks);
+    });
+}
+
+/// Has this process stopped for a while, a little later.
+#[cfg(unix)]
+fn stop_this_process(after: Duration, length: Duration) -> Child {
+    let script = format!(
+        "sleep {}; kill -STOP {pid}; sleep {}; kill -CONT {pid}",
+        after.as_secs_f64(),
+        length.as_secs_f64(),
+        pid = std::process::id(),
+    );
+    Command::new("sh").args(["-c", &script]).spawn().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_process_is_stopped_and_continued() {
+    if in_a_process_of_its_own() {
+        return;
+    }
+    within(LIMIT, || {
+        for runtime in [current_thread(), multi_thread(2)] {
+            let tasks = sleepers(&runtime, 5000, secs(3));
+            let mut stop = stop_this_process(ms(300), secs(2));
+            runtime.block_on(ticks_until_a_gap(secs(1)));
+            stop.wait().unwrap();
+            all_end(&runtime, tasks);
+            // And the driver goes on, as precise as before.
+            runtime.block_on(async {
+                let nap = timeout(secs(100), sleep(ms(5))).await;
+                nap.expect("the driver is alive");
+            });
+        }
+    });
+}
+
+/// Ticks a few hundred times a second, until one was waited for so long.
+#[cfg(unix)]
+async fn ticks_until_a_gap(gap: Duration) {
+    let start = Instant::now();
+    let mut interval = interval(ms(3));
+    let first = interval.tick().await;
+    for count in 1.. {
+        let before = Instant::now();
+        let due = interval.tick().await;
+        assert!(due <= Instant::now(), "early");
+        // It makes up for what it has missed: no tick is left out.
+        assert_eq!(due, first + ms(3) * count);
+        if before.elapsed() >= gap {
+            break;
+        }
+        assert!(start.elapsed() < secs(60), "was not stopped");
+    }
+}
+
+/// The clock leaps by years, past a hundred thousand timers at once.
+#[cfg(feature = "test-util")]
+#[test]
+fn the_clock_leaps_ahead() {
+    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+    support::paused().block_on(async {
+        let mut random = Random::new(1);
+        let start = Instant::now();
+        let mut sleeps = Vec::new();
+        for _ in 0..100_000 {
+            // Up to nine years.
+            let mut sleep = sleep(Duration::from_nanos(random.of_any_size(59)));
+            let (waker, count) = counting();
+            if poll(&mut sleep, &waker).is_pending() {
+                sleeps.push((sleep, count));
+            }
+        }
+        for leap in [ms(1), HOUR, DAY, YEAR, YEAR, 10 * YEAR] {
+            wheel::advance(leap).await;
+            let now = Instant::now();
+            for (sleep, count) in &sleeps {
+                let due = sleep.deadline() <= now;
+                assert_eq!(
+                    count.wakes(),
+                    usize::from(due),
+                    "{:?}",
+                    sleep.deadline() - start
+                );
+            }
+            let pending = sleeps.iter().filter(|(sleep, _)| sleep.deadline() > now);
+            assert_eq!(Wheel::current().pending(), pending.count());
+        }
+    });
+}
+
+/// How much memory a burst takes, and how much of that is kept when it is over.
+fn growth(burst: impl FnOnce(&dyn Fn())) -> (usize, usize) {
+    let before = MEMORY.allocated();
+    let most = AtomicUsize::new(0);
+    burst(&|| _ = most.fetch_max(MEMORY.allocated(), Ordering::SeqCst));
+    let after = MEMORY.allocated();
+    let most = most.into_inner();
+    (most.saturating_sub(before), after.saturating_sub(before))
+}
+
+/// Timers that are pending at once, in bursts whose memory is looked at.
+const BURST: usize = 500_000;
+
+#[test]
+fn memory_of_a_burst_is_given_back() {
+    if in_a_process_of_its_own() {
+        return;
+    }
+    within(LIMIT, || {
+        let runtime = multi_thread(2);
+        runtime.block_on(async { sleep(ms(1)).await });
+        let cancelled = growth(|look| runtime.block_on(cancelled(look)));
+        let fired = growth(|look| runtime.block_on(fired(look)));
+        let done = growth(|look| runtime.block_on(done(look)));
+        for (what, (most, kept)) in [("cancelled", cancelled), ("fired", fired), ("done", done)] {
+            println!("{what}: {most} bytes, {kept} kept");
+            assert!(
+                most > BURST * size_of::<Sleep>(),
+                "{what}: that is no burst"
+            );
+            assert!(kept < most / 20, "{what}: {kept} bytes of {most} are kept");
+        }
+    });
+}
+
+async fn armed(length: Duration) -> Vec<Sleep> {
+    let mut sleeps: Vec<_> = (0..BURST).map(|_| sleep(length)).collect();
+    for sleep in &mut sleeps {
+        let polled = poll_quietly(sleep);
+        assert!(polled.is_pending() || sleep.deadline() <= Instant::now());
+    }
+    sleeps
+}
+
+async fn cancelled(look: &dyn Fn()) {
+    let sleeps = armed(HOUR).await;
+    look();
+    drop(sleeps);
+}
+
+async fn fired(look: &dyn Fn()) {
+    let sleeps = armed(secs(3)).await;
+    look();
+    while Wheel::current().pending() > 0 {
+        sleep(ms(5)).await;
+    }
+    drop(sleeps);
+}
+
+/// Sleeps that are over keep the last waker for a reset, and then for another end.
+async fn done(look: &dyn Fn()) {
+    let mut sleeps: Vec<_> = (0..BURST).map(|_| sleep(ms(0))).collect();
+    for sleep in &mut sleeps {
+        assert!(poll_quietly(sleep).is_ready());
+    }
+    for sleep in &mut sleeps {
+        sleep.reset_unpin(Instant::now() + HOUR);
+    }
+    look();
+    drop(sleeps);
+}

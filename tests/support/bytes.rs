@@ -1,0 +1,35 @@
+//! From a fuzzer's bytes to a run of a model.
+//!
+//! The corpus depends on how bytes are read: whoever changes this file or the choices in the
+//! models has the fuzzer find another one.
+
+use super::choices::Choices;
+use super::wheel_model;
+
+/// More operations than that find nothing new, and take long.
+pub const MOST: usize = 300;
+
+/// Each choice takes as many bytes as it may need; when there are none left, all choices are 0.
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl Choices for Bytes<'_> {
+    fn below(&mut self, end: u64) -> u64 {
+        let wanted = match end {
+            0..=0x100 => 1,
+            0x101..=0x1_0000 => 2,
+            _ => 8,
+        };
+        let (taken, rest) = self.0.split_at(wanted.min(self.0.len()));
+        self.0 = rest;
+        let number = |number, &byte| number << 8 | u64::from(byte);
+        taken.iter().fold(0, number) % end
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+pub fn timing_wheel(bytes: &[u8]) {
+    wheel_model::run_chosen(&mut Bytes(bytes), MOST);
+}

@@ -1,0 +1,113 @@
+//! What tests share, and the programs beside them: `soak`, and the fuzzer's targets.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `choices.rs` | random numbers that can be repeated, or a fuzzer's |
+//! | `bytes.rs` | a fuzzer's bytes as choices |
+//! | `process.rs` | a process for one test alone |
+//! | `panics.rs` | what a function panics with, and where |
+//! | `wakers.rs` | wakers that count or call, and one poll with them |
+//! | `wheel_model.rs` | the wheel beside a naive model |
+//! | `queue_model.rs` | `DelayQueue` beside a naive model (feature `test-util`) |
+//! | `storm/` | threads and tasks that do to timers whatever can be done |
+#![allow(missing_docs, missing_debug_implementations, reason = "nobody else's")]
+
+pub mod bytes;
+mod choices;
+mod panics;
+mod process;
+#[cfg(feature = "test-util")]
+pub mod queue_model;
+pub mod storm;
+mod wakers;
+pub mod wheel_model;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+pub use choices::{Choices, Random};
+pub use panics::{Panic, message_of, panic_of};
+pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib};
+pub use wakers::{Count, Log, OnWake, counting, poll, poll_quietly};
+// What `wheel_model.rs` looks for around it.
+use wheel::timing_wheel;
+
+pub const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+pub const NO_RUNTIME: &str =
+    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+pub const NO_TIMERS: &str = "A Tokio 1.x context was found, but timers are disabled. \
+     Call `enable_time` on the runtime builder to enable timers.";
+
+pub fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+pub const HOUR: Duration = Duration::from_secs(3600);
+pub const DAY: Duration = Duration::from_secs(24 * 3600);
+
+pub fn current_thread() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+pub fn multi_thread(workers: usize) -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[cfg(feature = "test-util")]
+pub fn paused() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap()
+}
+
+/// Every kind of runtime, with a name for messages.
+pub fn runtimes() -> Vec<(&'static str, Runtime)> {
+    vec![
+        ("current_thread", current_thread()),
+        ("multi_thread(1)", multi_thread(1)),
+        ("multi_thread(2)", multi_thread(2)),
+        ("multi_thread(4)", multi_thread(4)),
+    ]
+}
+
+/// Runs a test that could hang on a thread of its own, and fails if it does.
+pub fn within<T: Send + 'static>(limit: Duration, test: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = mpsc::channel();
+    let name = thread::current().name().unwrap_or("test").to_owned();
+    let run = move || drop(done.send(catch_unwind(AssertUnwindSafe(test))));
+    thread::Builder::new().name(name).spawn(run).unwrap();
+    match result.recv_timeout(limit) {
+        Ok(Ok(value)) => value,
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => panic!("not done within {limit:?}: it hangs"),
+    }
+}
+
+/// Waits, in real time and on this thread, until something is so.
+#[track_caller]
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..20_000 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(ms(1));
+    }
+    panic!("{what}: not within 20 s");
+}
+
+/// The models from outside of the crate can look at nothing more.
+fn check<T, const SLOTS: usize>(_: &timing_wheel::TimingWheel<T, SLOTS>) {}

@@ -1,0 +1,58 @@
+//! What a function panics with, and where.
+
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+/// A panic as its hook has seen it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panic {
+    pub message: String,
+    pub file: String,
+    pub line: u32,
+}
+
+thread_local! {
+    static CAUGHT: RefCell<Option<Option<Panic>>> = const { RefCell::new(None) };
+}
+
+/// What `f` panics with, silently. Other threads' panics are reported as ever.
+pub fn panic_of<T>(f: impl FnOnce() -> T) -> Option<Panic> {
+    install_hook();
+    CAUGHT.set(Some(None));
+    let result = catch_unwind(AssertUnwindSafe(f));
+    let caught = CAUGHT.take().flatten();
+    if result.is_err() { caught } else { None }
+}
+
+/// [`panic_of`], the message only.
+#[track_caller]
+pub fn message_of<T>(f: impl FnOnce() -> T) -> String {
+    panic_of(f).expect("no panic").message
+}
+
+fn install_hook() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let catching = CAUGHT
+                .try_with(|caught| caught.borrow().is_some())
+                .unwrap_or(false);
+            if !catching {
+                return default(info);
+            }
+            let payload = info.payload();
+            let literal = payload.downcast_ref::<&str>().copied();
+            let formatted = payload.downcast_ref::<String>().map(String::as_str);
+            let message = literal.or(formatted).unwrap_or("").to_owned();
+            let location = info.location().unwrap();
+            let (file, line) = (location.file().to_owned(), location.line());
+            CAUGHT.set(Some(Some(Panic {
+                message,
+                file,
+                line,
+            })));
+        }));
+    });
+}

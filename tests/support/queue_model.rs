@@ -1,0 +1,267 @@
+//! The queue beside a naive list, on a paused clock.
+//!
+//! After every step: what comes out is due and the earliest; when nothing comes out nothing is
+//! due; whoever waits has been woken by the time there is something to tell; stale keys find
+//! nothing, and live ones their own entry.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use wheel::delay_queue::{Expired, Key};
+use wheel::{DelayQueue, Instant, sleep};
+
+use crate::bytes::{Bytes, MOST};
+use crate::{Choices, Count, DAY, counting, ms, paused, poll};
+
+struct Model<C> {
+    queue: DelayQueue<u64>,
+    /// Key, value, and the instant before which the entry must not come out.
+    entries: Vec<(Key, u64, Instant)>,
+    stale: Vec<Key>,
+    next_value: u64,
+    choices: C,
+    waker: Waker,
+    count: Arc<Count>,
+    /// How often the waker had been woken when the queue last said that it had nothing yet, or
+    /// nothing at all.
+    waiting_since: Option<usize>,
+    told_empty: bool,
+}
+
+/// As a fuzzer's bytes have it.
+pub fn run_bytes(bytes: &[u8]) {
+    run(Bytes(bytes), MOST);
+}
+
+/// Takes so many steps, in a runtime of its own.
+pub fn run(choices: impl Choices, steps: usize) {
+    paused().block_on(async {
+        let mut model = Model::new(choices);
+        for _ in 0..steps {
+            if model.choices.is_over() {
+                break;
+            }
+            model.step().await;
+            model.check();
+        }
+        model.finish().await;
+    });
+}
+
+impl<C: Choices> Model<C> {
+    fn new(choices: C) -> Self {
+        let (waker, count) = counting();
+        Model {
+            queue: DelayQueue::new(),
+            entries: Vec::new(),
+            stale: Vec::new(),
+            next_value: 0,
+            choices,
+            waker,
+            count,
+            waiting_since: None,
+            told_empty: false,
+        }
+    }
+
+    async fn step(&mut self) {
+        match self.choices.below(22) {
+            0..=5 => self.insert(),
+            6..=8 => self.remove(),
+            9..=11 => self.reset(),
+            12 => self.try_stale(),
+            13 => self.tend_memory(),
+            14..=16 => self.pass().await,
+            17 => self.poll_one(),
+            18 => self.change_waker(),
+            _ => self.poll_all(),
+        }
+    }
+
+    /// A deadline, past or to come, near or far.
+    fn deadline(&mut self) -> Instant {
+        let now = Instant::now();
+        match self.choices.below(8) {
+            0 => now - ms(self.choices.below(3)),
+            1 => now,
+            2 => now + Duration::from_micros(self.choices.below(5000)),
+            3 => now + Duration::from_secs(self.choices.below(1 << 36)),
+            4 => now + ms(64 * self.choices.below(70)),
+            _ => now + ms(self.choices.below(300)),
+        }
+    }
+
+    fn insert(&mut self) {
+        let when = self.deadline();
+        let value = self.next_value;
+        self.next_value += 1;
+        let key = self.queue.insert_at(value, when);
+        self.entries.push((key, value, when));
+    }
+
+    fn pick(&mut self) -> Option<usize> {
+        let len = self.entries.len() as u64;
+        (len > 0).then(|| self.choices.below(len) as usize)
+    }
+
+    fn remove(&mut self) {
+        if let Some(at) = self.pick() {
+            self.remove_at(at);
+        }
+    }
+
+    fn remove_at(&mut self, at: usize) {
+        let (key, value, _) = self.entries.swap_remove(at);
+        let removed = self.queue.remove(&key);
+        assert_eq!((removed.key(), removed.into_inner()), (key, value));
+        self.stale.push(key);
+    }
+
+    fn reset(&mut self) {
+        if let Some(at) = self.pick() {
+            let when = self.deadline();
+            self.entries[at].2 = when;
+            self.queue.reset_at(&self.entries[at].0, when);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.queue.clear();
+        self.stale
+            .extend(self.entries.drain(..).map(|entry| entry.0));
+    }
+
+    fn tend_memory(&mut self) {
+        let before = self.queue.capacity();
+        match self.choices.below(64) {
+            0..16 => self.queue.compact(),
+            16..24 => self.queue.shrink_to_fit(),
+            24..32 => self.queue.reserve(self.choices.below(3000) as usize),
+            32 => self.clear(),
+            _ => assert!(before >= self.queue.len()),
+        }
+    }
+
+    /// The next poll comes from another task, which is the one to be woken from then on.
+    fn change_waker(&mut self) {
+        (self.waker, self.count) = counting();
+        self.poll_all();
+    }
+
+    fn try_stale(&mut self) {
+        for key in &self.stale {
+            assert!(self.queue.try_remove(key).is_none());
+        }
+    }
+
+    async fn pass(&mut self) {
+        let millis = match self.choices.below(3) {
+            0 => 1,
+            1 => self.choices.below(100),
+            _ => self.choices.below(10_000),
+        };
+        sleep(ms(millis)).await;
+    }
+
+    fn poll_once(&mut self) -> Poll<bool> {
+        let queue = &mut self.queue;
+        let polled = poll(&mut poll_fn(|cx| queue.poll_expired(cx)), &self.waker);
+        self.told_empty = matches!(polled, Poll::Ready(None));
+        polled.map(|expired| match expired {
+            Some(expired) => {
+                self.expire(&expired);
+                true
+            }
+            None => {
+                assert!(self.entries.is_empty());
+                false
+            }
+        })
+    }
+
+    /// Leaves the rest of what is due in the queue.
+    fn poll_one(&mut self) {
+        if self.poll_once().is_ready() {
+            self.waiting_since = None;
+        }
+    }
+
+    fn poll_all(&mut self) {
+        loop {
+            let before = self.count.wakes();
+            match self.poll_once() {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => break,
+                // There is too much to do for one poll, and the task is to come again.
+                Poll::Pending if self.count.wakes() > before => {}
+                Poll::Pending => break self.assert_nothing_due(),
+            }
+        }
+        self.waiting_since = Some(self.count.wakes());
+    }
+
+    fn expire(&mut self, expired: &Expired<u64>) {
+        let now = Instant::now();
+        let at = self
+            .entries
+            .iter()
+            .position(|entry| entry.0 == expired.key());
+        let (key, value, when) = self.entries.swap_remove(at.expect("a live entry"));
+        assert_eq!(*expired.get_ref(), value);
+        assert!(when <= now && expired.deadline() <= now, "early");
+        for (key, ..) in &self.entries {
+            assert!(expired.deadline() <= self.queue.deadline(key), "order");
+        }
+        self.stale.push(key);
+    }
+
+    fn assert_nothing_due(&self) {
+        let now = Instant::now();
+        for &(_, _, when) in &self.entries {
+            assert!(when > now, "late");
+        }
+    }
+
+    fn check(&mut self) {
+        assert_eq!(self.queue.len(), self.entries.len());
+        let earliest = self
+            .entries
+            .iter()
+            .map(|(key, ..)| self.queue.deadline(key))
+            .min();
+        let peeked = self.queue.peek().map(|key| self.queue.deadline(&key));
+        assert_eq!(peeked, earliest);
+        for (key, _, when) in &self.entries {
+            assert!(self.queue.deadline(key) < (*when).max(Instant::now()) + ms(1));
+        }
+        if let Some(key) = self.stale.last() {
+            assert!(self.queue.try_remove(key).is_none());
+        }
+        // Whoever knows that the queue is empty is told when it is not, and the other way round.
+        let changed = self.entries.is_empty() != self.told_empty;
+        let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
+        if let Some(since) = self.waiting_since.take_if(|_| due || changed) {
+            assert!(self.count.wakes() > since, "not woken");
+        }
+    }
+
+    /// Waits for all that is left but the very far.
+    async fn finish(mut self) {
+        self.poll_all();
+        let horizon = Instant::now() + DAY;
+        for at in (0..self.entries.len()).rev() {
+            if self.entries[at].2 > horizon {
+                self.remove_at(at);
+            }
+        }
+        while let Some(expired) = poll_fn(|cx| self.queue.poll_expired(cx)).await {
+            let late = Instant::now() - expired.deadline();
+            assert!(late < ms(1), "late by {late:?}");
+            self.expire(&expired);
+        }
+        assert!(self.entries.is_empty(), "an entry was lost");
+        self.try_stale();
+    }
+}

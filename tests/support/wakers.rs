@@ -1,0 +1,78 @@
+//! Wakers that count or call a function, and one poll with them.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+use tokio::task::coop;
+
+/// Polls once, whatever is left of the task's budget.
+pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    pin!(coop::unconstrained(future)).poll(&mut Context::from_waker(waker))
+}
+
+/// Polls once with a waker that nobody hears.
+pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    poll(future, Waker::noop())
+}
+
+/// Counts its wakes; how often it is referred to says who still holds it.
+#[derive(Debug, Default)]
+pub struct Count(AtomicUsize);
+
+impl Count {
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub fn wakes(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A waker that counts, and its count.
+pub fn counting() -> (Waker, Arc<Count>) {
+    let count = Count::new();
+    (Waker::from(count.clone()), count)
+}
+
+/// A waker that calls a function.
+pub struct OnWake<F>(pub F);
+
+impl<F: Fn() + Send + Sync + 'static> OnWake<F> {
+    pub fn waker(f: F) -> Waker {
+        Waker::from(Arc::new(OnWake(f)))
+    }
+}
+
+impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+/// Things that several threads push to.
+#[derive(Clone, Debug, Default)]
+pub struct Log<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T: Clone> Log<T> {
+    pub fn new() -> Self {
+        Log(Arc::new(Mutex::new(Vec::new())))
+    }
+
+    pub fn push(&self, entry: T) {
+        self.0.lock().unwrap().push(entry);
+    }
+
+    pub fn entries(&self) -> Vec<T> {
+        self.0.lock().unwrap().clone()
+    }
+}
