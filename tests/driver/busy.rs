@@ -1,120 +1,18 @@
-//! Busy runtimes, where whoever makes timers looks at what is due, and quiet ones, where
-//! nothing must keep a worker from sleeping.
+//! Busy runtimes, where whoever makes timers looks at what is due. (Quiet ones: `timing/parks.rs`.)
 
-use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
 use futures::future::join_all;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
+use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
 use support::{HOUR, ms, multi_thread, within};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, yield_now};
-use wheel::{Instant, sleep, sleep_until, timeout};
+use wheel::{Instant, sleep, timeout};
 
 /// More than any machine takes for a timer of some milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
-/// What a task computes between two yields: more than it takes to be found busy.
-const WORK: Duration = Duration::from_micros(50);
-
-fn compute() {
-    let until = Instant::now() + WORK;
-    while Instant::now() < until {
-        std::hint::spin_loop();
-    }
-}
-
-/// Back into the queue, where `yield_now` lets tokio look at its events first.
-async fn requeue() {
-    let mut queued = false;
-    poll_fn(|cx| {
-        if queued {
-            return Poll::Ready(());
-        }
-        queued = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
-/// Tells the tasks that keep a runtime busy to stop.
-#[derive(Clone, Default)]
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn is_told(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn tell(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Four tasks that yield, as `yield_now` does or by waking themselves.
-fn spawn_yielders(runtime: &Runtime, stop: &Stop) {
-    for by_itself in [true, false, true, false] {
-        let stop = stop.clone();
-        runtime.spawn(async move {
-            while !stop.is_told() {
-                compute();
-                if by_itself {
-                    requeue().await;
-                } else {
-                    yield_now().await;
-                }
-            }
-        });
-    }
-}
-
-/// Four tasks in a ring that wake one another, so that no queue is ever empty.
-fn spawn_senders(runtime: &Runtime, stop: &Stop) {
-    let (first, mut inbox) = mpsc::channel(8);
-    for _ in 0..8 {
-        first.try_send(()).unwrap();
-    }
-    let pass_on = |next: mpsc::Sender<()>, mut inbox: mpsc::Receiver<()>| {
-        let stop = stop.clone();
-        runtime.spawn(async move {
-            while inbox.recv().await.is_some() && !stop.is_told() {
-                compute();
-                if next.send(()).await.is_err() {
-                    return;
-                }
-            }
-        });
-    };
-    for _ in 0..3 {
-        let (next, receiver) = mpsc::channel(8);
-        pass_on(next, std::mem::replace(&mut inbox, receiver));
-    }
-    pass_on(first, inbox);
-}
 
 fn spawn_nothing(_: &Runtime, _: &Stop) {}
-
-/// Sleeps again and again for 0–8 ms, never too short.
-async fn sleep_often(seed: u64) {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    for _ in 0..20 {
-        let deadline = Instant::now() + Duration::from_micros(rng.random_range(0..8_000));
-        sleep_until(deadline).await;
-        assert!(Instant::now() >= deadline, "early");
-    }
-}
-
-fn sleepers(runtime: &Runtime) -> Vec<JoinHandle<()>> {
-    (0..20)
-        .map(|seed| runtime.spawn(sleep_often(seed)))
-        .collect()
-}
 
 #[test]
 fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
@@ -172,35 +70,6 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
             u128::from(looked_in_vain) < most,
             "{looked_in_vain} looks in vain, not {most}"
         );
-    });
-}
-
-/// A worker that is kept from sleeping does not park.
-fn parks_while_sleeping(runtime: &Runtime, sleeps: u64) -> u64 {
-    let parks = || runtime.metrics().worker_park_count(0);
-    let before = parks();
-    let slept = runtime.spawn(async move {
-        for _ in 0..sleeps {
-            sleep(ms(2)).await;
-        }
-    });
-    runtime.block_on(slept).unwrap();
-    parks() - before
-}
-
-#[test]
-fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
-    within(LIMIT, || {
-        let runtime = multi_thread(1);
-        assert!(parks_while_sleeping(&runtime, 100) >= 50, "from the start");
-        for load in [spawn_yielders, spawn_senders] {
-            let stop = Stop::default();
-            load(&runtime, &stop);
-            runtime.block_on(join_all(sleepers(&runtime)));
-            stop.tell();
-            let parks = parks_while_sleeping(&runtime, 100);
-            assert!(parks >= 50, "after it was busy: {parks}");
-        }
     });
 }
 

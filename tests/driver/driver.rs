@@ -1,5 +1,5 @@
 //! One driver per runtime: every kind of runtime, inside one another, one after
-//! another, with workers that block, and at no cost when idle.
+//! another, with workers that block.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -633,44 +633,6 @@ fn a_runtime_without_wheel_timers_has_no_driver() {
     let runtime = multi_thread(1);
     runtime.block_on(async { tokio::time::sleep(ms(1)).await });
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
-}
-
-/// How often the runtime's workers parked during half a second.
-fn parks(runtime: &tokio::runtime::Runtime) -> u64 {
-    let metrics = runtime.metrics();
-    let sum = || {
-        (0..metrics.num_workers())
-            .map(|n| metrics.worker_park_count(n))
-            .sum::<u64>()
-    };
-    let before = sum();
-    thread::sleep(ms(500));
-    sum() - before
-}
-
-#[test]
-fn idle_costs_nothing() {
-    within(LIMIT, || {
-        let runtime = multi_thread(2);
-        let _guard = runtime.enter();
-        runtime.block_on(async { tokio::spawn(sleep(ms(5))).await.unwrap() });
-        thread::sleep(ms(50));
-        assert!(parks(&runtime) < 10, "without timers");
-
-        let mut hour = sleep(HOUR);
-        assert!(poll_quietly(&mut hour).is_pending());
-        thread::sleep(ms(50));
-        assert!(parks(&runtime) < 10, "one timer an hour away");
-
-        let mut cancelled: Vec<_> = (100..300).map(|n| sleep(ms(n))).collect();
-        for sleep in &mut cancelled {
-            let _ = poll_quietly(sleep);
-        }
-        drop(cancelled);
-        // An alarm that is left behind rings once.
-        assert!(parks(&runtime) < 20, "cancelled timers");
-        assert!(parks(&runtime) < 10, "after cancelled timers");
-    });
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! | `choices.rs` | random numbers that can be repeated, or a fuzzer's |
 //! | `bytes.rs` | a fuzzer's bytes as choices |
 //! | `process.rs` | a process for one test alone |
+//! | `load.rs` | what keeps a runtime busy, and timers in it |
 //! | `panics.rs` | what a function panics with, and where |
 //! | `wakers.rs` | wakers that count or call, and one poll with them |
 //! | `wheel_model.rs` | the wheel beside a naive model |
@@ -14,6 +15,7 @@
 
 pub mod bytes;
 mod choices;
+pub mod load;
 mod panics;
 mod process;
 #[cfg(feature = "test-util")]

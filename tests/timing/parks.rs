@@ -1,0 +1,110 @@
+//! A worker sleeps between its timers, and where there are none.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use futures::future::join_all;
+use support::load::{Stop, sleepers, spawn_senders, spawn_yielders};
+use support::{HOUR, ms, multi_thread, poll_quietly, secs, within};
+use tokio::runtime::Runtime;
+
+type Timer = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// tokio's `sleep`, or ours.
+type Make = fn(Duration) -> Timer;
+
+fn theirs(duration: Duration) -> Timer {
+    Box::pin(tokio::time::sleep(duration))
+}
+
+fn ours(duration: Duration) -> Timer {
+    Box::pin(wheel::sleep(duration))
+}
+
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn parks(runtime: &Runtime) -> u64 {
+    let metrics = runtime.metrics();
+    let of_each = (0..metrics.num_workers()).map(|n| metrics.worker_park_count(n));
+    of_each.sum()
+}
+
+/// A worker that is kept from sleeping does not park.
+fn parks_while_sleeping(runtime: &Runtime, sleep: Make) -> u64 {
+    let before = parks(runtime);
+    let slept = runtime.spawn(async move {
+        for _ in 0..100 {
+            sleep(ms(2)).await;
+        }
+    });
+    runtime.block_on(slept).unwrap();
+    parks(runtime) - before
+}
+
+#[track_caller]
+fn sleeps_as_often_as_with_tokio(runtime: &Runtime, when: &str) {
+    let ours = parks_while_sleeping(runtime, ours);
+    let theirs = parks_while_sleeping(runtime, theirs);
+    assert!(2 * ours >= theirs, "{when}: {ours} parks, tokio's {theirs}");
+}
+
+#[test]
+fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
+    let _machine = alone();
+    within(secs(120), || {
+        let runtime = multi_thread(1);
+        sleeps_as_often_as_with_tokio(&runtime, "from the start");
+        for load in [spawn_yielders, spawn_senders] {
+            let stop = Stop::default();
+            load(&runtime, &stop);
+            runtime.block_on(join_all(sleepers(&runtime)));
+            stop.tell();
+            sleeps_as_often_as_with_tokio(&runtime, "after it was busy");
+        }
+    });
+}
+
+/// Parks during half a second each: without timers, with one an hour away, while cancelled ones
+/// would have been due, and after that.
+fn parks_when_idle(sleep: Make) -> [u64; 4] {
+    let runtime = multi_thread(2);
+    let _guard = runtime.enter();
+    let during_half_a_second = || {
+        let before = parks(&runtime);
+        thread::sleep(ms(500));
+        parks(&runtime) - before
+    };
+    runtime.block_on(async { tokio::spawn(sleep(ms(5))).await.unwrap() });
+    thread::sleep(ms(50));
+    let without = during_half_a_second();
+
+    let mut hour = sleep(HOUR);
+    assert!(poll_quietly(&mut hour).is_pending());
+    thread::sleep(ms(50));
+    let far = during_half_a_second();
+
+    let mut cancelled: Vec<_> = (100..300).map(|n| sleep(ms(n))).collect();
+    for sleep in &mut cancelled {
+        let _ = poll_quietly(sleep);
+    }
+    drop(cancelled);
+    [without, far, during_half_a_second(), during_half_a_second()]
+}
+
+#[test]
+fn idle_costs_nothing() {
+    let _machine = alone();
+    let (theirs, ours) = within(secs(60), || {
+        (parks_when_idle(theirs), parks_when_idle(ours))
+    });
+    // An alarm that is left behind rings once. Whoever ticks, or spins, parks 500 times.
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        assert!(*ours <= theirs + 10, "{ours:?} parks, tokio's {theirs:?}");
+    }
+}
