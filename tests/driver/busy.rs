@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
-use support::{HOUR, ms, multi_thread, within};
-use tokio::runtime::{Builder, Runtime};
+use support::{HOUR, ms, multi_thread, with_workers, within};
+use tokio::runtime::Runtime;
 use wheel::{Instant, sleep, timeout};
 
 /// More than any machine takes for a timer of some milliseconds.
@@ -37,12 +37,7 @@ fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
 fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     const POLLS: usize = 100_000;
     within(LIMIT, || {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .event_interval(1_000_000)
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = with_workers(1).event_interval(1_000_000).build().unwrap();
         let stop = Stop::default();
         let told = stop.clone();
         let busy = runtime.spawn(async move {

@@ -4,7 +4,6 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use tokio::runtime::Builder;
 use tokio::task::{self, LocalSet, coop};
 use wheel::{Duration, sleep, timeout};
 
@@ -29,7 +28,7 @@ fn the_first_timer_leaves_the_task_around_it_as_it_was() {
     if support::in_a_process_of_its_own() {
         return;
     }
-    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    let runtime = support::multi_thread(2);
     let set = LocalSet::new();
     runtime.block_on(set.run_until(async {
         let first = async {

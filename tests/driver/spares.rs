@@ -5,17 +5,11 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use tokio::runtime::{self, Runtime};
+use support::{multi_thread, with_workers};
 use tokio::task::yield_now;
 use wheel::{Duration, Instant, Wheel, sleep, timeout};
 
 const HOUR: Duration = Duration::from_secs(3600);
-
-fn runtime(workers: usize) -> Runtime {
-    let mut builder = runtime::Builder::new_multi_thread();
-    builder.worker_threads(workers).enable_all();
-    builder.build().unwrap()
-}
 
 /// Leaves a spare: registered, and cancelled.
 async fn cancel_one() {
@@ -53,7 +47,7 @@ async fn churn(seed: u64, rounds: u64) -> u64 {
 
 #[test]
 fn the_counts_agree_at_any_time_and_from_any_thread() {
-    let runtime = runtime(3);
+    let runtime = multi_thread(3);
     let metrics = runtime.block_on(async { wheel::metrics() });
     let stop = Arc::new(AtomicBool::new(false));
     let reader = std::thread::spawn({
@@ -87,7 +81,7 @@ fn the_counts_agree_at_any_time_and_from_any_thread() {
 
 #[test]
 fn a_cancel_counts_before_the_drop_is_known_to_others() {
-    let runtime = runtime(2);
+    let runtime = multi_thread(2);
     let metrics = runtime.block_on(async { wheel::metrics() });
     for round in 0..2000 {
         runtime.block_on(async { tokio::spawn(cancel_one()).await.unwrap() });
@@ -97,7 +91,7 @@ fn a_cancel_counts_before_the_drop_is_known_to_others() {
 
 #[test]
 fn a_task_at_the_address_of_one_that_has_ended_gets_its_own_wakes() {
-    let runtime = runtime(2);
+    let runtime = multi_thread(2);
     runtime.block_on(async {
         for round in 0..1500 {
             // All of one type, and so of one size.
@@ -126,8 +120,7 @@ fn nothing_left_outlives_its_runtime() {
     for round in 0..300 {
         let held = Arc::new(());
         let seen: Weak<()> = Arc::downgrade(&held);
-        let mut builder = runtime::Builder::new_multi_thread();
-        builder.worker_threads(1 + round % 3).enable_all();
+        let mut builder = with_workers(1 + round % 3);
         let runtime = builder.on_thread_park(move || _ = &held).build().unwrap();
         drop(builder);
         let wheel = runtime.block_on(async {
@@ -149,7 +142,7 @@ fn nothing_left_outlives_its_runtime() {
 
 #[test]
 fn a_thread_that_goes_from_runtime_to_runtime_gives_back_what_it_had() {
-    let (a, b) = (runtime(1), runtime(1));
+    let (a, b) = (multi_thread(1), multi_thread(1));
     for round in 0..500u64 {
         let runtime = if round % 2 == 0 { &a } else { &b };
         let other = if round % 2 == 0 { &b } else { &a };
@@ -176,7 +169,7 @@ fn a_thread_that_goes_from_runtime_to_runtime_gives_back_what_it_had() {
 
 #[test]
 fn many_blocking_threads_share_a_few_spares() {
-    let runtime = runtime(1);
+    let runtime = multi_thread(1);
     let handle = runtime.handle().clone();
     let threads: Vec<_> = (0..16)
         .map(|seed| {

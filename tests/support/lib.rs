@@ -60,11 +60,17 @@ pub fn current_thread() -> Runtime {
 }
 
 pub fn multi_thread(workers: usize) -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()
-        .unwrap()
+    with_workers(workers).build().unwrap()
+}
+
+/// For runtimes that have workers. With `tokio_unstable`, each of these has tokio's timer per
+/// worker under our driver.
+pub fn with_workers(workers: usize) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(workers).enable_all();
+    #[cfg(tokio_unstable)]
+    builder.enable_alt_timer();
+    builder
 }
 
 #[cfg(feature = "test-util")]

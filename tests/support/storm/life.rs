@@ -6,13 +6,13 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 use wheel::{Sleep, Wheel};
 
 use super::shared::Shared;
 use super::tenants;
-use crate::Random;
+use crate::{Random, current_thread, multi_thread};
 
 /// What others know of a runtime, also after its end.
 pub(crate) struct Life {
@@ -148,11 +148,7 @@ impl Running {
 }
 
 fn start_multi_thread(workers: usize, random: &mut Random) -> (Arc<Life>, Owner) {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = multi_thread(workers);
     let life = Life::new(runtime.handle().clone(), random);
     (life, Owner::Here(runtime))
 }
@@ -161,7 +157,7 @@ fn start_current_thread(seed: u64) -> (Arc<Life>, Owner) {
     let (stop, stopped) = oneshot::channel();
     let (born, lives) = mpsc::channel();
     let thread = thread::spawn(move || {
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = current_thread();
         let life = Life::new(runtime.handle().clone(), &mut Random::new(seed));
         born.send(life).unwrap();
         // It is told by dropping the sender.
