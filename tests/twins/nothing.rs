@@ -52,7 +52,7 @@ impl Rounds {
     /// Another one.
     fn next(&mut self) -> bool {
         self.done += 1;
-        self.start.elapsed() < ms(200)
+        self.start.elapsed() < ms(100)
     }
 
     fn pace(self) -> Pace {
