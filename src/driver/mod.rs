@@ -102,7 +102,7 @@ use self::sync::time::Interval;
 use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 
 /// Looks at what is overdue ask for a turn once in so long.
-const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
+const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
