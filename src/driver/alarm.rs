@@ -160,7 +160,8 @@ impl Alarm {
     /// Records that the alarm went off. `true` if that is for others to see to: this
     /// thread is arming.
     pub(super) fn ring(&self) -> bool {
-        self.rung.store(true, Ordering::SeqCst);
+        // Not a store: the models take one for older than what others have swapped before.
+        self.rung.swap(true, Ordering::SeqCst);
         timer::is_arming()
     }
 

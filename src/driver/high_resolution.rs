@@ -8,6 +8,8 @@
 //!
 //! * The two sources share one waker, and whoever takes a ring relies on neither any more.
 //!   What is still set then rings for nothing, once.
+//! * A descriptor whose time has come is left alone until its ring is taken. Setting it is a
+//!   call of the kernel, and a busy runtime looks at I/O late and at what is overdue often.
 //! * The descriptor never rings early: it is set to the time that is left, by the real clock,
 //!   read last. Where a clock may be paused it is not used.
 //! * **Rings are bounded.** After a ring there is none for as long as the spacing: what is
@@ -81,6 +83,10 @@ impl HighResolution {
     pub(super) fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
         if target.saturating_since(now) > NEAR {
             return false;
+        }
+        // Its ring is on the way: whoever takes that sets it anew.
+        if self.set_to <= now {
+            return true;
         }
         let at = target.max(self.rang.saturating_add(self.spacing));
         if at != self.set_to {
