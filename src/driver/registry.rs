@@ -10,6 +10,7 @@
 //!   new tasks may make timers. It is found as long as its [`Lease`] lives, which first
 //!   ends its generation, then takes it out.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::mem;
@@ -36,6 +37,28 @@ struct Registry {
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
+thread_local! {
+    /// The driver whose task this thread is spawning. A runtime that has ended drops the task
+    /// meanwhile, and may call a hook for that, in which a timer is made: not one more driver.
+    static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
+}
+
+/// Marks a driver as the one that this thread is starting, for as long as this lives.
+struct Starting;
+
+impl Starting {
+    fn begin(serving: DriverRef) -> Self {
+        STARTING.set(Some(serving));
+        Starting
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        STARTING.set(None);
+    }
+}
+
 fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
     f(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -44,7 +67,7 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 /// runtime that has ended, or is about to, it is one that has ended.
 #[track_caller]
 pub(crate) fn of(handle: &Handle) -> DriverRef {
-    match find(handle) {
+    match find(handle).or_else(|| STARTING.get()) {
         Some(serving) => serving,
         None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
     }
@@ -113,6 +136,7 @@ impl Lease {
     /// Starts the driver task, which does what tokio's turn left over, and arms anew.
     fn spawn(self, handle: &Handle) -> DriverRef {
         let serving = self.serving;
+        let _starting = Starting::begin(serving);
         let mut is_first = true;
         handle.spawn(poll_fn(move |cx| {
             // Through a method: the closure takes the whole lease along, not a copy of a field.

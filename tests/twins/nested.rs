@@ -95,7 +95,7 @@ fn timers_of_a_nested_runtime_are_awaited_outside_of_it() {
         in_task(&here, async move {
             let sleep = block_in_place(|| {
                 inner.handle.block_on(async {
-                    let mut sleep = T::boxed(ms(5));
+                    let mut sleep = T::boxed(ms(30));
                     assert!(!registered || poll_quietly(&mut sleep).is_pending());
                     sleep
                 })
