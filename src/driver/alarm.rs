@@ -15,7 +15,7 @@
 //! * **Never lost.** Whoever registers a deadline stores it in its shard's `next` and then
 //!   loads `armed_for`; whoever arms stores `armed_for` and then loads every `next` again.
 //!   All four are sequentially consistent, so at least one of the two sees the other.
-//! * `armed_for` is never later than the time at which tokio really rings.
+//! * What rings, rings at `armed_for` or earlier, but for tokio's delay.
 //! * **One at a time.** The first who asks does the work; all others, its own re-entrant
 //!   calls among them, only make it look again.
 //! * **A ring is recorded before any lock is taken**, and consumed before what is armed is
@@ -117,8 +117,9 @@ impl Alarm {
     }
 
     /// A ring before this is none of ours: the clock went back, or the runtime is about to
-    /// end. With a descriptor one may come early: tokio's, for that to be set; and one of a
-    /// descriptor that has just been set anew, which is to be set once more.
+    /// end. With a descriptor one may come early: tokio's, for that to be set; one of a
+    /// descriptor that has just been set anew, which is to be set once more; and one of a
+    /// descriptor that was left alone.
     pub(super) fn rings_from(&self) -> Tick {
         match self.settings.is_precise {
             true => self.armed_for().saturating_sub(NEAR),
@@ -252,6 +253,10 @@ impl Alarm {
     /// that is far. `false` when tokio rang on the spot: it has come past that, and a turn is
     /// to see to it.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
+        // A ring that has come since is no more on the way.
+        if self.rung.load(Ordering::SeqCst) {
+            timer.forget();
+        }
         let at = if self.may_pause() {
             target
         } else if timer.arm_precisely(target, now) {

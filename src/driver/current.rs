@@ -107,12 +107,12 @@ fn workers_own(index: Option<usize>) -> Option<(ShardRef, u32)> {
     open.then_some((proof.shard, proof.generation))
 }
 
-/// Whether this thread is known to be one of this driver's runtime's workers.
+/// Whether this thread is known to be a worker of the runtime that this driver serves.
 #[inline]
-pub(super) fn is_worker_of(driver: &Driver) -> bool {
-    PROVED
-        .get()
-        .is_some_and(|proof| std::ptr::eq(proof.shard.driver, driver))
+pub(super) fn is_worker_of(driver: &Driver, generation: u32) -> bool {
+    PROVED.get().is_some_and(|proof| {
+        std::ptr::eq(proof.shard.driver, driver) && proof.generation == generation
+    })
 }
 
 /// The shard of the current handle's driver.
@@ -132,30 +132,34 @@ fn exactly(index: Option<usize>) -> (ShardRef, u32) {
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
     let runtime = handle.id();
-    if let Some((known, driver)) = FOUND.get() {
-        if known == runtime && driver.is_open() {
-            return driver;
-        }
+    if let Some(driver) = found(runtime) {
+        return driver;
     }
     let driver = registry::of(handle);
     FOUND.set(Some((runtime, driver)));
     driver
 }
 
-/// The current runtime's driver, started if need be. `None` where there is no runtime, or one
-/// without timers.
+fn found(runtime: runtime::Id) -> Option<DriverRef> {
+    let (known, driver) = FOUND.get()?;
+    (known == runtime && driver.is_open()).then_some(driver)
+}
+
+/// The current runtime's driver, if it serves; started if need be. `None` where there is no
+/// runtime, or one without timers.
 pub(super) fn driver_here() -> Option<DriverRef> {
     let handle = Handle::try_current().ok()?;
-    let runtime = Some(handle.id());
-    if TIMELESS.get() == runtime {
-        return None;
+    let runtime = handle.id();
+    if let Some(driver) = found(runtime) {
+        return Some(driver);
     }
-    if cfg!(panic = "abort") {
+    if cfg!(panic = "abort") || TIMELESS.get() == Some(runtime) {
         return registry::find(&handle);
     }
     // tokio tells nobody whether a runtime has timers: it panics.
     let driver = catch_unwind(|| driver_of(&handle));
-    driver.inspect_err(|_| TIMELESS.set(runtime)).ok()
+    let driver = driver.inspect_err(|_| TIMELESS.set(Some(runtime)));
+    driver.ok().filter(|driver| driver.is_open())
 }
 
 /// This thread's shard of a driver that is known.

@@ -13,7 +13,8 @@
 //! * The descriptor never rings early: it is set to the time that is left, by the real clock,
 //!   read last. Where a clock may be paused it is not used.
 //! * **Rings are bounded.** After a ring there is none for as long as the spacing: what is
-//!   due meanwhile fires together. A lone timer is not delayed by that.
+//!   due meanwhile fires together. A lone timer is not delayed by that, but for one that
+//!   comes just after a ring in vain.
 //! * The descriptor rings on the thread that drives I/O, inside tokio's turn, with none of
 //!   tokio's locks held: as the alarm does on the thread that drives time.
 
@@ -37,6 +38,8 @@ pub(super) const LEAD: Duration = if cfg!(all(test, loom)) {
 } else {
     Duration::from_millis(3)
 };
+/// For so long a ring that is on the way is waited for.
+const AWAITED: Duration = Duration::from_millis(10);
 /// From ring to ring, unless a builder says otherwise.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
 
@@ -85,7 +88,7 @@ impl HighResolution {
             return false;
         }
         // Its ring is on the way: whoever takes that sets it anew.
-        if self.set_to <= now {
+        if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
             return true;
         }
         let at = target.max(self.rang.saturating_add(self.spacing));

@@ -225,7 +225,8 @@ impl Driver {
         if let Some(counts) = self.last(generation) {
             counts.ends_ready.store(ends_ready, Ordering::Relaxed);
         }
-        self.alarm.note_clock();
+        // Somebody may have found the driver, and armed it, before.
+        self.rearm();
     }
 
     fn generation(&self) -> u32 {

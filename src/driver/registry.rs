@@ -3,8 +3,8 @@
 //! # Ground rules
 //!
 //! * Nothing that can call back is done under the registry's lock: the interval
-//!   is made before, since it panics in a runtime without timers, and so is the
-//!   driver task, since a runtime that has ended drops it inside `spawn`, and
+//!   is made before, since it panics in a runtime without timers, and the
+//!   driver task after, since a runtime that has ended drops it inside `spawn`, and
 //!   with it the [`Lease`], which locks the registry.
 //! * A driver is found before its task is spawned: a hook that the runtime calls for
 //!   new tasks may make timers. It is found as long as its [`Lease`] lives, which first

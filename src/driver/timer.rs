@@ -12,7 +12,7 @@
 //!
 //! # Ground rules
 //!
-//! * Re-polling takes no lock: two loads, and the identity of the waker.
+//! * Re-polling takes no lock: two loads, and the identity of the waker. (But for `Twice`.)
 //! * `timer/register.rs` puts a timer into a wheel; `timer/ended.rs` is for one whose driver
 //!   has ended.
 
@@ -66,7 +66,7 @@ struct Tenure(u16);
 
 /// Made by a `Wheel`: it stays with its driver.
 const OF_A_WHEEL: u16 = 1;
-/// Made on a worker, and taken for the worker's own; polled nowhere else.
+/// Made on a worker, and taken for the worker's own; polled where no other runtime is.
 const OF_A_WORKER: u16 = 2;
 
 impl Tenure {
@@ -154,7 +154,10 @@ impl Timer {
             State::Idle { .. } => false,
             State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
             State::Done { .. } => true,
-            State::Twice { timers, .. } => timers.iter().any(Timer::is_elapsed),
+            State::Twice { timers, .. } => {
+                let [own, here] = &**timers;
+                own.is_elapsed() || (here.is_elapsed() && !here.has_ended())
+            }
             State::StandIn { sleep, .. } => sleep.is_elapsed(),
         }
     }
@@ -183,8 +186,11 @@ impl Timer {
             self.settle();
         }
         if let State::Twice { timers, .. } = &mut self.state {
-            let [own, here] = timers.each_mut().map(|it| it.poll(deadline, due, waker));
-            return if own.is_ready() { own } else { here };
+            let [own, here] = &mut **timers;
+            let polled = own.poll(deadline, due, waker);
+            // Both, be it ready or not: each has to know the last waker.
+            let fired = !here.has_ended() && here.poll(deadline, due, waker).is_ready();
+            return if fired { Poll::Ready(()) } else { polled };
         }
         let polled = match &self.state {
             State::Idle { .. } => self.poll_first(deadline, due, waker),
@@ -235,7 +241,7 @@ impl Timer {
     /// is driven: a worker that blocks may drive a future by itself, but no task of its own.
     #[inline]
     fn is_polled_at_home(&self, waker: &Waker) -> bool {
-        waker_id::is_of_a_task(waker) && current::is_worker_of(self.shard.driver)
+        waker_id::is_of_a_task(waker) && current::is_worker_of(self.shard.driver, self.generation())
     }
 
     /// Elsewhere it may be the runtime's that was taken for its own, or the current one's:
@@ -246,20 +252,16 @@ impl Timer {
         if !waits || self.is_elapsed() {
             return;
         }
-        // A reset has registered it, or a task that polled it before.
-        self.cancel();
-        let own = Tenure::new(self.generation(), 0);
-        self.state = State::Idle { tenure: own };
-        let Some(here) = current::driver_here() else {
+        let foreign = |here: &DriverRef| !std::ptr::eq(here.driver, self.shard.driver);
+        let Some(here) = current::driver_here().filter(foreign) else {
             return;
         };
-        if here.is_open() && !std::ptr::eq(here.driver, self.shard.driver) {
-            let timers = [Timer::at(self.shard, own), Timer::in_service(here, 0)];
-            self.state = State::Twice {
-                tenure: own,
-                timers: Box::new(timers),
-            };
-        }
+        // A reset has registered it, or a task that polled it before.
+        self.cancel();
+        let tenure = Tenure::new(self.generation(), 0);
+        let timers = [Timer::at(self.shard, tenure), Timer::in_service(here, 0)];
+        let timers = Box::new(timers);
+        self.state = State::Twice { tenure, timers };
     }
 
     fn done(&mut self) -> Poll<()> {

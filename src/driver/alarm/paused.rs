@@ -47,8 +47,10 @@ impl Alarm {
     /// A millisecond of tokio's begins `here`.
     fn set_may_pause(&self, timer: &mut AlarmTimer, here: Tick) {
         self.phase.store(here.0 % MILLISECOND, Ordering::Relaxed);
-        // From now on by tokio's clock.
-        timer.armed = Tick::NEVER;
+        // What is armed is so by another clock: it is to be armed anew, or taken back.
+        if timer.armed != Tick::NEVER {
+            timer.armed = Tick::ZERO;
+        }
     }
 
     #[cfg(all(test, loom))]
@@ -91,7 +93,8 @@ impl AlarmTimer {
     /// A clock may be if it is not the real one, or tokio is built to pause clocks.
     fn may_be_paused(&self) -> bool {
         let is_virtual = || cfg!(feature = "test-util") || clock::is_virtual(|| self.now());
-        self.runs && self.now() != Tick::ZERO && is_virtual()
+        let sane = Tick(1)..Tick(Tick::LAST.0 - MILLISECOND);
+        self.runs && sane.contains(&self.now()) && is_virtual()
     }
 
     /// tokio alone knows where its milliseconds begin, and tells it by which deadlines have

@@ -75,6 +75,13 @@ impl AlarmTimer {
         }
     }
 
+    /// What the descriptor is set to is not relied on any more.
+    pub(super) fn forget(&mut self) {
+        if let Some(precise) = &mut self.precise {
+            precise.forget();
+        }
+    }
+
     /// Has the descriptor ring, if there is one, and the deadline is near.
     pub(super) fn arm_precisely(&mut self, target: Tick, now: Tick) -> bool {
         let precise = self.precise.as_mut();
@@ -115,9 +122,7 @@ impl AlarmTimer {
     /// spot, so that nothing is armed; or when this is for the driver task to do.
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
         // Who arms takes rings of tokio's that this makes, and cannot tell them apart.
-        if let Some(precise) = &mut self.precise {
-            precise.forget();
-        }
+        self.forget();
         if self.is_workers && !self.is_current() {
             self.armed = Tick::NEVER;
             return false;
