@@ -119,3 +119,30 @@ fn an_interval_that_the_only_worker_drives_by_itself() {
     let mut twins = twins!();
     same!(twins, body());
 }
+
+/// The other runtime ends first: the worker's is the one that counts.
+#[test]
+fn a_timer_outlives_the_nested_runtime_that_polled_it() {
+    fn body<T: Time>() {
+        let here = Two.build();
+        in_task(&here, async move {
+            ticks::<T>().await;
+            let mut sleep = T::boxed(ms(300));
+            block_in_place(|| {
+                let nested = Current.build();
+                nested.block_on(async {
+                    tokio::select! {
+                        () = sleep.as_mut() => panic!("early"),
+                        () = T::sleep(ms(2)) => {}
+                    }
+                });
+            });
+            assert!(!T::is_elapsed(&sleep));
+            let waits = std::thread::spawn(|| futures::executor::block_on(sleep));
+            block_in_place(|| waits.join().unwrap());
+        })
+        .unwrap();
+    }
+    let mut twins = twins!();
+    same!(twins, body());
+}
