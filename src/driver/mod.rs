@@ -60,13 +60,14 @@
 //!
 //! `benches/transfers` simulates many processors, and counts. Over the same work without a
 //! timer, 0.0–0.7 lines per operation go from one worker to another where tasks take turns
-//! (`conns`, 16 and 64 workers), 0.4–1.9 where each timer has a fresh task, and up to 2.0 where
-//! tasks call each other under timeouts. One run differs from the next by up to a line. By address (`--hot 10 --workers 16 calls`) the ten
-//! lines that went most often were the scheduler's injection queue (0.14 and 0.10 per
-//! operation), its count of idle workers, its run queues, and the blocks of the channels: 1.8
-//! in all, where the bare run had 2.3. No line of a shard, of a cancel queue or of the alarm
-//! was among them. What is counted as a timer's there is the scheduler, whose workers meet
-//! otherwise when tasks take a little longer.
+//! (`conns`, 16 and 64 workers), 0.4–1.9 where each timer has a fresh task, and up to 2.0
+//! where tasks call each other under timeouts. One run differs from the next by up to a
+//! line. By address (`--hot 10 --workers 16 calls`) the ten lines that went most often were
+//! the scheduler's injection queue (0.14 and 0.10 per operation), its count of idle
+//! workers, its run queues, and the blocks of the channels: 1.8 in all, where the bare run
+//! had 2.3. No line of a shard, of a cancel queue or of the alarm was among them. What is
+//! counted as a timer's there is the scheduler, whose workers meet otherwise when tasks
+//! take a little longer.
 
 mod alarm;
 mod cancel_queue;
