@@ -133,7 +133,9 @@ impl Lease {
         }
     }
 
-    /// Starts the driver task, which does what tokio's turn left over, and arms anew.
+    /// Starts the driver task, which does what tokio's turn left over, and arms anew. A hook
+    /// sees it as spawned where the first timer is made.
+    #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let serving = self.serving;
         let _starting = Starting::begin(serving);
