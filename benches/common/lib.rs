@@ -10,7 +10,10 @@ pub mod machine;
 pub mod memory;
 pub mod others;
 pub mod picture;
+mod side;
 pub mod table;
+
+pub use self::side::Side;
 
 /// As the standard library's, but where nobody reads on, as after `| head`, the program ends in silence.
 #[macro_export]

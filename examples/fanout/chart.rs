@@ -1,12 +1,13 @@
 //! The picture: four panels, each a figure by sides.
 
 use anyhow::Result;
+use common::Side;
 use common::picture::plotters::prelude::*;
 use common::picture::plotters::style::text_anchor::HPos;
 use common::picture::{self, Area, Chart, Frame, Names, label, mesh, panel};
 use indicatif::HumanCount;
 
-use crate::options::{Options, Side};
+use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::report::bytes;
 
@@ -15,14 +16,6 @@ const SIZE: (u32, u32) = (1120, 860);
 const GAP: i32 = 28;
 const BESIDE: u32 = 58;
 const BELOW: u32 = 24;
-
-fn color(side: Side) -> RGBColor {
-    match side {
-        Side::Tokio => picture::TOKIO,
-        Side::Wheel => picture::WHEEL,
-        Side::Precise => picture::THIRD,
-    }
-}
 
 /// The picture as SVG.
 pub(crate) fn draw(options: &Options, outcomes: &[Outcome], note: &str) -> Result<String> {
@@ -36,7 +29,7 @@ pub(crate) fn draw(options: &Options, outcomes: &[Outcome], note: &str) -> Resul
         ),
         legend: &outcomes
             .iter()
-            .map(|outcome| (outcome.side.name(), color(outcome.side)))
+            .map(|outcome| (outcome.side.name(), outcome.side.color()))
             .collect::<Vec<_>>(),
         note,
     };
@@ -102,7 +95,7 @@ fn bars(
         for (index, (&height, outcome)) in heights.iter().zip(outcomes).enumerate() {
             let left = group as f64 - 0.4 + width * index as f64;
             let corners = [(left + 0.05 * width, 0.0), (left + 0.95 * width, height)];
-            chart.draw_series([Rectangle::new(corners, color(outcome.side).filled())])?;
+            chart.draw_series([Rectangle::new(corners, outcome.side.color().filled())])?;
             let top = (left + width / 2.0, height);
             // And not too small to be read.
             if size > 6 {
@@ -202,6 +195,6 @@ where
     Y: Ranged<ValueType = f64>,
 {
     let width = if side == Side::Precise { 2 } else { 4 };
-    chart.draw_series(LineSeries::new(points, color(side).stroke_width(width)))?;
+    chart.draw_series(LineSeries::new(points, side.color().stroke_width(width)))?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
+use common::Side;
 use futures::future::join_all;
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
@@ -14,7 +15,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::options::{Options, Side};
+use crate::options::Options;
 use crate::timers::Timers;
 
 /// Of a task, and of a call that is answered: never reached, though the machine stalls.

@@ -3,18 +3,9 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
+use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use clap::{Parser, ValueEnum};
-use serde::{Deserialize, Serialize};
-
-/// Whose timers a process runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
-pub(crate) enum Side {
-    Tokio,
-    Wheel,
-    /// The wheel's with high resolution.
-    Precise,
-}
+use common::Side;
 
 /// A million tasks under timeouts, nearly all cancelled: on tokio's timers, and on the wheel's
 #[derive(Clone, Debug, Parser)]

@@ -1,13 +1,13 @@
 //! What came of a side: from the process that ran it to the one that compares, as JSON.
 
 use anyhow::Result;
-use common::median;
+use common::{Side, median};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::expiry::Expiry;
 use crate::load::Load;
-use crate::options::{Options, Side};
+use crate::options::Options;
 
 /// Everything about one side.
 #[derive(Debug, Deserialize, Serialize)]

@@ -5,22 +5,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use common::Side;
 
-use crate::options::{Options, Side};
+use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::report::progress_bar;
 use crate::timers::{Timers, Tokio, Wheel};
 use crate::{expiry, load};
-
-impl Side {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Side::Tokio => "tokio::time",
-            Side::Wheel => "wheel",
-            Side::Precise => "wheel, high resolution",
-        }
-    }
-}
 
 /// Runs every side, each in a process of its own with the options of this one.
 pub(crate) fn all() -> Result<Vec<Outcome>> {

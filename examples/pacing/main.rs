@@ -23,10 +23,10 @@ use anyhow::Result;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use common::others::{self, Neighbours};
-use common::println;
 use common::table::{Cell, Table, markdown, number};
+use common::{Side, println};
 
-use self::pace::{Outcome, Side, run};
+use self::pace::{Outcome, run};
 
 /// Packets at an even pace, by three intervals
 #[derive(Debug, Parser)]

@@ -5,6 +5,7 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::Side;
 use tokio::runtime::{Builder, Runtime};
 use wheel::BuildError;
 
@@ -16,38 +17,18 @@ use crate::jitter::Jitter;
 const PATIENCE: Duration = Duration::from_secs(2);
 const WORKERS: usize = 2;
 
-/// Whose interval ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Tokio,
-    Wheel,
-    Precise,
-}
-
-impl Side {
-    pub(crate) const ALL: [Side; 3] = [Side::Tokio, Side::Wheel, Side::Precise];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Side::Tokio => "tokio::time",
-            Side::Wheel => "wheel",
-            Side::Precise => "wheel, high resolution",
-        }
+/// A runtime whose intervals are this side's.
+fn runtime(side: Side) -> Result<Runtime, BuildError> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .thread_name(WORKER)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    if side == Side::Precise {
+        runtime.block_on(async { wheel::Builder::new().high_resolution(true).install() })?;
     }
-
-    /// A runtime whose intervals are this side's.
-    fn runtime(self) -> Result<Runtime, BuildError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(WORKERS)
-            .thread_name(WORKER)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        if self == Side::Precise {
-            runtime.block_on(async { wheel::Builder::new().high_resolution(true).install() })?;
-        }
-        Ok(runtime)
-    }
+    Ok(runtime)
 }
 
 /// What came of a side.
@@ -69,7 +50,7 @@ impl Outcome {
 
 /// Has one side send all of its packets. The outer error says that there is no such side here.
 pub(crate) fn run(side: Side, options: &Options) -> Result<io::Result<Outcome>, BuildError> {
-    let runtime = side.runtime()?;
+    let runtime = runtime(side)?;
     Ok(exchange(side, options, &runtime))
 }
 

@@ -5,18 +5,10 @@ use common::picture::plotters::prelude::*;
 use common::picture::plotters::style::text_anchor::HPos;
 use common::picture::{self, Area, Frame, Names, label, mesh, panel};
 
-use crate::pace::{Outcome, Side};
+use crate::pace::Outcome;
 use crate::{Options, micros};
 
 const SIZE: (u32, u32) = (1120, 460);
-
-fn color(side: Side) -> RGBColor {
-    match side {
-        Side::Tokio => picture::TOKIO,
-        Side::Wheel => picture::WHEEL,
-        Side::Precise => picture::THIRD,
-    }
-}
 
 /// The picture as SVG.
 pub(crate) fn draw(options: &Options, outcomes: &[Outcome], note: &str) -> Result<String> {
@@ -51,7 +43,7 @@ fn histogram(area: &Area<'_>, outcome: &Outcome) -> Result<()> {
     for (row, (_, share)) in shares.iter().rev().enumerate() {
         let row = row as f64;
         let bar = [(0.0, row - 0.35), (*share, row + 0.35)];
-        chart.draw_series([Rectangle::new(bar, color(outcome.side).filled())])?;
+        chart.draw_series([Rectangle::new(bar, outcome.side.color().filled())])?;
         let percent = format!("{:.1} %", share * 100.0);
         label(&chart, &percent, (*share, row), (8, 8), 12, HPos::Left)?;
     }
