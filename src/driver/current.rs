@@ -32,20 +32,17 @@
 //!   its timers ask for the handle meanwhile. A proof that another thread has taken is
 //!   asked for again after twice as many timers.
 //! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from
-//!   it, another one has its worker. Locks make that harmless. The spare (see
-//!   `cancel_queue.rs`) is written without one, so it belongs to a thread, and a shard has
-//!   that of one thread at a time.
+//!   it, another one has its worker. Nothing of a shard is written without its lock, so
+//!   that is harmless.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{self, Handle};
 
-use super::cancel_queue::Spare;
-use super::shard::Shard;
-use super::sync::{thread_local, worker_index};
+use super::sync::worker_index;
 use super::{Driver, DriverRef, ShardRef, registry};
 
 std::thread_local! {
@@ -213,104 +210,16 @@ mod proof {
     }
 }
 
-/// The spare of this thread, and the shard that it is attached to.
-#[derive(Clone, Copy)]
-struct Attached {
-    shard: &'static Shard,
-    generation: u32,
-    spare: &'static Spare,
-}
-
-thread_local! {
-    static ATTACHED: Cell<Option<Attached>> = const { Cell::new(None) };
-}
-
-/// The spare of this thread, if it is attached to this shard: then this is the shard's own
-/// thread.
+/// Whether the shard is that of the worker here. `None` where there is no worker.
 #[inline]
-pub(super) fn spare_of(shard: &Shard, generation: u32) -> Option<&'static Spare> {
-    let attached = ATTACHED.with(Cell::get)?;
-    let is_it = std::ptr::eq(attached.shard, shard) && attached.generation == generation;
-    is_it.then_some(attached.spare)
+pub(super) fn is_own(home: ShardRef) -> Option<bool> {
+    let is_its = |index| index == home.index || index % home.driver.shards().len() == home.index;
+    worker_index().map(is_its)
 }
 
-/// The same, for a timer that is to be registered: a worker that finds its shard without
-/// a spare attaches its own.
+/// Whether this thread may fill the shard's spare. The worker whose shard it is claims it.
 #[inline]
-pub(super) fn attached_spare(home: ShardRef, generation: u32) -> Option<&'static Spare> {
-    spare_of(&home.shard, generation).or_else(|| attach_own(home, generation))
-}
-
-#[cold]
-fn attach_own(home: ShardRef, generation: u32) -> Option<&'static Spare> {
-    if home.shard.is_taken() || is_own(home) != Some(true) {
-        return None;
-    }
-    // A thread that is about to end would never take it back.
-    let spare = OWN.try_with(OwnSpare::get).ok()?;
-    attach(home, generation, spare)
-}
-
-/// Whether the shard is that of the worker here, be it that another thread, which had this
-/// worker before, still has its spare there. `None` where there is no worker.
-fn is_own(home: ShardRef) -> Option<bool> {
-    worker_index().map(|index| index % home.driver.shards().len() == home.index)
-}
-
-/// Whether a worker is here, and the shard is another one's.
-pub(super) fn is_anothers(home: ShardRef) -> bool {
-    is_own(home) == Some(false)
-}
-
-/// Attaches this thread's spare to a shard that has none; it has left the last one then.
-pub(super) fn attach(
-    home: ShardRef,
-    generation: u32,
-    spare: &'static Spare,
-) -> Option<&'static Spare> {
-    detach();
-    if !home.shard.attach(generation, spare) {
-        return None;
-    }
-    let shard = &home.shard;
-    let attached = Attached {
-        shard,
-        generation,
-        spare,
-    };
-    ATTACHED.with(|own| own.set(Some(attached)));
-    Some(spare)
-}
-
-fn detach() {
-    if let Some(Attached { shard, spare, .. }) = ATTACHED.with(Cell::take) {
-        shard.detach(spare);
-    }
-}
-
-std::thread_local! {
-    static OWN: OwnSpare = const { OwnSpare(OnceCell::new()) };
-}
-
-/// Gives a thread's spare to another thread when this one ends.
-struct OwnSpare(OnceCell<&'static Spare>);
-
-/// Spares of threads that have ended. They are never freed.
-static IDLE: Mutex<Vec<&'static Spare>> = Mutex::new(Vec::new());
-
-impl OwnSpare {
-    fn get(&self) -> &'static Spare {
-        self.0.get_or_init(|| {
-            let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            idle.unwrap_or_else(|| Box::leak(Box::new(Spare::new())))
-        })
-    }
-}
-
-impl Drop for OwnSpare {
-    fn drop(&mut self) {
-        detach();
-        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.extend(self.0.take());
-    }
+pub(super) fn has_spare(home: ShardRef) -> bool {
+    let spare = &home.shard.spare;
+    spare.is_mine() || (is_own(home) == Some(true) && spare.claim())
 }

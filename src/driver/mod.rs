@@ -10,8 +10,8 @@
 //! | `settings.rs` | what a `Builder` sets |
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
 //! | `stats.rs` | what is left of a driver that has ended |
-//! | `cancel_queue.rs` | cancels that are not carried out at once |
-//! | `shard.rs`, `shard/` | a wheel behind a lock: who owns an entry; what timers do with theirs; what the driver does |
+//! | `cancel_queue.rs` | cancels that come from other workers |
+//! | `shard.rs`, `shard/` | a wheel behind a lock: who owns an entry; the spare; what timers do with theirs; what the driver does |
 //! | `fire.rs` | firing what is due, in bounded holds |
 //! | `descriptor.rs` | a descriptor that rings to the microsecond |
 //! | `high_resolution.rs` | what the descriptor is set to, and for which deadlines |

@@ -12,8 +12,7 @@
 //! * **No foreign code under the lock.** Wakers are cloned before it is taken, and handed
 //!   out to be woken or dropped after it is released; the same goes for memory to be freed.
 //! * **Bounded holds.** One hold touches at most `hold` entries while firing, collects at
-//!   most [`COLLECTED`] cancels, takes out one timer that was left in the spare, and moves
-//!   at most one chunk for each.
+//!   most [`COLLECTED`] cancels, takes the spare out, and moves at most one chunk for each.
 //! * **Nobody waits for a mass expiry.** Whoever registers tries for a few instructions,
 //!   then takes another shard for that timer; a cancel goes into the queue. The driver, and
 //!   who resets a timer, wait for one hold.
@@ -26,12 +25,14 @@
 
 mod entries;
 mod service;
+mod spare;
 
 use std::task::Waker;
 
-use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef, Spare};
+use self::spare::Spare;
+use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef};
 use super::clock::Tick;
-use super::sync::{self, AtomicBool, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
+use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
 use crate::stats::{LagHistogram, Snapshot};
 use crate::wheel::core::{Core, Garbage};
 
@@ -54,6 +55,7 @@ type Wheel = Core<Waker, SLOTS, GRAIN>;
 pub(crate) struct Shard {
     state: Lock<ShardState>,
     published: Published,
+    pub(super) spare: Spare,
     cancels: CancelQueue,
 }
 
@@ -66,8 +68,6 @@ struct Published {
     next: AtomicU64,
     /// Counts the drivers that this shard has served.
     generation: AtomicU32,
-    /// Some thread's spare is attached.
-    taken: AtomicBool,
 }
 
 /// What the lock protects. In this order, so that a reset counts in the line of memory
@@ -78,8 +78,6 @@ struct ShardState {
     resets: u64,
     /// Timers registered in the place of one that had been cancelled.
     reused: u64,
-    /// That of the thread whose shard this is.
-    spare: Option<&'static Spare>,
     wheel: Wheel,
     /// Of all that fired.
     lag: LagHistogram,
@@ -105,7 +103,6 @@ impl ShardState {
         ShardState {
             resets: 0,
             reused: 0,
-            spare: None,
             wheel: Wheel::starting_at(now),
             lag: LagHistogram::new(),
         }
@@ -148,8 +145,8 @@ impl Shard {
                 clock: AtomicU64::new(0),
                 next: AtomicU64::new(Tick::NEVER.0),
                 generation: AtomicU32::new(0),
-                taken: AtomicBool::new(false),
             },
+            spare: Spare::new(),
             cancels: CancelQueue::new(),
         }
     }
@@ -175,11 +172,6 @@ impl Shard {
     #[inline]
     pub(crate) fn serves(&self, generation: u32) -> bool {
         self.generation() == generation
-    }
-
-    /// Whether a thread's spare is attached, as far as can be said without the lock.
-    pub(super) fn is_taken(&self) -> bool {
-        self.published.taken.load(Ordering::Relaxed)
     }
 
     /// Whether cancels wait here.
@@ -246,14 +238,10 @@ impl Shard {
         (wakers, state.wheel.take_garbage())
     }
 
-    /// Takes out what was left in the spare of the shard's own thread.
-    fn clear_spare(&self, state: &mut ShardState) -> Option<Waker> {
-        state.spare.and_then(|spare| self.clear(state, spare))
-    }
-
+    /// Takes out what is left in the spare.
     #[inline]
-    fn clear(&self, state: &mut ShardState, spare: &Spare) -> Option<Waker> {
-        spare.take().and_then(|left| self.take(state, left))
+    fn clear_spare(&self, state: &mut ShardState) -> Option<Waker> {
+        self.spare.take().and_then(|left| self.take(state, left))
     }
 
     /// Removes an entry if it is still its timer's.

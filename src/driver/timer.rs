@@ -321,7 +321,7 @@ impl Timer {
         }
     }
 
-    /// At once, into the spare, or into the queue; see `cancel_queue.rs`.
+    /// At once, as the shard's spare, or into its queue.
     #[inline]
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
@@ -330,11 +330,14 @@ impl Timer {
             shard.cancel_now(entry);
             return driver.retract(shard);
         }
-        match current::spare_of(shard, entry.generation) {
-            Some(spare) if spare.leave(entry, waker) => {}
-            None if current::is_anothers(self.shard) => shard.cancel_later(entry),
-            _ => shard.cancel(entry),
+        let is_mine = shard.spare.is_mine();
+        if is_mine && shard.spare.leave(entry, waker) {
+            return;
         }
+        if !is_mine && current::is_own(self.shard) == Some(false) {
+            return shard.cancel_later(entry);
+        }
+        shard.cancel(entry);
     }
 
     /// Keeps the waker that a timer which is done was polled with, to be woken

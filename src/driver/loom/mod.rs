@@ -39,7 +39,7 @@
 //! | `timer.rs` | `poll_registered` reads the clock after it asks whether the driver runs | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `take` does not ask whose the entry is | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `take` compares generations only | `loom_drop_and_fire`, `loom_use_again_and_fire_what_was_left` |
-//! | `shard.rs` | `refusal` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
+//! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
 //! | `shard.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |
 //! | `shard.rs` | `replace_waker` leaves the old one | `loom_poll_with_another_waker_and_shutdown` |
 //! | `shard.rs` | `reschedule` compares generations only | `loom_put_off_and_fire` |
@@ -48,16 +48,10 @@
 //! | `shard.rs` | `register` does not ask whether the shard serves | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
 //! | `shard.rs` | `close` counts the generation after it unlocks | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `shard.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
-//! | `shard.rs` | `close` and `open` keep the spare | `loom_own_and_shutdown`, `loom_a_proof_that_comes_late` |
 //! | `shard.rs` | `reuse` does not ask whose the entry is | `loom_use_again_and_fire_what_was_left` |
 //! | `shard.rs` | `reuse` does not announce | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `shard.rs` | `reuse` does not ask whether the deadline has come, or leaves the entry then | `loom_use_again_for_a_deadline_that_comes` |
 //! | `shard.rs` | `cancel` of a busy shard queues nothing | `loom_leave_two_and_fire` |
-//! | `shard.rs` | `attach` accepts a second thread's spare | `loom_own_and_own`, `loom_a_proof_that_comes_late` |
-//! | `shard.rs` | `attach` does not ask whether the shard serves | `loom_own_and_shutdown`, `loom_a_proof_that_comes_late` |
-//! | `shard.rs` | `detach` leaves the entry, or the spare as it is | `loom_own_another_shard_and_fire` |
-//! | `shard.rs` | `detach` leaves the spare attached | `loom_own_another_shard_and_fire` |
-//! | `shard.rs` | `detach` takes whoever is attached | `loom_a_proof_that_comes_late` |
 //! | `shard.rs` | `expire` does not ask whether the shard serves | `loom_a_turn_of_the_last_driver_and_arm` |
 //! | `shard.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
 //! | `shard.rs` | `expire` moves the clock before it collects, or collects nothing before | `loom_cancel_and_fire` |
@@ -73,13 +67,13 @@
 //! | `cancel_queue.rs` | `push`, or `collect`, stores `waiting` after it unlocks | `loom_cancels_fill_the_queue` |
 //! | `cancel_queue.rs` | `collect` forgets one, or says that nothing is left | `loom_collect_and_leave`, `loom_cancels_fill_the_queue` |
 //! | `cancel_queue.rs` | `is_full` is never true | `loom_cancels_fill_the_queue` |
-//! | `cancel_queue.rs` | `Spare::take` does not empty it | `loom_leave_and_fire` |
-//! | `cancel_queue.rs` | `leave` overwrites what is there | `loom_leave_two_and_fire` |
-//! | `cancel_queue.rs` | `leave` stores `key` first, or not with `Release` | `loom_leave_and_fire` |
-//! | `cancel_queue.rs` | `suits` does not compare wakers | `loom_leave_and_arm_for_another_task_and_fire` |
-//! | `current.rs` | `spare_of` does not compare shards | `loom_own_another_shard_and_fire` |
-//! | `current.rs` | `spare_of` does not compare generations | `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
-//! | `current.rs` | `attach` does not detach first | `loom_own_another_shard_and_fire` |
+//! | `spare.rs` | `take` does not empty it | `loom_leave_and_fire` |
+//! | `spare.rs` | `leave` overwrites what is there | `loom_leave_two_and_fire` |
+//! | `spare.rs` | `leave` stores `key` first, or not with `Release` | `loom_leave_and_fire` |
+//! | `spare.rs` | `suits` does not compare wakers | `loom_leave_and_arm_for_another_task_and_fire` |
+//! | `spare.rs` | `claim` takes what is claimed | `loom_own_and_own`, `loom_a_proof_that_comes_late` |
+//! | `spare.rs` | a claim is given up without `Release` | `loom_own_and_own` |
+//! | `spare.rs` | `is_mine` does not compare spares | `loom_own_another_shard_and_own` |
 
 pub(crate) mod fake;
 pub(crate) mod lock;

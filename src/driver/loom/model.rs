@@ -8,13 +8,12 @@ use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
 use super::fake::{self, Bell, Chime, Descriptor};
-use crate::driver::cancel_queue::Spare;
 use crate::driver::clock::Tick;
 use crate::driver::high_resolution::HighResolution;
 use crate::driver::settings::Settings;
 use crate::driver::sync::time;
 use crate::driver::timer::{Due, Timer};
-use crate::driver::{Driver, ShardRef, current, waker_id};
+use crate::driver::{Driver, ShardRef, waker_id};
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
@@ -24,11 +23,6 @@ const ROUNDS: usize = 20;
 const AHEAD: u64 = 1;
 /// From ring to ring, of a driver of high resolution: no more than that.
 const SPACING: Duration = Duration::from_nanos(AHEAD);
-
-loom::thread_local! {
-    /// A thread has one, whichever shard it is attached to.
-    static SPARE: &'static Spare = Box::leak(Box::new(Spare::new()));
-}
 
 /// Runs a model in every order that it can happen in with up to four preemptions,
 /// unless `LOOM_MAX_PREEMPTIONS` says otherwise.
@@ -119,10 +113,11 @@ impl Model {
         Timer::on(self.home(shard), self.generation)
     }
 
-    /// Makes this thread the shard's own: it leaves one cancelled timer there.
+    /// Makes this thread the shard's own, unless another one is: it leaves one cancelled
+    /// timer there.
     pub(super) fn own(&self, shard: usize) -> bool {
-        let spare = SPARE.with(|spare| *spare);
-        current::attach(self.home(shard), self.generation, spare).is_some()
+        let spare = &self.home(shard).shard.spare;
+        spare.claim() || spare.is_mine()
     }
 
     /// A timer on a shard, not polled.

@@ -6,20 +6,18 @@ use std::mem;
 use std::task::Waker;
 
 use super::{Refused, Shard, ShardState};
-use crate::driver::cancel_queue::{EntryRef, Spare};
+use crate::driver::cancel_queue::EntryRef;
 use crate::driver::clock::Tick;
 use crate::driver::sync::{LockGuard, Ordering};
 
 impl Shard {
-    /// Registers a timer, unless the shard is busy, past the deadline or closed,
-    /// and takes out the one that this thread has left, if any.
+    /// Registers a timer, unless the shard is busy, past the deadline or closed.
     #[inline(always)]
     pub(in crate::driver) fn register(
         &self,
         generation: u32,
         when: Tick,
         waker: Waker,
-        spare: Option<&Spare>,
     ) -> Result<u32, Refused> {
         let Some(mut state) = self.try_for_a_while() else {
             return Err(Refused::Busy(waker));
@@ -31,7 +29,7 @@ impl Shard {
         if when.0 <= self.published.clock.load(Ordering::Relaxed) {
             return Err(Refused::Due);
         }
-        let left = spare.and_then(|spare| self.clear(&mut state, spare));
+        let left = self.clear_spare(&mut state);
         let key = state.wheel.insert(when.0, waker);
         self.announce(when);
         self.unlock(state);
@@ -39,13 +37,12 @@ impl Shard {
         Ok(key)
     }
 
-    /// Registers a timer by moving the one that was left in `spare`, which has the
-    /// same waker. `None` when that has gone, or the shard is busy: to be registered
-    /// as any other then.
+    /// Registers a timer by moving what is left in the spare, which has the same waker.
+    /// `None` when that has gone, or the shard is busy: to be registered as any other then.
     #[inline(always)]
-    pub(in crate::driver) fn reuse(&self, when: Tick, spare: &Spare) -> Option<u32> {
+    pub(in crate::driver) fn reuse(&self, when: Tick) -> Option<u32> {
         let mut state = self.try_for_a_while()?;
-        let left = spare.take()?;
+        let left = self.spare.take()?;
         if self.check(&left).is_err() || when.0 <= self.published.clock.load(Ordering::Relaxed) {
             let waker = self.take(&mut state, left);
             self.unlock(state);
@@ -121,30 +118,5 @@ impl Shard {
         self.announce(deadline);
         self.unlock(state);
         Ok(None)
-    }
-
-    /// Makes a thread's spare that of this shard, unless it has one already.
-    pub(in crate::driver) fn attach(&self, generation: u32, spare: &'static Spare) -> bool {
-        let mut state = self.wait();
-        let free = state.spare.is_none() && self.serves(generation);
-        if free {
-            state.spare = Some(spare);
-            self.published.taken.store(true, Ordering::Relaxed);
-        }
-        self.unlock(state);
-        free
-    }
-
-    /// Hands a spare back to its thread, empty.
-    pub(in crate::driver) fn detach(&self, spare: &'static Spare) {
-        let mut state = self.wait();
-        let is_its = |attached: &mut &Spare| std::ptr::eq::<Spare>(*attached, spare);
-        state.spare.take_if(is_its);
-        self.published
-            .taken
-            .store(state.spare.is_some(), Ordering::Relaxed);
-        let waker = self.clear(&mut state, spare);
-        self.unlock(state);
-        drop(waker);
     }
 }

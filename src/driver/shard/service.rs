@@ -125,9 +125,7 @@ impl Shard {
         // Before anything of the next generation: see `clock`.
         self.published.generation.fetch_add(1, Ordering::SeqCst);
         self.publish(Tick::NEVER);
-        // The spare is its thread's again, which finds that the driver has ended.
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
-        self.published.taken.store(false, Ordering::Relaxed);
         drop(state);
         self.cancels.clear();
         old.wheel.into_values().map(|(_, waker)| waker)

@@ -12,7 +12,7 @@ const LAST: Tick = Tick(2_000_000);
 fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
     let shard = Shard::new();
     shard.open(Tick(1), 0);
-    let register = |_| match shard.register(0, FIRST, Waker::noop().clone(), None) {
+    let register = |_| match shard.register(0, FIRST, Waker::noop().clone()) {
         Ok(key) => EntryRef {
             key,
             generation: 0,
@@ -62,7 +62,7 @@ fn each_hold_collects_a_few_of_what_waits() {
     cancel_later(&shard, &entries);
     assert_eq!(shard.wait().wheel.len(), COLLECTED + 1);
     let registered = |left| {
-        let next = shard.register(0, LAST, Waker::noop().clone(), None);
+        let next = shard.register(0, LAST, Waker::noop().clone());
         assert!(next.is_ok());
         assert_eq!(shard.wait().wheel.len(), left);
     };
@@ -139,16 +139,26 @@ fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
 }
 
 #[test]
-fn a_shard_has_the_spare_of_one_thread_at_a_time() {
-    let spare = || -> &'static Spare { Box::leak(Box::new(Spare::new())) };
-    let (shard, entries) = shard_of(1);
-    let (mine, other) = (spare(), spare());
-    assert!(shard.attach(0, mine) && !shard.attach(0, other));
-    assert!(mine.leave(entries[0], 0) && !mine.leave(entries[0], 0));
-    shard.detach(other);
-    shard.detach(mine);
-    assert_eq!(counts(&shard), (1, 0, 1, 0));
-    assert!(shard.attach(0, other));
-    drop(shard.close(|_| ()));
-    assert!(!shard.attach(0, mine), "the driver has ended");
+fn a_spare_is_one_threads_until_that_claims_another_or_ends() {
+    let shards: &[Shard; 2] = Box::leak(Box::new([Shard::new(), Shard::new()]));
+    let [one, two] = shards.each_ref().map(|shard| &shard.spare);
+    let by_another = || {
+        let claim = || (one.claim(), one.is_mine());
+        std::thread::scope(|scope| scope.spawn(claim).join().unwrap())
+    };
+    assert_eq!(by_another(), (true, true));
+    assert!(!one.is_mine() && one.claim() && one.is_mine());
+    assert_eq!(by_another(), (false, false));
+    assert!(two.claim() && !one.is_mine());
+    assert_eq!(by_another(), (true, true));
+}
+
+#[test]
+fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
+    let (shard, entries) = shard_of(2);
+    assert!(shard.spare.leave(entries[0], 0) && !shard.spare.leave(entries[1], 0));
+    assert_eq!(shard.wait().wheel.len(), 2);
+    assert_eq!(shard.reuse(LAST), Some(entries[0].key));
+    assert!(shard.spare.leave(entries[1], 0));
+    assert_eq!(counts(&shard), (3, 0, 2, 1));
 }

@@ -1,5 +1,5 @@
-//! How a timer gets into a wheel: in the place of the one that its thread has left, or into
-//! its shard, or into another one if that is busy.
+//! How a timer gets into a wheel: in the place of its shard's spare, or into its shard, or
+//! into another one if that is busy.
 //!
 //! # Ground rules
 //!
@@ -13,25 +13,25 @@
 use std::task::{Poll, Waker};
 
 use super::{Closed, Due, State, Timer};
-use crate::driver::cancel_queue::Spare;
 use crate::driver::clock::Tick;
 use crate::driver::shard::Refused;
 use crate::driver::sync::relax;
 use crate::driver::{DriverShard, current, waker_id};
 
 impl Timer {
-    /// Registers in the place of the timer that this thread has left, if there is one
-    /// with the same waker, and the alarm need not be moved.
+    /// Registers in the place of the spare, if that has the same waker, and the alarm need not
+    /// be moved.
     #[inline]
     pub(super) fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
-        let (DriverShard { shard, driver, .. }, generation) = (self.shard, self.generation());
-        let spare = current::attached_spare(self.shard, generation);
-        let suits = |spare: &&Spare| spare.suits(waker) && deadline >= driver.alarm.armed_for();
-        let Some(spare) = spare.filter(suits) else {
+        let DriverShard { shard, driver, .. } = self.shard;
+        if !current::has_spare(self.shard)
+            || !shard.spare.suits(waker)
+            || deadline < driver.alarm.armed_for()
+        {
             return false;
-        };
+        }
         let when = self.round_up(deadline);
-        let Some(key) = shard.reuse(when, spare) else {
+        let Some(key) = shard.reuse(when) else {
             return false;
         };
         self.registered(key, when, waker);
@@ -109,8 +109,7 @@ impl Timer {
     #[inline(always)]
     fn insert(&mut self, when: Tick, waker: Waker) -> Result<u32, Refused> {
         let (shard, generation) = (&self.shard.shard, self.generation());
-        let spare = current::spare_of(shard, generation);
-        match shard.register(generation, when, waker, spare) {
+        match shard.register(generation, when, waker) {
             Err(Refused::Busy(waker)) => self.insert_elsewhere(when, waker),
             done => done,
         }
@@ -123,7 +122,7 @@ impl Timer {
         let mut tries = 0;
         loop {
             for shard in own.others().chain([own]) {
-                match shard.shard.register(generation, when, waker, None) {
+                match shard.shard.register(generation, when, waker) {
                     Err(Refused::Busy(back)) => waker = back,
                     done => {
                         self.shard = shard;
