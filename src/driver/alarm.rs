@@ -34,7 +34,7 @@ mod timer;
 
 use std::time::Duration;
 
-use super::clock::{SOON, Tick};
+use super::clock::Tick;
 use super::high_resolution::NEAR;
 use super::settings::Settings;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
@@ -55,8 +55,8 @@ pub(super) struct Alarm {
     /// How often somebody asked to arm since the one who is at it began.
     asked: AtomicUsize,
     rung: AtomicBool,
-    /// The timer that it is armed for, or an earlier one, has been cancelled.
-    stale: AtomicBool,
+    /// What it is armed for is near, and may have been cancelled.
+    is_stale: AtomicBool,
     settings: Settings,
     /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
     /// may be, paused. There a timer that is cancelled must not draw the clock.
@@ -70,7 +70,7 @@ impl Alarm {
             armed_for: AtomicU64::new(Tick::NEVER.0),
             asked: AtomicUsize::new(0),
             rung: AtomicBool::new(false),
-            stale: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
             settings,
             phase: AtomicU64::new(NOT_PAUSED),
             timer: Mutex::new(None),
@@ -82,7 +82,7 @@ impl Alarm {
         let mut serving = lock(&self.timer);
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
-        self.stale.store(false, Ordering::Relaxed);
+        self.is_stale.store(false, Ordering::Relaxed);
         self.phase.store(NOT_PAUSED, Ordering::Relaxed);
         *serving = Some(timer);
     }
@@ -99,21 +99,14 @@ impl Alarm {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
 
-    /// A timer that was due at this time has been cancelled.
-    #[inline]
-    pub(super) fn note_cancel(&self, when: Tick) {
-        if when <= self.armed_for() {
-            self.stale.store(true, Ordering::Relaxed);
-        }
+    /// Whoever registers a timer next is to look at the alarm, too.
+    pub(super) fn set_stale(&self) {
+        self.is_stale.store(true, Ordering::Relaxed);
     }
 
-    /// Until when it is looked up anew what is due, if it is `now`: before the alarm rings
-    /// for a timer that is gone.
-    pub(super) fn soon(&self, now: Tick) -> Tick {
-        match self.stale.load(Ordering::Relaxed) {
-            true => now.saturating_add(SOON),
-            false => now,
-        }
+    #[inline]
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
     }
 
     /// A ring before this is none of ours: the clock went back, or the runtime is about to
@@ -203,12 +196,10 @@ impl Alarm {
             timer.rang(now);
         }
         // An alarm for a timer that is gone costs one wake-up, and is left; but not one
-        // that is overdue, or will soon be.
-        let leave = !self.may_pause() && timer.armed > self.soon(now);
+        // that is overdue, or soon rings.
+        let is_stale = self.is_stale.swap(false, Ordering::Relaxed);
+        let leave = timer.armed > now && !is_stale && !self.may_pause();
         let left = if leave { timer.armed } else { Tick::NEVER };
-        if rang || !leave {
-            self.stale.store(false, Ordering::Relaxed);
-        }
         let target = self.settle(left, || self.target(earliest(), now));
         if target == timer.armed {
             true

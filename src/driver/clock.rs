@@ -92,8 +92,7 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// tokio's tick, in ours.
 pub(crate) const MILLISECOND: u64 = if cfg!(all(test, loom)) { 1 } else { 1_000_000 };
 
-/// What is due within this has its next expiry looked up anew, before the alarm rings for a
-/// timer that is gone.
+/// What is due within this is looked up anew, before the alarm rings for a timer that is gone.
 pub(crate) const SOON: Duration = Duration::from_nanos(2 * MILLISECOND);
 
 /// A duration in nanoseconds, if it is less than 584 years.

@@ -29,8 +29,6 @@ pub(super) struct Turn {
     generation: u32,
     /// What is due by then is fired.
     now: Tick,
-    /// Where something is due by then, that is looked up anew.
-    soon: Tick,
     hold: usize,
     /// Timers that may still be fired, give or take one hold.
     left: usize,
@@ -41,11 +39,10 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Fires what is due at `now`, at most `hold` timers per hold, and about `limit` in all.
-    pub(super) fn new(generation: u32, now: Tick, soon: Tick, hold: usize, limit: usize) -> Self {
+    pub(super) fn new(generation: u32, now: Tick, hold: usize, limit: usize) -> Self {
         Turn {
             generation,
             now,
-            soon,
             hold,
             left: limit,
             is_idle: true,
@@ -56,7 +53,7 @@ impl Turn {
     /// `false` when the limit was reached before all that is due in this shard had been
     /// fired, and all cancels carried out.
     pub(super) fn visit(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> bool {
-        while shard.next() <= self.soon || shard.has_cancels() {
+        while shard.next() <= self.now || shard.has_cancels() {
             let Some(progress) = self.expire(shard, &clock) else {
                 return true;
             };

@@ -93,7 +93,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use self::alarm::{Alarm, AlarmTimer};
-use self::clock::{MILLISECOND, Tick};
+use self::clock::{MILLISECOND, SOON, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
 use self::high_resolution::HighResolution;
 use self::settings::Settings;
@@ -102,7 +102,7 @@ use self::stats::FinalCounts;
 use self::sync::time::Interval;
 use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 
-/// Looks at what is overdue ask for a turn once in so long.
+/// Looks that find something overdue are so far apart.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
@@ -278,7 +278,20 @@ impl Driver {
     fn ring_by(&self, deadline: Tick) {
         if deadline < self.alarm.armed_for() {
             self.rearm();
+        } else if self.alarm.is_stale() {
+            self.refresh();
         }
+    }
+
+    /// Has the alarm not ring soon for a timer that is gone.
+    #[cold]
+    fn refresh(&self) {
+        let soon = self.alarm.now().saturating_add(SOON);
+        let shards = self.shards().iter().map(|home| &home.shard);
+        for shard in shards.filter(|shard| shard.next() <= soon) {
+            shard.refresh();
+        }
+        self.rearm();
     }
 
     #[cold]
@@ -307,16 +320,22 @@ impl Driver {
     /// Something here is overdue, or will soon be: at `next`.
     ///
     /// tokio looks at its timers only where a worker has run out of tasks, or has polled 61:
-    /// in a busy runtime the driver task is sooner. In a quiet one, if the timer that the
-    /// alarm is for has been cancelled, the driver task moves the alarm while a worker is
-    /// awake. Otherwise that would be woken once more.
+    /// in a busy runtime the driver task is sooner. In a quiet one the alarm may be for a
+    /// timer that has been cancelled: it is moved while a worker is awake. Otherwise that would
+    /// be woken once more.
     #[cold]
     fn look(&self, next: Tick, now: Tick) {
+        let is_overdue = next <= now;
+        let apart = if is_overdue { BETWEEN_LOOKS } else { SOON / 2 };
         let last = Tick(self.looked.load(Ordering::Relaxed));
-        let due = next <= self.alarm.soon(now) && last.saturating_add(BETWEEN_LOOKS) <= now;
-        if due && !self.settings.is_local {
-            // Two at once ask for one turn. By the driver's own clock: this may be another's.
-            self.looked.store(self.alarm.now().0, Ordering::Relaxed);
+        if now < last.saturating_add(apart) {
+            return;
+        }
+        // Two at once look once. By the driver's own clock: this may be another's.
+        self.looked.store(self.alarm.now().0, Ordering::Relaxed);
+        if !is_overdue {
+            self.alarm.set_stale();
+        } else if !self.settings.is_local {
             self.ask_for_turn();
         }
     }
@@ -326,13 +345,7 @@ impl Driver {
 impl Driver {
     /// Fires what is due at `now`, or about `limit` timers; `true` if all.
     fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
-        let mut turn = Turn::new(
-            generation,
-            now,
-            self.alarm.soon(now),
-            self.settings.hold,
-            limit,
-        );
+        let mut turn = Turn::new(generation, now, self.settings.hold, limit);
         let done = self.visit(&mut turn);
         if let Some(counts) = self.last(generation) {
             counts.count_turn(turn.is_idle);

@@ -325,7 +325,6 @@ impl Timer {
     #[inline]
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
-        driver.alarm.note_cancel(entry.when);
         if driver.alarm.may_pause() || !waker_id::is_that_of_tasks(vtable) {
             shard.cancel_now(entry);
             return driver.retract(shard);

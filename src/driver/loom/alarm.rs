@@ -104,6 +104,23 @@ fn loom_a_look_and_arm() {
     });
 }
 
+/// A look has found that the alarm rings soon: for a timer that is gone.
+#[test]
+fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
+    check(|| {
+        let model = Model::new(2);
+        let gone = model.arm(0, 3).drop();
+        model.driver.alarm.set_stale();
+        let other = model.spawn(|model| model.arm(1, 20));
+        let mine = model.arm(0, 30);
+        let others = other.join().unwrap();
+        model.settle();
+        assert_eq!(model.bell.at(), Some(others.deadline));
+        assert!(gone.is_freed() && gone.count() == 0);
+        model.assert_all_fire([mine, others]);
+    });
+}
+
 /// Elsewhere the time is not known, so the alarm may be set to one that is over.
 #[test]
 fn loom_a_ring_while_the_alarm_is_set() {

@@ -34,6 +34,7 @@
 //! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_fire_and_fire`, `loom_put_forward_and_fire` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
+//! | `mod.rs` | `ring_by` does not ask whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer/register.rs` | `register_at` reads `armed_for` before it inserts | `loom_a_late_ring_and_rearm` |
 //! | `timer/register.rs` | `reuse` does not look at the alarm after it moved the entry | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `timer.rs` | `poll_registered` reads the clock after it asks whether the driver runs | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |

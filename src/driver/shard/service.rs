@@ -69,7 +69,7 @@ impl Shard {
     pub(in crate::driver) fn refresh(&self) -> bool {
         let mut state = self.wait();
         let left = self.clear_spare(&mut state);
-        let leftovers = self.tidy(&mut state);
+        let leftovers = self.has_cancels().then(|| self.tidy(&mut state));
         let (before, after) = (self.next(), state.next());
         self.publish(after);
         drop(state);
