@@ -19,7 +19,7 @@
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
 //! | `current.rs` | whose timer it is: the driver and the shard for a timer made here |
-//! | `timer.rs`, `timer/` | one timer: its states; polled, cancelled and reset; how it is registered; when its driver has ended |
+//! | `timer.rs`, `timer/` | one timer: its states; when it fires; how it is registered; one that two runtimes hold; when its driver has ended |
 //! | `loom/` | the models: every race, in every order |
 //!
 //! # Ground rules
@@ -241,36 +241,6 @@ impl Driver {
     pub(crate) fn last(&self, generation: u32) -> Option<Arc<FinalCounts>> {
         let last = lock(&self.last);
         (last.generation == generation).then(|| Arc::clone(&last))
-    }
-
-    /// When a deadline fires: not before the configured tick, and where the clock may be
-    /// paused, not before tokio's millisecond. Nothing is rounded by default.
-    #[inline]
-    fn round_up(&self, deadline: Tick) -> Tick {
-        if self.settings.tick == 1 && !self.alarm.may_pause() {
-            return deadline;
-        }
-        self.alarm.round_up(self.round_up_to_tick(deadline))
-    }
-
-    /// To the configured tick only.
-    fn round_up_to_tick(&self, deadline: Tick) -> Tick {
-        let opened = Tick(self.opened.load(Ordering::Relaxed));
-        deadline.round_up(self.settings.tick, opened)
-    }
-
-    /// When a deadline fires that has passed by `now`. tokio fires in the first whole
-    /// millisecond at or after a deadline; so does this, for one that has only just come.
-    /// `None` if that millisecond is here.
-    fn next_millisecond(&self, deadline: Tick, now: Tick) -> Option<Tick> {
-        if now.0.saturating_sub(deadline.0) >= MILLISECOND {
-            None
-        } else if self.alarm.may_pause() {
-            // A whole millisecond, which tokio may not have looked at yet.
-            (!self.alarm.has_come(deadline)).then_some(deadline)
-        } else {
-            Some(now.saturating_add(Duration::from_nanos(1)))
-        }
     }
 
     /// A timer was registered for this: the alarm rings no later.

@@ -13,11 +13,18 @@
 //! # Ground rules
 //!
 //! * Re-polling takes no lock: two loads, and the identity of the waker. (But for `Twice`.)
-//! * `timer/register.rs` puts a timer into a wheel; `timer/ended.rs` is for one whose driver
-//!   has ended.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `timer/due.rs` | when a timer with a deadline fires |
+//! | `timer/register.rs` | how it gets into a wheel |
+//! | `timer/twice.rs` | one that is polled where another runtime is current |
+//! | `timer/ended.rs` | one whose driver has ended |
 
+mod due;
 mod ended;
 mod register;
+mod twice;
 
 use std::pin::Pin;
 use std::task::{Poll, Waker};
@@ -86,14 +93,7 @@ impl Tenure {
     }
 }
 
-/// When a timer is due whose deadline has only just passed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
-    AtOnce,
-    /// In tokio's next whole millisecond, as tokio's own. So `sleep(Duration::ZERO)` in a
-    /// loop waits, and does not spin.
-    NextMillisecond,
-}
+pub(crate) use self::due::Due;
 
 /// The driver has ended.
 struct Closed;
@@ -154,10 +154,7 @@ impl Timer {
             State::Idle { .. } => false,
             State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
             State::Done { .. } => true,
-            State::Twice { timers, .. } => {
-                let [own, here] = &**timers;
-                own.is_elapsed() || (here.is_elapsed() && !here.has_ended())
-            }
+            State::Twice { timers, .. } => twice::is_elapsed(timers),
             State::StandIn { sleep, .. } => sleep.is_elapsed(),
         }
     }
@@ -186,18 +183,13 @@ impl Timer {
             self.settle();
         }
         if let State::Twice { timers, .. } = &mut self.state {
-            let [own, here] = &mut **timers;
-            let polled = own.poll(deadline, due, waker);
-            // Both, be it ready or not: each has to know the last waker.
-            let fired = !here.has_ended() && here.poll(deadline, due, waker).is_ready();
-            return if fired { Poll::Ready(()) } else { polled };
+            return twice::poll(timers, deadline, due, waker);
         }
         let polled = match &self.state {
             State::Idle { .. } => self.poll_first(deadline, due, waker),
             State::Registered { .. } => self.poll_registered(waker),
-            State::Done { .. } if self.has_ended() => Err(Closed),
-            State::Done { .. } => Ok(Poll::Ready(())),
-            State::Twice { .. } | State::StandIn { .. } => Err(Closed),
+            State::Done { .. } if !self.has_ended() => Ok(Poll::Ready(())),
+            _ended => Err(Closed),
         };
         match polled {
             Ok(polled) => polled,
@@ -228,40 +220,10 @@ impl Timer {
     }
 
     fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
-        if self.reuse(deadline, waker) {
-            return Ok(Poll::Pending);
-        }
         match self.register(deadline, due, waker)? {
             Poll::Pending => Ok(Poll::Pending),
             Poll::Ready(()) => Ok(self.done()),
         }
-    }
-
-    /// Whether a task polls this on a worker of the runtime that it was taken for. There that
-    /// is driven: a worker that blocks may drive a future by itself, but no task of its own.
-    #[inline]
-    fn is_polled_at_home(&self, waker: &Waker) -> bool {
-        waker_id::is_of_a_task(waker) && current::is_worker_of(self.shard.driver, self.generation())
-    }
-
-    /// Elsewhere it may be the runtime's that was taken for its own, or the current one's:
-    /// nothing tells, and only one of them may be driven.
-    #[cold]
-    fn settle(&mut self) {
-        let waits = matches!(self.state, State::Idle { .. } | State::Registered { .. });
-        if !waits || self.is_elapsed() {
-            return;
-        }
-        let foreign = |here: &DriverRef| !std::ptr::eq(here.driver, self.shard.driver);
-        let Some(here) = current::driver_here().filter(foreign) else {
-            return;
-        };
-        // A reset has registered it, or a task that polled it before.
-        self.cancel();
-        let tenure = Tenure::new(self.generation(), 0);
-        let timers = [Timer::at(self.shard, tenure), Timer::in_service(here, 0)];
-        let timers = Box::new(timers);
-        self.state = State::Twice { tenure, timers };
     }
 
     fn done(&mut self) -> Poll<()> {
@@ -427,11 +389,6 @@ impl Timer {
     #[inline]
     fn has_ended(&self) -> bool {
         !self.shard.shard.serves(self.generation())
-    }
-
-    #[inline]
-    fn round_up(&self, deadline: Tick) -> Tick {
-        self.shard.driver.round_up(deadline)
     }
 }
 

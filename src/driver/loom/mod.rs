@@ -36,7 +36,7 @@
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
 //! | `mod.rs` | `ring_by` does not ask whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer/register.rs` | `register_at` reads `armed_for` before it inserts | `loom_a_late_ring_and_rearm` |
-//! | `timer/register.rs` | `reuse` does not look at the alarm after it moved the entry | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
+//! | `timer/register.rs` | `register_at` does not look at the alarm after `reuse` | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `timer.rs` | `poll_registered` reads the clock after it asks whether the driver runs | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `take` does not ask whose the entry is | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `take` compares generations only | `loom_drop_and_fire`, `loom_use_again_and_fire_what_was_left` |

@@ -40,10 +40,11 @@ impl Shard {
     /// Registers a timer by moving what is left in the spare, which has the same waker.
     /// `None` when that has gone, or the shard is busy: to be registered as any other then.
     #[inline(always)]
-    pub(in crate::driver) fn reuse(&self, when: Tick) -> Option<u32> {
+    pub(in crate::driver) fn reuse(&self, generation: u32, when: Tick) -> Option<u32> {
         let mut state = self.try_for_a_while()?;
         let left = self.spare.take()?;
-        if self.check(&left).is_err() || when.0 <= self.published.clock.load(Ordering::Relaxed) {
+        let now = Tick(self.published.clock.load(Ordering::Relaxed));
+        if left.generation != generation || self.check(&left).is_err() || when <= now {
             let waker = self.take(&mut state, left);
             self.unlock(state);
             drop(waker);

@@ -158,7 +158,27 @@ fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     let (shard, entries) = shard_of(2);
     assert!(shard.spare.leave(entries[0], 0) && !shard.spare.leave(entries[1], 0));
     assert_eq!(shard.wait().wheel.len(), 2);
-    assert_eq!(shard.reuse(LAST), Some(entries[0].key));
+    assert_eq!(shard.reuse(0, LAST), Some(entries[0].key));
     assert!(shard.spare.leave(entries[1], 0));
     assert_eq!(counts(&shard), (3, 0, 2, 1));
+}
+
+#[test]
+fn what_is_left_is_for_timers_of_its_own_driver() {
+    let (shard, entries) = shard_of(1);
+    assert!(shard.spare.leave(entries[0], 0));
+    drop(shard.close(|_| ()));
+    shard.open(Tick(1), 0);
+    assert_eq!(shard.reuse(1, LAST), None, "a relic");
+    let Ok(key) = shard.register(1, FIRST, Waker::noop().clone()) else {
+        panic!("nobody holds the lock");
+    };
+    let entry = EntryRef {
+        key,
+        generation: 1,
+        when: FIRST,
+    };
+    assert!(shard.spare.leave(entry, 0));
+    assert_eq!(shard.reuse(0, LAST), None, "for a relic");
+    assert_eq!(shard.pending(1), 0);
 }

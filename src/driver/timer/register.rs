@@ -3,10 +3,9 @@
 //!
 //! # Ground rules
 //!
-//! * Registering reads the clock only when the deadline is earlier than what the alarm is
-//!   armed for. Then it is compared with now: due already, or the alarm is moved, on this
-//!   thread. (Waking the driver task to do that would be wrong: it lands in this worker's
-//!   own queue, and if the worker then blocks, every timer waits.)
+//! * An alarm that has to ring earlier is moved on this thread. (Waking the driver task to do
+//!   that would be wrong: it lands in this worker's own queue, and if the worker then blocks,
+//!   every timer waits.)
 //! * First the entry, then the alarm: see "Never lost" in `alarm.rs`.
 //! * Nobody waits for a shard while another one is free.
 
@@ -16,29 +15,9 @@ use super::{Closed, Due, State, Timer};
 use crate::driver::clock::Tick;
 use crate::driver::shard::Refused;
 use crate::driver::sync::relax;
-use crate::driver::{DriverShard, current, waker_id};
+use crate::driver::{current, waker_id};
 
 impl Timer {
-    /// Registers in the place of the spare, if that has the same waker, and the alarm need not
-    /// be moved.
-    #[inline]
-    pub(super) fn reuse(&mut self, deadline: Tick, waker: &Waker) -> bool {
-        let DriverShard { shard, driver, .. } = self.shard;
-        if !current::has_spare(self.shard)
-            || !shard.spare.suits(waker)
-            || deadline < driver.alarm.armed_for()
-        {
-            return false;
-        }
-        let when = self.round_up(deadline);
-        let Some(key) = shard.reuse(when) else {
-            return false;
-        };
-        self.registered(key, when, waker);
-        driver.ring_by(when);
-        true
-    }
-
     /// Ready when it is due already.
     #[inline(always)]
     pub(super) fn register(
@@ -56,12 +35,11 @@ impl Timer {
 
     #[inline(always)]
     fn register_at(&mut self, when: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
+        if let Some(key) = self.reuse(when, waker) {
+            return Ok(self.pending(key, when, waker));
+        }
         match self.insert(when, waker.clone()) {
-            Ok(key) => {
-                self.registered(key, when, waker);
-                self.shard.driver.ring_by(when);
-                Ok(Poll::Pending)
-            }
+            Ok(key) => Ok(self.pending(key, when, waker)),
             Err(Refused::Closed) => Err(Closed),
             Err(_due) => self.register_overtaken(when, due, waker),
         }
@@ -82,26 +60,14 @@ impl Timer {
         }
     }
 
-    /// When a timer with this deadline fires; `None` if it is due. Only what is earlier
-    /// than what the alarm is armed for is compared with now. (A paused clock may have been
-    /// advanced past that without tokio having looked.)
-    #[inline]
-    pub(super) fn come(&self, deadline: Tick, due: Due) -> Option<Tick> {
-        let driver = self.shard.driver;
-        if deadline >= driver.alarm.armed_for() && !driver.alarm.may_pause() {
-            return Some(self.round_up(deadline));
-        }
-        self.come_early(deadline, due)
-    }
-
-    #[cold]
-    fn come_early(&self, deadline: Tick, due: Due) -> Option<Tick> {
-        let (driver, when) = (self.shard.driver, self.round_up(deadline));
-        let now = driver.alarm.now();
-        match due {
-            Due::AtOnce => (now < driver.round_up_to_tick(deadline)).then_some(when),
-            Due::NextMillisecond if now < when => Some(when),
-            Due::NextMillisecond => driver.next_millisecond(when, now),
+    /// Has the entry that is left in the shard's spare, if it has the same waker.
+    #[inline(always)]
+    fn reuse(&self, when: Tick, waker: &Waker) -> Option<u32> {
+        let shard = &self.shard.shard;
+        if current::has_spare(self.shard) && shard.spare.suits(waker) {
+            shard.reuse(self.generation(), when)
+        } else {
+            None
         }
     }
 
@@ -133,6 +99,13 @@ impl Timer {
             relax(tries);
             tries += 1;
         }
+    }
+
+    #[inline(always)]
+    fn pending(&mut self, key: u32, when: Tick, waker: &Waker) -> Poll<()> {
+        self.registered(key, when, waker);
+        self.shard.driver.ring_by(when);
+        Poll::Pending
     }
 
     #[inline(always)]
