@@ -26,8 +26,8 @@ impl RegisterCancel {
     fn cost<P: Peer>(&self, each: usize, others: usize) -> f64 {
         let stage = Stage::new::<P>(self.workers);
         let crowd = stage.crowd::<P>(others);
-        let times =
-            stage.on_each_worker(move |cx, barrier| register_cancel::<P>(cx, barrier, each));
+        let times = stage
+            .on_each_worker::<P, _>(move |cx, barrier| register_cancel::<P>(cx, barrier, each));
         drop(crowd);
         times.iter().map(Duration::as_nanos).max().unwrap_or(0) as f64 / each as f64
     }

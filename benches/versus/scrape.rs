@@ -29,8 +29,8 @@ fn measure<S>(scale: Scale, scraper: impl FnOnce(WheelMetrics) -> S) -> Measured
     let metrics = stage.run(async { wheel::metrics() });
     let before = metrics.snapshot().cancelled;
     let scraper = scraper(metrics.clone());
-    let times =
-        stage.on_each_worker(move |cx, barrier| register_cancel::<Wheel>(cx, barrier, each));
+    let times = stage
+        .on_each_worker::<Wheel, _>(move |cx, barrier| register_cancel::<Wheel>(cx, barrier, each));
     drop(scraper);
     let cost = times[0].as_nanos() as f64 / each as f64;
     // The first tenth is for warming up.

@@ -16,6 +16,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::coop::unconstrained;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::peer::Peer;
@@ -80,7 +81,10 @@ impl Stage {
     }
 
     /// Runs `work` on every worker at once. Each calls the barrier when it is warm.
-    pub(crate) fn on_each_worker<R: Send + 'static>(
+    ///
+    /// Before that each worker has a task that makes a timer and yields, as those of a service
+    /// do: a driver may learn there whose worker this is.
+    pub(crate) fn on_each_worker<P: Peer, R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Context<'_>, &Barrier) -> R + Clone + Send + 'static,
     ) -> Vec<R> {
@@ -88,8 +92,12 @@ impl Stage {
         let tasks: Vec<_> = (0..self.workers)
             .map(|_| {
                 let (work, barrier) = (work.clone(), Arc::clone(&barrier));
-                self.runtime
-                    .spawn(in_one_poll(move |cx: &mut Context<'_>| work(cx, &barrier)))
+                self.runtime.spawn(async move {
+                    barrier.wait();
+                    drop(P::sleep(HOUR));
+                    yield_now().await;
+                    in_one_poll(move |cx: &mut Context<'_>| work(cx, &barrier)).await
+                })
             })
             .collect();
         tasks
