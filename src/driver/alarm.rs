@@ -248,13 +248,11 @@ impl Alarm {
         if self.rung.load(Ordering::SeqCst) {
             timer.forget();
         }
-        let at = if self.may_pause() {
-            target
-        } else if timer.arm_precisely(target, now) {
-            return true;
-        } else {
-            timer.before(target, now)
+        let at = match self.may_pause() {
+            true => Some(target),
+            false => timer.tokio_rings_at(target, now),
         };
+        let Some(at) = at else { return true };
         // tokio moves a timer lazily: it would still wake up for the earlier time.
         if timer.armed < target {
             timer.disarm(now);

@@ -82,25 +82,18 @@ impl AlarmTimer {
         }
     }
 
-    /// Has the descriptor ring, if there is one, and the deadline is near.
-    pub(super) fn arm_precisely(&mut self, target: Tick, now: Tick) -> bool {
-        let precise = self.precise.as_mut();
-        let set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
-        if set {
+    /// When tokio is to ring for a deadline: for that itself; or, where there is a descriptor,
+    /// early enough for it to be set. `None` if the descriptor rings.
+    pub(super) fn tokio_rings_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
+        let Some(precise) = &mut self.precise else {
+            return Some(target);
+        };
+        if precise.set(target, now, &self.waker) {
             self.armed = target;
+            return None;
         }
-        set
-    }
-
-    /// When tokio is to ring for a deadline: where there is a descriptor, early enough for
-    /// that to be set.
-    pub(super) fn before(&self, target: Tick, now: Tick) -> Tick {
-        match self.precise {
-            Some(_) => target
-                .saturating_sub(LEAD)
-                .max(now.saturating_add(INSTANTLY)),
-            None => target,
-        }
+        let soonest = now.saturating_add(INSTANTLY);
+        Some(target.saturating_sub(LEAD).max(soonest))
     }
 
     /// tokio's timers per worker are ready at the end of their runtime, where others panic.
