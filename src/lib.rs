@@ -124,6 +124,7 @@
 )]
 #![forbid(unsafe_code)]
 
+mod build_error;
 mod builder;
 pub mod delay_queue;
 #[cfg(all(any(doc, doctest), feature = "full"))]
@@ -188,7 +189,8 @@ pub mod timing_wheel {
     pub use crate::wheel::*;
 }
 
-pub use self::builder::{BuildError, Builder};
+pub use self::build_error::BuildError;
+pub use self::builder::Builder;
 #[doc(inline)]
 pub use self::delay_queue::DelayQueue;
 pub use self::handle::Wheel;

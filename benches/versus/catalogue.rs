@@ -3,7 +3,7 @@
 use crate::bytes::Bytes;
 use crate::cancel::{Earliest, ReadyTimeout, RegisterCancel, Scaling};
 use crate::echo::Echo;
-use crate::figure::{Figure, Goals, Line, Unit};
+use crate::figure::{Figure, Goals, Line, Unit, nanos};
 use crate::fire::{FireCounting, FireTasks, InsertWait};
 use crate::floor;
 use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
@@ -30,10 +30,6 @@ pub(crate) fn all() -> Vec<Figure> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-pub(crate) const fn nanos(what: &'static str) -> Line {
-    Line::new(what, Unit::Nanos)
 }
 
 fn register_cancel() -> Vec<Figure> {

@@ -89,6 +89,11 @@ pub(crate) struct Line {
     pub(crate) at_most: Option<f64>,
 }
 
+/// A line in nanoseconds.
+pub(crate) const fn nanos(what: &'static str) -> Line {
+    Line::new(what, Unit::Nanos)
+}
+
 impl Line {
     pub(crate) const fn new(what: &'static str, unit: Unit) -> Self {
         Self {

@@ -10,8 +10,7 @@ use rand::{Rng, SeedableRng};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::Instant;
 
-use crate::catalogue::nanos;
-use crate::figure::{Did, Figure, Measured, Scale};
+use crate::figure::{Did, Figure, Measured, Scale, nanos};
 use crate::peer::Peer;
 use crate::race::{Workload, race};
 use crate::stage::Stage;

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use crate::catalogue::nanos;
-use crate::figure::{Did, Figure, Goals, Line, Measured, Scale};
+use crate::figure::{Did, Figure, Goals, Line, Measured, Scale, nanos};
 use crate::peer::{Peer, Tokio, Wheel};
 use crate::race::{Workload, duel, race};
 use crate::shapes::Shape;

@@ -1,7 +1,6 @@
 //! High resolution: against tokio, and against the default driver.
 
-use crate::catalogue::nanos;
-use crate::figure::{Did, Figure, Measured, Scale};
+use crate::figure::{Did, Figure, Measured, Scale, nanos};
 use crate::lateness::{Lateness, Load, WORKERS, merge, sleep_often};
 use crate::peer::{Peer, Precise, Tokio, Wheel};
 use crate::process::worker_cpu;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::catalogue::nanos;
-use crate::figure::{Did, Figure, Measured, Scale};
+use crate::figure::{Did, Figure, Measured, Scale, nanos};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
 use crate::race::{Workload, race};

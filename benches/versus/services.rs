@@ -14,8 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::catalogue::nanos;
-use crate::figure::{Did, Figure, Measured, Scale};
+use crate::figure::{Did, Figure, Measured, Scale, nanos};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
 use crate::race::{Workload, race};

@@ -23,7 +23,7 @@ mod timerfd {
     use tokio::io::unix::AsyncFd;
     use tokio::task::coop;
 
-    use crate::builder::BuildError;
+    use crate::build_error::BuildError;
     use crate::driver::clock::Tick;
 
     /// The least that can be set: 0 would disarm it.
@@ -96,7 +96,7 @@ mod timerfd {
 mod none {
     use std::task::Waker;
 
-    use crate::builder::BuildError;
+    use crate::build_error::BuildError;
     use crate::driver::clock::Tick;
 
     pub(crate) enum Descriptor {}

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use super::clock::Tick;
 use super::sync::Descriptor;
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 
 /// What is no further ahead is for the descriptor: setting that costs less than a ring of
 /// tokio's on the way would.

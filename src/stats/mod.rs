@@ -58,8 +58,8 @@
 //! by [`Builder::tick`](crate::Builder::tick) counts as rounded. (With high resolution a tick that
 //! divides a millisecond rounds nothing: what waits for the next ring is late by that.)
 
-mod lag_histogram;
-mod snapshot;
+pub(crate) mod lag_histogram;
+pub(crate) mod snapshot;
 mod wheel_metrics;
 
 pub use self::lag_histogram::LagHistogram;

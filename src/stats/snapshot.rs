@@ -1,6 +1,6 @@
 //! [`Snapshot`]: what has been counted at one time.
 
-use super::LagHistogram;
+use super::lag_histogram::LagHistogram;
 
 /// What has been counted, of one shard or of all of a driver, at one time.
 ///

@@ -19,7 +19,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::driver::clock::Tick;
 use crate::driver::sync::lock;
 

@@ -1,0 +1,80 @@
+//! Why a driver was not made, and what a [`Builder`](crate::Builder) allows.
+
+use std::time::Duration;
+use std::{error, fmt, io};
+
+pub(crate) const MOST_SHARDS: usize = 1024;
+pub(crate) const MOST_CAPACITY: usize = 1 << 26;
+pub(crate) const MOST_PER_HOLD: usize = 4096;
+
+/// Why a driver was not made.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let error = wheel::Builder::new().shards(0).build().unwrap_err();
+/// assert_eq!(error.to_string(), "`shards` is 0: allowed is 1 to 1024");
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The tick is neither a divisor nor a multiple of a millisecond, or it is
+    /// longer than a day.
+    Tick(Duration),
+    /// No shards, or more than 1024.
+    Shards(usize),
+    /// More than 2²⁶ timers to make room for at once.
+    Capacity(usize),
+    /// No entries per hold, or more than 4096.
+    EntriesPerHold(usize),
+    /// The free functions of this runtime have a driver already: the default one
+    /// starts with the first timer.
+    AlreadyStarted,
+    /// High resolution needs Linux, and the cargo feature `high-resolution`.
+    NoHighResolution,
+    /// High resolution needs a runtime that was built with `enable_io`.
+    IoDisabled,
+    /// The kernel has no descriptor left for high resolution, or none to spare; with the
+    /// number of its error.
+    Descriptor(i32),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Tick(tick) => write!(
+                f,
+                "`tick` is {tick:?}: allowed is a divisor of a millisecond, \
+                 or a multiple of one up to a day",
+            ),
+            BuildError::Shards(shards) => {
+                write!(f, "`shards` is {shards}: allowed is 1 to {MOST_SHARDS}")
+            }
+            BuildError::Capacity(timers) => {
+                write!(f, "`capacity` is {timers}: allowed is 0 to {MOST_CAPACITY}")
+            }
+            BuildError::EntriesPerHold(entries) => {
+                write!(
+                    f,
+                    "`entries_per_hold` is {entries}: allowed is 1 to {MOST_PER_HOLD}"
+                )
+            }
+            BuildError::AlreadyStarted => f.write_str(
+                "this runtime's timers have a driver already: install one before the first timer",
+            ),
+            BuildError::NoHighResolution => f.write_str(
+                "`high_resolution` needs Linux, and the cargo feature `high-resolution`",
+            ),
+            BuildError::IoDisabled => f.write_str(
+                "`high_resolution` needs I/O: call `enable_io` on the runtime's builder",
+            ),
+            BuildError::Descriptor(code) => {
+                let error = io::Error::from_raw_os_error(*code);
+                write!(f, "`high_resolution` needs a descriptor: {error}")
+            }
+        }
+    }
+}
+
+impl error::Error for BuildError {}
