@@ -32,8 +32,8 @@
 //!   its timers ask for the handle meanwhile. A proof that another thread has taken is
 //!   asked for again after twice as many timers.
 //! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from
-//!   it, another one has its worker. Nothing of a shard is written without its lock, so
-//!   that is harmless.
+//!   it, another one has its worker. Locks make that harmless. The spare is filled without
+//!   one, so it has to be claimed: see `shard/spare.rs`.
 
 use std::cell::Cell;
 use std::panic::catch_unwind;
