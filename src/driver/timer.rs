@@ -287,7 +287,7 @@ impl Timer {
     #[inline]
     fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
         let DriverShard { shard, driver, .. } = self.shard;
-        if driver.alarm.may_pause() || !waker_id::is_that_of_tasks(vtable) {
+        if driver.alarm.may_pause() || vtable != waker_id::OF_TASKS {
             shard.cancel_now(entry);
             return driver.retract(shard);
         }

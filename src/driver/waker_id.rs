@@ -26,7 +26,7 @@ const NONE: VtableId = VtableId(NUMBERS as u8);
 static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
 
 /// Number 0 is that of tokio's tasks, whose vtable is learnt before any other.
-const OF_TASKS: VtableId = VtableId(0);
+pub(crate) const OF_TASKS: VtableId = VtableId(0);
 
 /// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's
 /// own task would be too late: it may wait in the queue of a busy worker.
@@ -54,12 +54,6 @@ pub(crate) fn note_task(waker: &Waker) {
 #[inline]
 pub(crate) fn is_of_a_task(waker: &Waker) -> bool {
     is(waker, OF_TASKS)
-}
-
-/// Whether this is the number of the vtable of tokio's tasks.
-#[inline]
-pub(crate) fn is_that_of_tasks(id: VtableId) -> bool {
-    id == OF_TASKS
 }
 
 #[inline]
