@@ -208,6 +208,7 @@ impl Driver {
         self.alarm.close();
         let last = Arc::clone(&lock(&self.last));
         for home in self.shards() {
+            home.shard.spare.give_up();
             for waker in home.shard.close(|counted| last.set(home.index, counted)) {
                 fire::wake(waker);
             }
@@ -259,7 +260,7 @@ impl Driver {
         let soon = self.alarm.now().saturating_add(SOON);
         let shards = self.shards().iter().map(|home| &home.shard);
         for shard in shards.filter(|shard| shard.next() <= soon) {
-            shard.refresh();
+            shard.try_refresh();
         }
         self.rearm();
     }

@@ -111,13 +111,26 @@ fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
         let model = Model::new(2);
         let gone = model.arm(0, 3).drop();
         model.driver.alarm.set_stale();
+        let next = model.arm(1, 30);
+        model.settle();
+        assert_eq!(model.bell.at(), Some(next.deadline));
+        assert!(gone.is_freed() && gone.count() == 0);
+        model.assert_all_fire([next]);
+    });
+}
+
+/// While another thread holds the shard, it is left as it is: the alarm rings once in vain.
+#[test]
+fn loom_a_stale_alarm_and_arm() {
+    check(|| {
+        let model = Model::new(2);
+        let gone = model.arm(0, 3).drop();
+        model.driver.alarm.set_stale();
         let other = model.spawn(|model| model.arm(1, 20));
         let mine = model.arm(0, 30);
         let others = other.join().unwrap();
-        model.settle();
-        assert_eq!(model.bell.at(), Some(others.deadline));
-        assert!(gone.is_freed() && gone.count() == 0);
         model.assert_all_fire([mine, others]);
+        assert!(gone.is_freed() && gone.count() == 0);
     });
 }
 

@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use super::{Shard, ShardState};
 use crate::driver::clock::Tick;
-use crate::driver::sync::Ordering;
+use crate::driver::sync::{LockGuard, Ordering};
 use crate::stats::snapshot::Snapshot;
 use crate::wheel::core::Progress;
 
@@ -67,7 +67,17 @@ impl Shard {
     /// Publishes the earliest deadline anew, after a timer was taken out or put
     /// off. `true` if that changed it.
     pub(in crate::driver) fn refresh(&self) -> bool {
-        let mut state = self.wait();
+        self.refresh_in(self.wait())
+    }
+
+    /// The same, if nobody holds the shard for long.
+    pub(in crate::driver) fn try_refresh(&self) {
+        if let Some(state) = self.try_for_a_while() {
+            self.refresh_in(state);
+        }
+    }
+
+    fn refresh_in(&self, mut state: LockGuard<'_, ShardState>) -> bool {
         let left = self.clear_spare(&mut state);
         let leftovers = self.has_cancels().then(|| self.tidy(&mut state));
         let (before, after) = (self.next(), state.next());

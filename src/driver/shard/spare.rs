@@ -12,13 +12,13 @@
 //! * **One thread fills it**: the one that has claimed it. So filling takes neither a lock nor
 //!   a read-modify-write. (A worker's index is no such right: two threads may have it for a
 //!   moment, see `current.rs`.) A thread claims the spare of its own shard if nobody else has
-//!   it, and gives it up when it claims another one, or ends.
+//!   it, and gives it up when it claims another one, ends the driver, or ends itself.
 //! * **Whoever has the shard's lock may empty it**: its thread's next timer, a turn, anybody
 //!   who counts what is pending. `key` is stored last when it is filled, and tells whether it
 //!   is.
 //! * What is here is the timer's by the same rule as any other (see `shard.rs`): if its
-//!   deadline has passed, or its driver has ended, there is nothing left to cancel. A claim
-//!   and what was left outlast the driver.
+//!   deadline has passed, or its driver has ended, there is nothing left to cancel. What was
+//!   left, and another thread's claim, outlast the driver.
 //! * Only timers of tokio's own tasks are left here: see `cancel_queue.rs`.
 
 use std::cell::Cell;
@@ -95,6 +95,13 @@ impl Spare {
             free
         };
         !self.is_claimed.load(Ordering::Relaxed) && CLAIM.try_with(claim).unwrap_or(false)
+    }
+
+    /// Gives it up, if this thread has claimed it.
+    pub(in crate::driver) fn give_up(&self) {
+        if self.is_mine() {
+            let _ = CLAIM.try_with(|claim| claim.set(None));
+        }
     }
 
     /// Leaves a cancelled timer here, unless there is one already. For its thread only.

@@ -151,6 +151,10 @@ fn a_spare_is_one_threads_until_that_claims_another_or_ends() {
     assert_eq!(by_another(), (false, false));
     assert!(two.claim() && !one.is_mine());
     assert_eq!(by_another(), (true, true));
+    one.give_up();
+    assert!(two.is_mine());
+    two.give_up();
+    assert!(!two.is_mine() && two.claim());
 }
 
 #[test]
