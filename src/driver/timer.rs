@@ -107,9 +107,7 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
-        let (shard, generation, is_workers) = current::shard();
-        let how = if is_workers { OF_A_WORKER } else { 0 };
-        Timer::at(shard, Tenure::new(generation, how))
+        Timer::here(current::shard())
     }
 
     /// The same, `now`. It has a look at what is due in this shard, or soon will be: a
@@ -118,13 +116,20 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
-        let timer = Timer::new();
-        let DriverShard { shard, driver, .. } = timer.shard;
+        let here = current::shard();
+        let DriverShard { shard, driver, .. } = here.0;
         let next = shard.next();
+        // Before there is a timer: one that outlasts a call has to be in memory.
         if next <= now.saturating_add(SOON) {
             driver.look(next, now);
         }
-        timer
+        Timer::here(here)
+    }
+
+    #[inline]
+    fn here((shard, generation, is_workers): (ShardRef, u32, bool)) -> Self {
+        let how = if is_workers { OF_A_WORKER } else { 0 };
+        Timer::at(shard, Tenure::new(generation, how))
     }
 
     /// A timer of a `Wheel`.
