@@ -41,6 +41,7 @@ pub struct Builder {
 
 const MILLISECOND: u128 = 1_000_000;
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
+
 impl Builder {
     /// The defaults.
     ///

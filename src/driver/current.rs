@@ -213,8 +213,7 @@ mod proof {
 /// Whether the shard is that of the worker here. `None` where there is no worker.
 #[inline]
 pub(super) fn is_own(home: ShardRef) -> Option<bool> {
-    let is_its = |index| index == home.index || index % home.driver.shards().len() == home.index;
-    worker_index().map(is_its)
+    worker_index().map(|index| index % home.driver.shards().len() == home.index)
 }
 
 /// Whether this thread may fill the shard's spare. The worker whose shard it is claims it.

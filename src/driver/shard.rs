@@ -257,11 +257,17 @@ impl Shard {
     fn check(&self, entry: &EntryRef) -> Result<(), Refused> {
         if !self.serves(entry.generation) {
             Err(Refused::Closed)
-        } else if entry.when.0 <= self.published.clock.load(Ordering::Relaxed) {
+        } else if self.has_come(entry.when) {
             Err(Refused::Due)
         } else {
             Ok(())
         }
+    }
+
+    /// Whether the shard's clock has come to this. To be asked under the lock.
+    #[inline]
+    fn has_come(&self, when: Tick) -> bool {
+        when.0 <= self.published.clock.load(Ordering::Relaxed)
     }
 }
 

@@ -29,6 +29,7 @@ mod twice;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
+pub(crate) use self::due::Due;
 use super::cancel_queue::EntryRef;
 use super::clock::{SOON, Tick};
 use super::shard::Refused;
@@ -92,8 +93,6 @@ impl Tenure {
         self.0 & how != 0
     }
 }
-
-pub(crate) use self::due::Due;
 
 /// The driver has ended.
 struct Closed;
@@ -296,14 +295,11 @@ impl Timer {
             shard.cancel_now(entry);
             return driver.retract(shard);
         }
-        let is_mine = shard.spare.is_mine();
-        if is_mine && shard.spare.leave(entry, waker) {
-            return;
+        match shard.spare.is_mine() {
+            true if shard.spare.leave(entry, waker) => {}
+            false if current::is_own(self.shard) == Some(false) => shard.cancel_later(entry),
+            _ => shard.cancel(entry),
         }
-        if !is_mine && current::is_own(self.shard) == Some(false) {
-            return shard.cancel_later(entry);
-        }
-        shard.cancel(entry);
     }
 
     /// Keeps the waker that a timer which is done was polled with, to be woken

@@ -1,6 +1,9 @@
 //! The alarm, whose interval rings late, early, spuriously and re-entrantly: a ring
 //! is never taken for one that is still to come, nor forgotten.
 
+use std::sync::Arc;
+
+use super::model::Wakes;
 use super::{Model, check, fake};
 use crate::driver::clock::Tick;
 
@@ -104,13 +107,18 @@ fn loom_a_look_and_arm() {
     });
 }
 
-/// A look has found that the alarm rings soon: for a timer that is gone.
+/// A model in which a look has found that the alarm rings soon: for a timer that is gone.
+fn with_a_stale_alarm() -> (Model, Arc<Wakes>) {
+    let model = Model::new(2);
+    let gone = model.arm(0, 3).drop();
+    model.driver.alarm.set_stale();
+    (model, gone)
+}
+
 #[test]
 fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
     check(|| {
-        let model = Model::new(2);
-        let gone = model.arm(0, 3).drop();
-        model.driver.alarm.set_stale();
+        let (model, gone) = with_a_stale_alarm();
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.bell.at(), Some(next.deadline));
@@ -123,9 +131,7 @@ fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
 #[test]
 fn loom_a_stale_alarm_and_arm() {
     check(|| {
-        let model = Model::new(2);
-        let gone = model.arm(0, 3).drop();
-        model.driver.alarm.set_stale();
+        let (model, gone) = with_a_stale_alarm();
         let other = model.spawn(|model| model.arm(1, 20));
         let mine = model.arm(0, 30);
         let others = other.join().unwrap();

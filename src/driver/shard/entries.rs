@@ -8,7 +8,7 @@ use std::task::Waker;
 use super::{Refused, Shard, ShardState};
 use crate::driver::cancel_queue::EntryRef;
 use crate::driver::clock::Tick;
-use crate::driver::sync::{LockGuard, Ordering};
+use crate::driver::sync::LockGuard;
 
 impl Shard {
     /// Registers a timer, unless the shard is busy, past the deadline or closed.
@@ -26,7 +26,7 @@ impl Shard {
         if !self.serves(generation) {
             return Err(Refused::Closed);
         }
-        if when.0 <= self.published.clock.load(Ordering::Relaxed) {
+        if self.has_come(when) {
             return Err(Refused::Due);
         }
         let left = self.clear_spare(&mut state);
@@ -43,8 +43,8 @@ impl Shard {
     pub(in crate::driver) fn reuse(&self, generation: u32, when: Tick) -> Option<u32> {
         let mut state = self.try_for_a_while()?;
         let left = self.spare.take()?;
-        let now = Tick(self.published.clock.load(Ordering::Relaxed));
-        if left.generation != generation || self.check(&left).is_err() || when <= now {
+        let is_own = left.generation == generation && self.check(&left).is_ok();
+        if !is_own || self.has_come(when) {
             let waker = self.take(&mut state, left);
             self.unlock(state);
             drop(waker);
@@ -109,7 +109,7 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
         self.check(&entry)?;
-        if deadline.0 <= self.published.clock.load(Ordering::Relaxed) {
+        if self.has_come(deadline) {
             let waker = state.fire_by_reset(entry.key);
             self.unlock(state);
             return Ok(Some(waker));

@@ -24,9 +24,7 @@ pub(crate) enum Due {
 }
 
 impl Timer {
-    /// When a timer with this deadline fires; `None` if it is due. Only what is earlier
-    /// than what the alarm is armed for is compared with now. (A paused clock may have been
-    /// advanced past that without tokio having looked.)
+    /// When a timer with this deadline fires; `None` if it is due.
     #[inline]
     pub(super) fn come(&self, deadline: Tick, due: Due) -> Option<Tick> {
         let driver = self.shard.driver;
