@@ -112,8 +112,8 @@ const NO_SPARE: u32 = u32::MAX;
 
 /// Why a shard did not do as it was asked.
 pub(super) enum Refused {
-    /// Another thread holds the lock. The waker is handed back.
-    Busy(Waker),
+    /// Another thread holds the lock.
+    Busy,
     /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
     Due,
     /// The driver has ended.
@@ -170,8 +170,8 @@ impl ShardState {
     }
 
     /// A pending timer was reset to a time that has passed: it fires with a lag of zero.
+    #[cold]
     fn fire_by_reset(&mut self, key: u32) -> Option<Waker> {
-        self.resets += 1;
         self.lag.record(0);
         self.wheel.remove(key)
     }
@@ -280,8 +280,12 @@ impl Shard {
 /// Taking the lock, and what is done before it is released.
 impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be queued.
+    #[inline]
     fn wait(&self) -> LockGuard<'_, ShardState> {
-        sync::wait(&self.state)
+        match self.state.try_lock() {
+            Some(state) => state,
+            None => sync::wait(&self.state),
+        }
     }
 
     #[inline]
@@ -346,13 +350,16 @@ impl Shard {
     #[inline(always)]
     pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Result<u32, Refused> {
         let Some(mut state) = self.try_for_a_while() else {
-            return Err(Refused::Busy(waker));
+            return Err(Refused::Busy);
         };
         // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when)?;
         let key = state.put(when, waker);
         self.announce(when);
-        self.unlock(state);
+        match self.has_cancels() {
+            false => drop(state),
+            true => self.unlock(state),
+        }
         Ok(key)
     }
 
@@ -410,16 +417,17 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
         self.check(entry.generation, entry.when)?;
-        if let Err(Refused::Due) = self.check(entry.generation, deadline) {
-            let waker = state.fire_by_reset(entry.key);
-            self.unlock(state);
-            return Ok(waker);
-        }
+        let fires = deadline.0 <= self.published.clock.load(Ordering::Relaxed);
         state.resets += 1;
-        state.wheel.reschedule_lazily(entry.key, deadline.0);
-        self.announce(deadline);
+        let fired = if fires {
+            state.fire_by_reset(entry.key)
+        } else {
+            state.wheel.reschedule_lazily(entry.key, deadline.0);
+            self.announce(deadline);
+            None
+        };
         self.unlock(state);
-        Ok(None)
+        Ok(fired)
     }
 }
 

@@ -240,7 +240,7 @@ impl Timer {
 
     #[inline(always)]
     fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.arm(when, waker.clone()) {
+        match self.arm(when, waker) {
             Ok(key) => self.registered(key, when, waker),
             Err(Refused::Closed) => return Err(Closed),
             Err(_due) => return self.register_overtaken(when, waker),
@@ -262,22 +262,22 @@ impl Timer {
     }
 
     #[inline(always)]
-    fn arm(&mut self, when: Tick, waker: Waker) -> Result<u32, Refused> {
-        match self.shard.shard.arm(self.generation(), when, waker) {
-            Err(Refused::Busy(waker)) => self.arm_elsewhere(when, waker),
+    fn arm(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
+        match self.shard.shard.arm(self.generation(), when, waker.clone()) {
+            Err(Refused::Busy) => self.arm_elsewhere(when, waker),
             done => done,
         }
     }
 
     /// For this timer only: the next timer tries its own shard first again.
     #[cold]
-    fn arm_elsewhere(&mut self, when: Tick, mut waker: Waker) -> Result<u32, Refused> {
+    fn arm_elsewhere(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
         let (own, generation) = (self.shard, self.generation());
         let mut tries = 0;
         loop {
             for shard in own.others().chain([own]) {
-                match shard.shard.arm(generation, when, waker) {
-                    Err(Refused::Busy(back)) => waker = back,
+                match shard.shard.arm(generation, when, waker.clone()) {
+                    Err(Refused::Busy) => {}
                     done => {
                         self.shard = shard;
                         return done;
@@ -367,27 +367,33 @@ impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        let (entry, tag) = (self.entry(), self.tag());
+        let State::Registered { tag, vtable, .. } = self.state else {
+            return self.forget();
+        };
+        let entry = self.entry().map(|(entry, ..)| entry);
         self.state = State::Idle { tag };
-        if let Some((entry, _, vtable)) = entry {
-            if self.clock() < entry.when {
-                self.cancel_entry(entry, vtable);
+        if let Some(entry) = entry.filter(|entry| self.clock() < entry.when) {
+            if !(context::is_here(self.shard) && self.shard.shard.cancel(entry)) {
+                self.cancel_elsewhere(entry, vtable);
             }
+            self.retract();
         }
     }
 
-    /// At once on the shard's own worker; elsewhere, and where the shard is busy, by the queue. A
-    /// waker that is no task's is dropped at once.
-    #[inline(always)]
-    fn cancel_entry(&self, entry: EntryRef, vtable: VtableId) {
-        let shard = &self.shard.shard;
-        if !(context::is_here(self.shard) && shard.cancel(entry)) {
-            match vtable {
-                waker_id::OF_TASKS => shard.cancel_later(entry),
-                _ => shard.cancel_now(entry),
-            }
+    /// On another worker, and where the shard is busy, by the queue. A waker that is no task's is
+    /// dropped at once.
+    #[inline(never)]
+    fn cancel_elsewhere(&self, entry: EntryRef, vtable: VtableId) {
+        match vtable {
+            waker_id::OF_TASKS => self.shard.shard.cancel_later(entry),
+            _ => self.shard.shard.cancel_now(entry),
         }
-        self.retract();
+    }
+
+    #[cold]
+    fn forget(&mut self) {
+        let tag = self.tag();
+        self.state = State::Idle { tag };
     }
 }
 

@@ -77,8 +77,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// The slot is less than a turn ahead of the clock, or it is the one that is being emptied.
     fn check_deadline(&self, slot: SlotId, deadline: u64) {
         let start = Scale::<SLOTS>::start(slot, self.now);
-        if GRAIN > 0 && deadline >= start {
-            // It was put off, and has stayed where it was.
+        if deadline >= start {
+            // It may have been put off, and has stayed where it was.
             return;
         }
         let number = Scale::<SLOTS>::number(deadline, slot.level);

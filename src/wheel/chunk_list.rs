@@ -4,6 +4,8 @@
 //! In a linked list of single entries each step is a cache miss, and unlinking one writes to both
 //! its neighbours. A chunk is read in one go, and unlinking an entry clears one bit of its header.
 
+use std::num::NonZeroU32;
+
 use super::paged_slab::PagedSlab;
 
 /// Cells in a chunk: one for each bit of `live`.
@@ -49,9 +51,10 @@ pub(crate) struct Chunk {
 
 type Cells = Box<[u32; CELLS as usize]>;
 
-/// Where the key of an entry is: the number of a chunk, and the offset of a cell in it.
+/// Where the key of an entry is: the number of a chunk, and the offset of a cell in it. Not zero,
+/// so that a slab's vacant entries need no tag of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CellAddr(u32);
+pub(crate) struct CellAddr(NonZeroU32);
 
 /// What has to be done after a cell was cleared.
 pub(crate) enum Cleared {
@@ -79,17 +82,17 @@ pub(crate) struct Chunks {
 impl CellAddr {
     #[inline]
     const fn new(chunk: u32, offset: u32) -> Self {
-        Self(chunk * CELLS + offset)
+        Self(NonZeroU32::MIN.saturating_add(chunk * CELLS + offset))
     }
 
     #[inline]
     pub(crate) const fn chunk(self) -> u32 {
-        self.0 / CELLS
+        (self.0.get() - 1) / CELLS
     }
 
     #[inline]
     pub(super) const fn offset(self) -> u32 {
-        self.0 % CELLS
+        (self.0.get() - 1) % CELLS
     }
 }
 
@@ -141,21 +144,30 @@ impl Chunks {
         self.slab.at(chunk)
     }
 
-    /// Appends a key to the list of a slot, and returns its cell.
-    #[inline]
-    pub(crate) fn push(&mut self, list: &mut ChunkList, slot_index: u16, key: u32) -> CellAddr {
+    /// Appends a key to the list of a slot. Returns its cell, and whether the slot was empty.
+    #[inline(always)]
+    pub(crate) fn push(
+        &mut self,
+        list: &mut ChunkList,
+        slot_index: u16,
+        key: u32,
+    ) -> (CellAddr, bool) {
         if list.tail != NIL {
             let tail = self.slab.at_mut(list.tail);
             // After the last cell in use, not into a hole: keys stay in order of arrival.
             let offset = CELLS - tail.live.leading_zeros();
             if offset < CELLS {
-                self.kept -= u32::from(tail.live == 0);
+                let was_empty = tail.live == 0;
                 tail.live |= 1 << offset;
                 tail.cells[offset as usize] = key;
-                return CellAddr::new(list.tail, offset);
+                if was_empty {
+                    self.kept -= 1;
+                }
+                return (CellAddr::new(list.tail, offset), was_empty);
             }
         }
-        self.append(list, slot_index, key)
+        let was_empty = list.tail == NIL;
+        (self.append(list, slot_index, key), was_empty)
     }
 
     /// Takes the first key out of a list, and tells whether none is left.
@@ -176,7 +188,7 @@ impl Chunks {
     }
 
     /// Clears a cell, and tells what has to be done about its chunk.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn clear(&mut self, cell: CellAddr) -> Cleared {
         let chunk = self.slab.at_mut(cell.chunk());
         debug_assert!(chunk.live & 1 << cell.offset() != 0, "the cell is stale");
@@ -275,19 +287,21 @@ impl Chunks {
             .unwrap_or_else(|| Box::new([0; CELLS as usize]));
         cells[0] = key;
         let prev = list.tail;
-        let chunk = self.slab.insert_with(|chunk| {
-            assert!(
-                chunk <= u32::MAX / CELLS,
-                "a timing wheel has at most 2^32 cells"
-            );
+        let chunk = self.slab.vacant_key();
+        assert!(
+            chunk < u32::MAX / CELLS,
+            "a timing wheel has at most 2^32 cells"
+        );
+        self.slab.fill(
+            chunk,
             Chunk {
                 live: 1,
                 prev,
                 next: NIL,
                 slot_index,
                 cells,
-            }
-        });
+            },
+        );
         match prev {
             NIL => list.head = chunk,
             _ => self.slab.at_mut(prev).next = chunk,

@@ -92,23 +92,26 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     /// Inserts a value. Its deadline must be later than `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> u32 {
         debug_assert!(
             deadline > self.now,
             "a deadline at or before now is already due"
         );
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
-        let slots = &mut self.slots;
-        self.entries.insert_with(|key| Entry {
+        let key = self.entries.vacant_key();
+        let cell = self.slots.push(slot, key);
+        let entry = Entry {
             value,
             deadline,
-            cell: slots.push(slot, key),
-        })
+            cell,
+        };
+        self.entries.fill(key, entry);
+        key
     }
 
     /// Removes an entry and returns its value. Panics when there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         let entry = self.entries.remove(key);
         self.unlink(entry.cell);
@@ -133,29 +136,38 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
 
     /// The same, but an entry stays in its slot if that starts no later than the new deadline. It
     /// moves when the clock comes to its slot, and only then, however often it was put off before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
         debug_assert!(
             deadline > self.now,
             "a deadline at or before now is already due"
         );
-        let now = self.now;
         let entry = self.entries.at_mut(key);
         let before = mem::replace(&mut entry.deadline, deadline);
-        let cell = entry.cell;
-        if deadline >= before || self.slots.start(cell, now) <= deadline {
-            return;
+        if deadline < before {
+            self.put_forward(key, deadline);
         }
-        self.relink(key, cell, Scale::<SLOTS>::slot_of(deadline, now));
     }
 
     /// Gives an entry another value, and another deadline as
     /// [`reschedule_lazily`](Self::reschedule_lazily) does. Returns the old value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn replace(&mut self, key: u32, deadline: u64, value: T) -> T {
-        let old = mem::replace(&mut self.entries.at_mut(key).value, value);
-        self.reschedule_lazily(key, deadline);
+        let entry = self.entries.at_mut(key);
+        let old = mem::replace(&mut entry.value, value);
+        let before = mem::replace(&mut entry.deadline, deadline);
+        if deadline < before {
+            self.put_forward(key, deadline);
+        }
         old
+    }
+
+    #[inline(never)]
+    fn put_forward(&mut self, key: u32, deadline: u64) {
+        let (cell, now) = (self.entries.at(key).cell, self.now);
+        if self.slots.start(cell, now) > deadline {
+            self.relink(key, cell, Scale::<SLOTS>::slot_of(deadline, now));
+        }
     }
 
     /// Moves the key of an entry from its cell to another slot.
@@ -165,7 +177,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.entries.at_mut(key).cell = self.slots.push(slot, key);
     }
 
-    #[inline]
+    #[inline(always)]
     fn unlink(&mut self, cell: CellAddr) {
         let entries = &mut self.entries;
         self.slots

@@ -12,28 +12,51 @@
 use slab::Slab;
 
 /// Values of type `T` in pages of `2^BITS`. A key is the number of a page, then an index in it.
+///
+/// The first page is part of the struct: a small wheel is read without a hop.
 #[derive(Clone)]
+#[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
-    pages: Vec<Page<T>>,
+    /// Page 0.
+    first: Page<T>,
+    /// The page that is filled: the last of `available`, or [`NO_PAGE`].
+    current: u32,
+    /// How many pages have been opened and not forgotten.
+    known: u32,
+    /// Values ever inserted and ever removed, for the metrics. Their difference is the length, so
+    /// counting them takes no more writes than a length would.
+    inserted: u64,
+    removed: u64,
+    /// Pages 1 and up.
+    rest: Vec<Page<T>>,
     /// Pages that have memory and are not full. The last one is filled first.
     available: Vec<u32>,
     /// Pages without memory. Their numbers are used again.
     retired: Vec<u32>,
     /// How many pages have memory and hold nothing.
     empty: usize,
-    /// Values ever inserted and ever removed, for the metrics. Their difference is the length, so
-    /// counting them takes no more writes than a length would.
-    inserted: u64,
-    removed: u64,
     /// The capacity that the owner asked for. No page is retired that it needs.
     reserved: usize,
     garbage: Vec<Slab<T>>,
 }
 
+/// Not the number of a page.
+const NO_PAGE: u32 = u32::MAX;
+
+#[repr(C)]
 pub(crate) struct Page<T> {
     slab: Slab<T>,
     /// Position in `available`. Stale while the page is full or retired.
     position: u32,
+}
+
+impl<T> Page<T> {
+    const fn new() -> Self {
+        Page {
+            slab: Slab::new(),
+            position: 0,
+        }
+    }
 }
 
 impl<T: Clone> Clone for Page<T> {
@@ -56,12 +79,15 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// No pages and no memory.
     pub(crate) const fn new() -> Self {
         Self {
-            pages: Vec::new(),
+            first: Page::new(),
+            current: NO_PAGE,
+            known: 0,
+            inserted: 0,
+            removed: 0,
+            rest: Vec::new(),
             available: Vec::new(),
             retired: Vec::new(),
             empty: 0,
-            inserted: 0,
-            removed: 0,
             reserved: 0,
             garbage: Vec::new(),
         }
@@ -81,66 +107,109 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.removed
     }
 
-    /// Stores the value that `value` makes from its key. Panics when there are 2^32 already.
-    #[inline]
-    pub(crate) fn insert_with(&mut self, value: impl FnOnce(u32) -> T) -> u32 {
-        let number = match self.available.last() {
-            Some(&number) => number,
-            None => self.open_page(),
-        };
-        let slab = &mut self.pages[number as usize].slab;
-        let vacant = slab.vacant_entry();
-        let key = number << BITS | vacant.key() as u32;
-        vacant.insert(value(key));
-        self.inserted += 1;
-        match slab.len() {
-            1 => self.empty -= 1,
-            full if full == Self::PAGE_LEN => _ = self.available.pop(),
-            _ => {}
+    /// The key of the next value. Panics when there are 2^32 already.
+    #[inline(always)]
+    pub(crate) fn vacant_key(&mut self) -> u32 {
+        if self.current == NO_PAGE {
+            self.open_page();
         }
-        key
+        let number = self.current;
+        number << BITS | self.page(number as usize).slab.vacant_key() as u32
+    }
+
+    /// Stores a value under the [`vacant_key`](Self::vacant_key).
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, key: u32, value: T) {
+        let (number, _) = Self::split(key);
+        let slab = &mut self.page_mut(number).slab;
+        slab.insert(value);
+        let len = slab.len();
+        self.inserted += 1;
+        if len == 1 || len == Self::PAGE_LEN {
+            self.has_grown_to(len);
+        }
+    }
+
+    fn has_grown_to(&mut self, len: usize) {
+        if len == 1 {
+            self.empty -= 1;
+        } else {
+            self.available.pop();
+            self.choose_current();
+        }
     }
 
     /// Removes a value and returns it. Panics when there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         let (number, index) = Self::split(key);
-        let slab = &mut self.pages[number].slab;
+        let slab = &mut self.page_mut(number).slab;
         let value = slab.remove(index);
+        let left = slab.len();
         self.removed += 1;
-        match slab.len() {
-            0 => self.emptied(number),
-            left if left + 1 == Self::PAGE_LEN => self.make_available(number),
-            _ => {}
+        if left == 0 || left + 1 == Self::PAGE_LEN {
+            self.has_shrunk_to(left, number);
         }
         value
+    }
+
+    fn has_shrunk_to(&mut self, left: usize, number: usize) {
+        if left == 0 {
+            self.emptied(number);
+        } else {
+            self.make_available(number);
+        }
+    }
+
+    #[inline(always)]
+    fn page(&self, number: usize) -> &Page<T> {
+        match number.checked_sub(1) {
+            None => &self.first,
+            Some(of_rest) => &self.rest[of_rest],
+        }
+    }
+
+    #[inline(always)]
+    fn page_mut(&mut self, number: usize) -> &mut Page<T> {
+        match number.checked_sub(1) {
+            None => &mut self.first,
+            Some(of_rest) => &mut self.rest[of_rest],
+        }
+    }
+
+    /// To be called when the end of `available` has changed.
+    fn choose_current(&mut self) {
+        self.current = self.available.last().copied().unwrap_or(NO_PAGE);
     }
 
     #[inline]
     pub(crate) fn get(&self, key: u32) -> Option<&T> {
         let (number, index) = Self::split(key);
-        self.pages.get(number)?.slab.get(index)
+        if number >= self.known as usize {
+            return None;
+        }
+        self.page(number).slab.get(index)
     }
 
     /// The value under a key. Panics when there is none.
     #[inline]
     pub(crate) fn at(&self, key: u32) -> &T {
         let (number, index) = Self::split(key);
-        &self.pages[number].slab[index]
+        &self.page(number).slab[index]
     }
 
     /// The value under a key. Panics when there is none.
     #[inline]
     pub(crate) fn at_mut(&mut self, key: u32) -> &mut T {
         let (number, index) = Self::split(key);
-        &mut self.pages[number].slab[index]
+        &mut self.page_mut(number).slab[index]
     }
 
     /// How many values there is memory for. In constant time: only the first page may be smaller
     /// than the others.
     pub(crate) fn capacity(&self) -> usize {
-        let first = self.pages.first().map_or(0, |page| page.slab.capacity());
-        let in_use = self.pages.len() - self.retired.len();
+        let first = self.first.slab.capacity();
+        let in_use = self.known as usize - self.retired.len();
         let others = in_use - usize::from(first != 0);
         first + others * Self::PAGE_LEN
     }
@@ -149,7 +218,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len().saturating_add(additional);
         self.reserved = self.reserved.max(wanted);
-        if wanted <= Self::PAGE_LEN && self.pages.len() <= 1 {
+        if wanted <= Self::PAGE_LEN && self.known <= 1 {
             return self.reserve_small(wanted);
         }
         self.widen_first();
@@ -162,15 +231,15 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Frees every page that holds nothing.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.reserved = 0;
-        for number in 0..self.pages.len() {
-            if self.has_memory(number) && self.pages[number].slab.is_empty() {
+        for number in 0..self.known as usize {
+            if self.has_memory(number) && self.page(number).slab.is_empty() {
                 self.retire(number);
             }
         }
         self.garbage = Vec::new();
         self.forget_last_pages();
-        if let [only] = &mut self.pages[..] {
-            only.slab.shrink_to_fit();
+        if self.known == 1 {
+            self.first.slab.shrink_to_fit();
         }
     }
 
@@ -195,7 +264,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 
     fn has_memory(&self, number: usize) -> bool {
-        self.pages[number].slab.capacity() != 0
+        self.page(number).slab.capacity() != 0
     }
 
     /// Allocates one more page, which is filled next.
@@ -207,7 +276,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             .map_or_else(|| self.add_page(), |number| number as usize);
         if number != 0 {
             // The first page grows by doubling instead, so that a small wheel is small.
-            self.pages[number].slab = Slab::with_capacity(Self::PAGE_LEN);
+            self.page_mut(number).slab = Slab::with_capacity(Self::PAGE_LEN);
         }
         self.empty += 1;
         self.make_available(number);
@@ -215,22 +284,23 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 
     fn add_page(&mut self) -> usize {
-        let number = self.pages.len();
+        let number = self.known as usize;
         assert!(
             number < Self::MOST_PAGES,
             "a timing wheel holds at most 2^32 entries"
         );
-        self.pages.push(Page {
-            slab: Slab::new(),
-            position: 0,
-        });
+        if number != 0 {
+            self.rest.push(Page::new());
+        }
+        self.known += 1;
         number
     }
 
     /// Notes that a page is not full. It is filled next, while it is in the cache.
     fn make_available(&mut self, number: usize) {
-        self.pages[number].position = self.available.len() as u32;
+        self.page_mut(number).position = self.available.len() as u32;
         self.available.push(number as u32);
+        self.choose_current();
     }
 
     #[inline]
@@ -245,7 +315,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// allocate and free each time. A second empty page is retired.
     #[cold]
     fn retire_surplus(&mut self, number: usize) {
-        let in_use = self.pages.len() - self.retired.len();
+        let in_use = self.known as usize - self.retired.len();
         if (in_use - 1) * Self::PAGE_LEN >= self.reserved {
             self.retire(number);
         }
@@ -255,26 +325,28 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.remove_from_available(number);
         self.empty -= 1;
         self.retired.push(number as u32);
-        let slab = std::mem::take(&mut self.pages[number].slab);
+        let slab = std::mem::take(&mut self.page_mut(number).slab);
         self.garbage.push(slab);
     }
 
     fn remove_from_available(&mut self, number: usize) {
-        let position = self.pages[number].position;
+        let position = self.page(number).position;
         self.available.swap_remove(position as usize);
         if let Some(&mover) = self.available.get(position as usize) {
-            self.pages[mover as usize].position = position;
+            self.page_mut(mover as usize).position = position;
         }
+        self.choose_current();
     }
 
     /// Forgets the retired pages that have the highest numbers.
     fn forget_last_pages(&mut self) {
-        while !self.pages.is_empty() && !self.has_memory(self.pages.len() - 1) {
-            self.pages.pop();
+        while self.known > 0 && !self.has_memory(self.known as usize - 1) {
+            self.known -= 1;
+            self.rest.pop();
         }
-        let known = self.pages.len();
-        self.retired.retain(|&number| (number as usize) < known);
-        self.pages.shrink_to_fit();
+        let known = self.known;
+        self.retired.retain(|&number| number < known);
+        self.rest.shrink_to_fit();
         self.available.shrink_to_fit();
         self.retired.shrink_to_fit();
     }
@@ -286,16 +358,15 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         if self.available.is_empty() && self.len() == 0 {
             self.open_page();
         }
-        let slab = &mut self.pages[0].slab;
+        let slab = &mut self.first.slab;
         slab.reserve_exact(wanted - slab.len());
     }
 
     /// Grows the first page to the length of the others.
     fn widen_first(&mut self) {
-        if let Some(first) = self.pages.first_mut() {
-            if first.slab.capacity() != 0 && first.slab.capacity() < Self::PAGE_LEN {
-                first.slab.reserve_exact(Self::PAGE_LEN - first.slab.len());
-            }
+        let slab = &mut self.first.slab;
+        if slab.capacity() != 0 && slab.capacity() < Self::PAGE_LEN {
+            slab.reserve_exact(Self::PAGE_LEN - slab.len());
         }
     }
 
@@ -303,24 +374,26 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     fn open_page_last(&mut self) {
         let number = self.open_page() as usize;
         if number == 0 {
-            self.pages[0].slab.reserve_exact(Self::PAGE_LEN);
+            self.first.slab.reserve_exact(Self::PAGE_LEN);
         }
         let last = self.available.len() - 1;
         self.available.swap(0, last);
         for position in [0, last] {
-            self.pages[self.available[position] as usize].position = position as u32;
+            let number = self.available[position] as usize;
+            self.page_mut(number).position = position as u32;
         }
+        self.choose_current();
     }
 
     /// Panics unless the counts, the stack of available pages and the pages agree.
     #[cfg(test)]
     pub(crate) fn check(&self) {
-        let held: usize = self.pages.iter().map(|page| page.slab.len()).sum();
+        let held: usize = self.all_pages().map(|page| page.slab.len()).sum();
         assert_eq!(held, self.len(), "entries counted and held");
-        let memory: usize = self.pages.iter().map(|page| page.slab.capacity()).sum();
+        let memory: usize = self.all_pages().map(|page| page.slab.capacity()).sum();
         assert_eq!(memory, self.capacity(), "capacity counted and there");
         for (position, &number) in self.available.iter().enumerate() {
-            let page = &self.pages[number as usize];
+            let page = self.page(number as usize);
             assert_eq!(
                 page.position as usize, position,
                 "position of page {number}"
@@ -331,13 +404,12 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             );
         }
         let full = self
-            .pages
-            .iter()
+            .all_pages()
             .filter(|page| page.slab.len() == Self::PAGE_LEN)
             .count();
         assert_eq!(
             full + self.available.len() + self.retired.len(),
-            self.pages.len(),
+            self.known as usize,
             "pages of each kind"
         );
         assert!(
@@ -349,9 +421,13 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         let empty = self
             .available
             .iter()
-            .filter(|&&number| self.pages[number as usize].slab.is_empty())
+            .filter(|&&number| self.page(number as usize).slab.is_empty())
             .count();
         assert_eq!(empty, self.empty, "empty pages");
+        let last = self.available.last().copied();
+        assert_eq!(last.unwrap_or(NO_PAGE), self.current, "the page to fill");
+        let rest = self.known.saturating_sub(1) as usize;
+        assert_eq!(rest, self.rest.len(), "known pages");
     }
 }
 

@@ -27,15 +27,17 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// Puts a key into a slot, and returns its cell.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> CellAddr {
         if slot.level >= self.levels.len() {
             self.add_levels(slot.level);
         }
         let level = &mut self.levels[slot.level];
         let list = &mut level.lists[slot.position];
-        let cell = self.chunks.push(list, slot.index::<SLOTS>(), key);
-        level.occupied.set(slot.position);
+        let (cell, was_empty) = self.chunks.push(list, slot.index::<SLOTS>(), key);
+        if was_empty {
+            level.occupied.set(slot.position);
+        }
         cell
     }
 
@@ -46,7 +48,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     /// Takes the key in a cell out of its slot. If that moves other keys, `moved` is called with
     /// each of them and its new cell.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn unlink(&mut self, cell: CellAddr, moved: impl FnMut(u32, CellAddr)) {
         match self.chunks.clear(cell) {
             Cleared::Done => {}

@@ -22,7 +22,7 @@ impl Listed {
 
     fn push(&mut self, key: u32) {
         assert_eq!(key as usize, self.cells.len());
-        let cell = self.chunks.push(&mut self.list, 7, key);
+        let (cell, _) = self.chunks.push(&mut self.list, 7, key);
         self.cells.push(cell);
     }
 

@@ -1,6 +1,6 @@
 //! Iterators over the values of all pages.
 
-use std::iter::{Enumerate, FusedIterator};
+use std::iter::{Chain, Enumerate, FusedIterator, Once, once};
 use std::{slice, vec};
 
 use super::{Page, PagedSlab};
@@ -15,25 +15,34 @@ pub(crate) struct Pages<P, V, const BITS: u32> {
 }
 
 pub(crate) type Iter<'a, T, const BITS: u32> =
-    Pages<Enumerate<slice::Iter<'a, Page<T>>>, slab::Iter<'a, T>, BITS>;
+    Pages<Enumerate<All<&'a Page<T>, slice::Iter<'a, Page<T>>>>, slab::Iter<'a, T>, BITS>;
 pub(crate) type IterMut<'a, T, const BITS: u32> =
-    Pages<Enumerate<slice::IterMut<'a, Page<T>>>, slab::IterMut<'a, T>, BITS>;
+    Pages<Enumerate<All<&'a mut Page<T>, slice::IterMut<'a, Page<T>>>>, slab::IterMut<'a, T>, BITS>;
 pub(crate) type IntoIter<T, const BITS: u32> =
-    Pages<Enumerate<vec::IntoIter<Page<T>>>, slab::IntoIter<T>, BITS>;
+    Pages<Enumerate<All<Page<T>, vec::IntoIter<Page<T>>>>, slab::IntoIter<T>, BITS>;
+
+/// The first page, and the rest.
+type All<P, R> = Chain<Once<P>, R>;
 
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
+    pub(super) fn all_pages(&self) -> All<&Page<T>, slice::Iter<'_, Page<T>>> {
+        once(&self.first).chain(&self.rest)
+    }
+
     pub(crate) fn iter(&self) -> Iter<'_, T, BITS> {
-        Pages::new(self.pages.iter().enumerate(), self.len())
+        Pages::new(self.all_pages().enumerate(), self.len())
     }
 
     pub(crate) fn iter_mut(&mut self) -> IterMut<'_, T, BITS> {
         let left = self.len();
-        Pages::new(self.pages.iter_mut().enumerate(), left)
+        let pages = once(&mut self.first).chain(&mut self.rest);
+        Pages::new(pages.enumerate(), left)
     }
 
     pub(crate) fn into_iter(self) -> IntoIter<T, BITS> {
         let left = self.len();
-        Pages::new(self.pages.into_iter().enumerate(), left)
+        let pages = once(self.first).chain(self.rest);
+        Pages::new(pages.enumerate(), left)
     }
 }
 

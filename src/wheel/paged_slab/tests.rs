@@ -2,6 +2,14 @@
 
 use super::*;
 
+impl<T, const BITS: u32> PagedSlab<T, BITS> {
+    fn insert_with(&mut self, value: impl FnOnce(u32) -> T) -> u32 {
+        let key = self.vacant_key();
+        self.fill(key, value(key));
+        key
+    }
+}
+
 /// Pages of eight values.
 type Small = PagedSlab<u32, 3>;
 
