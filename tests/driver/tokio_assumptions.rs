@@ -34,9 +34,11 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::future::{Future, pending, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
 
@@ -67,6 +69,20 @@ fn assumed(assumption: &str, relied_on_in: &str, holds: bool) {
         holds,
         "{relied_on_in} assumes of tokio, and it is no longer so: {assumption}"
     );
+}
+
+/// Runs a test that hangs where its assumption does not hold: a lock is taken twice.
+fn assumed_to_end(assumption: &str, relied_on_in: &str, test: fn()) {
+    let (done, ended) = mpsc::channel();
+    let runs = thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    let hangs = ended.recv_timeout(secs(60)) == Err(RecvTimeoutError::Timeout);
+    assumed(assumption, relied_on_in, !hangs);
+    if let Err(panic) = runs.join() {
+        resume_unwind(panic);
+    }
 }
 
 #[test]
@@ -333,6 +349,11 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
 
 #[test]
 fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() {
+    let assumption = "a timer's waker is called with none of the timers' locks held";
+    assumed_to_end(assumption, ALARM, wakers_use_timers);
+}
+
+fn wakers_use_timers() {
     for (workers, runtime) in [(0, current()), (1, multi(1)), (2, multi(2))] {
         let handle = runtime.handle().clone();
         let interval = {
@@ -743,6 +764,12 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
+    let assumption = "a descriptor's waker is called with none of its locks held";
+    assumed_to_end(assumption, DESCRIPTOR, wakers_use_descriptors);
+}
+
+#[cfg(target_os = "linux")]
+fn wakers_use_descriptors() {
     use std::io::Write;
     use std::os::unix::net::UnixStream;
     use std::sync::OnceLock;
