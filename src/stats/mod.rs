@@ -58,6 +58,7 @@
 //! by [`Builder::tick`](crate::Builder::tick) counts as rounded. (With high resolution a tick that
 //! divides a millisecond rounds nothing: what waits for the next ring is late by that.)
 
+pub(crate) mod final_counts;
 pub(crate) mod lag_histogram;
 pub(crate) mod snapshot;
 mod wheel_metrics;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Snapshot;
 use crate::driver::DriverRef;
-use crate::driver::stats::FinalCounts;
+use crate::stats::final_counts::FinalCounts;
 
 /// A handle to what is counted of a driver's timers.
 ///
