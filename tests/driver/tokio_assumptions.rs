@@ -7,7 +7,7 @@
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | all tasks' wakers have one vtable, and no other waker has it | which timers may wait in a spare or a cancel queue |
-//! | a waker's data pointer stays a task's as long as a clone of the waker lives | taking a spare's entry without looking at the waker |
+//! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
 //! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker for a while |
 //! | a `LocalSet` that is polled runs its task on the spot | learning that vtable before the first timer |
 //! | an interval registers by `reset_at`, and needs no runtime around it | arming on any thread |
@@ -50,17 +50,16 @@ use tokio::time::{self, Instant, Interval, MissedTickBehavior};
 use support::{NO_RUNTIME, NO_TIMERS, OnWake, SHUT_DOWN, counting, eventually, ms, panic_of, secs};
 
 const WAKER_ID: &str = "src/driver/waker_id.rs";
-const SPARE: &str = "src/driver/shard/spare.rs";
 const CANCEL_QUEUE: &str = "src/driver/cancel_queue.rs";
 const ALARM: &str = "src/driver/alarm.rs";
-const ALARM_TIMER: &str = "src/driver/alarm/timer.rs";
-const PAUSED: &str = "src/driver/alarm/paused.rs";
+const ALARM_TIMER: &str = "src/driver/alarm_timer.rs";
+const PAUSED: &str = "src/driver/paused.rs";
 const REGISTRY: &str = "src/driver/registry.rs";
-const CONTEXT: &str = "src/driver/current.rs";
-const ENDED: &str = "src/driver/timer/ended.rs";
+const CONTEXT: &str = "src/driver/context.rs";
+const TIMER: &str = "src/driver/timer.rs";
 const SETTINGS: &str = "src/driver/settings.rs";
 const SYNC: &str = "src/driver/sync.rs";
-const DESCRIPTOR: &str = "src/driver/descriptor.rs";
+const TIMERFD: &str = "src/driver/timerfd.rs";
 
 /// Fails with the name of an assumption, and of the file that relies on it.
 #[track_caller]
@@ -90,17 +89,16 @@ fn every_file_that_is_named_here_exists() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     for file in [
         WAKER_ID,
-        SPARE,
         CANCEL_QUEUE,
         ALARM,
         ALARM_TIMER,
         PAUSED,
         REGISTRY,
         CONTEXT,
-        ENDED,
+        TIMER,
         SETTINGS,
         SYNC,
-        DESCRIPTOR,
+        TIMERFD,
     ] {
         assert!(root.join(file).is_file(), "{file} has another name now");
     }
@@ -197,13 +195,13 @@ fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
         let kept = runtime.block_on(kept).unwrap();
         let (address, clone) = (kept.data(), kept.clone());
         let assumption = "a clone of a task's waker has the same data pointer";
-        assumed(assumption, SPARE, clone.data() == address);
+        assumed(assumption, TIMER, clone.data() == address);
         drop(clone);
         let address = address as usize;
         for _ in 0..2000 {
             let (_, other) = runtime.block_on(runtime.spawn(waker_here())).unwrap();
             let assumption = "no other task has the data pointer of a waker that lives";
-            assumed(assumption, SPARE, other != address);
+            assumed(assumption, TIMER, other != address);
         }
         drop(kept);
         let polls = runtime.spawn(async {
@@ -213,7 +211,7 @@ fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
         });
         let (first, second) = runtime.block_on(polls).unwrap();
         let assumption = "a task has the same data pointer at each poll";
-        assumed(assumption, SPARE, first == second);
+        assumed(assumption, TIMER, first == second);
     }
 }
 
@@ -511,7 +509,7 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
         assert!(arm(&mut interval, Instant::now() + secs(3600), &waker).is_pending());
         drop(runtime);
         let assumption = "the end of a runtime wakes the wakers of its timers";
-        assumed(assumption, ENDED, count.wakes() > 0);
+        assumed(assumption, TIMER, count.wakes() > 0);
         let soon = Instant::now() + ms(1);
         let armed = panic_of(|| arm(&mut interval, soon, &waker));
         let polled = panic_of(|| {
@@ -521,7 +519,7 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
             let words = panic.map(|panic| panic.message);
             let assumption =
                 "a timer that is polled after its runtime's end panics, in known words";
-            assumed(assumption, ENDED, words.as_deref() == Some(SHUT_DOWN));
+            assumed(assumption, TIMER, words.as_deref() == Some(SHUT_DOWN));
         }
     }
 }
@@ -744,7 +742,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
         drop(register(socket().0));
     });
     let assumption = "registering a descriptor in a runtime without I/O panics";
-    assumed(assumption, DESCRIPTOR, without.is_some());
+    assumed(assumption, TIMERFD, without.is_some());
 
     let runtime = current();
     let (one, _other) = socket();
@@ -757,17 +755,17 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     assert!(descriptor.poll_read_ready(cx).is_pending());
     drop(runtime);
     let assumption = "the end of a runtime wakes the wakers of its descriptors";
-    assumed(assumption, DESCRIPTOR, count.wakes() > 0);
+    assumed(assumption, TIMERFD, count.wakes() > 0);
     let ended = matches!(descriptor.poll_read_ready(cx), Poll::Ready(Err(_)));
     let assumption = "a descriptor of a runtime that has ended returns an error";
-    assumed(assumption, DESCRIPTOR, ended);
+    assumed(assumption, TIMERFD, ended);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
     let assumption = "a descriptor's waker is called with none of its locks held";
-    assumed_to_end(assumption, DESCRIPTOR, wakers_use_descriptors);
+    assumed_to_end(assumption, TIMERFD, wakers_use_descriptors);
 }
 
 #[cfg(target_os = "linux")]
@@ -812,7 +810,7 @@ fn wakers_use_descriptors() {
             }
         });
         let assumption = "a waker that is called for a descriptor may use that descriptor";
-        assumed(assumption, DESCRIPTOR, rang == Some(true));
+        assumed(assumption, TIMERFD, rang == Some(true));
     }
 }
 
