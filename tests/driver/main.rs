@@ -13,3 +13,4 @@ mod races;
 mod reentrancy;
 mod shutdown;
 mod spares;
+mod tokio_assumptions;
