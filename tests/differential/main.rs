@@ -9,6 +9,7 @@
 //! | `thread.rs` | the interpreter of what the thread does, which drives the runtimes |
 //! | `task.rs` | the interpreter of what tasks do |
 //! | `shelf.rs` | timers that tasks and threads share |
+//! | `hand.rs`, `by_hand.rs` | timers that are polled by hand, with wakers that are watched |
 //! | `world.rs` | what they share; clocks that agree; a millisecond for each task |
 //! | `trace.rs` | what has finished, as it is compared |
 //! | `time.rs` | the functions under comparison |
@@ -21,8 +22,10 @@
 //! one. `SHOW` says how many of those that fail are made small, `FAILURES` after how many to stop.
 #![cfg(feature = "test-util")]
 
+mod by_hand;
 mod compare;
 mod generate;
+mod hand;
 mod program;
 mod rules;
 mod shelf;
