@@ -99,8 +99,14 @@ impl<T: Time> Hands<T> {
                 true => deadline.checked_sub(by),
                 false => deadline.checked_add(by).filter(|&deadline| deadline < end),
             }),
+            Hand::Behave { pick, behavior } => {
+                if let Some(Inner::Interval(interval, _, behaves)) = self.inner(pick) {
+                    interval.set_missed_tick_behavior(behavior);
+                    *behaves = behavior;
+                }
+            }
             Hand::Complete { pick } => {
-                if let Some(Inner::Timeout(_, switch)) = self.at(pick).map(|timer| &timer.inner) {
+                if let Some(Inner::Timeout(_, switch)) = self.inner(pick) {
                     switch.store(true, Ordering::SeqCst);
                 }
             }
@@ -153,6 +159,10 @@ impl<T: Time> Hands<T> {
     fn at(&mut self, pick: usize) -> Option<&mut Timer<T>> {
         let at = pick.checked_rem(self.timers.len())?;
         Some(&mut self.timers[at])
+    }
+
+    fn inner(&mut self, pick: usize) -> Option<&mut Inner<T>> {
+        self.at(pick).map(|timer| &mut timer.inner)
     }
 
     fn poll(&mut self, place: &Place<T>, pick: usize, same: bool) {

@@ -37,6 +37,11 @@ pub(crate) enum Hand {
         by: Duration,
         earlier: bool,
     },
+    /// An interval is to make up for missed ticks in another way.
+    Behave {
+        pick: usize,
+        behavior: MissedTickBehavior,
+    },
     /// The future inside a timeout becomes ready, and wakes nothing.
     Complete {
         pick: usize,
@@ -80,7 +85,7 @@ pub(crate) fn program(random: &mut Random) -> Program {
 
 fn hand(random: &mut Random) -> Hand {
     let pick = random.below(1 << 8) as usize;
-    match random.below(28) {
+    match random.below(29) {
         0..6 => Hand::Make {
             kind: kind(random),
             coarse: random.below(5) == 0,
@@ -107,24 +112,25 @@ fn hand(random: &mut Random) -> Hand {
         19..21 => Hand::Drop { pick },
         21..24 => Hand::Advance(span(random)),
         24..26 => Hand::Pass(span(random)),
+        26 => Hand::Behave {
+            pick,
+            behavior: behavior(random),
+        },
         _ => Hand::Await { pick },
     }
 }
 
 fn kind(random: &mut Random) -> Kind {
-    let behaviors = [
-        MissedTickBehavior::Burst,
-        MissedTickBehavior::Delay,
-        MissedTickBehavior::Skip,
-    ];
     match random.below(7) {
         0..4 => Kind::Sleep,
         4 | 5 => Kind::Timeout,
-        _ => Kind::Interval(
-            span(random).max(Duration::from_nanos(1)),
-            behaviors[random.below(3) as usize],
-        ),
+        _ => Kind::Interval(span(random).max(Duration::from_nanos(1)), behavior(random)),
     }
+}
+
+fn behavior(random: &mut Random) -> MissedTickBehavior {
+    use MissedTickBehavior::{Burst, Delay, Skip};
+    [Burst, Delay, Skip][random.below(3) as usize]
 }
 
 /// Lengths at which a wheel, a driver or tokio's own wheel may have a seam.
