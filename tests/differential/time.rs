@@ -1,4 +1,8 @@
 //! The functions under comparison, by one name each.
+#![cfg_attr(
+    not(feature = "test-util"),
+    allow(dead_code, reason = "`paused/` uses more of it")
+)]
 
 use std::cell::RefCell;
 use std::future::Future;

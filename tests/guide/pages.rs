@@ -18,7 +18,7 @@ fn pages() -> Vec<PathBuf> {
     let guide = [
         "migration",
         "whole_tree",
-        "semantics",
+        "contract",
         "high_resolution",
         "recipes",
     ]

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::hand;
-use crate::program::{Between, Now, Op, Program, Step, Style, Ticks};
-use crate::world::LANES;
+use super::hand;
+use super::program::{Between, Now, Op, Program, Step, Style, Ticks};
+use super::world::LANES;
 use support::{Random, ms};
 
 /// Timers that programs share.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::hand::Hand;
+use super::hand::Hand;
 
 /// What a thread does: it drives runtimes, one at a time, and does things between.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,9 +14,9 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, advance};
 
-use crate::hand::{Hand, Kind};
-use crate::rules::next_tick;
-use crate::task::Place;
+use super::hand::{Hand, Kind};
+use super::rules::next_tick;
+use super::task::Place;
 use crate::time::{Coarse, InTime, Interval, Sleep, Time};
 use support::DAY;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::program::{Program, Step, Style};
+use super::program::{Program, Step, Style};
 use support::{DAY, Random, ms};
 
 /// `pick` is a number whose remainder is the place of a timer among those there are.

@@ -1,7 +1,7 @@
 //! Makes a program smaller that fails, as long as it does.
 
-use crate::hand::Hand;
-use crate::program::{Op, Program, Step};
+use super::hand::Hand;
+use super::program::{Op, Program, Step};
 
 /// The smallest found by leaving out one thing after another, or all that is around one.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
