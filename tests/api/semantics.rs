@@ -21,19 +21,6 @@ fn pending_sleep(duration: Duration) -> (Sleep, Arc<Count>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sleep_is_elapsed_only_once_registered_and_fired() {
-    let now = Instant::now();
-    let mut sleep = sleep_until(now);
-    assert!(!sleep.is_elapsed());
-    advance(ms(10)).await;
-    assert!(!sleep.is_elapsed(), "never polled");
-    assert!(poll_quietly(&mut sleep).is_ready());
-    assert!(sleep.is_elapsed());
-    assert!(poll_quietly(&mut sleep).is_ready(), "ready for ever");
-    assert_eq!(sleep.deadline(), now);
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_deadline_is_the_one_asked_for() {
     let odd = Instant::now() + Duration::from_nanos(1_234_567);
     let mut sleep = sleep_until(odd);
@@ -42,19 +29,6 @@ async fn the_deadline_is_the_one_asked_for() {
     assert_eq!(sleep.deadline(), odd);
     sleep.reset_unpin(odd + HOUR);
     assert_eq!(sleep.deadline(), odd + HOUR);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_to_later_keeps_the_waker_and_skips_the_old_deadline() {
-    let start = Instant::now();
-    let (mut sleep, count) = pending_sleep(ms(100));
-    Pin::new(&mut sleep).reset(start + ms(200));
-    advance(ms(150)).await;
-    assert_eq!(count.wakes(), 0, "woken at the old deadline");
-    assert!(!sleep.is_elapsed());
-    advance(ms(50)).await;
-    assert_eq!(count.wakes(), 1);
-    assert!(sleep.is_elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,15 +42,6 @@ async fn reset_to_earlier_keeps_the_waker() {
     assert_eq!(count.wakes(), 1);
     advance(2 * HOUR).await;
     assert_eq!(count.wakes(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_to_earlier_draws_the_clock_no_further_than_that() {
-    let start = Instant::now();
-    let (mut sleep, _) = pending_sleep(HOUR);
-    sleep.reset_unpin(start + ms(5));
-    sleep.await;
-    assert_eq!(start.elapsed(), ms(5));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,73 +69,11 @@ async fn reset_to_the_past_wakes_though_others_are_due_earlier_and_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_after_it_fired_starts_anew() {
-    let start = Instant::now();
-    let mut sleep = sleep(ms(100));
-    (&mut sleep).await;
-    sleep.reset_unpin(start + ms(110));
-    assert!(!sleep.is_elapsed());
-    assert!(poll_quietly(&mut sleep).is_pending());
-    assert!(poll_quietly(&mut sleep).is_pending());
-    sleep.await;
-    assert_eq!(start.elapsed(), ms(110));
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_after_it_was_ready_wakes_the_task_without_another_poll() {
-    // A loop that resets a timer when it is ready, and returns pending, works with tokio.
-    let (waker, count) = counting();
-    let mut sleep = sleep(ms(10));
-    assert!(poll(&mut sleep, &waker).is_pending());
-    advance(ms(10)).await;
-    assert!(poll(&mut sleep, &waker).is_ready());
-    assert_eq!(count.wakes(), 1);
-    sleep.reset_unpin(Instant::now() + ms(10));
-    advance(ms(10)).await;
-    assert!(sleep.is_elapsed());
-    assert_eq!(count.wakes(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_after_it_fired_unseen_does_not_wake_the_old_waker_again() {
-    let (mut sleep, count) = pending_sleep(ms(10));
-    advance(ms(20)).await;
-    assert_eq!(count.wakes(), 1);
-    sleep.reset_unpin(Instant::now() + ms(10));
-    assert!(!sleep.is_elapsed());
-    advance(ms(20)).await;
-    assert!(sleep.is_elapsed());
-    assert_eq!(count.wakes(), 1, "as tokio: its waker is used up");
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_before_the_first_poll_registers() {
-    let wheel = wheel::Wheel::current();
-    let mut sleep = sleep(HOUR);
-    assert_eq!(wheel.pending(), 0);
-    sleep.reset_unpin(Instant::now() + ms(10));
-    assert_eq!(wheel.pending(), 1);
-    advance(ms(11)).await;
-    assert!(sleep.is_elapsed(), "though never polled");
-    assert!(poll_quietly(&mut sleep).is_ready());
-    assert_eq!(wheel.pending(), 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn reset_before_the_first_poll_to_the_past_is_elapsed_at_once() {
     let mut sleep = sleep(HOUR);
     sleep.reset_unpin(Instant::now());
     assert!(sleep.is_elapsed());
     assert!(poll_quietly(&mut sleep).is_ready());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_reset_unpolled_sleep_wakes_whoever_polls_it_next() {
-    let start = Instant::now();
-    let mut sleep = sleep(HOUR);
-    sleep.reset_unpin(start + ms(10));
-    sleep.await;
-    assert_eq!(start.elapsed(), ms(10));
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,24 +177,6 @@ async fn a_replaced_waker_is_freed_at_once() {
     assert_eq!(Arc::strong_count(&second_count), held_second + 1);
     sleep.reset_unpin(Instant::now());
     assert_eq!(Arc::strong_count(&second_count), held_second);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_waker_is_freed_when_it_has_been_woken() {
-    let (waker, count) = counting();
-    let held = Arc::strong_count(&count);
-    let mut sleep = sleep(ms(10));
-    assert!(poll(&mut sleep, &waker).is_pending());
-    advance(ms(10)).await;
-    assert_eq!(
-        Arc::strong_count(&count),
-        held,
-        "while the sleep still lives"
-    );
-    assert!(poll(&mut sleep, &waker).is_ready());
-    assert_eq!(Arc::strong_count(&count), held + 1, "kept for a reset");
-    drop(sleep);
-    assert_eq!(Arc::strong_count(&count), held);
 }
 
 #[tokio::test(start_paused = true)]
@@ -435,18 +320,6 @@ async fn a_sleep_polled_without_budget_is_neither_lost_nor_late() {
     })
     .await;
     assert_eq!(start.elapsed(), ms(10));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_interval_that_has_just_ticked_leaves_no_waker() {
-    let mut ticking = interval(ms(100));
-    let (waker, count) = counting();
-    let mut cx = Context::from_waker(&waker);
-    assert!(ticking.poll_tick(&mut cx).is_ready());
-    advance(secs(1)).await;
-    assert_eq!(count.wakes(), 0);
-    assert!(ticking.poll_tick(&mut cx).is_ready());
-    assert_eq!(Arc::strong_count(&count), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,18 +5,22 @@
 //! thread, and the main one is the watchdog: a body takes milliseconds, or it hangs.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt::{self, Debug};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::process::{self, Command};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use crate::outcome::{End, Outcome, Panic};
 
-/// No body takes as many milliseconds, on whatever machine.
+/// A body takes milliseconds. On a busy machine ours may take [`SLOWER`] times as long as tokio's.
 const LIMIT: Duration = Duration::from_secs(10);
+const SLOWER: u32 = 5;
+/// How many seconds a child's body may take.
+const SECONDS: &str = "WHEEL_TWIN_SECONDS";
 /// What a child is to run: `test index side ending`.
 const VARIABLE: &str = "WHEEL_TWIN";
 /// If set, tokio's run against themselves, and are shown: a body that differs is no good.
@@ -32,6 +36,8 @@ pub(crate) struct Twins {
     calm: bool,
     pairs: usize,
     failures: Vec<String>,
+    /// How long tokio's side of the last pair took, if it came to an end.
+    theirs: Cell<Duration>,
 }
 
 /// The pairs of the test that calls this.
@@ -83,6 +89,7 @@ impl Twins {
             calm: false,
             pairs: 0,
             failures: Vec::new(),
+            theirs: Cell::default(),
         }
     }
 
@@ -206,19 +213,32 @@ impl Twins {
         } else {
             side
         };
+        let limit = match side {
+            0 => LIMIT,
+            _ => LIMIT.max(SLOWER * self.theirs.get()),
+        };
+        let begin = Instant::now();
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", self.test, "--nocapture"])
             .env(VARIABLE, self.order(index, side, ending))
+            .env(SECONDS, limit.as_secs().to_string())
             .output()
             .unwrap();
+        let took = begin.elapsed();
         let said = String::from_utf8_lossy(&child.stdout);
         let line = said
             .split_once(MARK)
             .and_then(|(_, rest)| rest.lines().next());
-        line.and_then(Outcome::of_line).unwrap_or_else(|| Outcome {
+        let outcome = line.and_then(Outcome::of_line).unwrap_or_else(|| Outcome {
             end: End::Died(child.status.to_string()),
             panics: Vec::new(),
-        })
+        });
+        if side == 0 {
+            let has_ended = outcome.end != End::Hung;
+            self.theirs
+                .set(if has_ended { took } else { LIMIT / SLOWER });
+        }
+        outcome
     }
 }
 
@@ -271,7 +291,9 @@ fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static, ending: Ending) -> 
     };
     let spawned = thread::Builder::new().name(BODY.to_owned()).spawn(run);
     let _runs = spawned.unwrap();
-    let end = match ended.recv_timeout(LIMIT) {
+    let seconds = env::var(SECONDS).ok().and_then(|limit| limit.parse().ok());
+    let limit = seconds.map_or(LIMIT, Duration::from_secs);
+    let end = match ended.recv_timeout(limit) {
         Ok(Some(value)) => End::Finished(value),
         Err(RecvTimeoutError::Timeout) => End::Hung,
         Ok(None) | Err(RecvTimeoutError::Disconnected) => {
