@@ -15,7 +15,7 @@
 //! | a timer that is put off is moved lazily | disarming before arming for later |
 //! | a deadline that has passed rings at once, on this thread | telling such a ring from others while arming |
 //! | an exhausted budget leaves a timer unregistered; `unconstrained` does not | polling in any task |
-//! | wakers are called outside of tokio's locks, on a thread that drives time | firing in the alarm's waker |
+//! | wakers of timers and descriptors are called outside of tokio's locks, on a thread that drives them | firing in the alarm's waker |
 //! | `advance` returns after the wakers were called | timers that are on time under `advance` |
 //! | a paused clock stops at registered timers alone | exact virtual time |
 //! | deadlines are rounded up to milliseconds since the runtime's beginning | finding that grid by probes |
@@ -34,9 +34,11 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::future::{Future, pending, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
 
@@ -67,6 +69,20 @@ fn assumed(assumption: &str, relied_on_in: &str, holds: bool) {
         holds,
         "{relied_on_in} assumes of tokio, and it is no longer so: {assumption}"
     );
+}
+
+/// Runs a test that hangs where its assumption does not hold: a lock is taken twice.
+fn assumed_to_end(assumption: &str, relied_on_in: &str, test: fn()) {
+    let (done, ended) = mpsc::channel();
+    let runs = thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    let hangs = ended.recv_timeout(secs(60)) == Err(RecvTimeoutError::Timeout);
+    assumed(assumption, relied_on_in, !hangs);
+    if let Err(panic) = runs.join() {
+        resume_unwind(panic);
+    }
 }
 
 #[test]
@@ -333,6 +349,11 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
 
 #[test]
 fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() {
+    let assumption = "a timer's waker is called with none of the timers' locks held";
+    assumed_to_end(assumption, ALARM, wakers_use_timers);
+}
+
+fn wakers_use_timers() {
     for (workers, runtime) in [(0, current()), (1, multi(1)), (2, multi(2))] {
         let handle = runtime.handle().clone();
         let interval = {
@@ -423,11 +444,12 @@ fn tasks_are_dropped_before_time_ends() {
         let (waker, _) = counting();
         assert!(arm(&mut interval, Instant::now() + secs(3600), &waker).is_pending());
         let end = AtEnd(move || {
-            let all = || {
+            let mut fine = false;
+            let panicked = panic_of(|| {
                 let later = arm(&mut interval, Instant::now() + secs(60), &waker);
-                (later, arm(&mut interval, past(), &waker).is_ready())
-            };
-            let _ = tell.send(panic_of(all).is_none());
+                fine = later.is_pending() && arm(&mut interval, past(), &waker).is_ready();
+            });
+            let _ = tell.send(fine && panicked.is_none());
         });
         let started = runtime.spawn(async move {
             let _end = end;
@@ -732,11 +754,64 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     let cx = &mut Context::from_waker(&waker);
     assert!(descriptor.poll_read_ready(cx).is_pending());
     drop(runtime);
-    let assumption = "the end of a runtime wakes what waits for its descriptors";
+    let assumption = "the end of a runtime wakes the wakers of its descriptors";
     assumed(assumption, DESCRIPTOR, count.wakes() > 0);
     let ended = matches!(descriptor.poll_read_ready(cx), Poll::Ready(Err(_)));
     let assumption = "a descriptor of a runtime that has ended returns an error";
     assumed(assumption, DESCRIPTOR, ended);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
+    let assumption = "a descriptor's waker is called with none of its locks held";
+    assumed_to_end(assumption, DESCRIPTOR, wakers_use_descriptors);
+}
+
+#[cfg(target_os = "linux")]
+fn wakers_use_descriptors() {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::sync::OnceLock;
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    for runtime in both() {
+        let (one, mut other) = UnixStream::pair().unwrap();
+        one.set_nonblocking(true).unwrap();
+        let descriptor = {
+            let _guard = runtime.enter();
+            #[allow(deprecated, reason = "as the driver does")]
+            Arc::new(AsyncFd::with_interest(one, Interest::READABLE).unwrap())
+        };
+        let (shared, (tell, rung)) = (Arc::new(OnceLock::new()), mpsc::channel());
+        let (again, tell) = (shared.clone(), Mutex::new(tell));
+        let waker = OnWake::waker(move || {
+            let again: &Arc<AsyncFd<UnixStream>> = again.get().unwrap();
+            let mut cx = Context::from_waker(Waker::noop());
+            if let Poll::Ready(Ok(mut ready)) = again.poll_read_ready(&mut cx) {
+                ready.clear_ready();
+            }
+            let waits = again.poll_read_ready(&mut cx).is_pending();
+            let _ = tell.lock().unwrap().send(waits);
+        });
+        let _ = shared.set(descriptor.clone());
+        let polled = descriptor.poll_read_ready(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        other.write_all(b"!").unwrap();
+        let mut rang = None;
+        runtime.block_on(async {
+            for _ in 0..20_000 {
+                rang = rung.try_recv().ok();
+                if rang.is_some() {
+                    break;
+                }
+                time::sleep(ms(1)).await;
+            }
+        });
+        let assumption = "a waker that is called for a descriptor may use that descriptor";
+        assumed(assumption, DESCRIPTOR, rang == Some(true));
+    }
 }
 
 #[cfg(feature = "test-util")]
