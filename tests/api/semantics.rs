@@ -1,4 +1,5 @@
-//! What a `Sleep`, a `Timeout` and an `Interval` do, step by step, beside tokio's.
+//! A `Sleep`, a `Timeout` and an `Interval` keep and free wakers, spend budgets, wake on a reset and make up for ticks as
+//! tokio's do, step by step.
 #![cfg(feature = "test-util")]
 
 use std::future::{Future, pending, poll_fn, ready};

@@ -1,4 +1,4 @@
-//! What a coverage-guided fuzzer has found worth keeping, run again on the stable toolchain.
+//! `DelayQueue` holds on what a coverage-guided fuzzer has found worth keeping, on the stable toolchain.
 //!
 //! The targets are `tests/fuzz`, a package of its own for
 //! [cargo-fuzz](https://github.com/rust-fuzz/cargo-fuzz) on any toolchain with a C++ compiler:

@@ -1,4 +1,4 @@
-//! Random programs.
+//! A random program from a seed.
 
 use std::time::Duration;
 
