@@ -1,4 +1,5 @@
-//! Pages and comments name nothing that has gone: files, functions, figures, packages, steps, headings.
+//! Pages and comments name nothing that has gone: files, functions, figures, packages, tests, steps.
+//! (Headings that links lead to are looked up in `pages.rs`.)
 //!
 //! A name between backquotes counts as gone where no code has it: not this crate's, its tests', its
 //! benches', nor a manifest or a script. Names that others have are in [`FOREIGN`]. What is in a block
@@ -207,12 +208,15 @@ fn names_between_backquotes_are_of_something() {
     let mut stale = Vec::new();
     for prose in &all {
         for (number, line) in &prose.lines {
-            for name in quoted(line) {
+            // Files are named without backquotes, too.
+            let bare = line.split(|c| !is_word(c) && !"./-".contains(c));
+            let bare = bare.map(|name| name.trim_end_matches('.'));
+            let files = bare.filter(|name| {
+                name.len() > 3 && name.ends_with(".rs") && !name.contains("docs.rs")
+            });
+            for name in quoted(line).chain(files) {
                 if let Some(why) = gone(name, &names, &prose.path) {
-                    stale.push(format!(
-                        "{}:{number}: `{name}`: {why}",
-                        prose.path.display()
-                    ));
+                    stale.push(format!("{}:{number}: {name}: {why}", prose.path.display()));
                 }
             }
         }
@@ -239,49 +243,36 @@ fn commands_name_packages_tests_and_steps_that_there_are() {
     let mut stale = Vec::new();
     for prose in all {
         for line in prose.text.lines() {
-            let asked = line
-                .split_once("-p versus -- ")
-                .map_or("", |(_, asked)| asked);
+            let asked = line.split_once("-p versus -- ").unwrap_or_default().1;
             let asked = asked
                 .split('`')
                 .next()
                 .unwrap_or_default()
                 .split_whitespace();
-            for name in asked.take_while(|name| !name.starts_with(['-', '#'])) {
-                if !is_figure(name) {
-                    stale.push(format!(
-                        "{}: no figure is called {name}",
-                        prose.path.display()
-                    ));
-                }
-            }
-            let mut words = line
+            let figures = asked.take_while(|name| !name.starts_with(['-', '#']));
+            let mut unknown: Vec<_> = figures.filter(|name| !is_figure(name)).collect();
+            let words: Vec<_> = line
                 .split([' ', '`'])
                 .filter(|word| !word.is_empty())
-                .peekable();
-            let is_cargo = line.contains("cargo ");
-            while let Some(word) = words.next() {
-                let next = words
-                    .peek()
-                    .copied()
-                    .unwrap_or_default()
-                    .trim_end_matches(['.', ',', ';', ':', ')', '*']);
-                if next.is_empty()
-                    || !next.chars().all(|c| is_word(c) || c == '-')
-                    || next.to_uppercase() == next
-                {
-                    continue;
-                }
-                let known = match word {
-                    "-p" | "--package" if is_cargo => is_package(next),
-                    "--test" if is_cargo => is_test(next),
-                    ".ci/run" if line.contains(&format!(".ci/run {next}`")) => is_step(next),
+                .collect();
+            for pair in words.windows(2) {
+                let name = pair[1].trim_end_matches(['.', ',', ';', ':', ')', '*']);
+                // `NAME` and the like stand for any.
+                let is_name =
+                    name.chars().all(|c| is_word(c) || c == '-') && name.to_uppercase() != name;
+                let known = match pair[0] {
+                    "-p" | "--package" if line.contains("cargo ") => is_package(name),
+                    "--test" if line.contains("cargo ") => is_test(name),
+                    ".ci/run" if line.contains(&format!(".ci/run {name}`")) => is_step(name),
                     _ => true,
                 };
-                if !known {
-                    stale.push(format!("{}: {word} {next}", prose.path.display()));
-                }
+                unknown.extend((is_name && !known).then_some(name));
             }
+            stale.extend(
+                unknown
+                    .iter()
+                    .map(|name| format!("{}: {name}", prose.path.display())),
+            );
         }
     }
     assert!(stale.is_empty(), "{}", stale.join("\n"));
