@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::exit;
 
 pub mod machine;
-pub mod memory;
+
 pub mod others;
 pub mod picture;
+pub mod process;
 mod side;
 pub mod table;
 

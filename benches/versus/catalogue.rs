@@ -195,6 +195,7 @@ fn crowds() -> Vec<Figure> {
         .peer("DelayQueue", delay_queue)
         .line(nanos("each"))
         .rounds(5),
+        crate::queue::figure(),
     ]
 }
 

@@ -48,6 +48,7 @@ mod pending;
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 mod precise;
 mod process;
+mod queue;
 mod quiet;
 mod race;
 mod report;

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::others::Neighbours;
+use common::process;
 
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::{Peer, WORKER};
@@ -15,40 +16,19 @@ use crate::stage::{Stage, armed};
 
 /// CPU time of all worker threads so far.
 pub(crate) fn worker_cpu() -> Duration {
-    let nanos = |task: PathBuf| {
-        let statistics = read(task.join("schedstat"));
-        statistics
-            .split(' ')
-            .next()
-            .and_then(|nanos| nanos.parse::<u64>().ok())
-            .expect("a time in schedstat")
-    };
-    Duration::from_nanos(worker_tasks().into_iter().map(nanos).sum())
+    process::cpu_of_threads(WORKER).expect("Linux's schedstat")
 }
 
 /// How often worker threads have gone to sleep so far.
 fn worker_switches() -> u64 {
-    let switches = |task: PathBuf| {
-        let status = read(task.join("status"));
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    let switches = |thread: PathBuf| {
+        let status = fs::read_to_string(thread.join("status")).expect("Linux's /proc");
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         line.and_then(|count| count.trim().parse::<u64>().ok())
             .expect("a count in status")
     };
-    worker_tasks().into_iter().map(switches).sum()
-}
-
-fn worker_tasks() -> Vec<PathBuf> {
-    let tasks = fs::read_dir("/proc/self/task").expect("Linux's /proc");
-    let paths = tasks.map(|task| task.expect("a thread of ours").path());
-    paths
-        .filter(|task| read(task.join("comm")).trim_end() == WORKER)
-        .collect()
-}
-
-fn read(path: PathBuf) -> String {
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    process::threads(WORKER).into_iter().map(switches).sum()
 }
 
 /// Context switches of the workers in a second (a quarter when quick): without a timer, and with one an hour away.

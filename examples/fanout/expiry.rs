@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::load::{histogram, runtime};
 use crate::options::Options;
 use crate::timers::Timers;
-use common::memory;
+use common::process;
 
 /// Time to arm one timer, generously; they are due when all should be armed.
 const TO_ARM: Duration = Duration::from_nanos(2_000);
@@ -86,11 +86,11 @@ pub(crate) fn run<T: Timers>(options: &Options, progress: &ProgressBar) -> Resul
 /// What memory grows by while as many are armed that are far away; `None` where the system does not tell.
 pub(crate) fn bytes_per_timer<T: Timers>(options: &Options) -> Result<Option<f64>> {
     let runtime = runtime(options, options.workers())?;
-    let before = memory::resident();
+    let before = process::resident();
     let arming = arm_all::<T>(options.tasks, Instant::now() + FAR, Arc::default());
     let _sleeps = runtime.block_on(runtime.spawn(arming))?;
     let grown = |(after, before): (u64, u64)| after.saturating_sub(before) as f64 * 1024.0;
-    let bytes = memory::resident().zip(before).map(grown);
+    let bytes = process::resident().zip(before).map(grown);
     Ok(bytes.map(|bytes| bytes / options.tasks as f64))
 }
 

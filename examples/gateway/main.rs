@@ -18,7 +18,6 @@ mod check;
 mod client;
 mod exporter;
 mod gateway;
-mod machine;
 mod options;
 mod plan;
 mod report;
@@ -64,7 +63,10 @@ fn compare(options: &Options, exporter: &Exporter) -> Result<()> {
         .collect::<Result<_>>()?;
     println!("{}", report::table(&runs));
 
-    let faults = check::all(&options.plan, &runs);
+    let faults: Vec<_> = runs
+        .iter()
+        .flat_map(|run| check::faults(&options.plan, run))
+        .collect();
     faults.iter().for_each(|fault| eprintln!("{fault}"));
     ensure!(
         faults.is_empty(),
@@ -80,5 +82,5 @@ fn run_on(side: Side, options: &Options, exporter: &Exporter) -> Result<run::Run
         Side::Tokio => run::run::<Tokio>(options, exporter),
         Side::Wheel => run::run::<Wheel>(options, exporter),
     }
-    .with_context(|| format!("the run on {side} failed"))
+    .with_context(|| format!("the run on {side:?} failed"))
 }

@@ -10,7 +10,6 @@
 //! and notes when. Jitter is by how much the time between two packets differs from the
 //! period. The same is printed as a histogram, and drawn.
 
-mod cpu;
 mod jitter;
 mod pace;
 mod picture;

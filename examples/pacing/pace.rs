@@ -5,17 +5,18 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::Side;
+use common::{Side, process};
 use tokio::runtime::{Builder, Runtime};
 use wheel::BuildError;
 
 use crate::Options;
-use crate::cpu::{self, WORKER};
 use crate::jitter::Jitter;
 
 /// A packet that does not come within this is lost, and so are those after it.
 const PATIENCE: Duration = Duration::from_secs(2);
 const WORKERS: usize = 2;
+/// Their threads.
+const WORKER: &str = "pacing-worker";
 
 /// A runtime whose intervals are this side's.
 fn runtime(side: Side) -> Result<Runtime, BuildError> {
@@ -65,11 +66,11 @@ fn exchange(side: Side, options: &Options, runtime: &Runtime) -> io::Result<Outc
     let packets = options.packets();
     let receiving = thread::spawn(move || receive(&receiver, packets));
 
-    let before = cpu::of_workers();
+    let before = process::cpu_of_threads(WORKER);
     let start = Instant::now();
     let sending = runtime.spawn(send(side, sender, options.period(), packets));
     runtime.block_on(sending).expect("the sender panicked")?;
-    let (spent, passed) = (cpu::of_workers(), start.elapsed());
+    let (spent, passed) = (process::cpu_of_threads(WORKER), start.elapsed());
     let arrivals = receiving.join().expect("the receiver panicked");
 
     let took = match (arrivals.first(), arrivals.last()) {

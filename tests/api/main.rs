@@ -7,8 +7,6 @@ mod globs;
 mod hyper;
 mod metrics;
 mod paused;
-#[cfg(feature = "test-util")]
-mod random;
 mod report;
 mod semantics;
 mod stream;

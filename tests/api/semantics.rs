@@ -1,4 +1,5 @@
-//! What a `Sleep`, a `Timeout` and an `Interval` do, step by step, beside tokio's.
+//! A `Sleep`, a `Timeout` and an `Interval` keep and free wakers, spend budgets, wake on a reset and make up for ticks as
+//! tokio's do, step by step.
 #![cfg(feature = "test-util")]
 
 use std::future::{Future, pending, poll_fn, ready};
@@ -8,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use proptest::prelude::*;
 use support::{Count, HOUR, counting, ms, poll, poll_quietly, secs};
 use tokio::task::coop;
+use tokio::time;
 use wheel::{Instant, MissedTickBehavior, Sleep, advance, interval, sleep, sleep_until, timeout};
 
 fn pending_sleep(duration: Duration) -> (Sleep, Arc<Count>) {
@@ -18,19 +19,6 @@ fn pending_sleep(duration: Duration) -> (Sleep, Arc<Count>) {
     let mut sleep = sleep(duration);
     assert!(poll(&mut sleep, &waker).is_pending());
     (sleep, count)
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_sleep_is_elapsed_only_once_registered_and_fired() {
-    let now = Instant::now();
-    let mut sleep = sleep_until(now);
-    assert!(!sleep.is_elapsed());
-    advance(ms(10)).await;
-    assert!(!sleep.is_elapsed(), "never polled");
-    assert!(poll_quietly(&mut sleep).is_ready());
-    assert!(sleep.is_elapsed());
-    assert!(poll_quietly(&mut sleep).is_ready(), "ready for ever");
-    assert_eq!(sleep.deadline(), now);
 }
 
 #[tokio::test(start_paused = true)]
@@ -45,19 +33,6 @@ async fn the_deadline_is_the_one_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_to_later_keeps_the_waker_and_skips_the_old_deadline() {
-    let start = Instant::now();
-    let (mut sleep, count) = pending_sleep(ms(100));
-    Pin::new(&mut sleep).reset(start + ms(200));
-    advance(ms(150)).await;
-    assert_eq!(count.wakes(), 0, "woken at the old deadline");
-    assert!(!sleep.is_elapsed());
-    advance(ms(50)).await;
-    assert_eq!(count.wakes(), 1);
-    assert!(sleep.is_elapsed());
-}
-
-#[tokio::test(start_paused = true)]
 async fn reset_to_earlier_keeps_the_waker() {
     let start = Instant::now();
     let (mut sleep, count) = pending_sleep(HOUR);
@@ -68,15 +43,6 @@ async fn reset_to_earlier_keeps_the_waker() {
     assert_eq!(count.wakes(), 1);
     advance(2 * HOUR).await;
     assert_eq!(count.wakes(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_to_earlier_draws_the_clock_no_further_than_that() {
-    let start = Instant::now();
-    let (mut sleep, _) = pending_sleep(HOUR);
-    sleep.reset_unpin(start + ms(5));
-    sleep.await;
-    assert_eq!(start.elapsed(), ms(5));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,73 +70,11 @@ async fn reset_to_the_past_wakes_though_others_are_due_earlier_and_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_after_it_fired_starts_anew() {
-    let start = Instant::now();
-    let mut sleep = sleep(ms(100));
-    (&mut sleep).await;
-    sleep.reset_unpin(start + ms(110));
-    assert!(!sleep.is_elapsed());
-    assert!(poll_quietly(&mut sleep).is_pending());
-    assert!(poll_quietly(&mut sleep).is_pending());
-    sleep.await;
-    assert_eq!(start.elapsed(), ms(110));
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_after_it_was_ready_wakes_the_task_without_another_poll() {
-    // A loop that resets a timer when it is ready, and returns pending, works with tokio.
-    let (waker, count) = counting();
-    let mut sleep = sleep(ms(10));
-    assert!(poll(&mut sleep, &waker).is_pending());
-    advance(ms(10)).await;
-    assert!(poll(&mut sleep, &waker).is_ready());
-    assert_eq!(count.wakes(), 1);
-    sleep.reset_unpin(Instant::now() + ms(10));
-    advance(ms(10)).await;
-    assert!(sleep.is_elapsed());
-    assert_eq!(count.wakes(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_after_it_fired_unseen_does_not_wake_the_old_waker_again() {
-    let (mut sleep, count) = pending_sleep(ms(10));
-    advance(ms(20)).await;
-    assert_eq!(count.wakes(), 1);
-    sleep.reset_unpin(Instant::now() + ms(10));
-    assert!(!sleep.is_elapsed());
-    advance(ms(20)).await;
-    assert!(sleep.is_elapsed());
-    assert_eq!(count.wakes(), 1, "as tokio: its waker is used up");
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_before_the_first_poll_registers() {
-    let wheel = wheel::Wheel::current();
-    let mut sleep = sleep(HOUR);
-    assert_eq!(wheel.pending(), 0);
-    sleep.reset_unpin(Instant::now() + ms(10));
-    assert_eq!(wheel.pending(), 1);
-    advance(ms(11)).await;
-    assert!(sleep.is_elapsed(), "though never polled");
-    assert!(poll_quietly(&mut sleep).is_ready());
-    assert_eq!(wheel.pending(), 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn reset_before_the_first_poll_to_the_past_is_elapsed_at_once() {
     let mut sleep = sleep(HOUR);
     sleep.reset_unpin(Instant::now());
     assert!(sleep.is_elapsed());
     assert!(poll_quietly(&mut sleep).is_ready());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_reset_unpolled_sleep_wakes_whoever_polls_it_next() {
-    let start = Instant::now();
-    let mut sleep = sleep(HOUR);
-    sleep.reset_unpin(start + ms(10));
-    sleep.await;
-    assert_eq!(start.elapsed(), ms(10));
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,24 +178,6 @@ async fn a_replaced_waker_is_freed_at_once() {
     assert_eq!(Arc::strong_count(&second_count), held_second + 1);
     sleep.reset_unpin(Instant::now());
     assert_eq!(Arc::strong_count(&second_count), held_second);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_waker_is_freed_when_it_has_been_woken() {
-    let (waker, count) = counting();
-    let held = Arc::strong_count(&count);
-    let mut sleep = sleep(ms(10));
-    assert!(poll(&mut sleep, &waker).is_pending());
-    advance(ms(10)).await;
-    assert_eq!(
-        Arc::strong_count(&count),
-        held,
-        "while the sleep still lives"
-    );
-    assert!(poll(&mut sleep, &waker).is_ready());
-    assert_eq!(Arc::strong_count(&count), held + 1, "kept for a reset");
-    drop(sleep);
-    assert_eq!(Arc::strong_count(&count), held);
 }
 
 #[tokio::test(start_paused = true)]
@@ -438,18 +324,6 @@ async fn a_sleep_polled_without_budget_is_neither_lost_nor_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interval_that_has_just_ticked_leaves_no_waker() {
-    let mut ticking = interval(ms(100));
-    let (waker, count) = counting();
-    let mut cx = Context::from_waker(&waker);
-    assert!(ticking.poll_tick(&mut cx).is_ready());
-    advance(secs(1)).await;
-    assert_eq!(count.wakes(), 0);
-    assert!(ticking.poll_tick(&mut cx).is_ready());
-    assert_eq!(Arc::strong_count(&count), 2);
-}
-
-#[tokio::test(start_paused = true)]
 async fn dropping_a_tick_consumes_none() {
     let start = Instant::now();
     let mut ticking = interval(ms(100));
@@ -473,224 +347,35 @@ async fn intervals_take_the_longest_durations() {
     long.tick().await;
 }
 
-// --- scripts, side by side with tokio -------------------------------------
+// --- ticks that are missed; random programs are in tests/differential ------
 
-/// What a script does to one of its sleeps, or to the clock. In milliseconds.
-#[derive(Clone, Debug)]
-enum Op {
-    Create(usize, u64),
-    Poll(usize, usize),
-    /// From now, may be negative.
-    Reset(usize, i64),
-    Drop(usize),
-    Advance(u64),
-    Await(usize),
-}
-
-const SLEEPS: usize = 4;
-const WAKERS: usize = 3;
-
-fn millis() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        0..4_u64,
-        0..70_u64,
-        0..5000_u64,
-        Just(64),
-        Just(4096),
-        0..10_000_000_u64
-    ]
-}
-
-fn op() -> impl Strategy<Value = Op> {
-    prop_oneof![
-        2 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Create(at, millis)),
-        5 => (0..SLEEPS, 0..WAKERS).prop_map(|(at, waker)| Op::Poll(at, waker)),
-        4 => (0..SLEEPS, millis()).prop_map(|(at, millis)| Op::Reset(at, i64::try_from(millis).unwrap() - 5)),
-        1 => (0..SLEEPS).prop_map(Op::Drop),
-        3 => millis().prop_map(Op::Advance),
-        1 => (0..SLEEPS).prop_map(Op::Await),
-    ]
-}
-
-/// All that can be seen after a step.
-#[derive(Debug, PartialEq)]
-struct Seen {
-    polled: Option<bool>,
-    elapsed: Vec<Option<bool>>,
-    wakes: Vec<usize>,
-    clock: Duration,
-}
-
-macro_rules! sleep_script {
-    ($name:ident, $($time:tt)+) => {
-        fn $name(script: &[Op]) -> Vec<Seen> {
-            use $($time)+ as time;
+/// When the ticks are that come after one tick and a delay, in milliseconds.
+macro_rules! ticks_after_a_delay {
+    ($name:ident, $time:ident) => {
+        fn $name(period: u64, behavior: MissedTickBehavior, delay: u64) -> Vec<u128> {
             support::paused().block_on(async {
-                let start = time::Instant::now();
-                let wakers: Vec<(Waker, Arc<Count>)> = (0..WAKERS).map(|_| counting()).collect();
-                let mut sleeps: Vec<Option<Pin<Box<time::Sleep>>>> = vec![None, None, None, None];
-                let mut seen = Vec::new();
-                for op in script {
-                    let mut polled = None;
-                    match *op {
-                        Op::Create(at, millis) => {
-                            sleeps[at] = Some(Box::pin(time::sleep(ms(millis))));
-                        }
-                        Op::Poll(at, waker) => if let Some(sleep) = &mut sleeps[at] {
-                            let ready = poll(sleep, &wakers[waker].0).is_ready();
-                            polled = Some(ready);
-                            // tokio still has the waker then, and wakes it after a reset.
-                            if ready { sleeps[at] = None; }
-                        },
-                        Op::Reset(at, millis) => if let Some(sleep) = &mut sleeps[at] {
-                            let now = time::Instant::now();
-                            sleep.as_mut().reset(if millis < 0 {
-                                now - ms(millis.unsigned_abs())
-                            } else {
-                                now + ms(millis.unsigned_abs())
-                            });
-                        },
-                        Op::Drop(at) => sleeps[at] = None,
-                        Op::Advance(millis) => time::advance(ms(millis)).await,
-                        Op::Await(at) => if let Some(sleep) = &mut sleeps[at] {
-                            sleep.await;
-                        },
-                    }
-                    seen.push(Seen {
-                        polled,
-                        elapsed: sleeps.iter()
-                            .map(|sleep| sleep.as_ref().map(|sleep| sleep.is_elapsed()))
-                            .collect(),
-                        wakes: wakers.iter().map(|(_, count)| count.wakes()).collect(),
-                        clock: start.elapsed(),
-                    });
-                }
-                seen
-            })
-        }
-    };
-}
-
-sleep_script!(sleeps_of_tokio, tokio::time);
-sleep_script!(sleeps_of_wheel, wheel);
-
-/// What a script does to an interval. In milliseconds.
-#[derive(Clone, Debug)]
-enum Step {
-    Tick,
-    /// A poll that need not be ready.
-    Poll,
-    Delay(u64),
-    Reset,
-    ResetImmediately,
-    ResetAfter(u64),
-    /// From now, may be negative.
-    ResetAt(i64),
-    Behave(MissedTickBehavior),
-}
-
-fn behavior() -> impl Strategy<Value = MissedTickBehavior> {
-    use MissedTickBehavior::{Burst, Delay, Skip};
-    prop_oneof![Just(Burst), Just(Delay), Just(Skip)]
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        6 => Just(Step::Tick),
-        2 => Just(Step::Poll),
-        4 => (0..40_u64).prop_map(Step::Delay),
-        1 => (0..4000_u64).prop_map(Step::Delay),
-        1 => Just(Step::Reset),
-        1 => Just(Step::ResetImmediately),
-        1 => (0..60_u64).prop_map(Step::ResetAfter),
-        1 => (-50..100_i64).prop_map(Step::ResetAt),
-        1 => behavior().prop_map(Step::Behave),
-    ]
-}
-
-/// The tick, if there was one, and the clock, both since the start.
-type Ticked = (Option<Duration>, Duration);
-
-macro_rules! interval_script {
-    ($name:ident, $($time:tt)+) => {
-        fn $name(period: u64, behavior: MissedTickBehavior, script: &[Step]) -> Vec<Ticked> {
-            use $($time)+ as time;
-            support::paused().block_on(async {
-                // So that the past can be named.
-                let start = time::Instant::now();
-                time::advance(secs(1)).await;
-                let mut interval = time::interval(ms(period));
+                let start = Instant::now();
+                let mut interval = $time::interval(ms(period));
                 interval.set_missed_tick_behavior(behavior);
-                let mut seen = Vec::new();
-                for step in script {
-                    let mut tick = None;
-                    match *step {
-                        Step::Tick => tick = Some(interval.tick().await),
-                        Step::Poll => {
-                            let polled = poll_quietly(&mut Box::pin(interval.tick()));
-                            if let Poll::Ready(at) = polled { tick = Some(at); }
-                        }
-                        Step::Delay(millis) => time::sleep(ms(millis)).await,
-                        Step::Reset => interval.reset(),
-                        Step::ResetImmediately => interval.reset_immediately(),
-                        Step::ResetAfter(millis) => interval.reset_after(ms(millis)),
-                        Step::ResetAt(millis) => interval.reset_at(if millis < 0 {
-                            time::Instant::now() - ms(millis.unsigned_abs())
-                        } else {
-                            time::Instant::now() + ms(millis.unsigned_abs())
-                        }),
-                        Step::Behave(behavior) => interval.set_missed_tick_behavior(behavior),
-                    }
-                    seen.push((tick.map(|tick| tick - start), start.elapsed()));
+                let mut ticks = vec![(interval.tick().await - start).as_millis()];
+                $time::sleep(ms(delay)).await;
+                for _ in 0..4 {
+                    ticks.push((interval.tick().await - start).as_millis());
                 }
-                seen
+                ticks
             })
         }
     };
 }
 
-interval_script!(ticks_of_tokio, tokio::time);
-interval_script!(ticks_of_wheel, wheel);
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
-
-    #[test]
-    fn any_script_of_sleeps_is_seen_as_with_tokio(script in prop::collection::vec(op(), 1..60)) {
-        let (ours, theirs) = (sleeps_of_wheel(&script), sleeps_of_tokio(&script));
-        for (at, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
-            prop_assert_eq!(ours, theirs, "step {} of {:?}", at, script);
-        }
-    }
-
-    #[test]
-    fn an_interval_ticks_as_tokios_whatever_the_delays(
-        period in prop_oneof![1..100_u64, Just(3000)],
-        behavior in behavior(),
-        script in prop::collection::vec(step(), 1..60),
-    ) {
-        let ours = ticks_of_wheel(period, behavior, &script);
-        prop_assert_eq!(ours, ticks_of_tokio(period, behavior, &script));
-    }
-}
+ticks_after_a_delay!(ticks_of_tokio, time);
+ticks_after_a_delay!(ticks_of_wheel, wheel);
 
 #[test]
 fn each_behavior_makes_up_for_missed_ticks_as_documented() {
     use MissedTickBehavior::{Burst, Delay, Skip};
     // Late by 150 of 100 ms, once.
-    let script = [
-        Step::Tick,
-        Step::Delay(250),
-        Step::Tick,
-        Step::Tick,
-        Step::Tick,
-        Step::Tick,
-    ];
-    let ticks = |behavior| -> Vec<u128> {
-        let seen = ticks_of_wheel(100, behavior, &script);
-        let ticks = seen.iter().filter_map(|(tick, _)| *tick);
-        ticks.map(|tick| tick.as_millis() - 1000).collect()
-    };
+    let ticks = |behavior| ticks_of_wheel(100, behavior, 250);
     assert_eq!(ticks(Burst), [0, 100, 200, 300, 400]);
     assert_eq!(ticks(Delay), [0, 100, 350, 450, 550]);
     assert_eq!(ticks(Skip), [0, 100, 300, 400, 500]);
@@ -700,19 +385,10 @@ fn each_behavior_makes_up_for_missed_ticks_as_documented() {
 fn the_tolerance_for_missed_ticks_is_tokios() {
     for behavior in [MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
         for late in 0..12 {
-            let script = [
-                Step::Tick,
-                Step::Delay(50 + late),
-                Step::Tick,
-                Step::Tick,
-                Step::Tick,
-            ];
-            let ours = ticks_of_wheel(50, behavior, &script);
-            assert_eq!(
-                ours,
-                ticks_of_tokio(50, behavior, &script),
-                "{behavior:?}, {late} late"
-            );
+            let (ours, theirs) = [ticks_of_wheel, ticks_of_tokio]
+                .map(|ticks| ticks(50, behavior, 50 + late))
+                .into();
+            assert_eq!(ours, theirs, "{behavior:?}, {late} late");
         }
     }
 }

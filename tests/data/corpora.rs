@@ -1,4 +1,4 @@
-//! What a coverage-guided fuzzer has found worth keeping, run again on the stable toolchain.
+//! `DelayQueue` holds on what a coverage-guided fuzzer has found worth keeping, on the stable toolchain.
 //!
 //! The targets are `tests/fuzz`, a package of its own for
 //! [cargo-fuzz](https://github.com/rust-fuzz/cargo-fuzz) on any toolchain with a C++ compiler:
@@ -17,47 +17,24 @@
 //! done
 //! ```
 //!
-//! A `.hex` file has one input per line. `support::bytes` makes a run of a model of each, the same
-//! models that `wheel_model.rs` and `delay_queue_model.rs` run with random numbers. An
-//! input that fails is added as one more line, with the fix.
+//! A `.hex` file has one input per line, from which `support::bytes` makes a run of a model. That of the
+//! wheel is read by `src/wheel/model.rs`, which checks every invariant as well. An input that fails
+//! is added as one more line, with the fix.
+#![cfg(feature = "test-util")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use support::bytes;
-#[cfg(feature = "test-util")]
-use support::queue_model;
+use support::{bytes, queue_model};
 
-#[test]
-fn the_wheel_holds_on_what_was_found() {
-    replay(
-        include_str!("../fuzz/timing_wheel.hex"),
-        bytes::timing_wheel,
-    );
-}
-
-#[cfg(feature = "test-util")]
 #[test]
 fn the_queue_holds_on_what_was_found() {
-    replay(
-        include_str!("../fuzz/delay_queue.hex"),
-        queue_model::run_bytes,
-    );
-}
-
-fn replay(corpus: &str, run: fn(&[u8])) {
+    let corpus = include_str!("../fuzz/delay_queue.hex");
     assert!(corpus.lines().count() > 100, "this is not the corpus");
     for (index, input) in corpus.lines().enumerate() {
-        let bytes = decoded(input);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(&bytes))) {
+        let bytes = bytes::decoded(input);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| queue_model::run_bytes(&bytes))) {
             eprintln!("with the input of line {}: {input}", index + 1);
             resume_unwind(panic);
         }
     }
-}
-
-fn decoded(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2).map(std::str::from_utf8);
-    digits
-        .map(|pair| u8::from_str_radix(pair.expect("ASCII"), 16).expect("two digits"))
-        .collect()
 }

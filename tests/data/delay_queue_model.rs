@@ -1,4 +1,4 @@
-//! The queue beside a naive model, under random operations: see `support/queue_model.rs`.
+//! `DelayQueue` does what a naive list does, under random operations: see `support/queue_model.rs`.
 #![cfg(feature = "test-util")]
 
 use support::Random;

@@ -1,5 +1,6 @@
 //! The worked examples of the sources this wheel is built after, and what other wheels got wrong.
 
+use support::Random;
 use wheel::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
 
 /// Advances with no bound and returns the deadlines that fired, in order.
@@ -520,4 +521,18 @@ fn iterators_know_how_many_are_left() {
         copy.into_iter().map(|(deadline, _)| deadline).sum::<u64>(),
         12_502_500
     );
+}
+
+/// A random timer waits for its very tick, from wherever the clock stands.
+#[test]
+fn a_lone_timer_fires_at_its_tick_and_not_before() {
+    let mut wheel: TimingWheel<()> = TimingWheel::new();
+    let mut random = Random::new(1);
+    for round in 0..10_000_u64 {
+        let due = wheel.now() + 1 + random.below(1 << (round % 20));
+        wheel.insert(due, ()).unwrap();
+        assert_eq!(wheel.next_expiration(), Some(due));
+        wheel.advance(due - 1, |_| panic!("early"));
+        assert_eq!(fire(&mut wheel, due), [due]);
+    }
 }

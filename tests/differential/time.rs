@@ -1,5 +1,10 @@
 //! The functions under comparison, by one name each.
+#![cfg_attr(
+    not(feature = "test-util"),
+    allow(dead_code, reason = "`paused/` uses more of it")
+)]
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,6 +13,9 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 pub(crate) trait Time: Send + Sync + 'static {
+    /// Whether these are this crate's.
+    const OURS: bool = false;
+
     type Sleep: Sleep;
     type Interval: Interval;
 
@@ -39,13 +47,110 @@ pub(crate) trait Interval: Send + 'static {
     fn reset(&mut self);
     fn reset_immediately(&mut self);
     fn reset_after(&mut self, after: Duration);
+    fn reset_at(&mut self, deadline: Instant);
+}
+
+/// The tick of a driver that is not the default one.
+pub(crate) const COARSE: Duration = Duration::from_millis(7);
+
+/// A driver with that tick. On tokio's side its rule only: deadlines are rounded up.
+#[derive(Clone)]
+pub(crate) struct Coarse {
+    pub(crate) since: Instant,
+    pub(crate) wheel: Option<wheel::Wheel>,
+}
+
+thread_local! {
+    static MADE_BY: RefCell<Option<Coarse>> = const { RefCell::new(None) };
+}
+
+impl Coarse {
+    pub(crate) fn new<T: Time>() -> Self {
+        let build = || wheel::Builder::new().tick(COARSE).build().unwrap();
+        Coarse {
+            since: Instant::now(),
+            wheel: T::OURS.then(build),
+        }
+    }
+
+    /// What is made by the function is a timer of this driver.
+    pub(crate) fn make<R>(&self, make: impl FnOnce() -> R) -> R {
+        MADE_BY.set(Some(self.clone()));
+        let made = make();
+        MADE_BY.set(None);
+        made
+    }
+
+    /// The driver whose timers are being made, if not the default one.
+    pub(crate) fn current() -> Option<Coarse> {
+        MADE_BY.with_borrow(Option::clone)
+    }
+
+    pub(crate) fn rounded_up(&self, deadline: Instant) -> Instant {
+        let Some(since) = deadline.checked_duration_since(self.since) else {
+            return deadline;
+        };
+        let rounded = since.as_nanos().div_ceil(COARSE.as_nanos()) * COARSE.as_nanos();
+        self.since + Duration::from_nanos(rounded as u64)
+    }
+}
+
+/// The functions of this crate, or of the driver whose timers are being made.
+mod ours {
+    use std::future::Future;
+    use std::time::Duration;
+
+    use wheel::{Instant, Timeout};
+    pub(crate) use wheel::{Interval, Sleep};
+
+    fn current() -> Option<wheel::Wheel> {
+        super::Coarse::current()?.wheel
+    }
+
+    pub(crate) fn sleep(duration: Duration) -> Sleep {
+        current().map_or_else(|| wheel::sleep(duration), |wheel| wheel.sleep(duration))
+    }
+
+    pub(crate) fn sleep_until(deadline: Instant) -> Sleep {
+        current().map_or_else(
+            || wheel::sleep_until(deadline),
+            |wheel| wheel.sleep_until(deadline),
+        )
+    }
+
+    pub(crate) fn interval(period: Duration) -> Interval {
+        current().map_or_else(|| wheel::interval(period), |wheel| wheel.interval(period))
+    }
+
+    pub(crate) fn interval_at(start: Instant, period: Duration) -> Interval {
+        match current() {
+            Some(wheel) => wheel.interval_at(start, period),
+            None => wheel::interval_at(start, period),
+        }
+    }
+
+    pub(crate) fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
+        match current() {
+            Some(wheel) => wheel.timeout(duration, future),
+            None => wheel::timeout(duration, future),
+        }
+    }
+
+    pub(crate) fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
+        match current() {
+            Some(wheel) => wheel.timeout_at(deadline, future),
+            None => wheel::timeout_at(deadline, future),
+        }
+    }
 }
 
 macro_rules! implement {
-    ($name:ident: $($time:ident)::+) => {
+    ($name:ident: $($time:ident)::+, $ours:literal) => {
         pub(crate) enum $name {}
 
         impl Time for $name {
+            const OURS: bool = $ours;
+
             type Sleep = $($time)::+::Sleep;
             type Interval = $($time)::+::Interval;
 
@@ -116,9 +221,13 @@ macro_rules! implement {
             fn reset_after(&mut self, after: Duration) {
                 self.reset_after(after);
             }
+
+            fn reset_at(&mut self, deadline: Instant) {
+                self.reset_at(deadline);
+            }
         }
     };
 }
 
-implement!(Tokio: tokio::time);
-implement!(Wheel: wheel);
+implement!(Tokio: tokio::time, false);
+implement!(Wheel: ours, true);

@@ -3,3 +3,4 @@
 
 mod hazards;
 mod pages;
+mod stale;

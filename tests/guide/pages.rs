@@ -13,6 +13,7 @@ fn pages() -> Vec<PathBuf> {
         ".github/SECURITY.md",
         "examples/README.md",
         "tests/HAZARDS.md",
+        "tests/README.md",
     ];
     let guide = [
         "migration",

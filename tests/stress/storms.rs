@@ -1,4 +1,4 @@
-//! Stress on real threads: a storm of timers over runtimes that come and go.
+//! No timer is lost and none leaks in a storm on real threads, while runtimes come and go.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;

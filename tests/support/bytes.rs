@@ -33,3 +33,11 @@ impl Choices for Bytes<'_> {
 pub fn timing_wheel(bytes: &[u8]) {
     wheel_model::run_chosen(&mut Bytes(bytes), MOST);
 }
+
+/// An input as it is kept: two hexadecimal digits for each byte.
+pub fn decoded(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2).map(std::str::from_utf8);
+    digits
+        .map(|pair| u8::from_str_radix(pair.expect("ASCII"), 16).expect("two digits"))
+        .collect()
+}

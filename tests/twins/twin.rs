@@ -5,6 +5,7 @@
 //! thread, and the main one is the watchdog: a body takes milliseconds, or it hangs.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io::Write;
@@ -17,8 +18,11 @@ use std::{env, thread};
 
 use crate::outcome::{End, Outcome, Panic};
 
-/// No body takes as many milliseconds, on whatever machine.
+/// A body takes milliseconds. On a busy machine ours may take [`SLOWER`] times as long as tokio's.
 const LIMIT: Duration = Duration::from_secs(10);
+const SLOWER: u32 = 5;
+/// How many seconds a child's body may take.
+const SECONDS: &str = "WHEEL_TWIN_SECONDS";
 /// What a child is to run: `test index side ending`.
 const VARIABLE: &str = "WHEEL_TWIN";
 /// If set, tokio's run against themselves, and are shown: a body that differs is no good.
@@ -39,6 +43,8 @@ pub(crate) struct Twins {
     calm: bool,
     pairs: usize,
     failures: Vec<String>,
+    /// How long tokio's side of the last pair took, if it came to an end.
+    theirs: Cell<Duration>,
     /// Seconds of all bodies, by side.
     took: [f64; 2],
 }
@@ -92,6 +98,7 @@ impl Twins {
             calm: false,
             pairs: 0,
             failures: Vec::new(),
+            theirs: Cell::default(),
             took: [0.0; 2],
         }
     }
@@ -224,9 +231,14 @@ impl Twins {
         } else {
             side
         };
+        let limit = match side {
+            0 => LIMIT,
+            _ => LIMIT.max(SLOWER * self.theirs.get()),
+        };
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", self.test, "--nocapture"])
             .env(VARIABLE, self.order(index, side, ending))
+            .env(SECONDS, limit.as_secs().to_string())
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&child.stdout);
@@ -240,7 +252,13 @@ impl Twins {
             panics: Vec::new(),
         });
         let took = line(TOOK).and_then(|seconds| seconds.parse().ok());
-        (outcome, took.unwrap_or(0.0))
+        let took: f64 = took.unwrap_or(0.0);
+        if side == 0 && outcome.end != End::Hung {
+            self.theirs.set(Duration::from_secs_f64(took));
+        } else if side == 0 {
+            self.theirs.set(Duration::ZERO);
+        }
+        (outcome, took)
     }
 }
 
@@ -301,7 +319,9 @@ fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static, ending: Ending) -> 
     };
     let spawned = thread::Builder::new().name(BODY.to_owned()).spawn(run);
     let _runs = spawned.unwrap();
-    let end = match ended.recv_timeout(LIMIT) {
+    let seconds = env::var(SECONDS).ok().and_then(|limit| limit.parse().ok());
+    let limit = seconds.map_or(LIMIT, Duration::from_secs);
+    let end = match ended.recv_timeout(limit) {
         Ok(Some(value)) => End::Finished(value),
         Err(RecvTimeoutError::Timeout) => End::Hung,
         Ok(None) | Err(RecvTimeoutError::Disconnected) => {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::program::Program;
+use super::program::{Program, Style};
 use super::rules::{GOES_ON, LOOKS, Ruled, TICKS_AT_ONCE};
 use super::thread::run;
 use super::trace::Trace;
@@ -84,6 +84,10 @@ impl Runners {
 
     /// Whether a program does another thing with tokio's timers by these rules.
     pub(crate) fn matters(&mut self, program: &Program, rules: u8) -> bool {
+        // Their timers of another driver are tokio's by some rule only.
+        if program.style == Style::Hand {
+            return false;
+        }
         let mut run = |rules| {
             let oracle = self.oracles.iter_mut().find(|oracle| oracle.0 == rules);
             done(program, oracle.unwrap().1.run(program, PATIENCE))

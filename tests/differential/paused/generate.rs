@@ -1,9 +1,10 @@
-//! Random programs.
+//! A random program from a seed.
 
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
+use super::hand;
 use super::program::{Between, Now, Op, Program, Step, Style, Ticks};
 use super::world::LANES;
 use support::{Random, ms};
@@ -17,6 +18,9 @@ pub(crate) fn program(seed: u64) -> Program {
     for _ in 0..8 {
         random.number();
     }
+    if seed % 8 == 7 {
+        return hand::program(&mut random);
+    }
     let style = match random.below(10) {
         0..=4 => Style::Solo,
         5 => Style::Crowd,
@@ -27,7 +31,7 @@ pub(crate) fn program(seed: u64) -> Program {
         _ => 1 + random.below(3) as usize,
     };
     let tasks = match style {
-        Style::Solo => 0,
+        Style::Solo | Style::Hand => 0,
         Style::Crowd => 2 + random.below(6) as usize,
         Style::Lanes => 1 + random.below(LANES as u64 - 1) as usize,
     };

@@ -9,6 +9,7 @@
 //! | `thread.rs` | the interpreter of what the thread does, which drives the runtimes |
 //! | `task.rs` | the interpreter of what tasks do |
 //! | `shelf.rs` | timers that tasks and threads share |
+//! | `hand.rs`, `by_hand.rs` | timers that are polled by hand, with wakers that are watched |
 //! | `world.rs` | what they share; clocks that agree; a millisecond for each task |
 //! | `trace.rs` | what has finished, as it is compared |
 //! | `rules.rs` | tokio's timers by the rules that are documented, each a constant |
@@ -19,8 +20,10 @@
 //! `SEED=464 SEEDS=1 cargo test --all-features --test differential programs -- --nocapture` runs
 //! one. `SHOW` says how many of those that fail are made small, `FAILURES` after how many to stop.
 
+mod by_hand;
 mod compare;
 mod generate;
+mod hand;
 mod program;
 mod rules;
 mod shelf;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
+use super::hand::Hand;
+
 /// What a thread does: it drives runtimes, one at a time, and does things between.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
@@ -28,6 +30,8 @@ pub(crate) enum Style {
     /// Tasks that spawn, await and abort each other and share timers. Each has milliseconds of
     /// its own in which its timers are due, so that there is one right order.
     Lanes,
+    /// Timers that are polled by hand: [`Step::Hands`] alone, in one runtime.
+    Hand,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +61,8 @@ pub(crate) enum Step {
     End {
         rt: usize,
     },
+    /// Done to timers in the first runtime, which it drives.
+    Hands(Vec<Hand>),
 }
 
 /// What a thread or a task does without waiting.
@@ -222,6 +228,12 @@ fn show_steps(f: &mut fmt::Formatter<'_>, indent: usize, steps: &[Step]) -> fmt:
             Step::Enter { rt, steps } => {
                 writeln!(f, "Enter {rt}:")?;
                 show_steps(f, indent + 2, steps)?;
+            }
+            Step::Hands(hands) => {
+                writeln!(f, "Hands:")?;
+                for hand in hands {
+                    writeln!(f, "{:indent$}  {hand:?}", "")?;
+                }
             }
             plain => writeln!(f, "{plain:?}")?,
         }

@@ -6,15 +6,15 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{LazyLock, Mutex};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Id};
 use tokio::time::{self, Instant, MissedTickBehavior};
 
 use super::task::message;
-use crate::time::{InTime, Interval, Sleep, Time};
-use support::SHUT_DOWN;
+use crate::time::{Coarse, InTime, Interval, Sleep, Time};
+use support::{DAY, SHUT_DOWN};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -47,23 +47,33 @@ pub(crate) fn has_ended(runtime: &Handle) {
 
 pub(crate) struct RuledSleep<const RULES: u8> {
     deadline: Instant,
+    /// The driver that rounds the deadline up, if not the default one.
+    coarse: Option<Coarse>,
     inner: Pin<Box<time::Sleep>>,
     owner: Handle,
     registered: bool,
     is_a_tick: bool,
     /// Found to have passed, whatever tokio's driver thinks.
     passed: bool,
+    /// Of a poll that was pending.
+    waker: Option<Waker>,
 }
 
 impl<const RULES: u8> RuledSleep<RULES> {
     fn new(deadline: Instant) -> Self {
+        Self::with(Coarse::current(), deadline)
+    }
+
+    fn with(coarse: Option<Coarse>, deadline: Instant) -> Self {
         RuledSleep {
             deadline,
-            inner: Box::pin(time::sleep_until(deadline)),
+            inner: Box::pin(time::sleep_until(due(&coarse, deadline))),
+            coarse,
             owner: Handle::current(),
             registered: false,
             is_a_tick: false,
             passed: false,
+            waker: None,
         }
     }
 
@@ -74,13 +84,17 @@ impl<const RULES: u8> RuledSleep<RULES> {
             Instant::now()
         };
         self.passed = RULES & LOOKS != 0 && self.is_due(now - MILLI)
-            || RULES & TICKS_AT_ONCE != 0 && self.is_a_tick && self.deadline <= now;
+            || RULES & TICKS_AT_ONCE != 0 && self.is_a_tick && self.due() <= now;
+    }
+
+    fn due(&self) -> Instant {
+        due(&self.coarse, self.deadline)
     }
 
     /// As tokio counts.
     fn is_due(&self, now: Instant) -> bool {
         let began = BEGINNINGS.lock().unwrap()[&self.owner.id()];
-        let deadline = self.deadline.saturating_duration_since(began);
+        let deadline = self.due().saturating_duration_since(began);
         let passed = now.checked_duration_since(began);
         passed.is_some_and(|passed| deadline.as_nanos().div_ceil(1_000_000) <= passed.as_millis())
     }
@@ -101,7 +115,7 @@ impl<const RULES: u8> RuledSleep<RULES> {
         if RULES & GOES_ON == 0 || !elsewhere || !message(&*panic).contains(SHUT_DOWN) {
             resume_unwind(panic);
         }
-        *self = RuledSleep::new(self.deadline);
+        *self = RuledSleep::with(self.coarse.take(), self.deadline);
         self.register();
         self.inner.as_mut().poll(cx)
     }
@@ -113,7 +127,11 @@ impl<const RULES: u8> Future for RuledSleep<RULES> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.register();
         let polled = self.poll_inner(cx);
-        if self.passed { Poll::Ready(()) } else { polled }
+        if self.passed {
+            return Poll::Ready(());
+        }
+        self.waker = polled.is_pending().then(|| cx.waker().clone());
+        polled
     }
 }
 
@@ -130,8 +148,18 @@ impl<const RULES: u8> Sleep for RuledSleep<RULES> {
         self.deadline = deadline;
         self.registered = true;
         self.prepare();
-        self.inner.as_mut().reset(deadline);
+        let due = self.due();
+        self.inner.as_mut().reset(due);
+        if self.passed {
+            self.waker.take().into_iter().for_each(Waker::wake);
+        }
     }
+}
+
+fn due(coarse: &Option<Coarse>, deadline: Instant) -> Instant {
+    coarse
+        .as_ref()
+        .map_or(deadline, |coarse| coarse.rounded_up(deadline))
 }
 
 /// `tokio::time::Interval` as it is documented, over such a sleep.
@@ -141,22 +169,28 @@ pub(crate) struct RuledInterval<const RULES: u8> {
     behavior: MissedTickBehavior,
 }
 
-impl<const RULES: u8> RuledInterval<RULES> {
-    fn next(&self, due: Instant, now: Instant) -> Instant {
-        let late = now.saturating_duration_since(due);
-        if late <= 5 * MILLI {
-            return due + self.period;
-        }
-        match self.behavior {
-            MissedTickBehavior::Delay => now + self.period,
-            MissedTickBehavior::Skip => {
-                let over = late.as_nanos() % self.period.as_nanos();
-                now + self.period - Duration::from_nanos(over as u64)
-            }
-            _ => due + self.period,
-        }
+/// The tick after one that was due at `due` and is seen `now`, as tokio documents it.
+pub(crate) fn next_tick(
+    due: Instant,
+    now: Instant,
+    period: Duration,
+    behavior: MissedTickBehavior,
+) -> Instant {
+    let late = now.saturating_duration_since(due);
+    if late <= 5 * MILLI {
+        return due + period;
     }
+    match behavior {
+        MissedTickBehavior::Delay => now + period,
+        MissedTickBehavior::Skip => {
+            let over = late.as_nanos() % period.as_nanos();
+            now + period - Duration::from_nanos(over as u64)
+        }
+        _ => due + period,
+    }
+}
 
+impl<const RULES: u8> RuledInterval<RULES> {
     fn reset_to(&mut self, deadline: Instant) {
         Pin::new(&mut self.delay).reset(deadline);
     }
@@ -170,10 +204,10 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
     fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.delay).poll(cx));
         let due = self.delay.deadline();
-        let next = self.next(due, Instant::now());
+        let next = next_tick(due, Instant::now(), self.period, self.behavior);
         let delay = {
             let _guard = self.delay.owner.enter();
-            RuledSleep::new(next)
+            RuledSleep::with(self.delay.coarse.take(), next)
         };
         self.delay = delay;
         self.delay.is_a_tick = true;
@@ -191,6 +225,10 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
     fn reset_after(&mut self, after: Duration) {
         self.reset_to(Instant::now() + after);
     }
+
+    fn reset_at(&mut self, deadline: Instant) {
+        self.reset_to(deadline);
+    }
 }
 
 impl<const RULES: u8> Time for Ruled<RULES> {
@@ -198,7 +236,9 @@ impl<const RULES: u8> Time for Ruled<RULES> {
     type Interval = RuledInterval<RULES>;
 
     fn sleep(duration: Duration) -> Self::Sleep {
-        RuledSleep::new(Instant::now() + duration)
+        // Beyond the end of time, tokio takes thirty years.
+        let far = || Instant::now() + 30 * 365 * DAY;
+        RuledSleep::new(Instant::now().checked_add(duration).unwrap_or_else(far))
     }
 
     fn sleep_until(deadline: Instant) -> Self::Sleep {

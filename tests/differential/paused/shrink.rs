@@ -1,5 +1,6 @@
 //! Makes a program smaller that fails, as long as it does.
 
+use super::hand::Hand;
 use super::program::{Op, Program, Step};
 
 /// The smallest found by leaving out one thing after another, or all that is around one.
@@ -68,9 +69,19 @@ impl Editor {
             match &mut steps[at] {
                 Step::Enter { steps, .. } => self.steps(steps),
                 Step::Drive { body, .. } | Step::DriveLocal { body, .. } => self.ops(body),
+                Step::Hands(hands) => self.hands(hands),
                 _ => {}
             }
             if self.done {
+                return;
+            }
+        }
+    }
+
+    fn hands(&mut self, hands: &mut Vec<Hand>) {
+        for at in 0..hands.len() {
+            if self.is_here() {
+                hands.remove(at);
                 return;
             }
         }

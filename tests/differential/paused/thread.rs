@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::task::LocalSet;
 
+use super::by_hand;
 use super::program::{Program, Step};
 use super::task::{Place, message};
 use super::trace::Trace;
@@ -68,6 +69,13 @@ fn apply<T: Time>(place: &Place<T>, set: &LocalSet, step: &Step) -> String {
         Step::Now(now) => return place.apply_now(*now),
         Step::Spawn { rt, task } => return place.spawn(*task, Some(*rt)),
         Step::End { rt } => drop(world.take_runtime(*rt)),
+        Step::Hands(hands) => {
+            let Some(runtime) = world.take_runtime(0) else {
+                return "it is not there".into();
+            };
+            runtime.block_on(by_hand::run(place, hands));
+            world.put_back(0, runtime);
+        }
     }
     String::new()
 }

@@ -73,6 +73,13 @@ impl<T: Time> World<T> {
         (nanos - START.as_nanos() as i128).div_euclid(500_000)
     }
 
+    /// Whether tokio counts the deadline as passed, in whole milliseconds since the runtime began.
+    pub(crate) fn has_passed(&self, rt: usize, deadline: Instant) -> bool {
+        let began = self.epochs[rt] - START;
+        let due = deadline.saturating_duration_since(began).as_nanos();
+        (self.now(rt) - began).as_millis() >= due.div_ceil(1_000_000)
+    }
+
     pub(crate) fn record(&self, task: usize, path: &[usize], what: impl Into<String>) {
         let clock = self.here();
         let at = clock.map_or(0, |rt| self.since_start(rt, Instant::now()));

@@ -1,0 +1,358 @@
+//! The interpreter of what is done to timers by hand, with wakers that are watched.
+//!
+//! Compared are what each poll says, when which waker is woken by the clock, deadlines, and whether
+//! they have elapsed. Of this crate's timers alone: a waker is freed as soon as it cannot be woken any
+//! more, and `pending` counts what is registered and not yet due.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use tokio::task::yield_now;
+use tokio::time::{Instant, MissedTickBehavior, advance};
+
+use super::hand::{Hand, Kind};
+use super::rules::next_tick;
+use super::task::Place;
+use crate::time::{Coarse, InTime, Interval, Sleep, Time};
+use support::DAY;
+
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
+/// The clock passes no more than that from timer to timer, of which there is one a day.
+const PATIENCE: Duration = Duration::from_secs(30 * 86_400);
+
+pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
+    let mut hands = Hands::<T> {
+        coarse: Coarse::new::<T>(),
+        timers: Vec::new(),
+        made: 0,
+        gone: Vec::new(),
+    };
+    for (index, &hand) in all.iter().enumerate() {
+        hands.apply(&place.at(index), hand).await;
+        hands.check(&place.at(index)).await;
+    }
+    hands.finish(&place.at(all.len())).await;
+}
+
+/// When it was woken, by the clock of the runtime.
+#[derive(Default)]
+struct Witness {
+    wakes: Mutex<Vec<Instant>>,
+    /// The root, while it waits for the next wake.
+    listener: Mutex<Option<Waker>>,
+}
+
+impl Wake for Witness {
+    fn wake(self: Arc<Self>) {
+        self.wakes.lock().unwrap().push(Instant::now());
+        let listener = self.listener.lock().unwrap().take();
+        listener.into_iter().for_each(Waker::wake);
+    }
+}
+
+enum Inner<T: Time> {
+    Sleep(Pin<Box<T::Sleep>>),
+    Interval(T::Interval, Duration, MissedTickBehavior),
+    /// And the switch that makes its future ready.
+    Timeout(
+        Pin<Box<dyn Future<Output = InTime> + Send>>,
+        Arc<AtomicBool>,
+    ),
+}
+
+struct Timer<T: Time> {
+    name: usize,
+    inner: Inner<T>,
+    coarse: bool,
+    deadline: Instant,
+    /// Of the last poll, until it is woken or can be woken no more.
+    witness: Option<Arc<Witness>>,
+    /// The last poll was pending, or there was a reset after it.
+    waits: bool,
+    registered: bool,
+    /// What was recorded last.
+    shown: String,
+}
+
+struct Hands<T: Time> {
+    coarse: Coarse,
+    timers: Vec<Timer<T>>,
+    made: usize,
+    /// Wakers that are not to be woken any more, nor kept, and how often each has been.
+    gone: Vec<(Arc<Witness>, usize)>,
+}
+
+impl<T: Time> Hands<T> {
+    async fn apply(&mut self, place: &Place<T>, hand: Hand) {
+        let now = Instant::now();
+        let end = now + 40 * YEAR;
+        match hand {
+            Hand::Make { kind, coarse, span } => self.make(kind, coarse, span),
+            Hand::Poll { pick, same } => self.poll(place, pick, same),
+            Hand::Reset { pick, span } => self.reset(pick, |_| now.checked_add(span)),
+            Hand::ResetToPast { pick, span } => self.reset(pick, |_| now.checked_sub(span)),
+            Hand::Move { pick, by, earlier } => self.reset(pick, |deadline| match earlier {
+                true => deadline.checked_sub(by),
+                false => deadline.checked_add(by).filter(|&deadline| deadline < end),
+            }),
+            Hand::Behave { pick, behavior } => {
+                if let Some(Inner::Interval(interval, _, behaves)) = self.inner(pick) {
+                    interval.set_missed_tick_behavior(behavior);
+                    *behaves = behavior;
+                }
+            }
+            Hand::Complete { pick } => {
+                if let Some(Inner::Timeout(_, switch)) = self.inner(pick) {
+                    switch.store(true, Ordering::SeqCst);
+                }
+            }
+            Hand::Drop { pick } => self.drop(pick),
+            Hand::Advance(by) => advance(by).await,
+            Hand::Pass(by) => tokio::time::sleep(by.min(PATIENCE)).await,
+            Hand::Await { pick } => self.wait_for(place, pick).await,
+        }
+    }
+
+    fn make(&mut self, kind: Kind, coarse: bool, span: Duration) {
+        let start = Instant::now() + span.min(40 * YEAR);
+        let make = || match kind {
+            Kind::Sleep => Inner::Sleep(Box::pin(T::sleep(span))),
+            Kind::Interval(period, behavior) => {
+                let mut interval = T::interval_at(start, period);
+                interval.set_missed_tick_behavior(behavior);
+                Inner::Interval(interval, period, behavior)
+            }
+            Kind::Timeout => {
+                let switch = Arc::new(AtomicBool::new(false));
+                let on = switch.clone();
+                let future = poll_fn(move |_| match on.load(Ordering::SeqCst) {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                });
+                Inner::Timeout(Box::pin(T::timeout(start - Instant::now(), future)), switch)
+            }
+        };
+        let inner: Inner<T> = match coarse {
+            true => self.coarse.make(make),
+            false => make(),
+        };
+        self.made += 1;
+        self.timers.push(Timer {
+            name: self.made,
+            deadline: match &inner {
+                Inner::Sleep(sleep) => sleep.deadline(),
+                _ => start,
+            },
+            inner,
+            coarse,
+            witness: None,
+            waits: false,
+            registered: false,
+            shown: String::new(),
+        });
+    }
+
+    fn at(&mut self, pick: usize) -> Option<&mut Timer<T>> {
+        let at = pick.checked_rem(self.timers.len())?;
+        Some(&mut self.timers[at])
+    }
+
+    fn inner(&mut self, pick: usize) -> Option<&mut Inner<T>> {
+        self.at(pick).map(|timer| &mut timer.inner)
+    }
+
+    fn poll(&mut self, place: &Place<T>, pick: usize, same: bool) {
+        let Some(timer) = self.at(pick) else { return };
+        let before = timer.witness.take();
+        let witness = before.clone().filter(|_| same).unwrap_or_default();
+        let (what, ready) = timer.poll(place, &Waker::from(witness.clone()));
+        place.record(format!("timer {}: {what}", timer.name));
+        timer.registered = !ready;
+        timer.waits = !ready;
+        // A sleep that is ready wakes the same waker after a reset.
+        if !ready || matches!(timer.inner, Inner::Sleep(_)) {
+            timer.witness = Some(witness.clone());
+        }
+        let over = ready && matches!(timer.inner, Inner::Timeout(..));
+        let kept = timer.witness.clone();
+        let is_other = |old: &Arc<Witness>, than: &Arc<Witness>| !Arc::ptr_eq(old, than);
+        let before = before.filter(|before| is_other(before, &witness));
+        for old in before.into_iter().chain([witness]) {
+            if kept.as_ref().is_none_or(|kept| is_other(&old, kept)) {
+                self.retire(old);
+            }
+        }
+        if over {
+            self.drop(pick);
+        }
+    }
+
+    fn retire(&mut self, witness: Arc<Witness>) {
+        let wakes = witness.wakes.lock().unwrap().len();
+        self.gone.push((witness, wakes));
+    }
+
+    /// An instant that there is not is far enough away not to be tried.
+    fn reset(&mut self, pick: usize, to: impl Fn(Instant) -> Option<Instant>) {
+        let Some(timer) = self.at(pick) else { return };
+        let end = Instant::now() + 40 * YEAR;
+        let deadline = to(timer.deadline).unwrap_or(end);
+        match &mut timer.inner {
+            Inner::Sleep(sleep) => sleep.as_mut().reset(deadline),
+            Inner::Interval(interval, ..) => interval.reset_at(deadline),
+            Inner::Timeout(..) => return,
+        }
+        timer.deadline = deadline;
+        timer.registered = true;
+        timer.waits = timer.witness.is_some();
+    }
+
+    fn drop(&mut self, pick: usize) {
+        if let Some(at) = pick.checked_rem(self.timers.len()) {
+            let timer = self.timers.swap_remove(at);
+            timer.witness.into_iter().for_each(|old| self.retire(old));
+        }
+    }
+
+    /// Nothing but the timers themselves makes the clock move on.
+    async fn wait_for(&mut self, place: &Place<T>, pick: usize) {
+        self.poll(place, pick, false);
+        let coarse = self.coarse.clone();
+        let Some(timer) = self.at(pick) else { return };
+        let due = timer.due(&coarse);
+        let Some(witness) = timer.witness.clone().filter(|_| timer.waits) else {
+            return;
+        };
+        if due > Instant::now() + PATIENCE {
+            return;
+        }
+        let woken = poll_fn(|cx| {
+            *witness.listener.lock().unwrap() = Some(cx.waker().clone());
+            match witness.wakes.lock().unwrap().is_empty() {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        });
+        // Only so that a lost timer is a difference, and not a program that does not end.
+        drop(tokio::time::timeout_at(due + DAY, woken).await);
+    }
+
+    async fn check(&mut self, place: &Place<T>) {
+        // A wake-up that comes too early has the driver's task arm another one.
+        for _ in 0..3 {
+            yield_now().await;
+        }
+        for at in 0..self.timers.len() {
+            let (timer, coarse) = (&mut self.timers[at], &self.coarse);
+            let woken = timer.check(place, coarse);
+            woken.into_iter().for_each(|old| self.retire(old));
+        }
+        for (witness, wakes) in self.gone.drain(..) {
+            if T::OURS {
+                let woken = witness.wakes.lock().unwrap().len();
+                assert_eq!(woken, wakes, "woken by a timer it left");
+                assert_eq!(Arc::strong_count(&witness), 1, "its waker is kept");
+            }
+        }
+        if let Some(coarse) = &self.coarse.wheel {
+            self.check_pending(place, false, wheel::Wheel::current().pending());
+            self.check_pending(place, true, coarse.pending());
+        }
+    }
+
+    fn check_pending(&self, place: &Place<T>, coarse: bool, counted: usize) {
+        let of_it = self.timers.iter().filter(|timer| timer.coarse == coarse);
+        let mut expected = 0..=0;
+        for pending in of_it.map(|timer| timer.is_pending(place, &self.coarse)) {
+            let least = expected.start() + usize::from(pending == Some(true));
+            let most = expected.end() + usize::from(pending != Some(false));
+            expected = least..=most;
+        }
+        assert!(
+            expected.contains(&counted),
+            "{counted} are pending, not {expected:?}"
+        );
+    }
+
+    /// All that is near fires, and the rest is cancelled; then nothing is left.
+    async fn finish(&mut self, place: &Place<T>) {
+        for pick in 0..self.timers.len() {
+            self.wait_for(&place.at(pick), pick).await;
+            self.check(&place.at(pick)).await;
+        }
+        while !self.timers.is_empty() {
+            self.drop(0);
+        }
+        self.check(place).await;
+    }
+}
+
+impl<T: Time> Timer<T> {
+    /// What the poll says, and whether the timer is ready.
+    fn poll(&mut self, place: &Place<T>, waker: &Waker) -> (String, bool) {
+        let mut cx = Context::from_waker(waker);
+        let ready = match &mut self.inner {
+            Inner::Sleep(sleep) => sleep.as_mut().poll(&mut cx).map(|()| "elapsed".into()),
+            Inner::Timeout(timeout, _) => {
+                timeout.as_mut().poll(&mut cx).map(|in_time| match in_time {
+                    true => "in time".into(),
+                    false => "out of time".into(),
+                })
+            }
+            Inner::Interval(interval, period, behavior) => interval.poll_tick(&mut cx).map(|due| {
+                self.deadline = next_tick(due, Instant::now(), *period, *behavior);
+                format!("tick of {}", place.world.since_start(0, due))
+            }),
+        };
+        match ready {
+            Poll::Ready(what) => (what, true),
+            Poll::Pending => ("pending".into(), false),
+        }
+    }
+
+    /// The deadline as the driver rounds it.
+    fn due(&self, coarse: &Coarse) -> Instant {
+        match self.coarse {
+            true => coarse.rounded_up(self.deadline),
+            false => self.deadline,
+        }
+    }
+
+    /// Certainly not, certainly, or, within tokio's millisecond of the deadline, either.
+    fn is_pending(&self, place: &Place<T>, coarse: &Coarse) -> Option<bool> {
+        let (now, due) = (Instant::now(), self.due(coarse));
+        if !self.registered || place.world.has_passed(0, due) {
+            return Some(false);
+        }
+        (due > now).then_some(true)
+    }
+
+    /// Records what is new; returns a waker that was woken.
+    fn check(&mut self, place: &Place<T>, coarse: &Coarse) -> Option<Arc<Witness>> {
+        if let Inner::Sleep(sleep) = &self.inner {
+            let due = place.world.since_start(0, sleep.deadline());
+            let shown = format!("due at {due}, elapsed: {}", sleep.is_elapsed());
+            if shown != self.shown {
+                place.record(format!("timer {}: {shown}", self.name));
+                self.shown = shown;
+            }
+        }
+        let wakes = self.witness.as_ref()?.wakes.lock().unwrap().clone();
+        let (&first, more) = wakes.split_first()?;
+        if self.waits {
+            assert!(first >= self.due(coarse), "woken early");
+            let at = place.world.since_start(0, first);
+            place.record(format!("timer {}: woken at {at}", self.name));
+            assert!(more.is_empty() || !T::OURS, "woken {} times", wakes.len());
+        } else {
+            assert!(!T::OURS, "woken though it was ready");
+        }
+        self.waits = false;
+        self.registered = false;
+        self.witness.take()
+    }
+}
