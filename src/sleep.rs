@@ -33,7 +33,7 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 /// Outside a Tokio runtime, and in one built without `enable_time`, at the
 /// caller's line and with tokio's message. Polling it after its runtime has ended
 /// panics too, unless it is polled in [another one that
-/// lives](crate::docs::semantics#when-a-runtime-ends).
+/// lives](crate::docs::contract#when-a-runtime-ends).
 ///
 /// # Cancel safety
 ///
@@ -56,7 +56,7 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 /// # Differences from tokio
 ///
 /// The future is [`Unpin`]: no `pin!` in a `select!` loop. Polled in another runtime after the end
-/// of its own, it goes on where tokio's panics. [All differences](crate::docs::semantics).
+/// of its own, it goes on where tokio's panics. [All differences](crate::docs::contract).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
 #[inline]
@@ -100,7 +100,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// Future returned by [`sleep`] and [`sleep_until`].
 ///
 /// 40 bytes, `Send`, `Sync` and `Unpin`. It belongs to the
-/// [runtime](crate::docs::semantics#which-runtime-a-timer-belongs-to) it was created in, and
+/// [runtime](crate::docs::contract#which-runtime-a-timer-belongs-to) it was created in, and
 /// may be polled anywhere.
 ///
 /// # Examples

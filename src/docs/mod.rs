@@ -24,9 +24,6 @@ pub mod whole_tree {}
 #[doc = include_str!("contract.md")]
 pub mod contract {}
 
-#[doc(hidden)]
-pub use self::contract as semantics;
-
 #[doc = include_str!("links.md")]
 #[doc = include_str!("high_resolution.md")]
 pub mod high_resolution {}

@@ -22,8 +22,8 @@
 //! | `alarm.rs` | `arm_earliest` keeps an alarm that is overdue | `loom_a_look_and_a_late_ring` |
 //! | `alarm.rs` | `ring` does not ask `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
 //! | `alarm.rs` | `rings_from` allows no early ring of a descriptor | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
-//! | `alarm.rs` | `rang` leaves what is armed | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
-//! | `high_resolution.rs` | `rang` leaves what the descriptor is set to | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
+//! | `alarm_timer.rs` | `rang` leaves what is armed | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
+//! | `timerfd.rs` | `rang` leaves what the timerfd is set to | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
 //! | `mod.rs` | `rearm` does not ask for a turn when tokio rang on the spot | `loom_a_ring_while_the_alarm_is_set` |
 //! | `mod.rs` | `rung` returns when early, and asks for no turn | `loom_an_early_ring_and_rearm` |
 //! | `mod.rs` | `rung` does not re-arm | `loom_a_late_ring_and_rearm` |
@@ -34,47 +34,31 @@
 //! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_fire_and_fire`, `loom_put_forward_and_fire` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
-//! | `mod.rs` | `ring_by` does not ask whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
-//! | `timer/register.rs` | `register_at` reads `armed_for` before it inserts | `loom_a_late_ring_and_rearm` |
-//! | `timer/register.rs` | `register_at` does not look at the alarm after `reuse` | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
+//! | `mod.rs` | `ring_by` does not look whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
+//! | `timer.rs` | `register_at` reads `plain_from` before it arms | `loom_a_late_ring_and_rearm` |
 //! | `timer.rs` | `poll_registered` reads the clock after it asks whether the driver runs | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
-//! | `shard.rs` | `take` does not ask whose the entry is | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
-//! | `shard.rs` | `take` compares generations only | `loom_drop_and_fire`, `loom_use_again_and_fire_what_was_left` |
+//! | `shard.rs` | `cancel_in` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
 //! | `shard.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |
 //! | `shard.rs` | `replace_waker` leaves the old one | `loom_poll_with_another_waker_and_shutdown` |
 //! | `shard.rs` | `reschedule` compares generations only | `loom_put_off_and_fire` |
 //! | `shard.rs` | `reschedule` does not announce | `loom_reset_to_earlier_while_the_driver_plans` |
-//! | `shard.rs` | `register` announces after it unlocks | `loom_arm_and_arm_on_one_shard` |
-//! | `shard.rs` | `register` does not ask whether the shard serves | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
-//! | `shard.rs` | `close` counts the generation after it unlocks | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
-//! | `shard.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
-//! | `shard.rs` | `reuse` does not ask whose the entry is | `loom_use_again_and_fire_what_was_left` |
-//! | `shard.rs` | `reuse` does not announce | `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
-//! | `shard.rs` | `reuse` does not ask whether the deadline has come, or leaves the entry then | `loom_use_again_for_a_deadline_that_comes` |
-//! | `shard.rs` | `cancel` of a busy shard queues nothing | `loom_leave_two_and_fire` |
-//! | `shard.rs` | `expire` does not ask whether the shard serves | `loom_a_turn_of_the_last_driver_and_arm` |
-//! | `shard.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `shard.rs` | `expire` moves the clock before it collects, or collects nothing before | `loom_cancel_and_fire` |
-//! | `shard.rs` | `expire` fires though cancels still wait | `loom_cancel_and_fire_what_waits_already` |
-//! | `shard.rs` | `expire` does not clear the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
-//! | `shard.rs` | `refresh` does not clear the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
-//! | `shard.rs` | `read` does not clear the spare | `loom_leave_and_fire` |
-//! | `shard.rs` | `read` does not carry out cancels | `loom_cancel_and_count` |
+//! | `shard.rs` | `arm` announces after it unlocks | `loom_arm_and_arm_on_one_shard` |
+//! | `shard.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
+//! | `turn.rs` | `close` counts the generation after it unlocks | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
+//! | `turn.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
+//! | `turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
+//! | `turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
+//! | `turn.rs` | `expire` moves the clock before it collects, or collects nothing before | `loom_cancel_and_fire` |
+//! | `turn.rs` | `expire` fires though cancels still wait | `loom_cancel_and_fire_what_waits_already` |
+//! | `turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
+//! | `turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
+//! | `turn.rs` | `read` does not carry out cancels | `loom_cancel_and_count` |
 //! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
-//! | `shard.rs` | `tidy` drops its cancels unread | `loom_cancel_and_the_owner_arms`, `loom_cancels_fill_the_queue` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
-//! | `cancel_queue.rs` | `push`, or `collect`, stores `waiting` after it unlocks | `loom_cancels_fill_the_queue` |
-//! | `cancel_queue.rs` | `collect` forgets one, or says that nothing is left | `loom_collect_and_leave`, `loom_cancels_fill_the_queue` |
-//! | `cancel_queue.rs` | `is_full` is never true | `loom_cancels_fill_the_queue` |
-//! | `spare.rs` | `take` does not empty it | `loom_leave_and_fire` |
-//! | `spare.rs` | `leave` overwrites what is there | `loom_leave_two_and_fire` |
-//! | `spare.rs` | `leave` stores `key` first, or not with `Release` | `loom_leave_and_fire` |
-//! | `spare.rs` | `suits` does not compare wakers | `loom_leave_and_arm_for_another_task_and_fire` |
-//! | `spare.rs` | `claim` takes what is claimed | `loom_own_and_own`, `loom_a_proof_that_comes_late` |
-//! | `spare.rs` | a claim is given up without `Release` | `loom_own_and_own` |
-//! | `spare.rs` | `is_mine` does not compare spares | `loom_own_another_shard_and_own` |
+//! | `cancel_queue.rs` | `clear` stores `waiting` after it unlocks | `loom_cancels_and_shutdown` |
+//! | `advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;
 pub(crate) mod lock;
