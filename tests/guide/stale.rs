@@ -221,6 +221,7 @@ fn names_between_backquotes_are_of_something() {
             }
         }
     }
+    stale.dedup();
     assert!(stale.is_empty(), "{}\n{}", stale.len(), stale.join("\n"));
 }
 
