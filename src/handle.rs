@@ -12,8 +12,8 @@ use crate::driver::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{DriverRef, current};
 use crate::interval::Interval;
+use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
-use crate::stats::WheelMetrics;
 use crate::timeout::Timeout;
 
 /// A handle to a driver: the free functions as methods, without looking up

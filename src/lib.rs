@@ -110,7 +110,7 @@
 //!
 //! * `high-resolution`: [`Builder::high_resolution`], on Linux; turns on tokio's `net`.
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
-//! * `metrics`: a [reporter](ext::metrics) of what is [counted](stats) to the `metrics` crate.
+//! * `metrics`: a [reporter](ext::metrics) of the [counts](docs::metrics) to the `metrics` crate.
 //! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer), for tower's and axum's stacks.
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
 //!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
@@ -134,9 +134,9 @@ pub mod error;
 pub mod ext;
 mod handle;
 mod interval;
+mod metrics;
 pub mod prelude;
 mod sleep;
-pub mod stats;
 mod timeout;
 mod wheel;
 
@@ -195,9 +195,8 @@ pub use self::builder::Builder;
 pub use self::delay_queue::DelayQueue;
 pub use self::handle::Wheel;
 pub use self::interval::{Interval, interval, interval_at};
+pub use self::metrics::{LagHistogram, MetricsIntervals, MetricsSnapshot, WheelMetrics, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
-#[doc(inline)]
-pub use self::stats::{WheelMetrics, metrics};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;
 

@@ -158,9 +158,9 @@ async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
     let value = |name| find(name).with_context(|| format!("{name} is not in /metrics"));
     let timers = match T::reporter() {
         Some(_) => Some(TimerCounts {
-            registered: value("wheel_timers_registered")?,
-            fired: value("wheel_timers_fired")?,
-            cancelled: value("wheel_timers_cancelled")?,
+            registered: value("wheel_timers_registered_total")?,
+            fired: value("wheel_timers_fired_total")?,
+            cancelled: value("wheel_timers_cancelled_total")?,
             active: value("wheel_active_timers")?,
         }),
         None => None,

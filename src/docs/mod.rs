@@ -5,6 +5,8 @@
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
 //! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
 //! | [`semantics`] | what is the same, and each thing that differs |
+//! | [`metrics`] | counts of timers, lag, what to alert on; Prometheus |
+//! | [`figures`] | what was measured, and what it means for a service |
 //! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
 //! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools; the wheel alone |
 //!
@@ -31,3 +33,11 @@ pub mod high_resolution {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("recipes.md")]
 pub mod recipes {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("metrics.md")]
+pub mod metrics {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("figures.md")]
+pub mod figures {}

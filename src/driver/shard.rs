@@ -33,8 +33,8 @@ use self::spare::Spare;
 use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef};
 use super::clock::Tick;
 use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
-use crate::stats::lag_histogram::LagHistogram;
-use crate::stats::snapshot::Snapshot;
+use crate::metrics::LagHistogram;
+use crate::metrics::MetricsSnapshot as Snapshot;
 use crate::wheel::core::{Core, Garbage};
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest

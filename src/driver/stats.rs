@@ -14,7 +14,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::stats::snapshot::Snapshot;
+use crate::metrics::MetricsSnapshot as Snapshot;
 
 /// What is counted in a driver's time in service, and stays for whoever asks later.
 pub(crate) struct FinalCounts {

@@ -18,6 +18,8 @@ fn pages() -> Vec<PathBuf> {
         "migration",
         "whole_tree",
         "semantics",
+        "metrics",
+        "figures",
         "high_resolution",
         "recipes",
     ]

@@ -11,13 +11,12 @@ const FIRST: u64 = 62_500;
 /// The last one begins at 62.5 µs · 2²⁰ = 65.536 s.
 const BUCKETS: usize = 22;
 
-/// How many timers fired how late.
+/// Histogram of lag: how long after its deadline each timer fired.
 ///
-/// Every bucket is twice as wide as the one before: up to 62.5 µs, 125 µs, 250
-/// µs, 500 µs, 1 ms, 2 ms and so on to 65.536 s, and one for all that is later.
-/// How late a timer fired is the time from its deadline to the turn that fired
-/// it. tokio's clock rings on whole milliseconds, so on a healthy runtime nearly
-/// all are in the buckets below 2 ms.
+/// Each bucket is twice as wide as the one before. Their ends are 62.5 µs, 125 µs, 250 µs,
+/// 500 µs, 1 ms, 2 ms and so on to 65.536 s; the last bucket has no end. tokio's timer wakes
+/// the driver on whole milliseconds, so on a healthy runtime nearly all timers are in the
+/// buckets below 2 ms.
 ///
 /// # Examples
 ///
@@ -79,36 +78,34 @@ impl LagHistogram {
         self.max = self.max.max(other.max);
     }
 
-    /// How many timers have fired.
+    /// Number of timers that fired.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.count).sum()
     }
 
-    /// How late they were, added up, to the nanosecond; divided by
-    /// [`count`](Self::count) it is the mean.
+    /// Sum of all lags, to the nanosecond. Divided by [`count`](Self::count): the mean.
     #[must_use]
     pub fn total(&self) -> Duration {
         let sums = self.buckets.iter().map(|bucket| bucket.sum);
         sums.map(Duration::from_nanos).sum()
     }
 
-    /// How late the latest was, to the nanosecond.
+    /// The largest lag: to the nanosecond in counts since the driver's start. In the counts of
+    /// an interval an upper bound, the end of the highest bucket in which a timer fired.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max)
     }
 
-    /// All buckets, the narrowest first: the lags that belong to one, and how
-    /// many timers were so late.
+    /// All buckets, the narrowest first: a range of lags, and the number of timers in it.
     pub fn buckets(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
         let buckets = self.buckets.iter().enumerate();
         buckets.map(|(index, bucket)| (Self::range(index), bucket.count))
     }
 
-    /// A lag that this part of the timers did not exceed: the end of the bucket
-    /// in which the quantile falls, or the largest lag if that is less. Zero when
-    /// no timer has fired.
+    /// A lag that this fraction of the timers did not exceed: the end of the bucket in which
+    /// the quantile falls, or the largest lag where that is less. Zero if no timer has fired.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -149,15 +146,30 @@ impl LagHistogram {
         start..if is_last { Duration::MAX } else { edge(index) }
     }
 
-    /// What has come since `before`: of each bucket the mean lag in seconds, and how many
-    /// there are. The means times their numbers are the true sum.
+    /// The lags of the timers that fired between `before` and this histogram.
+    pub(crate) fn since(&self, before: &LagHistogram) -> LagHistogram {
+        let mut between = self.clone();
+        for (bucket, before) in between.buckets.iter_mut().zip(&before.buckets) {
+            bucket.count = bucket.count.saturating_sub(before.count);
+            bucket.sum = bucket.sum.saturating_sub(before.sum);
+        }
+        // A new maximum is exact. Otherwise the maximum is known to a bucket.
+        if self.max == before.max {
+            let highest = between.buckets.iter().rposition(|bucket| bucket.count > 0);
+            let end = highest.map_or(Duration::ZERO, |index| Self::range(index).end);
+            between.max = between.max.min(saturating_nanos(end));
+        }
+        between
+    }
+
+    /// Of each bucket with timers: the mean lag in seconds, and the number of timers. The
+    /// means times their numbers are the true sum.
     #[cfg(feature = "metrics")]
-    pub(crate) fn since(&self, before: &LagHistogram) -> impl Iterator<Item = (f64, u64)> {
-        let buckets = self.buckets.iter().zip(before.buckets);
-        buckets.filter_map(|(now, before)| {
-            let count = now.count - before.count;
-            let mean = (now.sum - before.sum) as f64 / count as f64;
-            (count > 0).then_some((mean / 1e9, count))
+    pub(crate) fn means(&self) -> impl Iterator<Item = (f64, u64)> {
+        let used = self.buckets.iter().filter(|bucket| bucket.count > 0);
+        used.map(|bucket| {
+            let mean = bucket.sum as f64 / bucket.count as f64;
+            (mean / 1e9, bucket.count)
         })
     }
 
@@ -166,6 +178,10 @@ impl LagHistogram {
     pub(crate) fn ends() -> impl Iterator<Item = f64> {
         (0..BUCKETS - 1).map(|index| Self::range(index).end.as_secs_f64())
     }
+}
+
+fn saturating_nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Default for LagHistogram {
@@ -227,5 +243,32 @@ mod tests {
         let mut sum = lag.clone();
         sum.add(&lag);
         assert_eq!((sum.count(), sum.max()), (8, lag.max()));
+    }
+
+    #[test]
+    fn the_maximum_of_an_interval_is_exact_if_new_and_else_a_buckets_end() {
+        let mut lag = LagHistogram::new();
+        lag.record(3_000_000_000);
+        let before = lag.clone();
+        assert_eq!(lag.since(&before), LagHistogram::new());
+        lag.record(100_000);
+        let between = lag.since(&before);
+        assert_eq!(
+            (between.count(), between.total()),
+            (1, Duration::from_micros(100))
+        );
+        assert_eq!(between.max(), Duration::from_micros(125));
+        assert_eq!(between.quantile(1.0), Duration::from_micros(125));
+        lag.record(3_100_000_000);
+        let between = lag.since(&before);
+        assert_eq!(
+            (between.count(), between.max()),
+            (2, Duration::from_millis(3_100))
+        );
+        // In the last bucket, which has no end.
+        lag.record(u64::MAX);
+        let before = lag.clone();
+        lag.record(u64::MAX / 2);
+        assert_eq!(lag.since(&before).max(), lag.max());
     }
 }

@@ -1,21 +1,21 @@
-//! [`WheelMetrics`]: a handle to what a driver counts.
+//! [`WheelMetrics`]: a handle to the counts of a driver.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::Snapshot;
+use super::{MetricsIntervals, MetricsSnapshot};
 use crate::driver::DriverRef;
 use crate::driver::stats::FinalCounts;
 
-/// A handle to what is counted of a driver's timers.
+/// Handle to the counts of a driver.
 ///
-/// From [`wheel::metrics()`](crate::metrics()), or [`Wheel::metrics`] for a
-/// driver of one's own. It can be used from any thread, costs two words and a
-/// count to clone, and keeps no runtime alive. When the runtime has ended it
-/// shows the last figures, with what was pending counted as cancelled.
+/// From [`wheel::metrics()`](crate::metrics()), or from [`Wheel::metrics`] for a driver of its
+/// own. The handle can be used on any thread, costs two words and a reference count to clone,
+/// and keeps no runtime alive. After the end of the runtime it shows the last counts, with
+/// pending timers counted as cancelled.
 ///
-/// [`snapshot`](Self::snapshot) reads everything, and each call reads anew. It takes the
-/// lock of each shard in turn, for some tens of nanoseconds.
+/// Each call of [`snapshot`](Self::snapshot) reads anew, under the lock of each shard in turn,
+/// for some tens of nanoseconds each.
 ///
 /// # Examples
 ///
@@ -43,10 +43,10 @@ impl WheelMetrics {
         WheelMetrics { driver, last }
     }
 
-    /// All that is counted, of all shards together.
+    /// The counts since the driver started, of all shards together.
     ///
-    /// Each shard is read at once, one after the other, so
-    /// `registered == fired + cancelled + pending` holds whatever goes on.
+    /// Shards are read one after the other, each under its lock, so
+    /// `registered == fired + cancelled + pending` holds in every snapshot.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -56,8 +56,8 @@ impl WheelMetrics {
     /// # }
     /// ```
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        let mut sum = Snapshot::default();
+    pub fn snapshot(&self) -> MetricsSnapshot {
+        let mut sum = MetricsSnapshot::default();
         for index in 0..self.num_shards() {
             sum.add(&self.shard(index));
         }
@@ -68,11 +68,30 @@ impl WheelMetrics {
         sum
     }
 
-    /// All that is counted of one shard.
+    /// The counts of successive intervals: each call of `next` returns what happened since
+    /// the call before, and the first one what happened since this call.
     ///
-    /// A timer is registered in the shard of the worker that it was made on or, if
-    /// that is busy just then, in another; whoever cancels it does so there. Threads that
-    /// are no workers are spread over the shards.
+    /// ```
+    /// use wheel::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let intervals = wheel::metrics().intervals();
+    /// for passed in intervals.take(2) {
+    ///     println!("{} fired, 99 % at most {:?} late", passed.fired, passed.lag.quantile(0.99));
+    ///     wheel::sleep(Duration::from_millis(10)).await;
+    /// }
+    /// # }
+    /// ```
+    pub fn intervals(&self) -> MetricsIntervals {
+        MetricsIntervals::new(self.clone())
+    }
+
+    /// The counts of one shard since the driver started.
+    ///
+    /// A timer is registered in the shard of the worker on which it is first polled, or in
+    /// another one while that shard's lock is taken. Threads that are no workers are spread
+    /// over the shards.
     ///
     /// # Panics
     ///
@@ -89,7 +108,7 @@ impl WheelMetrics {
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn shard(&self, index: usize) -> Snapshot {
+    pub fn shard(&self, index: usize) -> MetricsSnapshot {
         let DriverRef { driver, generation } = self.driver;
         let shards = driver.shards();
         let count = shards.len();
@@ -102,8 +121,8 @@ impl WheelMetrics {
             .unwrap_or_default()
     }
 
-    /// How many wheels there are, each with a lock of its own: one per worker,
-    /// unless a [`Builder`](crate::Builder) said otherwise.
+    /// Number of shards, each with a lock of its own: one per worker, unless set by
+    /// [`Builder::shards`](crate::Builder::shards).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
