@@ -13,12 +13,10 @@
 //! tokio-wheel = "0.1"
 //! ```
 //!
-//! Put `use wheel as time;` where `use tokio::time;` stood, and change nothing
-//! else:
+//! Say [`wheel::time`](time) where `tokio::time` stood, and change nothing else:
 //!
 //! ```
-//! use wheel as time;
-//! use wheel::Duration;
+//! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
@@ -32,12 +30,14 @@
 //! # }
 //! ```
 //!
+//! In new code the root is shorter. It has the same items: [`wheel::sleep`](sleep()),
+//! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
+//!
 //! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic,
 //!   reqwest and pools, and [each difference](docs::semantics) from `tokio::time`.
 //! * [`Wheel`] and [`Builder`]: a driver with settings of one's own.
 //! * [`metrics()`]: what becomes of timers, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
-//! * [`prelude`]: what `tokio::time` has and no more, where a module says `use tokio::time::*;`.
 //! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`.
 //!
 //! # How it works
@@ -135,8 +135,8 @@ pub mod ext;
 mod handle;
 mod interval;
 mod metrics;
-pub mod prelude;
 mod sleep;
+pub mod time;
 mod timeout;
 mod wheel;
 

@@ -1,12 +1,10 @@
-//! What to copy first. Every call is the one `tokio::time` has: in a program that has
-//! `use tokio::time;`, the first `use` below is the whole migration.
+//! What to copy first. Every call is the one `tokio::time` has: in a program
+//! that says `tokio::time`, `wheel::time` is the whole migration.
 //!
 //! `cargo run -p hello`
 
 use tokio::sync::mpsc;
-use wheel as time;
-
-use time::{Duration, Instant};
+use wheel::time::{self, Duration, Instant};
 
 #[tokio::main]
 async fn main() {

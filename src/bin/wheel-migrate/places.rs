@@ -78,7 +78,7 @@ fn below_wheel(leaf: &Leaf) -> String {
     if leaf.is_glob {
         // The root has more than tokio::time.
         path.extend(if path.is_empty() {
-            vec!["prelude", "*"]
+            vec!["time", "*"]
         } else {
             vec!["*"]
         });

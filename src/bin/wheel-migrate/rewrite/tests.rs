@@ -9,8 +9,8 @@ const FORMS: &[(&str, &str)] = &[
     ("use tokio::time as t;", "use wheel as t;"),
     ("use tokio::time::sleep;", "use wheel::sleep;"),
     ("use tokio::time::sleep as nap;", "use wheel::sleep as nap;"),
-    ("use tokio::time::*;", "use wheel::prelude::*;"),
-    ("use tokio::time::{*};", "use wheel::prelude::*;"),
+    ("use tokio::time::*;", "use wheel::time::*;"),
+    ("use tokio::time::{*};", "use wheel::time::*;"),
     ("use tokio::time::error::*;", "use wheel::error::*;"),
     (
         "use tokio::time::{self, sleep};",
@@ -41,7 +41,7 @@ const FORMS: &[(&str, &str)] = &[
         "#[cfg(a)]\npub(crate) use tokio::{spawn, time};",
         "#[cfg(a)]\npub(crate) use tokio::{spawn, };\n#[cfg(a)]\npub(crate) use wheel as time;",
     ),
-    ("pub use tokio::time::*;", "pub use wheel::prelude::*;"),
+    ("pub use tokio::time::*;", "pub use wheel::time::*;"),
     (
         "mod m {\n    use tokio::{join, time::Instant};\n}",
         "mod m {\n    use tokio::{join, };\n    use wheel::Instant;\n}",
