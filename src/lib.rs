@@ -34,7 +34,8 @@
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
 //! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic,
-//!   reqwest and pools, and [each difference](docs::semantics) from `tokio::time`.
+//!   reqwest and pools, and [the contract](docs::contract): what is promised, what is left
+//!   open, and each difference from `tokio::time`.
 //! * [`Wheel`] and [`Builder`]: a driver with settings of one's own.
 //! * [`metrics()`]: what becomes of timers, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
@@ -101,8 +102,8 @@
 //! * A runtime's clock may show at most 500 years more than at its start.
 //!   Deadlines beyond do not elapse.
 //! * Some hundred million timers per shard.
-//! * On a worker, in a context of another runtime, a timer is the worker's own:
-//!   [where](docs::semantics#which-runtime-a-timer-belongs-to).
+//! * On a worker thread, in a context of another runtime, a timer belongs to the worker's
+//!   [runtime](docs::contract#which-runtime-a-timer-belongs-to).
 //!
 //! # Features
 //!

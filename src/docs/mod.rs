@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
 //! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
-//! | [`semantics`] | what is the same, and each thing that differs |
+//! | [`contract`] | what is promised, what is left open, and what differs from tokio |
 //! | [`metrics`] | counts of timers, lag, what to alert on; Prometheus |
 //! | [`figures`] | what was measured, and what it means for a service |
 //! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
@@ -23,8 +23,11 @@ pub mod migration {}
 pub mod whole_tree {}
 
 #[doc = include_str!("links.md")]
-#[doc = include_str!("semantics.md")]
-pub mod semantics {}
+#[doc = include_str!("contract.md")]
+pub mod contract {}
+
+#[doc(hidden)]
+pub use self::contract as semantics;
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("high_resolution.md")]

@@ -12,3 +12,4 @@ mod races;
 mod reentrancy;
 mod shutdown;
 mod spares;
+mod tokio_assumptions;

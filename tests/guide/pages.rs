@@ -17,7 +17,7 @@ fn pages() -> Vec<PathBuf> {
     let guide = [
         "migration",
         "whole_tree",
-        "semantics",
+        "contract",
         "metrics",
         "figures",
         "high_resolution",
