@@ -55,6 +55,9 @@ struct Arguments {
     /// The median of so many.
     #[arg(long, default_value_t = 5, value_parser = count_to(1000))]
     runs: usize,
+    /// Print goals too: for the development of this crate.
+    #[arg(long)]
+    goals: bool,
     /// Draw the table, too.
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     svg: Option<PathBuf>,
@@ -117,7 +120,7 @@ fn count(arguments: &Arguments) -> Result<()> {
             rows.push(row);
         }
     }
-    println!("{}", table::table(&rows));
+    println!("{}", table::table(&rows, arguments.goals));
     if let Some(path) = &arguments.svg {
         fs::write(path, picture::draw(&rows, &Circumstances::new().versions)?)?;
     }

@@ -48,7 +48,7 @@ impl Row {
     }
 }
 
-pub(crate) fn table(rows: &[Row]) -> String {
+pub(crate) fn table(rows: &[Row], goals: bool) -> String {
     let Some(peers) = rows
         .first()
         .map(|row| row.counts.iter().map(|count| count.0))
@@ -59,7 +59,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
     let mut header = vec!["transfers".to_owned(), "workers".to_owned()];
     header.extend(peers.map(|peer| peer.name().to_owned()));
     header.extend(timers.clone().map(|peer| format!("own: {}", peer.name())));
-    header.push("goal".to_owned());
+    if goals {
+        header.push("goal".to_owned());
+    }
     let mut table = markdown(header);
     for row in rows {
         let mut cells = vec![Cell::new(row.service.name()), number(row.workers)];
@@ -70,7 +72,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
         );
         let own = timers.clone().map(|peer| row.own(peer));
         cells.extend(own.map(|own| number(own.map_or(String::new(), |own| format!("{own:.1}")))));
-        cells.push(Cell::new(row.verdict()));
+        if goals {
+            cells.push(Cell::new(row.verdict()));
+        }
         table.add_row(cells);
     }
     table.to_string()
