@@ -13,7 +13,7 @@ fn color(peer: Peer) -> RGBColor {
     match peer {
         Peer::Tokio => picture::TOKIO,
         Peer::Wheel => picture::WHEEL,
-        _ => picture::THIRD,
+        _ => picture::ALT,
     }
 }
 
