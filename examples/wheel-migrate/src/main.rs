@@ -1,7 +1,7 @@
 //! Moves a service from `tokio::time` to `wheel::time`, and back.
 //!
 //! ```sh
-//! cargo install --debug --path examples/migrate
+//! cargo install --locked --path examples/wheel-migrate
 //! wheel-migrate path/to/service            # says what it would change, and changes nothing
 //! wheel-migrate --write path/to/service    # changes it
 //! ```
