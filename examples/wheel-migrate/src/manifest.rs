@@ -298,7 +298,7 @@ impl Manifest {
             is_implicit &= !is_named;
             if (is_named || names(&|name| name.starts_with(&below))) && !names(&|name| name == ours)
             {
-                list.push(ours.clone());
+                push_as_the_last(list, &ours);
             }
         }
         if is_implicit {
@@ -358,6 +358,19 @@ fn as_table(item: &mut Item) -> &mut Table {
         *item = Item::Table(table);
     }
     item.as_table_mut().expect("made one above")
+}
+
+/// On a line of its own, where the others are.
+fn push_as_the_last(list: &mut Array, name: &str) {
+    let last = list.iter().last();
+    let line = last
+        .and_then(|last| last.decor().prefix()?.as_str())
+        .filter(|prefix| prefix.contains('\n'))
+        .map(str::to_owned);
+    match line {
+        Some(line) => list.push_formatted(Value::from(name).decorated(line, "")),
+        None => list.push(name),
+    }
 }
 
 fn more_stream(dev: Needs, normal: Option<Needs>) -> bool {

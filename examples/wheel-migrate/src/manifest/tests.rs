@@ -122,6 +122,9 @@ fn an_optional_tokio_takes_this_along() {
     assert!(after.contains("rt = [\"dep:tokio\", \"dep:tokio-wheel\"]"));
     assert!(after.contains("net = [\"rt\", \"tokio/net\", \"dep:tokio-wheel\"]"));
     assert!(after.contains("no = []"));
+    let lines = named.replace("[\"dep:tokio\"]", "[\n    \"dep:tokio\",\n]");
+    let after = added(&lines, &library(PLAIN));
+    assert!(after.contains("rt = [\n    \"dep:tokio\",\n    \"dep:tokio-wheel\",\n]"));
     let implicit = "[dependencies]\ntokio = { version = \"1\", optional = true }\n";
     let after = added(implicit, &library(PLAIN));
     assert!(after.contains("[features]\ntokio = [\"dep:tokio\", \"dep:tokio-wheel\"]"));
