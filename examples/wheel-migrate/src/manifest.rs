@@ -313,7 +313,11 @@ impl Manifest {
         for place in self.places(WHEEL, workspace) {
             self.table(&place.table).remove(&place.key);
         }
-        self.remove_from(&["workspace", "dependencies"]);
+        let workspace = self.document.get_mut("workspace");
+        let inherited = workspace.and_then(|all| all.as_table_like_mut()?.get_mut("dependencies"));
+        if let Some(inherited) = inherited.and_then(Item::as_table_like_mut) {
+            inherited.remove(WHEEL);
+        }
         if let Some(features) = self.document.get_mut("features") {
             let ours = format!("dep:{WHEEL}");
             let lists = features.as_table_like_mut().into_iter();
@@ -322,16 +326,6 @@ impl Manifest {
                     list.retain(|name| name.as_str() != Some(&ours));
                 }
             }
-        }
-    }
-
-    fn remove_from(&mut self, path: &[&str]) {
-        let mut item = Some(self.document.as_item_mut());
-        for name in path {
-            item = item.and_then(|item| item.get_mut(name));
-        }
-        if let Some(table) = item.and_then(Item::as_table_like_mut) {
-            table.remove(WHEEL);
         }
     }
 

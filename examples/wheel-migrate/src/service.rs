@@ -24,6 +24,8 @@ pub(crate) struct Service {
     /// By the directory of its manifest.
     packages: BTreeMap<PathBuf, Package>,
     manifests: BTreeMap<PathBuf, Manifest>,
+    /// What is written once all has been read: where something is wrong, nothing is.
+    written: Vec<(PathBuf, String)>,
     /// The directory as it was given, and as an absolute path.
     root: (PathBuf, PathBuf),
 }
@@ -67,9 +69,11 @@ impl Service {
             self.told.push(self.shown(&manifest.path));
             let lines = manifest.difference().into_iter();
             self.told.extend(lines.map(|line| format!("  {line}")));
-            if options.mode == Mode::Write {
-                fs::write(&manifest.path, manifest.text())
-                    .map_err(|error| failed(&manifest.path, &error))?;
+            self.written.push((manifest.path.clone(), manifest.text()));
+        }
+        if options.mode == Mode::Write {
+            for (path, text) in &self.written {
+                fs::write(path, text).map_err(|error| failed(path, &error))?;
             }
         }
         self.sum_up(options);
@@ -112,8 +116,8 @@ impl Service {
             )),
             None => {}
         }
-        if options.mode == Mode::Write && rewritten.text != source {
-            fs::write(path, &rewritten.text).map_err(|error| failed(path, &error))?;
+        if rewritten.text != source {
+            self.written.push((path.to_owned(), rewritten.text));
         }
         Ok(())
     }
