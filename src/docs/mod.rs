@@ -3,7 +3,7 @@
 //! | page | what it is for |
 //! | --- | --- |
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
-//! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
+//! | [`whole_tree`] | a section of `Cargo.toml` that moves the timers of every crate in a dependency tree |
 //! | [`semantics`] | what is the same, and each thing that differs |
 //! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
 //! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools; the wheel alone |
