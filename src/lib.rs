@@ -107,7 +107,7 @@
 //!
 //! # Features
 //!
-//! None is on by default. All but `test-util` and `migrate` are in `full`.
+//! None is on by default. All but `test-util` are in `full`.
 //!
 //! * `high-resolution`: [`Builder::high_resolution`], on Linux; turns on tokio's `net`.
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
@@ -116,7 +116,6 @@
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
 //!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
-//! * `migrate`: the command `wheel-migrate`, which moves a service over; nothing in the library.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
 #![cfg_attr(

@@ -3,7 +3,7 @@
 //! | page | what it is for |
 //! | --- | --- |
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
-//! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
+//! | [`whole_tree`] | a section of `Cargo.toml` that moves the timers of every crate in a dependency tree |
 //! | [`contract`] | what is promised, what is left open, and what differs from tokio |
 //! | [`metrics`] | counts of timers, lag, what to alert on; Prometheus |
 //! | [`figures`] | what was measured, and what it means for a service |

@@ -35,7 +35,7 @@ impl Token {
     }
 }
 
-/// Groups are flattened: an opening token, what is inside, a closing token.
+/// The tokens of a file. Groups are flattened: an opening token, what is inside, a closing token.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, String> {
     let stream: TokenStream = source
         .parse()
@@ -81,4 +81,60 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
             }
         }
     }
+}
+
+/// The token that opens what `close` closes.
+pub(crate) fn opening(tokens: &[Token], close: usize) -> usize {
+    let mut depth = 0;
+    for at in (0..=close).rev() {
+        match tokens[at].kind {
+            Kind::Close(_) => depth += 1,
+            Kind::Open(_) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    0
+}
+
+/// The token that closes what `open` opens.
+pub(crate) fn closing(tokens: &[Token], open: usize) -> usize {
+    let mut depth = 0;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token.kind {
+            Kind::Open(_) => depth += 1,
+            Kind::Close(_) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    tokens.len() - 1
+}
+
+/// The names that follow one another with `::` between them, and the token after them.
+pub(crate) fn path_from(tokens: &[Token], mut at: usize) -> (Vec<String>, usize) {
+    let mut path = Vec::new();
+    while let Some(name) = tokens.get(at).and_then(Token::ident) {
+        path.push(name.to_owned());
+        at += 1;
+        let goes_on = tokens
+            .get(at)
+            .is_some_and(|token| token.kind == Kind::PathSep)
+            && tokens
+                .get(at + 1)
+                .is_some_and(|token| token.ident().is_some());
+        if !goes_on {
+            break;
+        }
+        at += 1;
+    }
+    (path, at)
+}
+
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

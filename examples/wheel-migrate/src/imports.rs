@@ -7,10 +7,17 @@ use crate::tokens::{Kind, Token};
 /// `a::b::{c, d as e, f::*}` is a node `a::b` with three below it.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) segments: Vec<String>,
+    pub(crate) segments: Vec<Segment>,
     pub(crate) end: End,
     /// Bytes of the text.
     pub(crate) range: Range<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) name: String,
+    /// Where it ends in the text.
+    pub(crate) end: usize,
 }
 
 #[derive(Debug)]
@@ -57,18 +64,39 @@ impl Import {
             end,
         })
     }
+
+    /// Every declaration of a file.
+    pub(crate) fn all(tokens: &[Token]) -> impl Iterator<Item = Import> {
+        let uses = tokens.iter().enumerate();
+        uses.filter(|(_, token)| token.is_ident("use"))
+            .filter_map(|(at, _)| Import::read(tokens, at + 1))
+    }
+}
+
+impl Leaf {
+    /// The name that it has in the module, if it is one name.
+    pub(crate) fn name(&self) -> Option<&String> {
+        let name = self.rename.as_ref().or(self.path.last());
+        name.filter(|_| !self.is_glob)
+    }
 }
 
 impl Node {
-    /// All that is imported below `prefix`.
-    pub(crate) fn leaves(&self, prefix: &[String]) -> Vec<Leaf> {
+    /// `prefix`, and the names of this node.
+    pub(crate) fn path(&self, prefix: &[String]) -> Vec<String> {
         let mut path = prefix.to_vec();
+        let names = self.segments.iter().map(|segment| &segment.name);
         path.extend(
-            self.segments
-                .iter()
+            names
                 .filter(|name| *name != "self" || prefix.is_empty())
                 .cloned(),
         );
+        path
+    }
+
+    /// All that is imported below `prefix`.
+    pub(crate) fn leaves(&self, prefix: &[String]) -> Vec<Leaf> {
+        let path = self.path(prefix);
         let leaf = |path, rename, is_glob| Leaf {
             path,
             rename,
@@ -117,7 +145,10 @@ impl<'a> Cursor<'a> {
                 break self.group()?;
             }
             let name = self.name()?;
-            segments.push(name.ident()?.to_owned());
+            segments.push(Segment {
+                name: name.ident()?.to_owned(),
+                end: name.range.end,
+            });
             if self.eat(&Kind::PathSep).is_none() {
                 break self.rename(name)?;
             }
