@@ -1,161 +1,21 @@
-//! Random programs, each run with `tokio::time` and with this crate, in virtual time: what has
-//! finished, when by its runtime's clock, and how, is the same, or as a documented rule says.
+//! Random programs, each run with `tokio::time` and with this crate: what has finished, and how, is
+//! the same.
 //!
-//! | file | one idea |
+//! | folder | where |
 //! | --- | --- |
-//! | `main.rs` | thousands of seeds; what differs is made small and printed |
-//! | `program.rs` | what a program is made of: contexts, runtimes that end, tasks, timers |
-//! | `generate.rs` | a program from a seed |
-//! | `thread.rs` | the interpreter of what the thread does, which drives the runtimes |
-//! | `task.rs` | the interpreter of what tasks do |
-//! | `shelf.rs` | timers that tasks and threads share |
-//! | `world.rs` | what they share; clocks that agree; a millisecond for each task |
-//! | `trace.rs` | what has finished, as it is compared |
-//! | `time.rs` | the functions under comparison |
-//! | `rules.rs` | tokio's timers by the rules that are documented, each a constant |
-//! | `compare.rs` | by which rules two runs are the same |
-//! | `watchdog.rs` | programs that do not end |
-//! | `shrink.rs` | the smallest program that fails |
+//! | `paused/` | in virtual time, to the millisecond, on current-thread runtimes (feature `test-util`) |
+//! | `real/` | in real time, never early, on multi-thread runtimes |
 //!
-//! `SEED=464 SEEDS=1 cargo test --all-features --test differential programs -- --nocapture` runs
-//! one. `SHOW` says how many of those that fail are made small, `FAILURES` after how many to stop.
-#![cfg(feature = "test-util")]
+//! `time.rs` has the functions under comparison.
 
-mod compare;
-mod generate;
-mod program;
-mod rules;
-mod shelf;
-mod shrink;
-mod task;
-mod thread;
+#[cfg(feature = "test-util")]
+mod paused;
+mod real;
 mod time;
-mod trace;
-mod watchdog;
-mod world;
 
 use std::env;
-use std::ops::Range;
-use std::time::Duration;
 
-use crate::compare::{Failure, Runners};
-use crate::program::Program;
-use crate::rules::{GOES_ON, LOOKS, TICKS_AT_ONCE};
-use crate::watchdog::{Outcome, PATIENCE, Runner, Stop};
-
-const RULES: [(&str, u8); 3] = [
-    ("GOES_ON", GOES_ON),
-    ("LOOKS", LOOKS),
-    ("TICKS_AT_ONCE", TICKS_AT_ONCE),
-];
-
+/// What a variable says, or else the default.
 fn number(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |value| value.parse().expect("a number"))
-}
-
-fn seeds() -> Range<u64> {
-    let first = number("SEED", 0);
-    first..first + number("SEEDS", 10_000)
-}
-
-#[test]
-fn programs_do_what_they_do_with_tokio() {
-    let mut runners = Runners::new();
-    let mut counts = [0; RULES.len()];
-    let mut failed = Vec::new();
-    for seed in seeds() {
-        let program = generate::program(seed);
-        let mut compared = runners.compare(&program, PATIENCE);
-        // On a busy machine threads that were left behind may come in between; a fault stays.
-        for _ in 0..4 {
-            if compared.is_err() {
-                compared = runners.compare(&program, PATIENCE);
-            }
-        }
-        match compared {
-            Ok(applied) => {
-                for (count, (_, rule)) in counts.iter_mut().zip(RULES) {
-                    *count += u32::from(applied & rule != 0);
-                }
-            }
-            Err(failure) => failed.push((seed, program, failure)),
-        }
-        if failed.len() as u64 == number("FAILURES", 20) {
-            println!("enough seen, no more than {seed} seeds");
-            break;
-        }
-    }
-    for (count, (name, _)) in counts.iter().zip(RULES) {
-        println!("{name} was applied to {count} programs");
-    }
-    for (seed, program, failure) in failed.iter().take(number("SHOW", 5) as usize) {
-        println!(
-            "\nseed {seed}: {}",
-            smallest(&mut runners, program, failure)
-        );
-    }
-    let seeds: Vec<_> = failed.iter().map(|(seed, ..)| seed).collect();
-    assert!(seeds.is_empty(), "{} are different: {seeds:?}", seeds.len());
-}
-
-/// The smallest program that fails like this one, and how.
-fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> String {
-    let soon = match failure {
-        Failure::Differs(_) => PATIENCE,
-        _ => Duration::from_millis(300),
-    };
-    let small = shrink::shrink(program.clone(), |program| {
-        let now = runners.compare(program, soon);
-        now.is_err_and(|now| now.is_like(failure))
-    });
-    match runners.compare(&small, PATIENCE) {
-        Ok(_) => format!("{program}{failure}"),
-        Err(failure) => format!("{small}{failure}"),
-    }
-}
-
-#[test]
-fn tokio_does_the_same_every_time() {
-    let mut runners = Runners::new();
-    let programs = seeds().step_by(16).map(generate::program);
-    for program in programs.filter(|program| !program.may_race()) {
-        runners.check_tokio(&program);
-    }
-}
-
-#[test]
-fn each_rule_is_needed() {
-    let mut runners = Runners::new();
-    for (name, rule) in RULES {
-        let programs = (0..1000).map(generate::program);
-        let needed = programs.filter(|program| runners.matters(program, rule));
-        let needed = needed.count();
-        println!("{name} makes a difference to {needed} of 1000 programs");
-        assert!(needed > 0);
-    }
-}
-
-#[test]
-fn a_program_that_does_not_end_is_told_to_stop_and_then_left_behind() {
-    let program = generate::program(0);
-    let soon = Duration::from_millis(50);
-    let mut waits = Runner::new(|_| futures::executor::block_on(Stop::of_this_thread().wait()));
-    assert_eq!(waits.run(&program, soon), Outcome::Stopped);
-    let mut hangs = Runner::new(|_| {
-        loop {
-            std::thread::park();
-        }
-    });
-    assert_eq!(hangs.run(&program, soon), Outcome::<()>::Hangs);
-}
-
-/// A program that does another thing by a rule is made small: a fault would be.
-#[test]
-fn what_makes_a_difference_is_all_that_is_left_of_a_program() {
-    let mut runners = Runners::new();
-    let mut programs = (0..1000).map(generate::program);
-    let program = programs.find(|program| runners.matters(program, GOES_ON));
-    let program = program.expect("some program needs it");
-    let small = shrink::shrink(program, |program| runners.matters(program, GOES_ON));
-    assert!(small.to_string().lines().count() <= 10, "{small}");
 }

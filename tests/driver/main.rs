@@ -13,3 +13,4 @@ mod reentrancy;
 mod shutdown;
 mod spares;
 mod tokio_assumptions;
+mod whose;

@@ -6,11 +6,13 @@
 
 use std::any::Any;
 use std::fmt::{self, Debug};
+use std::fs::File;
+use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::process::{self, Command};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use crate::outcome::{End, Outcome, Panic};
@@ -21,8 +23,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 const VARIABLE: &str = "WHEEL_TWIN";
 /// If set, tokio's run against themselves, and are shown: a body that differs is no good.
 const ORACLE: &str = "WHEEL_TWINS_ORACLE";
+/// If set, a file to which each test adds its name, and the seconds that its bodies took on tokio's
+/// timers and on ours: those that are to do the same.
+const TIMES: &str = "WHEEL_TWINS_TIMES";
 /// Begins the line of a child's outcome.
 const MARK: &str = "\u{1}outcome ";
+/// Begins the line of how long the body took.
+const TOOK: &str = "\u{1}took ";
 const BODY: &str = "body";
 
 /// The pairs of one test. All are run before it fails.
@@ -32,6 +39,8 @@ pub(crate) struct Twins {
     calm: bool,
     pairs: usize,
     failures: Vec<String>,
+    /// Seconds of all bodies, by side.
+    took: [f64; 2],
 }
 
 /// The pairs of the test that calls this.
@@ -83,6 +92,7 @@ impl Twins {
             calm: false,
             pairs: 0,
             failures: Vec::new(),
+            took: [0.0; 2],
         }
     }
 
@@ -102,7 +112,10 @@ impl Twins {
             return;
         };
         for ending in [Ending::Unwind, Ending::Abort] {
-            let (theirs, ours) = (self.run(index, 0, ending), self.run(index, 1, ending));
+            let (theirs, their_time) = self.run_timed(index, 0, ending);
+            let (ours, our_time) = self.run_timed(index, 1, ending);
+            self.took[0] += their_time;
+            self.took[1] += our_time;
             if env::var_os(ORACLE).is_some() {
                 println!("{label}{ending}: {theirs}");
             }
@@ -201,6 +214,11 @@ impl Twins {
     }
 
     fn run(&self, index: usize, side: usize, ending: Ending) -> Outcome {
+        self.run_timed(index, side, ending).0
+    }
+
+    /// The outcome, and the seconds that the body took; none if that has died.
+    fn run_timed(&self, index: usize, side: usize, ending: Ending) -> (Outcome, f64) {
         let side = if env::var_os(ORACLE).is_some() {
             0
         } else {
@@ -212,18 +230,29 @@ impl Twins {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&child.stdout);
-        let line = said
-            .split_once(MARK)
-            .and_then(|(_, rest)| rest.lines().next());
-        line.and_then(Outcome::of_line).unwrap_or_else(|| Outcome {
+        let line = |mark| {
+            let (_, rest) = said.split_once(mark)?;
+            rest.lines().next()
+        };
+        let outcome = line(MARK).and_then(Outcome::of_line);
+        let outcome = outcome.unwrap_or_else(|| Outcome {
             end: End::Died(child.status.to_string()),
             panics: Vec::new(),
-        })
+        });
+        let took = line(TOOK).and_then(|seconds| seconds.parse().ok());
+        (outcome, took.unwrap_or(0.0))
     }
 }
 
 impl Drop for Twins {
     fn drop(&mut self) {
+        if let (Some(times), Err(_)) = (env::var_os(TIMES), env::var(VARIABLE)) {
+            let [theirs, ours] = self.took;
+            let line = format!("{} {theirs:.3} {ours:.3}\n", self.test);
+            let file = File::options().append(true).create(true).open(times);
+            file.and_then(|mut file| file.write_all(line.as_bytes()))
+                .expect("the file of times can be written");
+        }
         if !self.failures.is_empty() && !thread::panicking() {
             let of = if env::var_os(VARIABLE).is_some() {
                 0
@@ -265,6 +294,7 @@ fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static, ending: Ending) -> 
         panics().push((is_body, panic));
     }));
     let (done, ended) = mpsc::channel();
+    let begin = Instant::now();
     let run = move || {
         let result = catch_unwind(AssertUnwindSafe(|| format!("{:?}", body())));
         done.send(result.ok()).unwrap();
@@ -280,6 +310,7 @@ fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static, ending: Ending) -> 
             End::Panicked(last.unwrap().1.clone())
         }
     };
+    println!("\n{TOOK}{}", begin.elapsed().as_secs_f64());
     let mut panics: Vec<_> = panics().drain(..).map(|(_, panic)| panic).collect();
     panics.sort();
     say(&Outcome { end, panics });

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::task::message;
+use super::task::message;
 use crate::time::{InTime, Interval, Sleep, Time};
 use support::SHUT_DOWN;
 

@@ -1,6 +1,6 @@
 //! Makes a program smaller that fails, as long as it does.
 
-use crate::program::{Op, Program, Step};
+use super::program::{Op, Program, Step};
 
 /// The smallest found by leaving out one thing after another, or all that is around one.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {

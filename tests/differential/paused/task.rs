@@ -13,9 +13,9 @@ use tokio::runtime::{EnterGuard, Handle};
 use tokio::task::{JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
 use tokio::time::Instant;
 
-use crate::program::{Between, Op, Ticks};
+use super::program::{Between, Op, Ticks};
+use super::world::World;
 use crate::time::{Interval, Time};
-use crate::world::World;
 
 /// So long, by the clock of the runtime that drives it, a root waits for each thing it does.
 const PATIENCE: Duration = Duration::from_secs(1);

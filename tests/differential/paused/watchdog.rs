@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::program::Program;
+use super::program::Program;
 
 /// The name of threads whose panics are noted, and not reported.
 pub(crate) const QUIET: &str = "differential";

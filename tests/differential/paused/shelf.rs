@@ -4,10 +4,10 @@ use std::future::Future;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use crate::program::Now;
-use crate::task::Place;
+use super::program::Now;
+use super::task::Place;
+use super::world::Shelved;
 use crate::time::{Sleep, Time};
-use crate::world::Shelved;
 
 impl<T: Time> Place<T> {
     pub(crate) async fn wait(&self, slot: usize) -> String {

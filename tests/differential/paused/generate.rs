@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::program::{Between, Now, Op, Program, Step, Style, Ticks};
-use crate::world::LANES;
+use super::program::{Between, Now, Op, Program, Step, Style, Ticks};
+use super::world::LANES;
 use support::{Random, ms};
 
 /// Timers that programs share.

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::program::Program;
-use crate::rules::{GOES_ON, LOOKS, Ruled, TICKS_AT_ONCE};
-use crate::thread::run;
+use super::program::Program;
+use super::rules::{GOES_ON, LOOKS, Ruled, TICKS_AT_ONCE};
+use super::thread::run;
+use super::trace::Trace;
+use super::watchdog::{Outcome, PATIENCE, Runner};
 use crate::time::{Tokio, Wheel};
-use crate::trace::Trace;
-use crate::watchdog::{Outcome, PATIENCE, Runner};
 
 type Run = fn(&Program) -> Trace;
 
-/// Sets of [rules](crate::rules), the smallest first, and what they come to.
+/// Sets of [rules](super::rules), the smallest first, and what they come to.
 const ORACLES: [(u8, Run); 8] = [
     (0, run::<Tokio>),
     (GOES_ON, run::<Ruled<GOES_ON>>),

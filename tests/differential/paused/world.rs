@@ -9,11 +9,11 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, advance};
 
-use crate::program::{Program, Style};
-use crate::rules;
+use super::program::{Program, Style};
+use super::rules;
+use super::trace::Event;
+use super::watchdog::{QUIET, Stop};
 use crate::time::Time;
-use crate::trace::Event;
-use crate::watchdog::{QUIET, Stop};
 
 /// Each clock is set on by so much before a program begins, so that it can go back to before.
 const START: Duration = Duration::from_millis(160);
@@ -22,7 +22,7 @@ pub(crate) const LANES: usize = 8;
 
 pub(crate) struct World<T: Time> {
     pub(crate) style: Style,
-    pub(crate) tasks: Vec<Vec<crate::program::Op>>,
+    pub(crate) tasks: Vec<Vec<super::program::Op>>,
     pub(crate) handles: Vec<Handle>,
     epochs: Vec<Instant>,
     /// Out while they are driven, or ended.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tokio::task::LocalSet;
 
-use crate::program::{Program, Step};
-use crate::task::{Place, message};
+use super::program::{Program, Step};
+use super::task::{Place, message};
+use super::trace::Trace;
+use super::world::World;
 use crate::time::Time;
-use crate::trace::Trace;
-use crate::world::World;
 
 /// Runs it, and says what it has done.
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {

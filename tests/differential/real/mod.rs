@@ -1,0 +1,103 @@
+//! In real time, on multi-thread runtimes, whose workers have timers of their own: there the driver
+//! learns which thread is a worker of which runtime, and takes that way from then on.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `mod.rs` | batches of seeds side by side; what differs, and what was early |
+//! | `program.rs` | what a program is made of, and a program from a seed |
+//! | `run.rs` | the interpreter |
+//!
+//! How long anything takes is up to the machine. So no program depends on that: a race is always
+//! between what is over soon and what takes an hour. What is compared is what each task has come to,
+//! in the task's own order, which tokio promises and so do we. Besides, nothing is early, and all of
+//! it ends.
+//!
+//! `SEED=7 SEEDS=1 cargo test --test differential real -- --nocapture` runs one.
+
+mod program;
+mod run;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::number;
+use crate::time::{Time, Tokio, Wheel};
+use program::Program;
+use run::{Outcome, World};
+use support::within;
+
+/// Programs that run side by side, so that workers are busy and tasks move.
+const BATCH: u64 = 50;
+/// A batch takes a fraction of a second. With a machine that has much else to do, some.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn seeds() -> Range<u64> {
+    let first = number("SEED", 0);
+    first..first + number("SEEDS", 1000)
+}
+
+/// What each program came to, by seed.
+fn batch<T: Time>(seeds: Range<u64>) -> (BTreeMap<u64, Outcome>, World<T>) {
+    within(PATIENCE, move || {
+        let world = World::<T>::new();
+        let programs = seeds.map(|seed| (seed, Program::new(seed)));
+        let outcomes = run::side_by_side(&world, programs.collect());
+        (outcomes, world)
+    })
+}
+
+#[test]
+fn programs_on_workers_do_what_they_do_with_tokio() {
+    let mut failed = Vec::new();
+    let (mut proved, mut probed) = (0, 0);
+    let all = seeds();
+    for first in all.clone().step_by(BATCH as usize) {
+        let seeds = first..all.end.min(first + BATCH);
+        let (theirs, _) = batch::<Tokio>(seeds.clone());
+        let (ours, world) = batch::<Wheel>(seeds);
+        proved += world.proved();
+        probed += world.probed();
+        for (seed, ours) in ours {
+            let theirs = &theirs[&seed];
+            if *theirs != ours {
+                let program = Program::new(seed);
+                let difference = theirs.difference(&ours);
+                failed.push(format!("seed {seed}:\n{program}{difference}"));
+            }
+        }
+    }
+    println!("{proved} of {probed} probes found the timer to be the worker's, by the proved path");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(probed > 0, "no program asks whose a timer is");
+    // With `test-util` that path is not compiled yet.
+    if !cfg!(feature = "test-util") {
+        let some = proved * 10 > probed;
+        assert!(some, "the proved path was taken {proved} of {probed} times");
+    }
+}
+
+/// What is compared tells one outcome from another: programs have all kinds of them.
+#[test]
+fn programs_come_to_all_that_can_be_told() {
+    let (outcomes, _) = batch::<Tokio>(0..BATCH);
+    let said: String = outcomes.values().map(Outcome::to_string).collect();
+    for what in [
+        "slept",
+        "in time",
+        "elapsed",
+        "tick",
+        "branch 0",
+        "all done",
+        "reset",
+        "joined",
+        "was cancelled",
+        "cancelled timers",
+        "awaited elsewhere",
+        "in place",
+        "blocking",
+    ] {
+        assert!(said.contains(what), "no program says: {what}");
+    }
+    assert!(!said.contains("early"), "{said}");
+}
