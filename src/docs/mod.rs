@@ -1,4 +1,5 @@
-//! The guide: pages of text, and no code. Each example in them is compiled and run.
+//! The guide: pages of text, and no code. Each program in them compiles in a package of its own
+//! with the `[dependencies]` above it on its page.
 //!
 //! | page | what it is for |
 //! | --- | --- |
@@ -7,8 +8,8 @@
 //! | [`contract`] | what is promised, what is left open, and what differs from tokio |
 //! | [`metrics`] | counts of timers, lag, what to alert on; Prometheus |
 //! | [`figures`] | what was measured, and what it means for a service |
-//! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
-//! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools; the wheel alone |
+//! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and what it costs |
+//! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
 //!
 //! The pages are read on a code host as well. So no line of an example is hidden, and each
 //! link is defined twice: for the documentation in `links.md`, which comes first and so holds
