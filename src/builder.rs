@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_PER_HOLD, MOST_SHARDS};
-use crate::driver::high_resolution::{DEFAULT_SPACING, HighResolution};
 use crate::driver::registry;
 use crate::driver::settings::Settings;
+use crate::driver::timerfd::{DEFAULT_SPACING, HighResolution};
 use crate::handle::Wheel;
 
 /// Sets up a driver.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::builder::Builder;
 use crate::driver::clock::Tick;
 use crate::driver::timer::Timer;
-use crate::driver::{DriverRef, current};
+use crate::driver::{DriverRef, registry};
 use crate::interval::Interval;
 use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
@@ -82,7 +82,7 @@ impl Wheel {
     /// ```
     #[track_caller]
     pub fn current() -> Self {
-        Wheel::new(current::driver_of(&Handle::current()))
+        Wheel::new(registry::of(&Handle::current()))
     }
 
     /// The same where there may be no runtime.
@@ -110,7 +110,7 @@ impl Wheel {
     pub fn try_current() -> Result<Self, TryCurrentError> {
         // A closure would hide the caller's line.
         match Handle::try_current() {
-            Ok(handle) => Ok(Wheel::new(current::driver_of(&handle))),
+            Ok(handle) => Ok(Wheel::new(registry::of(&handle))),
             Err(none) => Err(none),
         }
     }

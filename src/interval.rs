@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::driver::clock::Tick;
-use crate::driver::timer::{Due, Timer};
+use crate::driver::timer::Timer;
 use crate::sleep::{FAR, Sleep, deadline_after};
 
 /// Ticks that are late by no more than this are not taken for missed.
@@ -141,7 +141,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        ready!(self.delay.poll_in_budget(Due::AtOnce, cx));
+        ready!(self.delay.poll_in_budget(cx));
         let due = self.delay.deadline_tick();
         self.delay.reset_lazily(self.after(due, Tick::now()));
         Poll::Ready(due.to_instant())
@@ -171,8 +171,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset(&mut self) {
-        self.delay
-            .reset_to(deadline_after(self.period), Due::AtOnce);
+        self.delay.reset_to(deadline_after(self.period));
     }
 
     /// Has the next tick now.
@@ -187,7 +186,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_immediately(&mut self) {
-        self.delay.reset_to(Tick::now(), Due::AtOnce);
+        self.delay.reset_to(Tick::now());
     }
 
     /// Has the next tick after a duration of its own.
@@ -202,7 +201,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_after(&mut self, after: Duration) {
-        self.delay.reset_to(deadline_after(after), Due::AtOnce);
+        self.delay.reset_to(deadline_after(after));
     }
 
     /// Has the next tick at `deadline`.
@@ -218,7 +217,7 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_at(&mut self, deadline: Instant) {
-        self.delay.reset_to(Tick::of(deadline), Due::AtOnce);
+        self.delay.reset_to(Tick::of(deadline));
     }
 
     /// What happens when ticks are missed.

@@ -10,7 +10,7 @@ use tokio::task::coop;
 use tokio::time::Instant;
 
 use crate::driver::clock::Tick;
-use crate::driver::timer::{Due, Timer};
+use crate::driver::timer::Timer;
 
 /// Longer than any service runs: tokio's own limit for `sleep`.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
@@ -37,9 +37,9 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer. Its waker is freed at once; that of a
-/// Tokio task may be kept for the worker's next timer, or until the driver next
-/// fires there, but not beyond the deadline.
+/// Dropping the future cancels the timer. Its waker is freed at once. A Tokio task's waker may be
+/// kept until the worker that the timer was made on next makes or cancels a timer, or the driver
+/// fires, but not beyond the deadline.
 ///
 /// # Examples
 ///
@@ -211,12 +211,12 @@ impl Sleep {
     ///
     /// tokio's `Sleep` is not `Unpin` and has no such method.
     pub fn reset_unpin(&mut self, deadline: Instant) {
-        self.reset_to(Tick::of(deadline), Due::NextMillisecond);
+        self.reset_to(Tick::of(deadline));
     }
 
-    pub(crate) fn reset_to(&mut self, deadline: Tick, due: Due) {
+    pub(crate) fn reset_to(&mut self, deadline: Tick) {
         self.deadline = deadline;
-        self.timer.reset(deadline, due);
+        self.timer.reset(deadline);
     }
 
     /// The instant at which this completes, as [`deadline`](Self::deadline).
@@ -233,24 +233,21 @@ impl Sleep {
     /// Polls for an owner that does not reset this when it is ready, or polls it
     /// again when it does.
     #[inline]
-    pub(crate) fn poll_in_budget(&mut self, due: Due, cx: &mut Context<'_>) -> Poll<()> {
-        // Waiting spends no budget, so it is not even asked for: a timer is polled
-        // far more often than it is due.
+    pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Waiting spends no budget, so the budget is not asked for: a timer is polled far more
+        // often than it is due.
         if self.timer.waits(cx.waker()) {
             return Poll::Pending;
         }
-        let budget = ready!(coop::poll_proceed(cx));
-        let polled = self.poll_unconstrained(due, cx);
-        if polled.is_ready() {
-            budget.made_progress();
-        }
-        polled
+        ready!(self.poll_unconstrained(cx));
+        ready!(coop::poll_proceed(cx)).made_progress();
+        Poll::Ready(())
     }
 
     /// Polls without spending from the task's budget.
     #[inline]
-    pub(crate) fn poll_unconstrained(&mut self, due: Due, cx: &mut Context<'_>) -> Poll<()> {
-        self.timer.poll(self.deadline, due, cx.waker())
+    pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.timer.poll(self.deadline, cx.waker())
     }
 }
 
@@ -260,7 +257,7 @@ impl Future for Sleep {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let me = self.get_mut();
-        let polled = me.poll_in_budget(Due::NextMillisecond, cx);
+        let polled = me.poll_in_budget(cx);
         if polled.is_ready() {
             me.timer.keep(cx.waker());
         }

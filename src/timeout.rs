@@ -10,7 +10,7 @@ use tokio::task::coop;
 use tokio::time::Instant;
 
 use crate::driver::clock::Tick;
-use crate::driver::timer::{Due, Timer};
+use crate::driver::timer::Timer;
 use crate::error::Elapsed;
 use crate::sleep::Sleep;
 
@@ -205,9 +205,9 @@ fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll
     // timeout from being seen.
     let starved = had_budget && !coop::has_budget_remaining();
     let polled = if starved {
-        delay.poll_unconstrained(Due::NextMillisecond, cx)
+        delay.poll_unconstrained(cx)
     } else {
-        delay.poll_in_budget(Due::NextMillisecond, cx)
+        delay.poll_in_budget(cx)
     };
     polled.map(|()| Elapsed::new())
 }

@@ -4,7 +4,6 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
-use crate::driver::timer::Due;
 use crate::handle::Wheel;
 use crate::sleep::{Sleep, sleep_until};
 
@@ -70,7 +69,7 @@ impl Alarm {
             sleep.reset_unpin(when);
         }
         // The poll of the queue has paid from the task's budget.
-        let polled = sleep.poll_unconstrained(Due::NextMillisecond, cx);
+        let polled = sleep.poll_unconstrained(cx);
         if polled.is_pending() {
             self.keep(cx);
             self.at = tick;

@@ -1,78 +1,73 @@
-//! The alarm: one `tokio::time::Interval` that rings for the earliest deadline of all
-//! shards, when it is armed, and by whom. A driver of high resolution has a second source,
-//! for what is near; see `high_resolution.rs`.
+//! The alarm: one `tokio::time::Interval` that rings for the earliest deadline of all shards.
+//! This file says when the alarm is armed, and by which thread. A driver of high resolution has
+//! a second source for what is near; see `timerfd.rs`.
 //!
-//! tokio calls wakers with none of its locks held, on the thread that drives time. So the
-//! waker of the interval fires what is due itself: that saves a hop through the run queue,
-//! is on time when that is long, and is over before `advance().await` returns.
+//! tokio calls wakers with none of its locks held, on the thread that drives time. So the waker
+//! of the interval fires what is due itself: that saves a hop through the run queue, is on time
+//! when the queue is long, and is over before `advance().await` returns.
 //!
-//! From a deadline to tokio's timer it is a straight line: [`rearm`](Alarm::rearm), one at
-//! a time; [`arm_earliest`](Alarm::arm_earliest), which settles on a target;
-//! [`set`](Alarm::set), which has tokio ring for it.
+//! From a deadline to tokio's timer it is a straight line: [`rearm`](Alarm::rearm), one thread
+//! at a time; [`arm_earliest`](Alarm::arm_earliest), which publishes a target until it is
+//! stable; [`set`](Alarm::set), which has tokio ring for the target.
 //!
 //! # Ground rules
 //!
-//! * **Never lost.** Whoever registers a deadline stores it in its shard's `next` and then
-//!   loads `armed_for`; whoever arms stores `armed_for` and then loads every `next` again.
-//!   All four are sequentially consistent, so at least one of the two sees the other.
-//! * What rings, rings at `armed_for` or earlier, but for tokio's delay.
-//! * **One at a time.** The first who asks does the work; all others, its own re-entrant
-//!   calls among them, only make it look again.
-//! * **A ring is recorded before any lock is taken**, and consumed before what is armed is
-//!   compared. What is armed is never inferred: otherwise a ring that comes while somebody
-//!   else arms leaves an alarm believed to be armed that has gone off.
-//! * The interval is behind the `timer` mutex. It is locked by who arms, and for opening,
-//!   closing, and asking which runtime this is. Under it tokio's own locks are taken, and
-//!   atomics of shards are read; no shard is locked.
-//! * **The driver's own clock.** A multi-thread runtime has the real one. A current-thread
-//!   runtime has its own; see `alarm/paused.rs`.
+//! * **Never lost.** A thread that registers a deadline stores it in its shard's `next`, and then
+//!   loads the shard's `plain_from`. A thread that arms stores `armed_for`, then `plain_from` of
+//!   each shard, and then loads every `next` again. All of these are sequentially consistent, so
+//!   at least one of the two threads sees the store of the other.
+//! * The alarm rings at `armed_for` or earlier, but for tokio's delay. `plain_from` is later than
+//!   that, or equal to it.
+//! * **One at a time.** The first request to rearm does the work. All others, also those that a
+//!   ring makes meanwhile on the same thread, only have that thread look again.
+//! * **A ring is recorded before any lock is taken**, and consumed before the target is compared
+//!   with what is armed. What is armed is never inferred: otherwise a ring that comes while
+//!   another thread arms would leave an alarm that has gone off, and counts as armed.
+//! * The interval is behind the `timer` mutex, which is locked for arming, opening and closing,
+//!   and for a look at the runtime's clock. Under it tokio's own locks are taken, and atomics of
+//!   shards are read and written; no shard is locked.
+//! * **The driver's own clock.** A multi-thread runtime has the real clock. A current-thread
+//!   runtime has its own; see `paused.rs`.
 //!
-//! What is done with tokio's interval itself is in `alarm/timer.rs`.
-
-mod paused;
-mod timer;
+//! What is done with tokio's interval itself is in `alarm_timer.rs`.
 
 use std::time::Duration;
 
-use super::clock::Tick;
-use super::high_resolution::NEAR;
+use super::alarm_timer::{AlarmTimer, is_arming};
+use super::clock::{MILLISECOND, Tick};
+use super::paused::Grid;
 use super::settings::Settings;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use super::timerfd::NEAR;
 
-use self::paused::NOT_PAUSED;
-pub(super) use self::timer::AlarmTimer;
-
-/// The least that can be armed ahead without tokio ringing on the spot.
-const INSTANTLY: Duration = Duration::from_nanos(1);
-/// How often it is tried to have tokio ring soon.
-const TRIES: usize = 4;
+/// tokio's clock does not come so far while one thread arms.
+const SOON_AFTER: Duration = Duration::from_nanos(MILLISECOND);
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: Duration = Duration::from_secs(1);
 
 /// What is armed, and for when.
 pub(super) struct Alarm {
     armed_for: AtomicU64,
-    /// How often somebody asked to arm since the one who is at it began.
-    asked: AtomicUsize,
+    /// Pending requests to rearm; non-zero while a thread is arming.
+    requests: AtomicUsize,
     rung: AtomicBool,
-    /// What it is armed for is near, and may have been cancelled.
+    /// Recompute the target at the next registration: the alarm would ring soon, and the timer
+    /// that it was armed for may have been cancelled.
     is_stale: AtomicBool,
-    settings: Settings,
-    /// Where tokio's milliseconds begin, as far into one of ours; where the clock is, or
-    /// may be, paused. There a timer that is cancelled must not draw the clock.
-    phase: AtomicU64,
-    timer: Mutex<Option<AlarmTimer>>,
+    pub(super) settings: Settings,
+    pub(super) grid: Grid,
+    pub(super) timer: Mutex<Option<AlarmTimer>>,
 }
 
 impl Alarm {
     pub(super) fn new(settings: Settings) -> Self {
         Alarm {
             armed_for: AtomicU64::new(Tick::NEVER.0),
-            asked: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
             rung: AtomicBool::new(false),
             is_stale: AtomicBool::new(false),
             settings,
-            phase: AtomicU64::new(NOT_PAUSED),
+            grid: Grid::new(),
             timer: Mutex::new(None),
         }
     }
@@ -83,7 +78,7 @@ impl Alarm {
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         self.rung.store(false, Ordering::SeqCst);
         self.is_stale.store(false, Ordering::Relaxed);
-        self.phase.store(NOT_PAUSED, Ordering::Relaxed);
+        self.grid.forget();
         *serving = Some(timer);
     }
 
@@ -94,25 +89,21 @@ impl Alarm {
     }
 
     /// When the alarm rings at the latest; [`Tick::NEVER`] when it does not.
-    #[inline]
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
 
-    /// Whoever registers a timer next is to look at the alarm, too.
     pub(super) fn set_stale(&self) {
         self.is_stale.store(true, Ordering::Relaxed);
     }
 
-    #[inline]
     pub(super) fn is_stale(&self) -> bool {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// A ring before this is none of ours: the clock went back, or the runtime is about to
-    /// end. With a descriptor one may come early: tokio's, for that to be set; one of a
-    /// descriptor that has just been set anew, which is to be set once more; and one of a
-    /// descriptor that was left alone.
+    /// Earliest legitimate wake-up. An earlier one comes where the clock went back, or the runtime
+    /// is about to end. With a timerfd, wake-ups may come early: tokio's, for the timerfd to be
+    /// set, and those of a timerfd that has just been set anew, or was left alone.
     pub(super) fn rings_from(&self) -> Tick {
         match self.settings.is_precise {
             true => self.armed_for().saturating_sub(NEAR),
@@ -122,7 +113,7 @@ impl Alarm {
 
     /// Now, by the driver's own clock. [`Tick::ZERO`] when the driver has ended.
     pub(super) fn now(&self) -> Tick {
-        if !self.settings.is_local {
+        if !self.settings.current_thread {
             return Tick::really_now();
         }
         let timer = lock(&self.timer);
@@ -130,58 +121,53 @@ impl Alarm {
     }
 
     fn now_by(&self, timer: &AlarmTimer) -> Tick {
-        match self.settings.is_local {
+        match self.settings.current_thread {
             true => timer.now(),
             false => Tick::really_now(),
         }
     }
 
-    /// The driver task is one of the runtime's: as long as there is a timer, and none can be
-    /// taken out under its lock, that runtime has not ended. Says whether tokio's own timers
-    /// are ready when it has.
-    pub(super) fn begin(&self, generation: u32) -> bool {
+    /// The runtime has taken the driver task. As long as there is a timer, and none can be taken
+    /// out under its lock, that runtime has not ended.
+    pub(super) fn begin(&self, generation: u32) {
         let mut timer = lock(&self.timer);
-        let own = timer
-            .as_mut()
-            .filter(|timer| timer.generation == generation);
-        own.is_some_and(|timer| {
+        if let Some(timer) = timer.as_mut().filter(|it| it.generation == generation) {
             timer.runs = true;
-            timer.is_workers = timer.is_per_worker();
-            timer.is_workers
-        })
+        }
     }
 
-    /// Records that the alarm went off. `true` if that is for others to see to: this
-    /// thread is arming.
+    /// Records that the alarm went off. Returns true if this thread is arming; the armer handles
+    /// the wake-up.
     pub(super) fn ring(&self) -> bool {
-        // Not a store: the models take one for older than what others have swapped before.
+        // Not a store: the models take a store for older than earlier swaps.
         self.rung.swap(true, Ordering::SeqCst);
-        timer::is_arming()
+        is_arming()
     }
 
     fn take_ring(&self) -> bool {
         self.rung.swap(false, Ordering::SeqCst)
     }
 
-    /// Arms for the deadline that `earliest` finds. `false` when a turn is needed to do it.
+    /// Arms for the deadline that `earliest` finds; `publish` stores `plain_from` in each shard.
+    /// Returns false when a turn is needed to fire what is due.
     #[cold]
-    pub(super) fn rearm(&self, earliest: impl Fn() -> Tick) -> bool {
-        self.one_at_a_time(|timer| self.arm_earliest(timer, &earliest))
+    pub(super) fn rearm(&self, earliest: impl Fn() -> Tick, publish: impl Fn(Tick)) -> bool {
+        self.one_at_a_time(|timer| self.arm_earliest(timer, &earliest, &publish))
     }
 
-    /// Runs `arm` until nobody has asked for it since it last began; at once returns if
-    /// another thread, or a caller further up the stack, is at it.
+    /// Runs `arm` until there has been no request since its last run began. Returns at once if
+    /// another thread, or a caller further up the stack, is arming.
     fn one_at_a_time(&self, mut arm: impl FnMut(&mut AlarmTimer) -> bool) -> bool {
         let mut armed = true;
-        if self.asked.fetch_add(1, Ordering::SeqCst) > 0 {
+        if self.requests.fetch_add(1, Ordering::SeqCst) > 0 {
             return armed;
         }
         loop {
-            let seen = self.asked.load(Ordering::SeqCst);
+            let seen = self.requests.load(Ordering::SeqCst);
             // There is none when the driver has ended.
             armed = lock(&self.timer).as_mut().is_none_or(&mut arm);
             let done = self
-                .asked
+                .requests
                 .compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst);
             if done.is_ok() {
                 return armed;
@@ -189,18 +175,23 @@ impl Alarm {
         }
     }
 
-    fn arm_earliest(&self, timer: &mut AlarmTimer, earliest: &impl Fn() -> Tick) -> bool {
+    fn arm_earliest(
+        &self,
+        timer: &mut AlarmTimer,
+        earliest: &impl Fn() -> Tick,
+        publish: &impl Fn(Tick),
+    ) -> bool {
         let now = self.now_by(timer);
         let rang = self.take_ring();
         if rang {
             timer.rang(now);
         }
-        // An alarm for a timer that is gone costs one wake-up, and is left; but not one
-        // that is overdue, or soon rings.
+        // An alarm for a cancelled timer costs one wake-up, and is left; but not an alarm that is
+        // overdue, or rings soon.
         let is_stale = self.is_stale.swap(false, Ordering::Relaxed);
         let leave = timer.armed > now && !is_stale && !self.may_pause();
         let left = if leave { timer.armed } else { Tick::NEVER };
-        let target = self.settle(left, || self.target(earliest(), now));
+        let target = self.settle(left, || self.target(earliest(), now), publish);
         if target == timer.armed {
             true
         } else if target != Tick::NEVER {
@@ -213,15 +204,27 @@ impl Alarm {
         }
     }
 
-    /// Publishes the earliest deadline, which `target` finds, or what is left armed where
-    /// that comes first; and looks again.
-    fn settle(&self, left: Tick, target: impl Fn() -> Tick) -> Tick {
+    /// Stores min(left, target), then re-reads until stable.
+    fn settle(&self, left: Tick, target: impl Fn() -> Tick, publish: &impl Fn(Tick)) -> Tick {
         loop {
             let settled = left.min(target());
             self.armed_for.store(settled.0, Ordering::SeqCst);
+            publish(self.plain_from(settled));
             if target() >= settled {
                 return settled;
             }
+        }
+    }
+
+    /// From which deadline on a timer is armed as it is: nothing has to be rounded, the alarm
+    /// need not be moved, and unless the alarm is overdue, a millisecond of tokio's lies between.
+    fn plain_from(&self, armed_for: Tick) -> Tick {
+        if self.settings.tick != 1 || self.may_pause() {
+            Tick::NEVER
+        } else if self.settings.is_precise {
+            armed_for
+        } else {
+            Tick(armed_for.0.saturating_add(MILLISECOND))
         }
     }
 
@@ -240,11 +243,11 @@ impl Alarm {
         }
     }
 
-    /// Has the descriptor ring for what is due at `target`, or tokio, if there is none or
-    /// that is far. `false` when tokio rang on the spot: it has come past that, and a turn is
-    /// to see to it.
+    /// Has the timerfd wake the alarm for what is due at `target`, or tokio, if there is no
+    /// timerfd or the target is far. Returns false when tokio rang on the spot: its clock has
+    /// passed the target, and a turn is needed.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
-        // A ring that has come since is no more on the way.
+        // A wake-up that has come since is no longer expected.
         if self.rung.load(Ordering::SeqCst) {
             timer.forget();
         }
@@ -261,16 +264,10 @@ impl Alarm {
         if timer.arm(at, target) {
             return true;
         }
-        // The driver task may wait in the queue of a worker that blocks, so tokio is to ring
-        // for it. This thread may have lost its processor, and tokio gone on: by a new clock,
-        // more than once. (On a thread that is about to end there is none.)
-        for _ in 0..TRIES {
-            self.take_ring();
-            let at = self.now_by(timer).saturating_add(INSTANTLY);
-            if timer.arm(at, target) {
-                break;
-            }
-        }
+        // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
+        // task may wait in the queue of a worker that blocks, so tokio is to ring all the same.
+        self.take_ring();
+        timer.arm(self.now_by(timer).saturating_add(SOON_AFTER), target);
         false
     }
 }

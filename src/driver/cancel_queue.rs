@@ -1,32 +1,31 @@
 //! Cancels that come from other workers than the shard's own.
 //!
-//! A task that was stolen drops its timer far from the shard that holds it. Taking the
-//! shard's lock there would move its lock, the entry, its slot and its bitmap to another
-//! processor, and back again for the next timer. So the timer's [`EntryRef`] goes into
-//! the shard's [`CancelQueue`], and whoever holds the shard next collects it.
+//! A task that was stolen drops its timer far from the shard that holds it. Taking the shard's
+//! lock there would move the lock, the entry, its slot and its bitmap to another processor, and
+//! back again for the next timer. So the timer's [`EntryRef`] goes into the shard's
+//! [`CancelQueue`], and the next holder of the shard's lock removes the entry.
 //!
 //! # Ground rules
 //!
-//! * `entries` and every store to `waiting` happen under the queue's own lock. It is held
-//!   for a few instructions, no other lock is taken under it, and an [`EntryRef`] owns
-//!   nothing, so no foreign code runs there. `waiting` is read without the lock, by whoever
-//!   holds the shard. It may miss a cancel that comes at that moment; the next holder finds
-//!   it, and the turn at the timer's own deadline at the latest.
-//! * **The queue is bounded.** Whoever makes it longer than [`MOST_WAITING`] collects.
-//! * What waits here is the timer's by the same rule as any other (see `shard.rs`): if its
+//! * The entries, and every store to `waiting`, happen under the queue's own lock. The lock is
+//!   held for a few instructions, no other lock is taken under it, and an [`EntryRef`] owns
+//!   nothing, so no foreign code runs there.
+//! * `waiting` is read without the queue's lock, by each holder of the shard. The holder may miss
+//!   a cancel that comes at that moment. The next holder finds it, and a turn at the timer's own
+//!   deadline at the latest.
+//! * **The queue is bounded.** A thread that finds it full drains it.
+//! * A queued entry is the timer's by the same rule as any other entry (see `shard.rs`): once its
 //!   deadline has passed, or its driver has ended, there is nothing left to cancel.
-//! * Only timers of tokio's own tasks wait here. Keeping a task's waker for a while keeps
-//!   its memory, never its future, and runs nobody's code when it is dropped.
+//! * Only timers of tokio's own tasks wait here. Keeping a task's waker for a while keeps the
+//!   memory of the task, never its future, and dropping such a waker runs no user's code.
 
 use super::clock::Tick;
 use super::sync::{AtomicUsize, Lock, Ordering, wait};
 
-/// Cancels that wait in one queue before the one who adds another collects them.
-pub(super) const MOST_WAITING: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
-/// Cancels that are collected in one hold of a shard.
-pub(super) const COLLECTED: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
+/// Cancels that a queue holds.
+pub(super) const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
-/// A registered timer, as whoever cancels it knows it.
+/// A registered timer, as the thread that cancels it sees it.
 #[derive(Clone, Copy)]
 pub(super) struct EntryRef {
     pub(super) key: u32,
@@ -34,56 +33,59 @@ pub(super) struct EntryRef {
     pub(super) when: Tick,
 }
 
-/// The cancels that wait for a shard's next holder. On a line of memory of its own: other
-/// threads write to it, while the shard's own thread reads it.
+impl EntryRef {
+    const NONE: Self = EntryRef {
+        key: 0,
+        generation: 0,
+        when: Tick::ZERO,
+    };
+}
+
+/// The cancels that wait for a shard's next holder. On lines of memory of their own, written by
+/// other threads than the shard's.
 #[repr(align(128))]
-pub(super) struct CancelQueue {
-    waiting: AtomicUsize,
-    entries: Lock<Vec<EntryRef>>,
+pub(super) struct CancelQueue(Lock<Entries>);
+
+#[repr(C)]
+struct Entries {
+    len: usize,
+    places: [EntryRef; CAPACITY],
 }
 
 impl CancelQueue {
     pub(super) fn new() -> Self {
-        CancelQueue {
-            waiting: AtomicUsize::new(0),
-            entries: Lock::new(Vec::new()),
-        }
+        CancelQueue(Lock::new(Entries {
+            len: 0,
+            places: [EntryRef::NONE; CAPACITY],
+        }))
     }
 
-    /// Whether a cancel waits here, as far as can be said without the lock.
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.load(Ordering::Acquire) == 0
+    /// Adds a cancel, and counts it in `waiting`. Returns false if the queue is full.
+    pub(super) fn push(&self, entry: EntryRef, waiting: &AtomicUsize) -> bool {
+        let mut queue = wait(&self.0);
+        let len = queue.len;
+        let Some(place) = queue.places.get_mut(len) else {
+            return false;
+        };
+        *place = entry;
+        queue.len = len + 1;
+        waiting.store(len + 1, Ordering::Release);
+        true
     }
 
-    /// Whether so many wait that whoever has added one is to collect.
-    pub(super) fn is_full(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > MOST_WAITING
+    /// Takes the cancel that came last.
+    pub(super) fn pop(&self, waiting: &AtomicUsize) -> Option<EntryRef> {
+        let mut queue = wait(&self.0);
+        let last = queue.len.checked_sub(1)?;
+        queue.len = last;
+        waiting.store(last, Ordering::Release);
+        queue.places.get(last).copied()
     }
 
-    pub(super) fn push(&self, entry: EntryRef) {
-        let mut entries = wait(&self.entries);
-        entries.push(entry);
-        self.waiting.store(entries.len(), Ordering::Release);
-    }
-
-    /// Takes up to [`COLLECTED`] out, the last ones first.
-    pub(super) fn collect(&self) -> [Option<EntryRef>; COLLECTED] {
-        let mut collected = [None; COLLECTED];
-        let mut entries = wait(&self.entries);
-        for place in &mut collected {
-            *place = entries.pop();
-            if place.is_none() {
-                break;
-            }
-        }
-        self.waiting.store(entries.len(), Ordering::Release);
-        collected
-    }
-
-    /// Forgets all: the driver that they were meant for has ended.
-    pub(super) fn clear(&self) {
-        wait(&self.entries).clear();
-        self.waiting.store(0, Ordering::Release);
+    /// Forgets all cancels: their driver has ended.
+    pub(super) fn clear(&self, waiting: &AtomicUsize) {
+        let mut queue = wait(&self.0);
+        queue.len = 0;
+        waiting.store(0, Ordering::Release);
     }
 }

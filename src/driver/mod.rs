@@ -9,101 +9,90 @@
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | what a `Builder` sets |
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
-//! | `stats.rs` | what is left of a driver that has ended |
 //! | `cancel_queue.rs` | cancels that come from other workers |
-//! | `shard.rs`, `shard/` | a wheel behind a lock: who owns an entry; the spare; what timers do with theirs; what the driver does |
+//! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: who owns an entry; what timers do with theirs; what the driver does |
 //! | `fire.rs` | firing what is due, in bounded holds |
-//! | `descriptor.rs` | a descriptor that rings to the microsecond |
-//! | `high_resolution.rs` | what the descriptor is set to, and for which deadlines |
-//! | `alarm.rs`, `alarm/` | what rings for the earliest deadline: when to arm it, and who does; tokio's interval; paused clocks |
+//! | `timerfd.rs` | high resolution: a timerfd, and what it is set to |
+//! | `alarm_timer.rs` | tokio's interval, and the runtime that it belongs to |
+//! | `paused.rs` | tokio's milliseconds, and clocks that may be paused |
+//! | `alarm.rs` | what rings for the earliest deadline: when it is armed, and by which thread |
+//! | `due.rs` | when a timer with a deadline fires |
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
-//! | `current.rs` | whose timer it is: the driver and the shard for a timer made here |
-//! | `timer.rs`, `timer/` | one timer: its states; when it fires; how it is registered; one that two runtimes hold; when its driver has ended |
+//! | `context.rs` | whose timer it is: the driver and the shard for a timer made here |
+//! | `timer.rs` | one timer: its states |
 //! | `loom/` | the models: every race, in every order |
 //!
 //! # Ground rules
 //!
-//! * Locks are taken in this order and never the other way: the alarm's, then tokio's own.
-//!   A shard's lock is taken alone, but for that of its cancel queue, which is taken under
-//!   it. No waker is woken, cloned or dropped under any of them, but for the driver task's
-//!   own.
+//! * Locks are taken in this order and never the other way: the alarm's, then tokio's own. A
+//!   shard's lock is taken alone, but for that of its cancel queue, which is taken under it. No
+//!   waker is woken, cloned or dropped under any of them, but for the driver task's own.
 //! * Deadlines are compared with the driver's own clock, and no other; see `alarm.rs`.
-//! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep`
-//!   refers to one for ever, at no cost per timer. One that has ended goes to a pool; the
-//!   *generation*, checked under the shard's lock, tells a `Sleep` that the driver it knew
-//!   is gone.
+//! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers
+//!   to one for ever, at no cost per timer. A driver that has ended goes to a pool; the
+//!   *generation*, checked under the shard's lock, tells a `Sleep` that its driver is gone.
+//! * What only a rare situation needs is behind one comparison of a deadline with the shard's
+//!   `plain_from`: an alarm to be moved, a tick, a clock that may be paused.
 //!
 //! # What an operation writes
 //!
-//! Only lines of memory that threads share; what is in a `Sleep` itself, or in a
-//! thread-local, is nobody else's. *The shard* is that of the worker that made the timer.
+//! Only lines of memory that threads share; what is in a `Sleep` itself, or in a thread-local, is
+//! one thread's alone. *The shard* is that of the worker that made the timer.
 //!
 //! | operation | writes |
 //! | --- | --- |
 //! | making a timer on a worker | nothing |
 //! | making a timer elsewhere | the count of references to the runtime's handle |
-//! | registering | the task's reference count; the shard's lock, an entry, a slot |
-//! | registering in the place of what was left in the spare | the spare; the shard's lock, an entry |
-//! | cancelling on the shard's own thread | the spare; or the lock, entry, slot and task as registering |
-//! | cancelling on another worker | the shard's cancel queue |
-//! | cancelling on a thread that is no worker | the shard's lock, entry and slot; the task's reference count |
+//! | arming | the task's reference count; the shard's lock, an entry, a slot |
+//! | arming in the place of the spare | the task's reference count; the shard's lock, an entry |
+//! | cancelling on the shard's own worker | the shard's lock, an entry; a slot, if there is a spare already; the task's reference count |
+//! | cancelling elsewhere | the shard's cancel queue, and how many cancels wait in it |
 //! | polling again, with the same waker | nothing |
-//! | polling again, with another one; resetting | the shard's lock, the entry; the slot, if it has to move |
-//! | what is due before all others | the alarm, too |
+//! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
+//! | what is due before all other timers | the alarm, and a line that each shard reads |
 //! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once |
 //!
-//! So a task that stays on its worker writes lines of that worker's only; one that was
-//! stolen writes its former worker's cancel queue once per timer that it took along.
-//!
-//! # Which lines change hands
-//!
-//! `benches/transfers` simulates many processors, and counts. Over the same work without a
-//! timer, 0.0–0.7 lines per operation go from one worker to another where tasks take turns
-//! (`conns`, 16 and 64 workers), 0.4–1.9 where each timer has a fresh task, and up to 2.0
-//! where tasks call each other under timeouts. One run differs from the next by up to a
-//! line. By address (`--hot 10 --workers 16 calls`) the ten lines that went most often were
-//! the scheduler's injection queue (0.14 and 0.10 per operation), its count of idle
-//! workers, its run queues, and the blocks of the channels: 1.8 in all, where the bare run
-//! had 2.3. No line of a shard, of a cancel queue or of the alarm was among them. What is
-//! counted as a timer's there is the scheduler, whose workers meet otherwise when tasks
-//! take a little longer.
+//! So a task that stays on its worker writes lines of that worker's only; a task that was stolen
+//! writes its former worker's cancel queue once per timer that it took along. `benches/transfers`
+//! counts which lines change hands.
 
 mod alarm;
+mod alarm_timer;
 mod cancel_queue;
 pub(crate) mod clock;
-pub(crate) mod current;
-mod descriptor;
+pub(crate) mod context;
+mod due;
 mod fire;
-pub(crate) mod high_resolution;
 #[cfg(all(test, loom))]
 mod loom;
+mod paused;
 pub(crate) mod registry;
 pub(crate) mod settings;
 pub(crate) mod shard;
-pub(crate) mod stats;
 mod sync;
 pub(crate) mod timer;
+pub(crate) mod timerfd;
 mod waker_id;
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use self::alarm::{Alarm, AlarmTimer};
+use self::alarm::Alarm;
+use self::alarm_timer::AlarmTimer;
 use self::clock::{MILLISECOND, SOON, Tick};
 use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
-use self::high_resolution::HighResolution;
 use self::settings::Settings;
 use self::shard::Shard;
-use self::stats::FinalCounts;
 use self::sync::time::Interval;
 use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
+use self::timerfd::HighResolution;
+use crate::metrics::final_counts::FinalCounts;
 
-/// Looks that find something overdue are so far apart.
-const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
+/// Minimum interval between overdue checks that ask for a turn.
+const BETWEEN_CHECKS: u64 = 250_000;
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
@@ -116,8 +105,8 @@ pub(crate) struct Driver {
     opened: AtomicU64,
     /// The shard that the next turn begins with.
     first: AtomicUsize,
-    /// When a look last asked for a turn.
-    looked: AtomicU64,
+    /// When an overdue check last did something.
+    checked: AtomicU64,
     /// What is counted in this time in service.
     last: Mutex<Arc<FinalCounts>>,
 }
@@ -150,7 +139,7 @@ impl Driver {
             settings,
             opened: AtomicU64::new(0),
             first: AtomicUsize::new(0),
-            looked: AtomicU64::new(0),
+            checked: AtomicU64::new(0),
             last: Mutex::new(Arc::new(FinalCounts::new(0, settings.shards))),
         }));
         let all: Vec<DriverShard> = (0..settings.shards)
@@ -175,17 +164,14 @@ impl Driver {
     ) -> DriverRef {
         let now = Tick::now();
         let each = capacity.div_ceil(self.settings.shards);
-        // A deadline that has just passed may still have to wait; see `next_millisecond`.
+        // A deadline that has just passed may still have to wait; see `due.rs`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));
         for shard in self.shards() {
             shard.shard.open(start, each);
         }
-        let serving = DriverRef {
-            driver: self,
-            generation: self.generation(),
-        };
+        let serving = DriverRef::new(self, self.generation());
         self.opened.store(now.0, Ordering::Relaxed);
-        self.looked.store(now.0, Ordering::Relaxed);
+        self.checked.store(now.0, Ordering::Relaxed);
         let last = FinalCounts::new(serving.generation, self.shards().len());
         *lock(&self.last) = Arc::new(last);
         self.alarm.open(AlarmTimer {
@@ -196,7 +182,6 @@ impl Driver {
             runtime: runtime.clone(),
             generation: serving.generation,
             runs: false,
-            is_workers: false,
         });
         serving
     }
@@ -208,7 +193,6 @@ impl Driver {
         self.alarm.close();
         let last = Arc::clone(&lock(&self.last));
         for home in self.shards() {
-            home.shard.spare.give_up();
             for waker in home.shard.close(|counted| last.set(home.index, counted)) {
                 fire::wake(waker);
             }
@@ -223,11 +207,8 @@ impl Driver {
 
     /// The runtime has taken the driver task, unless it has ended since.
     fn begin(&self, generation: u32) {
-        let ends_ready = self.alarm.begin(generation);
-        if let Some(counts) = self.last(generation) {
-            counts.ends_ready.store(ends_ready, Ordering::Relaxed);
-        }
-        // Somebody may have found the driver, and armed it, before.
+        self.alarm.begin(generation);
+        // A timer may have been registered before the task was spawned.
         self.rearm();
     }
 
@@ -244,37 +225,48 @@ impl Driver {
         (last.generation == generation).then(|| Arc::clone(&last))
     }
 
-    /// A timer was registered for this: the alarm rings no later.
-    #[inline]
+    /// A timer was registered for this deadline, before `plain_from`: has the alarm ring by then.
+    #[cold]
     fn ring_by(&self, deadline: Tick) {
-        if deadline < self.alarm.armed_for() {
-            self.rearm();
-        } else if self.alarm.is_stale() {
+        if self.alarm.is_stale() {
             self.refresh();
+        } else if deadline >= self.alarm.armed_for() {
+            return;
         }
+        self.rearm();
     }
 
-    /// Has the alarm not ring soon for a timer that is gone.
-    #[cold]
+    /// Has each shard find its next deadline anew, where that is soon: its timer may have been
+    /// cancelled.
     fn refresh(&self) {
-        let soon = self.alarm.now().saturating_add(SOON);
+        let soon = Tick(self.alarm.now().0.saturating_add(SOON));
         let shards = self.shards().iter().map(|home| &home.shard);
         for shard in shards.filter(|shard| shard.next() <= soon) {
             shard.try_refresh();
         }
-        self.rearm();
     }
 
     #[cold]
     fn rearm(&self) {
         self.alarm.note_clock();
-        if !self.alarm.rearm(|| self.earliest()) {
+        if !self
+            .alarm
+            .rearm(|| self.earliest(), |from| self.publish(from))
+        {
             self.ask_for_turn();
         }
     }
 
-    /// A timer of this shard was cancelled or put off. Where the clock may be paused, its
-    /// alarm must not draw it.
+    /// Tells each shard from which deadline on the alarm need not be moved.
+    fn publish(&self, plain_from: Tick) {
+        let shards = self.shards().iter().map(|home| &home.shard);
+        for shard in shards.filter(|shard| shard.plain_from() != plain_from) {
+            shard.set_plain_from(plain_from);
+        }
+    }
+
+    /// A timer of this shard was cancelled or put off. Where the clock may be paused,
+    /// auto-advance must not stop at its deadline.
     #[cold]
     fn retract(&self, shard: &Shard) {
         if self.alarm.may_pause() && shard.refresh() && self.alarm.armed_for() < self.earliest() {
@@ -288,25 +280,26 @@ impl Driver {
         nexts.min().unwrap_or(Tick::NEVER)
     }
 
-    /// Something here is overdue, or will soon be: at `next`.
+    /// The next timer of this shard is overdue, or will soon be: it is due at `next`.
     ///
-    /// tokio looks at its timers only where a worker has run out of tasks, or has polled 61:
-    /// in a busy runtime the driver task is sooner. In a quiet one the alarm may be for a
-    /// timer that has been cancelled: it is moved while a worker is awake. Otherwise that would
-    /// be woken once more.
+    /// tokio looks at its timers only where a worker has run out of tasks, or has polled 61. In a
+    /// busy runtime the driver task is sooner. In a quiet runtime the alarm may be armed for a
+    /// timer that has been cancelled. Rearm with the next timer; otherwise a sleeping worker
+    /// wakes for nothing.
     #[cold]
-    fn look(&self, next: Tick, now: Tick) {
+    fn check_for_overdue(&self, shard: &Shard, next: Tick, now: Tick) {
         let is_overdue = next <= now;
-        let apart = if is_overdue { BETWEEN_LOOKS } else { SOON / 2 };
-        let last = Tick(self.looked.load(Ordering::Relaxed));
-        if now < last.saturating_add(apart) {
+        let apart = if is_overdue { BETWEEN_CHECKS } else { SOON / 2 };
+        let last = self.checked.load(Ordering::Relaxed);
+        if now.0 < last.saturating_add(apart) {
             return;
         }
-        // Two at once look once. By the driver's own clock: this may be another's.
-        self.looked.store(self.alarm.now().0, Ordering::Relaxed);
+        // By the driver's own clock: `now` may be another runtime's.
+        self.checked.store(self.alarm.now().0, Ordering::Relaxed);
         if !is_overdue {
             self.alarm.set_stale();
-        } else if !self.settings.is_local {
+            shard.set_plain_from(Tick::NEVER);
+        } else if !self.settings.current_thread {
             self.ask_for_turn();
         }
     }
@@ -343,13 +336,13 @@ impl Driver {
         if self.alarm.ring() {
             return;
         }
-        // Early: the clock went back, or the runtime is about to end. Not a time
-        // to touch the interval; the driver task, if it still runs, will.
+        // Early: the clock went back, or the runtime is about to end. The driver task rearms, if
+        // it still runs; the interval is not touched here.
         let now = self.alarm.now();
         if now < self.alarm.rings_from() {
             return self.ask_for_turn();
         }
-        let limit = match self.settings.is_local {
+        let limit = match self.settings.current_thread {
             true => usize::MAX,
             false => IN_TOKIOS_TURN,
         };
@@ -361,8 +354,8 @@ impl Driver {
         }
     }
 
-    /// One poll of the driver task. Nobody has asked for the first one; where a clock was
-    /// advanced, that might fire what tokio's timers have not come to yet.
+    /// One poll of the driver task. The first poll was not asked for; where a clock was advanced,
+    /// it might fire what tokio's timers have not come to yet.
     fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
         let old = lock(&self.task).replace(task.clone());
         drop(old);
@@ -399,6 +392,10 @@ impl Wake for AlarmWaker {
 }
 
 impl DriverRef {
+    fn new(driver: &'static Driver, generation: u32) -> Self {
+        DriverRef { driver, generation }
+    }
+
     /// Whether it still serves its runtime.
     pub(crate) fn is_open(self) -> bool {
         self.driver.generation() == self.generation

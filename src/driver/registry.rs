@@ -5,9 +5,9 @@
 //! * Nothing that can call back is done under the registry's lock: the interval
 //!   is made before, since it panics in a runtime without timers, and the
 //!   driver task after, since a runtime that has ended drops it inside `spawn`, and
-//!   with it the [`Lease`], which locks the registry.
+//!   with it the [`Service`], which locks the registry.
 //! * A driver is found before its task is spawned: a hook that the runtime calls for
-//!   new tasks may make timers. It is found as long as its [`Lease`] lives, which first
+//!   new tasks may make timers. It is found as long as its [`Service`] lives, which first
 //!   ends its generation, then takes it out.
 
 use std::cell::Cell;
@@ -19,9 +19,9 @@ use std::task::{Poll, Waker};
 
 use tokio::runtime::{self, Handle};
 
-use super::alarm::AlarmTimer;
-use super::high_resolution::HighResolution;
+use super::alarm_timer::AlarmTimer;
 use super::settings::Settings;
+use super::timerfd::HighResolution;
 use super::{Driver, DriverRef, waker_id};
 
 /// A timer keeps its driver's generation in 14 bits; a driver that has served
@@ -88,10 +88,10 @@ pub(crate) fn install(
     if let Some(first) = find(handle) {
         return Err(first);
     }
-    let lease = Lease::new(handle, settings, precise);
-    let first = with_registry(|registry| registry.enter(handle.id(), lease.serving));
-    if first.is(lease.serving) {
-        return Ok(lease.spawn(handle));
+    let service = Service::new(handle, settings, precise);
+    let first = with_registry(|registry| registry.enter(handle.id(), service.serving));
+    if first.is(service.serving) {
+        return Ok(service.spawn(handle));
     }
     // Another thread was quicker.
     Err(first)
@@ -104,16 +104,16 @@ pub(crate) fn start(
     settings: Settings,
     precise: Option<HighResolution>,
 ) -> DriverRef {
-    Lease::new(handle, settings, precise).spawn(handle)
+    Service::new(handle, settings, precise).spawn(handle)
 }
 
 /// A driver's time in service. Held by its task; dropping it closes the driver.
-struct Lease {
+struct Service {
     serving: DriverRef,
     runtime: runtime::Id,
 }
 
-impl Lease {
+impl Service {
     /// Opens a driver in the current runtime, whose handle this must be.
     ///
     /// # Panics
@@ -127,7 +127,7 @@ impl Lease {
         let (capacity, kind) = (settings.capacity, settings.without_capacity());
         let driver = with_registry(|registry| registry.idle(kind));
         let driver = driver.unwrap_or_else(|| Driver::leak(kind));
-        Lease {
+        Service {
             serving: driver.open(interval, precise, handle, capacity),
             runtime: handle.id(),
         }
@@ -141,7 +141,7 @@ impl Lease {
         let _starting = Starting::begin(serving);
         let mut is_first = true;
         handle.spawn(poll_fn(move |cx| {
-            // Through a method: the closure takes the whole lease along, not a copy of a field.
+            // Through a method: the closure takes the whole service along, not a copy of a field.
             self.poll(mem::take(&mut is_first), cx.waker());
             Poll::<()>::Pending
         }));
@@ -155,7 +155,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for Service {
     fn drop(&mut self) {
         let driver = self.serving.driver;
         driver.close();

@@ -18,14 +18,14 @@ pub(crate) struct Settings {
     pub(crate) is_precise: bool,
     /// The runtime is a current-thread one: it fires everything that is due in one turn,
     /// and its clock may be paused.
-    pub(crate) is_local: bool,
+    pub(crate) current_thread: bool,
 }
 
 impl Settings {
     /// One shard per worker, nothing rounded.
     pub(crate) fn for_runtime(handle: &Handle) -> Self {
-        let is_local = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
-        let shards = if is_local {
+        let current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
+        let shards = if current_thread {
             1
         } else {
             handle.metrics().num_workers()
@@ -36,7 +36,7 @@ impl Settings {
             capacity: 0,
             hold: DEFAULT_HOLD,
             is_precise: false,
-            is_local,
+            current_thread,
         }
     }
 

@@ -2,37 +2,49 @@
 //!
 //! # Ground rules
 //!
-//! * `state`, and every *store* to `clock`, `next` and `generation`, happens under the
-//!   lock. The three are atomics so that they can be *read* without it.
-//! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to
-//!   its timer, one at or before it belongs to the driver. Both look at the same clock
-//!   under the same lock, so a key is used only while its entry is certainly there, and a
-//!   fired timer needs no second visit. (A timer that goes away once its entry is due
-//!   leaves one spurious wake.)
-//! * **No foreign code under the lock.** Wakers are cloned before it is taken, and handed
-//!   out to be woken or dropped after it is released; the same goes for memory to be freed.
-//! * **Bounded holds.** One hold touches at most `hold` entries while firing, collects at
-//!   most [`COLLECTED`] cancels, takes the spare out, and moves at most one chunk for each.
-//! * **Nobody waits for a mass expiry.** Whoever registers tries for a few instructions,
-//!   then takes another shard for that timer; a cancel goes into the queue. The driver, and
-//!   who resets a timer, wait for one hold.
-//! * **Generations.** A shard outlives the runtimes it serves, one after another. Every
-//!   operation says for which generation it is meant and finds [`Closed`](Refused::Closed)
-//!   once that one has ended.
+//! * `state`, and every *store* to `clock`, `next` and `generation`, happens under the lock. The
+//!   three are atomics so that they can be *read* without it.
+//! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to its
+//!   timer, an entry whose deadline is at or before `clock` belongs to the driver. Both compare
+//!   with the same clock under the same lock. So a key is used only while its entry is certainly
+//!   there, and a timer that has fired needs no second visit. (A timer that goes away once its
+//!   entry is due leaves one spurious wake.)
+//! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
+//!   dropped after it is released; memory is freed after it, too.
+//! * **Bounded holds.** One hold touches at most `hold` entries while firing, removes at most
+//!   [`DRAINED`] cancelled entries and the spare, and moves at most one chunk for each.
+//! * **A mass expiry keeps no worker waiting.** Arming tries the lock for a few instructions,
+//!   then takes another shard for that timer; cancelling a task's timer then uses the queue. The
+//!   driver, a reset, and a cancel with a waker that is no task's wait for one hold.
+//! * **Generations.** A shard outlives the runtimes that it serves, one after another. Every
+//!   operation says for which generation it is meant, and finds [`Closed`](Refused::Closed) once
+//!   that generation has ended.
 //!
-//! One race remains: a cancel may be queued just after the holder looked. It waits for the
-//! next holder then. Its entry is still in the wheel, so a turn comes at its deadline.
+//! One race remains: a cancel may be queued just after the holder has read `waiting`. The next
+//! holder removes its entry, which is still in the wheel, so that a turn comes at its deadline.
+//!
+//! # The spare
+//!
+//! A worker wraps one operation after another in a timeout: it cancels a timer, and arms the next
+//! one. So a cancelled timer's entry stays in the wheel, without its waker, if there is no such
+//! entry yet: the *spare*. The next timer takes it, and moves its deadline lazily: nothing is
+//! removed from a slot and nothing inserted. The spare is the timer's by the rule above: each
+//! hold that moves the clock, or looks for the next deadline, removes it first.
+//!
+//! # Lines of memory
+//!
+//! `state` is written by the shard's own worker all the time. `published` is read by each
+//! operation, and written when the earliest deadline changes, by turns, and by cancels from
+//! elsewhere. `cancels` is written by other workers.
 
-mod entries;
-mod service;
-mod spare;
+mod turn;
 
+use std::mem;
 use std::task::Waker;
 
-use self::spare::Spare;
-use super::cancel_queue::{COLLECTED, CancelQueue, EntryRef};
+use super::cancel_queue::{CancelQueue, EntryRef};
 use super::clock::Tick;
-use super::sync::{self, AtomicU32, AtomicU64, Lock, LockGuard, Ordering};
+use super::sync::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::metrics::LagHistogram;
 use crate::metrics::MetricsSnapshot as Snapshot;
 use crate::wheel::core::{Core, Garbage};
@@ -47,46 +59,60 @@ const GRAIN: usize = 2;
 /// How often a lock is tried before the caller does something else: a few times as long
 /// as a hold usually lasts.
 const SPINS: usize = if cfg!(all(test, loom)) { 1 } else { 40 };
+/// Queued cancels that are carried out in one hold.
+const DRAINED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
-type Wheel = Core<Waker, SLOTS, GRAIN>;
+/// An entry without a waker is the spare.
+type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 
-/// A shard of a driver. What its own thread writes all the time, what others read, and
-/// what others write are on different lines of memory, and on different pairs of lines,
-/// which a processor may fetch together.
+/// A shard of a driver. What its own worker writes, what all read, and what other workers write
+/// are on different lines of memory, and on different pairs of lines, which a processor may
+/// fetch together.
+#[repr(C, align(128))]
 pub(crate) struct Shard {
     state: Lock<ShardState>,
     published: Published,
-    pub(super) spare: Spare,
     cancels: CancelQueue,
 }
 
 /// What is read without the lock.
 #[repr(align(128))]
 struct Published {
-    /// Everything at or before this is the driver's.
+    /// Entries due by this tick belong to the driver.
     clock: AtomicU64,
-    /// Nothing in the wheel is due before this. [`Tick::NEVER`] when it is empty.
+    /// Nothing in the wheel is due before this. [`Tick::NEVER`] when the wheel is empty.
     next: AtomicU64,
+    /// From this deadline on, a timer is armed without another look: see `due.rs`.
+    plain_from: AtomicU64,
+    /// Cancels in the queue.
+    waiting: AtomicUsize,
     /// Counts the drivers that this shard has served.
     generation: AtomicU32,
+    /// Counts the threads that have been this shard's worker: only the last of them is.
+    worker: AtomicU32,
 }
 
-/// What the lock protects. In this order, so that a reset counts in the line of memory
-/// that its lock has just been written in.
-#[repr(C, align(128))]
+/// What the lock protects: in this order, so that what arming and cancelling write is on the
+/// lines that begin with the lock.
+#[repr(C)]
 struct ShardState {
+    /// The entry of a cancelled timer, left for the next timer; or [`NO_SPARE`].
+    spare: u32,
+    /// Timers armed in the place of a spare.
+    reused: u64,
     /// Pending timers that were given another deadline.
     resets: u64,
-    /// Timers registered in the place of one that had been cancelled.
-    reused: u64,
     wheel: Wheel,
-    /// Of all that fired.
+    /// Of all timers that fired.
     lag: LagHistogram,
 }
 
+/// Not the key of an entry.
+const NO_SPARE: u32 = u32::MAX;
+
 /// Why a shard did not do as it was asked.
 pub(super) enum Refused {
-    /// Somebody holds the lock. The waker is handed back.
+    /// Another thread holds the lock. The waker is handed back.
     Busy(Waker),
     /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
     Due,
@@ -94,30 +120,65 @@ pub(super) enum Refused {
     Closed,
 }
 
-/// Taken from a shard, to be dropped when its lock is no longer held: wakers of tokio's
-/// tasks, and memory.
-type Leftovers = ([Option<Waker>; COLLECTED], Option<Garbage<Waker>>);
+/// Taken from a shard, to be dropped when its lock is no longer held.
+type Leftovers = ([Option<Waker>; DRAINED], Option<Garbage<Option<Waker>>>);
 
 impl ShardState {
     /// An empty wheel at this time; nothing has been counted.
     const fn starting_at(now: u64) -> Self {
         ShardState {
-            resets: 0,
+            spare: NO_SPARE,
             reused: 0,
+            resets: 0,
             wheel: Wheel::starting_at(now),
             lag: LagHistogram::new(),
         }
     }
 
-    /// A pending timer was reset to a time that has passed. Nobody is late.
-    fn fire_by_reset(&mut self, key: u32) -> Waker {
+    /// Adds a timer: in the place of the spare, if there is one.
+    #[inline(always)]
+    fn put(&mut self, when: Tick, waker: Waker) -> u32 {
+        let spare = mem::replace(&mut self.spare, NO_SPARE);
+        if spare == NO_SPARE {
+            return self.wheel.insert(when.0, Some(waker));
+        }
+        self.reused += 1;
+        // A spare has no waker, so none is dropped.
+        let _none = self.wheel.replace(spare, when.0, Some(waker));
+        spare
+    }
+
+    /// Takes a timer's waker, and leaves its entry as the spare, or removes the entry.
+    #[inline(always)]
+    fn take(&mut self, key: u32) -> Option<Waker> {
+        if self.spare == NO_SPARE {
+            self.spare = key;
+            return self.wheel.get_mut(key).take();
+        }
+        self.wheel.remove(key)
+    }
+
+    fn remove_spare(&mut self) {
+        let spare = mem::replace(&mut self.spare, NO_SPARE);
+        if spare != NO_SPARE {
+            let _none = self.wheel.remove(spare);
+        }
+    }
+
+    const fn has_spare(&self) -> bool {
+        self.spare != NO_SPARE
+    }
+
+    /// A pending timer was reset to a time that has passed: it fires with a lag of zero.
+    fn fire_by_reset(&mut self, key: u32) -> Option<Waker> {
         self.resets += 1;
         self.lag.record(0);
         self.wheel.remove(key)
     }
 
-    fn next(&self) -> Tick {
-        self.wheel.next_expiration().map_or(Tick::NEVER, Tick)
+    /// Timers in the wheel.
+    fn pending(&self) -> usize {
+        self.wheel.len() - usize::from(self.has_spare())
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -125,8 +186,8 @@ impl ShardState {
         Snapshot {
             registered: self.wheel.inserted() + self.reused,
             fired,
-            cancelled: self.wheel.removed() - fired + self.reused,
-            pending: self.wheel.len(),
+            cancelled: self.wheel.removed() - fired + self.reused + u64::from(self.has_spare()),
+            pending: self.pending(),
             reset: self.resets,
             cascaded: self.wheel.cascaded(),
             lag: self.lag.clone(),
@@ -145,16 +206,18 @@ impl Shard {
             published: Published {
                 clock: AtomicU64::new(0),
                 next: AtomicU64::new(Tick::NEVER.0),
+                plain_from: AtomicU64::new(Tick::NEVER.0),
+                waiting: AtomicUsize::new(0),
                 generation: AtomicU32::new(0),
+                worker: AtomicU32::new(0),
             },
-            spare: Spare::new(),
             cancels: CancelQueue::new(),
         }
     }
 
-    /// The clock up to which entries belong to the driver. For a timer's own
-    /// check, follow it by [`serves`](Self::serves): in that order, a clock of
-    /// a later generation cannot be mistaken for one's own.
+    /// The clock up to which entries belong to the driver. For a timer's own check, follow this
+    /// by [`serves`](Self::serves): in that order, a clock of a later generation cannot be
+    /// mistaken for that of the timer's own.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
@@ -163,6 +226,15 @@ impl Shard {
     #[inline]
     pub(crate) fn next(&self) -> Tick {
         Tick(self.published.next.load(Ordering::SeqCst))
+    }
+
+    #[inline]
+    pub(super) fn plain_from(&self) -> Tick {
+        Tick(self.published.plain_from.load(Ordering::SeqCst))
+    }
+
+    pub(super) fn set_plain_from(&self, from: Tick) {
+        self.published.plain_from.store(from.0, Ordering::SeqCst);
     }
 
     #[inline]
@@ -175,9 +247,21 @@ impl Shard {
         self.generation() == generation
     }
 
+    /// Which of the threads that have been this shard's worker is.
+    #[inline]
+    pub(super) fn worker(&self) -> u32 {
+        self.published.worker.load(Ordering::Acquire)
+    }
+
+    /// Another thread is to be this shard's worker, or none. Returns its number.
+    pub(super) fn change_worker(&self) -> u32 {
+        self.published.worker.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
     /// Whether cancels wait here.
+    #[inline]
     pub(super) fn has_cancels(&self) -> bool {
-        !self.cancels.is_empty()
+        self.published.waiting.load(Ordering::Acquire) != 0
     }
 
     /// Makes sure that `next` is not later than `when`.
@@ -216,58 +300,126 @@ impl Shard {
         })
     }
 
-    /// Releases the lock. Whoever held it collects cancels first, and drops
-    /// what it took, and memory no longer needed, afterwards.
+    /// Releases the lock, after queued cancels have been carried out. Wakers, and memory that is
+    /// no longer needed, are dropped after that.
     #[inline]
     fn unlock(&self, mut state: LockGuard<'_, ShardState>) {
         if !self.has_cancels() && !state.wheel.has_garbage() {
             return drop(state);
         }
-        let leftovers = self.tidy(&mut state);
+        let leftovers = self.drain(&mut state);
         drop(state);
         drop(leftovers);
     }
 
     #[cold]
     #[must_use = "to be dropped outside the lock"]
-    fn tidy(&self, state: &mut ShardState) -> Leftovers {
-        let mut wakers = [const { None }; COLLECTED];
-        let cancels = self.cancels.collect().into_iter().flatten();
-        for (waker, entry) in wakers.iter_mut().zip(cancels) {
-            *waker = self.take(state, entry);
+    fn drain(&self, state: &mut ShardState) -> Leftovers {
+        let mut wakers = [const { None }; DRAINED];
+        for waker in &mut wakers {
+            let Some(entry) = self.cancels.pop(&self.published.waiting) else {
+                break;
+            };
+            if self.check(entry.generation, entry.when).is_ok() {
+                *waker = state.take(entry.key);
+            }
         }
         (wakers, state.wheel.take_garbage())
     }
 
-    /// Takes out what is left in the spare.
+    /// Whether an entry is, or would be, its timer's. To be asked under the lock.
     #[inline]
-    fn clear_spare(&self, state: &mut ShardState) -> Option<Waker> {
-        self.spare.take().and_then(|left| self.take(state, left))
-    }
-
-    /// Removes an entry if it is still its timer's.
-    #[inline]
-    fn take(&self, state: &mut ShardState, entry: EntryRef) -> Option<Waker> {
-        let owned = self.check(&entry).is_ok();
-        owned.then(|| state.wheel.remove(entry.key))
-    }
-
-    /// Whether an entry is still its timer's. To be asked under the lock.
-    #[inline]
-    fn check(&self, entry: &EntryRef) -> Result<(), Refused> {
-        if !self.serves(entry.generation) {
+    fn check(&self, generation: u32, when: Tick) -> Result<(), Refused> {
+        if !self.serves(generation) {
             Err(Refused::Closed)
-        } else if self.has_come(entry.when) {
+        } else if when.0 <= self.published.clock.load(Ordering::Relaxed) {
             Err(Refused::Due)
         } else {
             Ok(())
         }
     }
+}
 
-    /// Whether the shard's clock has come to this. To be asked under the lock.
+/// What a timer does with its entry.
+impl Shard {
+    /// Adds a timer, unless the shard is busy, past the deadline or closed.
+    #[inline(always)]
+    pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Result<u32, Refused> {
+        let Some(mut state) = self.try_for_a_while() else {
+            return Err(Refused::Busy(waker));
+        };
+        // A refused waker is dropped with the arguments: after the guard.
+        self.check(generation, when)?;
+        let key = state.put(when, waker);
+        self.announce(when);
+        self.unlock(state);
+        Ok(key)
+    }
+
+    /// Cancels a timer on the shard's own worker. Returns false if the shard is busy.
+    #[inline(always)]
+    pub(super) fn cancel(&self, entry: EntryRef) -> bool {
+        match self.try_for_a_while() {
+            Some(state) => self.cancel_in(state, entry),
+            None => return false,
+        }
+        true
+    }
+
+    /// Cancels a timer at once, also where the shard is busy.
+    pub(super) fn cancel_now(&self, entry: EntryRef) {
+        self.cancel_in(self.wait(), entry);
+    }
+
+    #[inline(always)]
+    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
+        let owned = self.check(entry.generation, entry.when).is_ok();
+        let waker = if owned { state.take(entry.key) } else { None };
+        self.unlock(state);
+        drop(waker);
+    }
+
+    /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.
+    pub(super) fn cancel_later(&self, entry: EntryRef) {
+        while !self.cancels.push(entry, &self.published.waiting) {
+            self.unlock(self.wait());
+        }
+    }
+
+    /// Gives a registered timer another waker, and returns the one that it had.
+    pub(super) fn replace_waker(
+        &self,
+        entry: EntryRef,
+        waker: Waker,
+    ) -> Result<Option<Waker>, Refused> {
+        let mut state = self.wait();
+        // A refused waker is dropped with the arguments: after the guard.
+        self.check(entry.generation, entry.when)?;
+        let old = state.wheel.get_mut(entry.key).replace(waker);
+        self.unlock(state);
+        Ok(old)
+    }
+
+    /// Moves a registered timer to another deadline. A deadline that is not after the shard's
+    /// clock takes the timer out: its waker is handed back.
     #[inline]
-    fn has_come(&self, when: Tick) -> bool {
-        when.0 <= self.published.clock.load(Ordering::Relaxed)
+    pub(super) fn reschedule(
+        &self,
+        entry: EntryRef,
+        deadline: Tick,
+    ) -> Result<Option<Waker>, Refused> {
+        let mut state = self.wait();
+        self.check(entry.generation, entry.when)?;
+        if let Err(Refused::Due) = self.check(entry.generation, deadline) {
+            let waker = state.fire_by_reset(entry.key);
+            self.unlock(state);
+            return Ok(waker);
+        }
+        state.resets += 1;
+        state.wheel.reschedule_lazily(entry.key, deadline.0);
+        self.announce(deadline);
+        self.unlock(state);
+        Ok(None)
     }
 }
 

@@ -2,8 +2,13 @@
 //! `loom/` run on: loom's synchronisation primitives, and a tokio whose interval
 //! rings when a model says so.
 //!
-//! [`Lock`] offers `try_lock` and nothing else: who may wait for a shard, and
-//! how, is decided in `shard.rs`, not by a lock.
+//! [`Lock`] spins, and offers `try_lock` and nothing else. That is right for a shard: a holder
+//! has a small constant of work to do, makes no call of the kernel and runs no code of the
+//! user's, so that hardly any thread ever waits; and its release is a plain store, half the
+//! price of an uncontended `std::sync::Mutex`. A holder may lose its processor all the same.
+//! A thread that waits then sleeps, see [`back_off`].
+
+use std::time::Duration;
 
 use tokio::runtime::{EnterGuard, Handle};
 
@@ -19,21 +24,22 @@ pub(crate) use loom::sync::{
     atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 #[cfg(all(test, loom))]
+use loom::thread::yield_now;
+#[cfg(all(test, loom))]
 pub(crate) use std::sync::OnceLock;
-
+use std::thread::sleep;
 #[cfg(not(all(test, loom)))]
-pub(crate) use super::descriptor::Descriptor;
+use std::thread::yield_now;
+
 #[cfg(all(test, loom))]
 pub(crate) use super::loom::fake::{
-    self as time, Descriptor, now, now as really_now, now_in, thread_local, worker_index,
+    self as time, now, now as really_now, now_in, thread_local, worker_index,
 };
 #[cfg(not(all(test, loom)))]
 pub(crate) use std::thread_local;
 #[cfg(not(all(test, loom)))]
 pub(crate) use tokio::{runtime::worker_index, time};
 
-/// A lock whose unlock is a plain store: half the price of an uncontended
-/// `std::sync::Mutex`, whose unlock is a second read-modify-write.
 #[cfg(not(all(test, loom)))]
 pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
 #[cfg(not(all(test, loom)))]
@@ -79,32 +85,38 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     }
 }
 
-/// Waits for a lock that nobody holds for long.
+/// Waits for a lock whose holder has a small constant of work to do.
 pub(crate) fn wait<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     let mut tries = 0;
     loop {
         if let Some(guard) = lock.try_lock() {
             return guard;
         }
-        relax(tries);
+        back_off(tries);
         tries += 1;
     }
 }
 
-/// Gives way for a moment; called in a loop with the number of tries so far.
+/// Spins before a thread yields: a few times as long as a hold usually lasts.
+const SPINS: u32 = 64;
+/// Yields before a thread sleeps.
+const YIELDS: u32 = 4;
+
+/// Gives way for a moment that grows with the number of tries so far.
 ///
-/// A holder has at most a small constant of work to do, so a few spins usually
-/// suffice; after that it has probably lost its processor, and needs ours.
-pub(crate) fn relax(tries: usize) {
-    #[cfg(all(test, loom))]
-    {
-        let _ = tries;
-        loom::thread::yield_now();
+/// A few spins suffice while the holder runs. A holder that has lost its processor gets this
+/// thread's by a yield; and by a sleep where this thread has real-time priority, beside which
+/// a yield runs no ordinary thread.
+pub(crate) fn back_off(tries: u32) {
+    if cfg!(all(test, loom)) {
+        return yield_now();
     }
-    #[cfg(not(all(test, loom)))]
-    if tries % 64 == 63 {
-        std::thread::yield_now();
-    } else {
-        std::hint::spin_loop();
+    match tries.checked_sub(SPINS) {
+        None => std::hint::spin_loop(),
+        Some(0..YIELDS) => yield_now(),
+        Some(late) => sleep(LEAST_SLEEP * (1 << (late - YIELDS).min(5))),
     }
 }
+
+/// Sleeps are this long, and up to 32 times as long.
+const LEAST_SLEEP: Duration = Duration::from_micros(30);

@@ -5,36 +5,36 @@
 //! | state | meaning | leaves by |
 //! | --- | --- | --- |
 //! | `Idle` | not registered | poll, reset |
-//! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names our entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
-//! | `Done` | fired, or found due. Keeps the waker of the poll that has said so: a task that resets its timer then is woken, though it may not poll before | reset, drop |
-//! | `Twice` | it was made on a worker, and is polled where another runtime is current. Whether that one is driven, or the worker's, cannot be told: it is registered with both, and stays so | drop |
-//! | `StandIn` | its driver has ended, and so will the runtime that it was polled in. A timer of tokio's own does what tokio does | poll, reset, drop |
+//! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
+//! | `Done` | fired, or found due. Keeps the waker of the poll that was ready: a task that resets its timer then is woken, though it may not poll before | reset, drop |
+//! | `Fallback` | its driver has ended, and so will the runtime that it was polled in. A timer of tokio's own does what tokio does | poll, reset, drop |
 //!
 //! # Ground rules
 //!
-//! * Re-polling takes no lock: two loads, and the identity of the waker. (But for `Twice`.)
-//!
-//! | file | one idea |
-//! | --- | --- |
-//! | `timer/due.rs` | when a timer with a deadline fires |
-//! | `timer/register.rs` | how it gets into a wheel |
-//! | `timer/twice.rs` | one that is polled where another runtime is current |
-//! | `timer/ended.rs` | one whose driver has ended |
-
-mod due;
-mod ended;
-mod register;
-mod twice;
+//! * Re-polling takes no lock: two loads, and the identity of the waker.
+//! * First the entry, then the alarm: see "Never lost" in `alarm.rs`. An alarm that has to ring
+//!   earlier is moved on this thread. (Waking the driver task to do that would be wrong: the task
+//!   would land in this worker's own queue, and if the worker then blocks, every timer waits.)
+//! * Arming waits for no shard while another one is free.
+//! * A timer whose driver has ended is woken, and polled. A timer of the free functions goes on,
+//!   for the same deadline, in the runtime that it is polled in, if that lives. A runtime that
+//!   takes no more tasks may still run some, on other workers, until it drops them in a moment.
+//!   There tokio's own timer takes over: it stays pending as long as such a runtime is driven,
+//!   and panics after that. Outside of any runtime it panics in tokio's words. A timer of a
+//!   `Wheel` never goes on elsewhere.
 
 use std::pin::Pin;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
-pub(crate) use self::due::Due;
+use tokio::runtime::Handle;
+use tokio::task::coop;
+
 use super::cancel_queue::EntryRef;
 use super::clock::{SOON, Tick};
 use super::shard::Refused;
+use super::sync::back_off;
 use super::waker_id::{self, VtableId};
-use super::{DriverRef, DriverShard, ShardRef, current, fire};
+use super::{DriverRef, DriverShard, ShardRef, context, fire, registry};
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -44,10 +44,10 @@ pub(crate) struct Timer {
 
 enum State {
     Idle {
-        tenure: Tenure,
+        tag: DriverTag,
     },
     Registered {
-        tenure: Tenure,
+        tag: DriverTag,
         key: u32,
         when: Tick,
         /// The data pointer of the waker that is registered, and its vtable.
@@ -55,50 +55,43 @@ enum State {
         vtable: VtableId,
     },
     Done {
-        tenure: Tenure,
+        tag: DriverTag,
         waker: Option<Waker>,
     },
-    Twice {
-        tenure: Tenure,
-        timers: Box<[Timer; 2]>,
-    },
-    StandIn {
-        tenure: Tenure,
+    Fallback {
+        tag: DriverTag,
         sleep: Pin<Box<tokio::time::Sleep>>,
     },
 }
 
-/// The driver's generation in 14 bits, and how the timer came to that driver.
+/// The driver's generation in 15 bits, and whether the timer is a `Wheel`'s, which stays with its
+/// driver.
 #[derive(Clone, Copy)]
-struct Tenure(u16);
+struct DriverTag(u16);
 
-/// Made by a `Wheel`: it stays with its driver.
-const OF_A_WHEEL: u16 = 1;
-/// Made on a worker, and taken for the worker's own; polled where no other runtime is.
-const OF_A_WORKER: u16 = 2;
-
-impl Tenure {
-    fn new(generation: u32, how: u16) -> Self {
+impl DriverTag {
+    #[inline]
+    fn new(generation: u32, of_a_wheel: bool) -> Self {
         // The registry lets no generation be greater.
-        Tenure((generation as u16) << 2 | how)
+        DriverTag((generation as u16) << 1 | u16::from(of_a_wheel))
     }
 
     #[inline]
     fn generation(self) -> u32 {
-        u32::from(self.0 >> 2)
+        u32::from(self.0 >> 1)
     }
 
-    #[inline]
-    fn is(self, how: u16) -> bool {
-        self.0 & how != 0
+    fn is_of_a_wheel(self) -> bool {
+        self.0 & 1 != 0
     }
 }
 
 /// The driver has ended.
 struct Closed;
 
+/// Making one.
 impl Timer {
-    /// A timer of the current runtime's driver. Registers nothing.
+    /// A timer of this thread's driver. Registers nothing.
     ///
     /// # Panics
     ///
@@ -106,64 +99,44 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
-        Timer::here(current::shard())
+        let (shard, generation) = context::shard();
+        Timer::on(shard, generation)
     }
 
-    /// The same, `now`. It has a look at what is due in this shard, or soon will be: a
-    /// runtime that makes timers all the time has them fire on time, however seldom it looks
-    /// at its own.
+    /// The same, `now`. Checks for overdue timers in this shard, and for timers that soon will be
+    /// due: a runtime that makes timers all the time has them fire on time, however seldom it
+    /// looks at tokio's timers.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
-        let here = current::shard();
-        let DriverShard { shard, driver, .. } = here.0;
-        let next = shard.next();
-        // Before there is a timer: one that outlasts a call has to be in memory.
-        if next <= now.saturating_add(SOON) {
-            driver.look(next, now);
+        let (shard, generation) = context::shard();
+        let next = shard.shard.next();
+        // Before there is a timer: a timer that outlasts a call has to be in memory.
+        if next.0 <= now.0.saturating_add(SOON) {
+            shard.driver.check_for_overdue(&shard.shard, next, now);
         }
-        Timer::here(here)
+        Timer::on(shard, generation)
     }
 
+    /// A timer of the free functions on a shard that is known.
     #[inline]
-    fn here((shard, generation, is_workers): (ShardRef, u32, bool)) -> Self {
-        let how = if is_workers { OF_A_WORKER } else { 0 };
-        Timer::at(shard, Tenure::new(generation, how))
+    pub(super) fn on(shard: ShardRef, generation: u32) -> Self {
+        let tag = DriverTag::new(generation, false);
+        let state = State::Idle { tag };
+        Timer { shard, state }
     }
 
     /// A timer of a `Wheel`.
     pub(crate) fn of(driver: DriverRef) -> Self {
-        Timer::in_service(driver, OF_A_WHEEL)
-    }
-
-    fn in_service(driver: DriverRef, how: u16) -> Self {
-        Timer::at(current::of(driver), Tenure::new(driver.generation, how))
-    }
-
-    #[inline]
-    fn at(shard: ShardRef, tenure: Tenure) -> Self {
-        let state = State::Idle { tenure };
+        let tag = DriverTag::new(driver.generation, true);
+        let (shard, state) = (context::of(driver), State::Idle { tag });
         Timer { shard, state }
     }
+}
 
-    /// A timer of the free functions on a shard that is known.
-    #[cfg(all(test, loom))]
-    pub(super) fn on(shard: ShardRef, generation: u32) -> Self {
-        Timer::at(shard, Tenure::new(generation, 0))
-    }
-
-    /// Whether the deadline was reached while this was registered.
-    pub(crate) fn is_elapsed(&self) -> bool {
-        match &self.state {
-            State::Idle { .. } => false,
-            State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
-            State::Done { .. } => true,
-            State::Twice { timers, .. } => twice::is_elapsed(timers),
-            State::StandIn { sleep, .. } => sleep.is_elapsed(),
-        }
-    }
-
-    /// Whether it is pending with this very waker, so that polling changes nothing.
+/// Polling.
+impl Timer {
+    /// Whether this is pending with this very waker, so that polling changes nothing.
     #[inline]
     pub(crate) fn waits(&self, with: &Waker) -> bool {
         self.entry().is_some_and(|(entry, waker, vtable)| {
@@ -174,30 +147,25 @@ impl Timer {
         })
     }
 
-    /// Polls for `deadline`, which must be the one given before if registered, and if this
-    /// does not [wait](Self::waits) with this very waker.
+    /// Polls for `deadline`, which must be that of the last poll or reset if this is registered,
+    /// and if this does not [wait](Self::waits) with this very waker.
     ///
     /// # Panics
     ///
     /// When the runtime has ended.
     ///
     /// Out of line, where everything below is inlined: users' futures get a call.
-    pub(crate) fn poll(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Poll<()> {
-        if self.tenure().is(OF_A_WORKER) && !self.is_polled_at_home(waker) {
-            self.settle();
-        }
-        if let State::Twice { timers, .. } = &mut self.state {
-            return twice::poll(timers, deadline, due, waker);
-        }
+    pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let polled = match &self.state {
-            State::Idle { .. } => self.poll_first(deadline, due, waker),
+            State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
             State::Done { .. } if !self.has_ended() => Ok(Poll::Ready(())),
             _ended => Err(Closed),
         };
         match polled {
-            Ok(polled) => polled,
-            Err(Closed) => self.poll_after_the_end(deadline, due, waker),
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(())) => self.done(),
+            Err(Closed) => self.poll_after_the_end(deadline, waker),
         }
     }
 
@@ -209,24 +177,17 @@ impl Timer {
             return Err(Closed);
         }
         if clock >= entry.when {
-            return Ok(self.done());
+            return Ok(Poll::Ready(()));
         }
         match self.shard.shard.replace_waker(entry, waker.clone()) {
             Ok(old) => {
                 self.registered(entry.key, entry.when, waker);
-                // Last: what it does when it is dropped is not ours. It may panic.
+                // Last: drop runs user code and may panic.
                 drop(old);
                 Ok(Poll::Pending)
             }
             Err(Refused::Closed) => Err(Closed),
-            Err(_fired) => Ok(self.done()),
-        }
-    }
-
-    fn poll_first(&mut self, deadline: Tick, due: Due, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.register(deadline, due, waker)? {
-            Poll::Pending => Ok(Poll::Pending),
-            Poll::Ready(()) => Ok(self.done()),
+            Err(_fired) => Ok(Poll::Ready(())),
         }
     }
 
@@ -235,131 +196,265 @@ impl Timer {
         Poll::Ready(())
     }
 
-    /// Moves the timer to another deadline, which need not be polled for: the
-    /// waker is kept.
-    pub(crate) fn reset(&mut self, deadline: Tick, due: Due) {
-        if let State::StandIn { sleep, .. } = &mut self.state {
-            return sleep.as_mut().reset(deadline.to_instant());
-        }
-        if let State::Twice { timers, .. } = &mut self.state {
-            return timers.iter_mut().for_each(|it| it.reset(deadline, due));
-        }
-        let Some((entry, ..)) = self.entry() else {
-            return self.register_unpolled(deadline, due);
-        };
-        // One that has come is before every shard's clock: it fires on the spot.
-        let when = self.come(deadline, due).unwrap_or(Tick::ZERO);
-        match self.shard.shard.reschedule(entry, when) {
-            Ok(fired) => self.moved(when, fired),
-            Err(Refused::Closed) => self.set_done(None),
-            Err(_fired) => {
-                self.set_done(None);
-                self.register_unpolled(deadline, due);
+    /// Keeps the waker that a timer which is done was polled with, to be woken if the timer is
+    /// reset.
+    pub(crate) fn keep(&mut self, with: &Waker) {
+        if let State::Done { waker, .. } = &mut self.state {
+            match waker {
+                Some(kept) => kept.clone_from(with),
+                None => *waker = Some(with.clone()),
             }
         }
     }
 
-    /// Registers without being polled. As tokio's, a timer that is reset elapses
-    /// though nobody polls it, and wakes the task that last did.
-    #[cold]
-    fn register_unpolled(&mut self, deadline: Tick, due: Due) {
-        let kept = match &mut self.state {
-            State::Done { waker, .. } => waker.take(),
-            _ => None,
-        };
-        let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        if !matches!(self.register(deadline, due, &waker), Ok(Poll::Pending)) {
-            self.finish(waker);
-        }
-    }
-
-    /// Unregisters the timer; it is registered again when it is next polled.
-    #[inline(never)]
-    pub(crate) fn cancel(&mut self) {
-        if let State::Twice { timers, .. } = &mut self.state {
-            return timers.iter_mut().for_each(Timer::cancel);
-        }
-        let (entry, tenure) = (self.entry(), self.tenure());
-        self.state = State::Idle { tenure };
-        let owned = entry.filter(|(entry, ..)| self.clock() < entry.when);
-        if let Some((entry, waker, vtable)) = owned {
-            self.cancel_entry(entry, waker, vtable);
-        }
-    }
-
-    /// At once, as the shard's spare, or into its queue.
-    #[inline]
-    fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
-        let DriverShard { shard, driver, .. } = self.shard;
-        if driver.alarm.may_pause() || vtable != waker_id::OF_TASKS {
-            shard.cancel_now(entry);
-            return driver.retract(shard);
-        }
-        match shard.spare.is_mine() {
-            true if shard.spare.leave(entry, waker) => {}
-            false if current::is_own(self.shard) == Some(false) => shard.cancel_later(entry),
-            _ => shard.cancel(entry),
-        }
-    }
-
-    /// Keeps the waker that a timer which is done was polled with, to be woken
-    /// if it is reset.
-    pub(crate) fn keep(&mut self, with: &Waker) {
-        match &mut self.state {
-            State::Done { waker, .. } => match waker {
-                Some(kept) => kept.clone_from(with),
-                None => *waker = Some(with.clone()),
-            },
-            State::Twice { timers, .. } => timers.iter_mut().for_each(|it| it.keep(with)),
-            _ => {}
+    /// Whether the deadline was reached while this was registered.
+    pub(crate) fn is_elapsed(&self) -> bool {
+        match &self.state {
+            State::Idle { .. } => false,
+            State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
+            State::Done { .. } => true,
+            State::Fallback { sleep, .. } => sleep.is_elapsed(),
         }
     }
 }
 
-/// From state to state.
+/// Registering: in the timer's shard, or in another one if that is busy.
 impl Timer {
-    fn moved(&mut self, to: Tick, fired: Option<Waker>) {
-        let DriverShard { shard, driver, .. } = self.shard;
-        driver.retract(shard);
-        if let Some(waker) = fired {
-            return self.finish(waker);
+    /// Ready when the deadline has passed.
+    #[inline(always)]
+    fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
+        if deadline >= self.shard.shard.plain_from() {
+            return self.register_at(deadline, waker);
         }
+        self.register_near(deadline, waker)
+    }
+
+    #[cold]
+    fn register_near(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.shard.driver.when_near(deadline) {
+            Some(when) => self.register_at(when, waker),
+            None if self.has_ended() => Err(Closed),
+            None => Ok(Poll::Ready(())),
+        }
+    }
+
+    #[inline(always)]
+    fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.arm(when, waker.clone()) {
+            Ok(key) => self.registered(key, when, waker),
+            Err(Refused::Closed) => return Err(Closed),
+            Err(_due) => return self.register_overtaken(when, waker),
+        }
+        let DriverShard { shard, driver, .. } = self.shard;
+        if when < shard.plain_from() {
+            driver.ring_by(when);
+        }
+        Ok(Poll::Pending)
+    }
+
+    /// The shard's clock passed `when` before the lock was taken: check again.
+    #[cold]
+    fn register_overtaken(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.shard.driver.when_near(when) {
+            Some(later) if later > when => self.register_at(later, waker),
+            _ => Ok(Poll::Ready(())),
+        }
+    }
+
+    #[inline(always)]
+    fn arm(&mut self, when: Tick, waker: Waker) -> Result<u32, Refused> {
+        match self.shard.shard.arm(self.generation(), when, waker) {
+            Err(Refused::Busy(waker)) => self.arm_elsewhere(when, waker),
+            done => done,
+        }
+    }
+
+    /// For this timer only: the next timer tries its own shard first again.
+    #[cold]
+    fn arm_elsewhere(&mut self, when: Tick, mut waker: Waker) -> Result<u32, Refused> {
+        let (own, generation) = (self.shard, self.generation());
+        let mut tries = 0;
+        loop {
+            for shard in own.others().chain([own]) {
+                match shard.shard.arm(generation, when, waker) {
+                    Err(Refused::Busy(back)) => waker = back,
+                    done => {
+                        self.shard = shard;
+                        return done;
+                    }
+                }
+            }
+            back_off(tries);
+            tries += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
+        self.state = State::Registered {
+            tag: self.tag(),
+            key,
+            when,
+            waker: waker.data() as usize,
+            vtable: waker_id::id(waker),
+        };
+    }
+}
+
+/// Putting off, and cancelling.
+impl Timer {
+    /// Moves the timer to another deadline, which need not be polled for: the waker is kept.
+    pub(crate) fn reset(&mut self, deadline: Tick) {
+        let Some((entry, ..)) = self.entry() else {
+            return self.reset_unregistered(deadline);
+        };
+        let when = if deadline >= self.shard.shard.plain_from() {
+            deadline
+        } else {
+            // Already due: `Tick::ZERO` fires immediately.
+            self.shard.driver.when_near(deadline).unwrap_or(Tick::ZERO)
+        };
+        match self.shard.shard.reschedule(entry, when) {
+            Ok(None) => self.moved(when),
+            Ok(Some(waker)) => {
+                self.retract();
+                self.finish(waker);
+            }
+            Err(Refused::Closed) => self.set_done(None),
+            Err(_fired) => {
+                self.set_done(None);
+                self.reset_unregistered(deadline);
+            }
+        }
+    }
+
+    #[inline]
+    fn moved(&mut self, to: Tick) {
         if let State::Registered { when, .. } = &mut self.state {
             *when = to;
         }
-        driver.ring_by(to);
+        self.retract();
+        let DriverShard { shard, driver, .. } = self.shard;
+        if to < shard.plain_from() {
+            driver.ring_by(to);
+        }
     }
 
-    fn set_done(&mut self, waker: Option<Waker>) {
-        let tenure = self.tenure();
-        self.state = State::Done { tenure, waker };
+    /// Where the clock may be paused, the alarm must not stay armed for a timer that is gone.
+    #[inline(always)]
+    fn retract(&self) {
+        let DriverShard { shard, driver, .. } = self.shard;
+        if shard.plain_from() == Tick::NEVER {
+            driver.retract(shard);
+        }
     }
 
-    fn finish(&mut self, waker: Waker) {
-        self.set_done(None);
-        fire::wake(waker);
+    /// Registers without being polled. As tokio's, a timer that is reset elapses though it is not
+    /// polled, and wakes the task that polled it last.
+    #[cold]
+    fn reset_unregistered(&mut self, deadline: Tick) {
+        let kept = match &mut self.state {
+            State::Fallback { sleep, .. } => return sleep.as_mut().reset(deadline.to_instant()),
+            State::Done { waker, .. } => waker.take(),
+            _ => None,
+        };
+        let waker = kept.unwrap_or_else(|| Waker::noop().clone());
+        if !matches!(self.register(deadline, &waker), Ok(Poll::Pending)) {
+            self.finish(waker);
+        }
     }
+
+    /// Unregisters the timer; the next poll registers it again.
+    #[inline(never)]
+    pub(crate) fn cancel(&mut self) {
+        let (entry, tag) = (self.entry(), self.tag());
+        self.state = State::Idle { tag };
+        if let Some((entry, _, vtable)) = entry {
+            if self.clock() < entry.when {
+                self.cancel_entry(entry, vtable);
+            }
+        }
+    }
+
+    /// At once on the shard's own worker; elsewhere, and where the shard is busy, by the queue. A
+    /// waker that is no task's is dropped at once.
+    #[inline(always)]
+    fn cancel_entry(&self, entry: EntryRef, vtable: VtableId) {
+        let shard = &self.shard.shard;
+        if !(context::is_here(self.shard) && shard.cancel(entry)) {
+            match vtable {
+                waker_id::OF_TASKS => shard.cancel_later(entry),
+                _ => shard.cancel_now(entry),
+            }
+        }
+        self.retract();
+    }
+}
+
+/// After the driver's end.
+impl Timer {
+    /// # Panics
+    ///
+    /// Where tokio's timer does, and in its words.
+    #[cold]
+    fn poll_after_the_end(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        let Ok(handle) = Handle::try_current() else {
+            shut_down()
+        };
+        let driver = registry::of(&handle);
+        if !driver.is_open() {
+            return self.poll_fallback(deadline, waker);
+        }
+        if self.tag().is_of_a_wheel() {
+            shut_down()
+        }
+        *self = Timer::on(context::of(driver), driver.generation);
+        // If that driver ends meanwhile, the poll finds so.
+        self.poll(deadline, waker)
+    }
+
+    /// Has a timer of tokio's own do what tokio does in a runtime that ends.
+    fn poll_fallback(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        let tag = self.tag();
+        if !matches!(self.state, State::Fallback { .. }) {
+            let sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
+            self.state = State::Fallback { tag, sleep };
+        }
+        let State::Fallback { sleep, .. } = &mut self.state else {
+            return Poll::Pending;
+        };
+        let mut sleep = coop::unconstrained(sleep.as_mut());
+        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(waker));
+        if polled.is_ready() {
+            self.set_done(None);
+        }
+        polled
+    }
+}
+
+/// In tokio's words.
+fn shut_down() -> ! {
+    panic!("A Tokio 1.x context was found, but it is being shutdown.")
 }
 
 /// What the states have in common.
 impl Timer {
     #[inline]
-    fn tenure(&self) -> Tenure {
+    fn tag(&self) -> DriverTag {
         match self.state {
-            State::Idle { tenure }
-            | State::Registered { tenure, .. }
-            | State::Done { tenure, .. }
-            | State::Twice { tenure, .. }
-            | State::StandIn { tenure, .. } => tenure,
+            State::Idle { tag }
+            | State::Registered { tag, .. }
+            | State::Done { tag, .. }
+            | State::Fallback { tag, .. } => tag,
         }
     }
 
-    /// If it is registered: its entry, and the waker's data pointer and vtable. Field by
-    /// field: what was just written in parts is slow to read as a whole.
+    /// If this is registered: its entry, and the waker's data pointer and vtable. Field by field:
+    /// what was just written in parts is slow to read as a whole.
     #[inline]
     fn entry(&self) -> Option<(EntryRef, usize, VtableId)> {
         let State::Registered {
-            tenure,
+            tag,
             key,
             when,
             waker,
@@ -368,7 +463,7 @@ impl Timer {
         else {
             return None;
         };
-        let generation = tenure.generation();
+        let generation = tag.generation();
         let entry = EntryRef {
             key,
             generation,
@@ -377,9 +472,19 @@ impl Timer {
         Some((entry, waker, vtable))
     }
 
+    fn set_done(&mut self, waker: Option<Waker>) {
+        let tag = self.tag();
+        self.state = State::Done { tag, waker };
+    }
+
+    fn finish(&mut self, waker: Waker) {
+        self.set_done(None);
+        fire::wake(waker);
+    }
+
     #[inline]
     fn generation(&self) -> u32 {
-        self.tenure().generation()
+        self.tag().generation()
     }
 
     #[inline]
@@ -396,7 +501,7 @@ impl Timer {
 impl Drop for Timer {
     #[inline]
     fn drop(&mut self) {
-        // One that was never needed is dropped without a call.
+        // A timer that was never needed is dropped without a call.
         if matches!(self.state, State::Registered { .. }) {
             self.cancel();
         }

@@ -50,12 +50,6 @@ pub(crate) fn note_task(waker: &Waker) {
     VTABLES[0].store(address(waker), Ordering::Relaxed);
 }
 
-/// Whether this is the own waker of one of tokio's tasks.
-#[inline]
-pub(crate) fn is_of_a_task(waker: &Waker) -> bool {
-    is(waker, OF_TASKS)
-}
-
 #[inline]
 fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
@@ -116,10 +110,10 @@ mod tests {
     #[tokio::test]
     async fn a_task_is_known_by_its_waker_before_any_driver_has_run() {
         learn_from_a_task();
-        let known = poll_fn(|cx| Poll::Ready(is_of_a_task(cx.waker())));
+        let known = poll_fn(|cx| Poll::Ready(id(cx.waker()) == OF_TASKS));
         assert!(!known.await, "the waker of `block_on`");
-        let known = poll_fn(|cx| Poll::Ready(is_of_a_task(cx.waker())));
+        let known = poll_fn(|cx| Poll::Ready(id(cx.waker()) == OF_TASKS));
         assert!(tokio::spawn(known).await.unwrap());
-        assert!(!is_of_a_task(Waker::noop()));
+        assert_ne!(id(Waker::noop()), OF_TASKS);
     }
 }

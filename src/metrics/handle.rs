@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::final_counts::FinalCounts;
 use super::{MetricsIntervals, MetricsSnapshot};
 use crate::driver::DriverRef;
-use crate::driver::stats::FinalCounts;
 
 /// Handle to the counts of a driver.
 ///

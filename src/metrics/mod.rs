@@ -1,5 +1,6 @@
 //! Counts of a driver: what is public of them. The page `docs::metrics` says how to read them.
 
+pub(crate) mod final_counts;
 mod handle;
 mod intervals;
 mod lag_histogram;

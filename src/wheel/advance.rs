@@ -229,12 +229,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         first.map(|(_, key)| key)
     }
 
-    /// The earliest deadline in a slot. `None` if it has more entries than are left of `few`, or
-    /// is on level 0, where the start of the slot is the deadline.
+    /// The earliest deadline in a slot, which on each level may be later than its start: entries
+    /// may have been put off lazily. `None` if it has more entries than are left of `few`.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
         let keys = || self.slots.keys(slot).take(*few + 1);
         let count = keys().count();
-        if slot.level == 0 || count > *few {
+        if count > *few {
             return None;
         }
         let earliest = keys().map(|key| self.entries.at(key).deadline).min();

@@ -149,6 +149,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.relink(key, cell, Scale::<SLOTS>::slot_of(deadline, now));
     }
 
+    /// Gives an entry another value, and another deadline as
+    /// [`reschedule_lazily`](Self::reschedule_lazily) does. Returns the old value.
+    #[inline]
+    pub(crate) fn replace(&mut self, key: u32, deadline: u64, value: T) -> T {
+        let old = mem::replace(&mut self.entries.at_mut(key).value, value);
+        self.reschedule_lazily(key, deadline);
+        old
+    }
+
     /// Moves the key of an entry from its cell to another slot.
     #[inline]
     fn relink(&mut self, key: u32, cell: CellAddr, slot: SlotId) {

@@ -173,6 +173,18 @@ fn a_timer_that_was_put_off_hides_none_behind_it() {
     core.check();
 }
 
+/// Also on the lowest level, where a slot is one tick wide.
+#[test]
+fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
+    let mut core: Core<(), 64, 0> = Core::starting_at(0);
+    let put_off = core.insert(10, ());
+    core.reschedule_lazily(put_off, 30);
+    assert_eq!(core.next_expiration(), Some(30));
+    core.insert(20, ());
+    assert_eq!(core.next_expiration(), Some(20));
+    core.check();
+}
+
 #[test]
 fn the_search_for_the_next_expiration_ends_after_a_few_timers_that_were_put_off() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);

@@ -170,7 +170,8 @@ fn the_reporter_refuses_to_report_all_the_time() {
 fn the_future_publishes_at_once_and_describes() {
     recorded(|snapshotter| async move {
         let reporting = tokio::spawn(report(HOUR));
-        tokio::task::yield_now().await;
+        // The first tick comes with tokio's next millisecond.
+        tokio::time::sleep(ms(5)).await;
         let all = published(&snapshotter);
         let (unit, has_meaning, _) = &all[&("wheel_timers_fired_total".to_owned(), String::new())];
         assert_eq!((*unit, *has_meaning), (Some(Unit::Count), true));

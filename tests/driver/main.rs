@@ -5,6 +5,7 @@
 
 mod blocked_workers;
 mod busy;
+mod contexts;
 mod driver;
 mod first_timer;
 mod high_resolution;

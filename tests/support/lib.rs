@@ -63,13 +63,10 @@ pub fn multi_thread(workers: usize) -> Runtime {
     with_workers(workers).build().unwrap()
 }
 
-/// For runtimes that have workers. With `tokio_unstable`, each of these has tokio's timer per
-/// worker under our driver.
+/// For runtimes that have workers.
 pub fn with_workers(workers: usize) -> Builder {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(workers).enable_all();
-    #[cfg(tokio_unstable)]
-    builder.enable_alt_timer();
     builder
 }
 

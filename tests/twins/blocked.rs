@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
 use crate::runtimes::{One, ticks};
-use crate::time::Time;
+use crate::time::{Exact, Time, Tokio};
 use support::ms;
 
 /// The only worker drives a future by itself, under the guard of another runtime.
@@ -26,7 +26,7 @@ fn a_future_that_the_only_worker_drives_by_itself() {
         here.block_on(waits).unwrap();
     }
     let mut twins = twins!();
-    same!(twins, body());
+    twins.same("body", body::<Tokio>, body::<Exact>);
 }
 
 /// The worker's runtime has begun to end, and gives it no thread to go on with.
@@ -47,7 +47,7 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
         drop(here);
     }
     let mut twins = twins!();
-    same!(twins, body());
+    twins.same("body", body::<Tokio>, body::<Exact>);
 }
 
 /// There is no thread left to take the worker over.
@@ -69,7 +69,7 @@ fn another_runtime_blocks_a_worker_that_has_no_successor() {
         here.block_on(waits).unwrap();
     }
     let mut twins = twins!();
-    same!(twins, body());
+    twins.same("body", body::<Tokio>, body::<Exact>);
 }
 
 /// A thread that was a worker drives a runtime of its own, while the worker waits for it.

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, One, Two, in_task, ticks};
-use crate::time::Time;
+use crate::time::{Exact, Time, Tokio};
 use support::ms;
 
 /// The only worker waits for a task of another runtime, which awaits what was made for it here.
@@ -34,7 +34,7 @@ fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
         there.end();
     }
     let mut twins = twins!();
-    same!(twins, body());
+    twins.same("body", body::<Tokio>, body::<Exact>);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_interval_that_the_only_worker_drives_by_itself() {
         .unwrap();
     }
     let mut twins = twins!();
-    same!(twins, body());
+    twins.same("body", body::<Tokio>, body::<Exact>);
 }
 
 /// The other runtime ends first: the worker's is the one that counts.

@@ -50,10 +50,6 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
 
 /// What tokio's does that is polled after its runtime's end.
 fn tokios(of: Kind, state: State) -> End {
-    #[cfg(tokio_unstable)]
-    if of == Kind::Alt && state != New {
-        return finished(Ok::<_, ()>(()));
-    }
     let _ = (of, state);
     finished(Err::<(), _>(SHUT_DOWN))
 }
@@ -188,11 +184,6 @@ fn reset_and_dropped_after_the_end() {
     }
     let mut twins = twins!();
     for &kind in KINDS {
-        // The timers per worker panic in `reset`; ours never does: documented there.
-        #[cfg(tokio_unstable)]
-        if kind == Kind::Alt {
-            continue;
-        }
         for state in STATES {
             same!(twins, body(kind, state));
         }

@@ -11,7 +11,7 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, advance};
 use tokio_util::context::TokioContext;
 
-use crate::time::Time;
+use crate::time::{Exact, Time, Tokio};
 use support::{ms, paused, poll_quietly};
 
 fn since(start: Instant) -> u128 {
@@ -204,8 +204,12 @@ fn a_paused_runtime_nested_in_a_task() {
         .unwrap()
     }
     let mut twins = twins!();
-    same!(twins, body(false));
-    same!(twins, body(true));
+    twins.same(
+        "body(false)",
+        || body::<Tokio>(false),
+        || body::<Exact>(false),
+    );
+    twins.same("body(true)", || body::<Tokio>(true), || body::<Exact>(true));
 }
 
 /// Made in one paused runtime, awaited in another, which stands still or goes on by itself.

@@ -17,32 +17,17 @@ pub(crate) enum Kind {
     One,
     /// With two.
     Two,
-    /// With two, and tokio's timers per worker.
-    #[cfg(tokio_unstable)]
-    Alt,
 }
 
 pub(crate) use Kind::{Current, One, Two};
 
 /// Those that have workers.
-pub(crate) const MULTI: &[Kind] = &[
-    One,
-    Two,
-    #[cfg(tokio_unstable)]
-    Kind::Alt,
-];
+pub(crate) const MULTI: &[Kind] = &[One, Two];
 
-pub(crate) const KINDS: &[Kind] = &[
-    Current,
-    One,
-    Two,
-    #[cfg(tokio_unstable)]
-    Kind::Alt,
-];
+pub(crate) const KINDS: &[Kind] = &[Current, One, Two];
 
-/// Those whose context may be entered on another's threads. A timer per worker that is registered
-/// there never fires, in tokio, or panics: "expected `MultiThread::Context`".
-pub(crate) const OTHERS: &[Kind] = &[Current, One, Two];
+/// Those whose context is entered on another's threads.
+pub(crate) const OTHERS: &[Kind] = KINDS;
 
 impl Kind {
     pub(crate) fn build(self) -> Runtime {
@@ -54,8 +39,6 @@ impl Kind {
             Current => {}
             One => drop(builder.worker_threads(1)),
             Two => drop(builder.worker_threads(2)),
-            #[cfg(tokio_unstable)]
-            Kind::Alt => drop(builder.worker_threads(2).enable_alt_timer()),
         }
         builder.enable_all().build().unwrap()
     }

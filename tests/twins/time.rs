@@ -34,6 +34,46 @@ pub(crate) trait Time: Send + Sync + 'static {
     }
 }
 
+/// Ours, made by a handle that asks for the current runtime.
+pub(crate) struct Exact;
+
+impl Time for Exact {
+    type Sleep = wheel::Sleep;
+    type Interval = wheel::Interval;
+
+    fn sleep(duration: Duration) -> Self::Sleep {
+        wheel::Wheel::current().sleep(duration)
+    }
+
+    fn sleep_until(deadline: Instant) -> Self::Sleep {
+        wheel::Wheel::current().sleep_until(deadline)
+    }
+
+    fn reset(sleep: Pin<&mut Self::Sleep>, deadline: Instant) {
+        sleep.reset(deadline);
+    }
+
+    fn is_elapsed(sleep: &Self::Sleep) -> bool {
+        sleep.is_elapsed()
+    }
+
+    fn timeout<F: Future<Output: Send> + Send>(
+        duration: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, ()>> + Send {
+        let timeout = wheel::Wheel::current().timeout(duration, future);
+        async move { timeout.await.map_err(drop) }
+    }
+
+    fn interval(period: Duration) -> Self::Interval {
+        wheel::Wheel::current().interval(period)
+    }
+
+    fn poll_tick(interval: &mut Self::Interval, cx: &mut Context<'_>) -> Poll<Instant> {
+        interval.poll_tick(cx)
+    }
+}
+
 macro_rules! times {
     ($($name:ident: $($module:ident)::+,)+) => {$(
         pub(crate) struct $name;

@@ -112,6 +112,7 @@ fn with_a_stale_alarm() -> (Model, Arc<Wakes>) {
     let model = Model::new(2);
     let gone = model.arm(0, 3).drop();
     model.driver.alarm.set_stale();
+    model.driver.publish(Tick::NEVER);
     (model, gone)
 }
 

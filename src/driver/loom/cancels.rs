@@ -1,12 +1,13 @@
-//! Cancels from other threads than the shard's own: they wait in its queue for the next
-//! holder, however that comes by, and no more of them than the queue may hold.
+//! Cancels from other threads than the shard's worker: they wait in its queue for the next
+//! holder, and no more of them than the queue may hold.
 
-use super::{Model, check};
+use super::{Model, check, fake};
 
 #[test]
 fn loom_cancel_and_fire() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let due = model.arm(0, 10);
         let timer = model.arm(0, 60);
         let other = model.spawn(|model| model.turn_at(10));
@@ -27,11 +28,9 @@ fn loom_cancel_and_fire() {
 fn loom_cancel_and_the_owner_arms() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let timer = model.arm(0, 60);
-        let other = model.spawn(|model| {
-            model.own(0);
-            model.arm(0, 50)
-        });
+        let other = model.spawn(|model| model.arm(0, 50));
         let wakes = timer.drop();
         let armed = other.join().unwrap();
         model.run_out();
@@ -45,9 +44,10 @@ fn loom_cancel_and_the_owner_arms() {
 fn loom_cancels_fill_the_queue() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let timers = [model.arm(0, 60), model.arm(0, 61)];
         let (third, due) = (model.arm(0, 62), model.arm(0, 10));
-        let other = model.spawn(|_| third.drop());
+        let other = model.spawn_elsewhere(|_| third.drop());
         let wakes = timers.map(|timer| timer.drop());
         let others = other.join().unwrap();
         let freed = wakes
@@ -66,15 +66,14 @@ fn loom_cancels_fill_the_queue() {
     });
 }
 
-/// Whoever fills the queue collects, while the owner leaves a timer in its spare.
+/// The thread that finds the queue full drains it, while the worker leaves a spare.
 #[test]
 fn loom_collect_and_leave() {
     check(|| {
         let model = Model::new(1);
         let strangers = [model.arm(0, 60), model.arm(0, 61)];
-        model.own(0);
         let own = model.arm(0, 62);
-        let other = model.spawn(|_| strangers.map(|timer| timer.drop()));
+        let other = model.spawn_elsewhere(|_| strangers.map(|timer| timer.drop()));
         let next = own.replace_by(&model, 70);
         let wakes = other.join().unwrap();
         assert_eq!(model.pending(), 1);
@@ -93,6 +92,7 @@ fn loom_collect_and_leave() {
 fn loom_cancel_and_count() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let timer = model.arm(0, 60);
         let other = model.spawn(|model| model.pending());
         let wakes = timer.drop();
@@ -106,6 +106,7 @@ fn loom_cancel_and_count() {
 fn loom_cancels_and_shutdown() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let timers = [model.arm(0, 60), model.arm(0, 61)];
         let other = model.spawn(|model| model.close());
         let wakes = timers.map(|timer| timer.drop());
@@ -123,6 +124,7 @@ fn loom_cancels_and_shutdown() {
 fn loom_a_cancel_waits_while_the_next_driver_opens() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let timer = model.arm(0, 60);
         let other = model.spawn(|model| {
             model.close();
@@ -144,6 +146,7 @@ fn loom_a_cancel_waits_while_the_next_driver_opens() {
 fn loom_cancel_and_fire_what_waits_already() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let (first, second) = (model.arm(0, 10), model.arm(0, 11));
         let first = first.drop();
         let other = model.spawn(|model| model.turn_at(12));
@@ -162,6 +165,7 @@ fn loom_cancel_and_fire_what_waits_already() {
 fn loom_fire_and_a_cancel_waits_elsewhere() {
     check(|| {
         let model = Model::new(2);
+        fake::go_elsewhere();
         let due = model.arm(1, 10);
         let gone = model.arm(0, 60).drop();
         let other = model.spawn(|model| model.turn_at(10));
@@ -182,6 +186,7 @@ fn loom_fire_and_a_cancel_waits_elsewhere() {
 fn loom_collect_and_shutdown() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let due = model.arm(0, 10);
         let gone = model.arm(0, 60).drop();
         let other = model.spawn(|model| model.close());
@@ -193,11 +198,12 @@ fn loom_collect_and_shutdown() {
     });
 }
 
-/// Whoever fills the queue comes to collect when the shard serves the next driver.
+/// The thread that finds the queue full drains it when the shard serves the next driver.
 #[test]
 fn loom_collect_and_the_next_driver_opens() {
     check(|| {
         let model = Model::new(1);
+        fake::go_elsewhere();
         let gone = model.arm(0, 60);
         let also = model.arm(0, 61).drop();
         let other = model.spawn(|model| {

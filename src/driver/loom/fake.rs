@@ -20,6 +20,7 @@ use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
+use crate::driver::ShardRef;
 use crate::driver::clock::Tick;
 use crate::driver::sync::lock;
 
@@ -45,6 +46,7 @@ std::thread_local! {
 loom::thread_local! {
     /// Whether this thread is one of the runtime's.
     static AT_HOME: Cell<bool> = Cell::new(false);
+    static ELSEWHERE: Cell<bool> = Cell::new(false);
 }
 
 loom::lazy_static! {
@@ -112,9 +114,19 @@ pub(crate) fn now_in(_: &Handle) -> Option<Instant> {
     Some(now())
 }
 
-/// A model says itself which thread is a shard's own.
 pub(crate) fn worker_index() -> Option<usize> {
     None
+}
+
+/// Every thread of a model is the worker of the shards that it uses, unless the model says that
+/// it is [elsewhere](go_elsewhere). A shard that is busy queues its worker's cancels, too.
+pub(crate) fn is_here(_: ShardRef) -> bool {
+    !ELSEWHERE.with(Cell::get)
+}
+
+/// From now on this thread is no shard's worker.
+pub(super) fn go_elsewhere() {
+    ELSEWHERE.with(|elsewhere| elsewhere.set(true));
 }
 
 pub(crate) fn interval(_: Duration) -> Interval {

@@ -83,9 +83,9 @@ mod model;
 mod alarm;
 mod cancels;
 mod fire;
-mod high_resolution;
 mod plan;
 mod shutdown;
 mod spare;
+mod timerfd;
 
 use self::model::{Armed, Model, check};

@@ -9,10 +9,10 @@ use loom::thread::{self, JoinHandle};
 
 use super::fake::{self, Bell, Chime, Descriptor};
 use crate::driver::clock::Tick;
-use crate::driver::high_resolution::HighResolution;
 use crate::driver::settings::Settings;
 use crate::driver::sync::time;
-use crate::driver::timer::{Due, Timer};
+use crate::driver::timer::Timer;
+use crate::driver::timerfd::HighResolution;
 use crate::driver::{Driver, ShardRef, waker_id};
 
 /// When every model begins.
@@ -43,7 +43,7 @@ const ONE: Settings = Settings {
     capacity: 0,
     hold: 1,
     is_precise: false,
-    is_local: false,
+    current_thread: false,
 };
 
 /// A driver and the runtime that it serves.
@@ -66,8 +66,11 @@ impl Model {
 
     /// The same on a current-thread runtime, which fires everything in one turn.
     pub(super) fn current_thread() -> Self {
-        let is_local = true;
-        Model::of(Driver::leak(Settings { is_local, ..ONE }))
+        let current_thread = true;
+        Model::of(Driver::leak(Settings {
+            current_thread,
+            ..ONE
+        }))
     }
 
     /// A driver of high resolution.
@@ -113,13 +116,6 @@ impl Model {
         Timer::on(self.home(shard), self.generation)
     }
 
-    /// Makes this thread the shard's own, unless another one is: it leaves one cancelled
-    /// timer there.
-    pub(super) fn own(&self, shard: usize) -> bool {
-        let spare = &self.home(shard).shard.spare;
-        spare.claim() || spare.is_mine()
-    }
-
     /// A timer on a shard, not polled.
     pub(super) fn unpolled(&self, shard: usize, deadline: u64) -> Armed {
         Armed {
@@ -145,6 +141,17 @@ impl Model {
         let model = self.clone();
         thread::spawn(move || {
             fake::enter();
+            run(model)
+        })
+    }
+
+    /// Another thread of the runtime, which is no shard's worker.
+    pub(super) fn spawn_elsewhere<T: 'static>(
+        &self,
+        run: impl FnOnce(Model) -> T + 'static,
+    ) -> JoinHandle<T> {
+        self.spawn(|model| {
+            fake::go_elsewhere();
             run(model)
         })
     }
@@ -270,6 +277,7 @@ impl Model {
     /// Says that the clock may be paused, as a driver does that finds it so.
     pub(super) fn may_be_paused(&self) {
         self.driver.alarm.pause();
+        self.driver.rearm();
     }
 }
 
@@ -333,7 +341,7 @@ impl Armed {
     /// Polls once more, with the same waker.
     pub(super) fn poll(&mut self) -> Poll<()> {
         let (waker, deadline) = (self.waker(), self.deadline);
-        let polled = self.timer.poll(deadline, Due::AtOnce, &waker);
+        let polled = self.timer.poll(deadline, &waker);
         if polled.is_ready() {
             assert!(fake::clock() >= self.deadline, "ready too early");
             self.ready = true;
@@ -356,7 +364,7 @@ impl Armed {
     pub(super) fn reset(&mut self, deadline: u64) {
         self.ready = false;
         self.deadline = Tick(deadline);
-        self.timer.reset(self.deadline, Due::AtOnce);
+        self.timer.reset(self.deadline);
     }
 
     /// The timer was not dropped, and its time is over: it was woken for it, once

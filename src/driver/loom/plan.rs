@@ -100,7 +100,6 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
 fn loom_leave_and_arm_where_the_clock_may_be_paused() {
     check(|| {
         let model = Model::current_thread();
-        model.own(0);
         let (left, gone) = (model.arm(0, 10), model.arm(0, 20));
         let left = left.drop();
         model.may_be_paused();

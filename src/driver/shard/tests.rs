@@ -1,7 +1,7 @@
 //! What a shard counts, and what waits in its queue: no test from outside can tell a
 //! thread from a shard's own, nor hold its lock.
 
-use super::super::cancel_queue::{COLLECTED, MOST_WAITING};
+use super::super::cancel_queue::CAPACITY;
 use super::*;
 use crate::wheel::core::Progress;
 
@@ -12,7 +12,7 @@ const LAST: Tick = Tick(2_000_000);
 fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
     let shard = Shard::new();
     shard.open(Tick(1), 0);
-    let register = |_| match shard.register(0, FIRST, Waker::noop().clone()) {
+    let register = |_| match shard.arm(0, FIRST, Waker::noop().clone()) {
         Ok(key) => EntryRef {
             key,
             generation: 0,
@@ -32,7 +32,11 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
-    let now = shard.snapshot(0).unwrap();
+    counts_of(shard, 0)
+}
+
+fn counts_of(shard: &Shard, generation: u32) -> (u64, u64, u64, usize) {
+    let now = shard.snapshot(generation).unwrap();
     (now.registered, now.fired, now.cancelled, now.pending)
 }
 
@@ -50,23 +54,22 @@ fn no_more_cancels_wait_than_a_few_dozen() {
     let (shard, entries) = shard_of(1000);
     for &entry in &entries {
         shard.cancel_later(entry);
-        assert!(!shard.cancels.is_full());
     }
-    let left = shard.wait().wheel.len();
-    assert!(left <= MOST_WAITING, "{left} wait");
+    let left = shard.wait().pending();
+    assert!(left <= CAPACITY, "{left} wait");
 }
 
 #[test]
-fn each_hold_collects_a_few_of_what_waits() {
-    let (shard, entries) = shard_of(COLLECTED + 1);
+fn each_hold_carries_out_a_few_queued_cancels() {
+    let (shard, entries) = shard_of(DRAINED + 2);
     cancel_later(&shard, &entries);
-    assert_eq!(shard.wait().wheel.len(), COLLECTED + 1);
+    assert_eq!(shard.wait().pending(), DRAINED + 2);
     let registered = |left| {
-        let next = shard.register(0, LAST, Waker::noop().clone());
+        let next = shard.arm(0, LAST, Waker::noop().clone());
         assert!(next.is_ok());
-        assert_eq!(shard.wait().wheel.len(), left);
+        assert_eq!(shard.wait().pending(), left);
     };
-    registered(2);
+    registered(3);
     assert!(shard.has_cancels());
     registered(2);
     assert!(!shard.has_cancels());
@@ -76,7 +79,8 @@ fn each_hold_collects_a_few_of_what_waits() {
 fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
     let (shard, entries) = shard_of(1);
     let held = shard.wait();
-    shard.cancel(entries[0]);
+    assert!(!shard.cancel(entries[0]));
+    shard.cancel_later(entries[0]);
     drop(held);
     assert!(shard.has_cancels());
     assert_eq!(counts(&shard), (1, 0, 1, 0));
@@ -139,50 +143,36 @@ fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
 }
 
 #[test]
-fn a_spare_is_one_threads_until_that_claims_another_or_ends() {
-    let shards: &[Shard; 2] = Box::leak(Box::new([Shard::new(), Shard::new()]));
-    let [one, two] = shards.each_ref().map(|shard| &shard.spare);
-    let by_another = || {
-        let claim = || (one.claim(), one.is_mine());
-        std::thread::scope(|scope| scope.spawn(claim).join().unwrap())
-    };
-    assert_eq!(by_another(), (true, true));
-    assert!(!one.is_mine() && one.claim() && one.is_mine());
-    assert_eq!(by_another(), (false, false));
-    assert!(two.claim() && !one.is_mine());
-    assert_eq!(by_another(), (true, true));
-    one.give_up();
-    assert!(two.is_mine());
-    two.give_up();
-    assert!(!two.is_mine() && two.claim());
-}
-
-#[test]
 fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     let (shard, entries) = shard_of(2);
-    assert!(shard.spare.leave(entries[0], 0) && !shard.spare.leave(entries[1], 0));
-    assert_eq!(shard.wait().wheel.len(), 2);
-    assert_eq!(shard.reuse(0, LAST), Some(entries[0].key));
-    assert!(shard.spare.leave(entries[1], 0));
+    assert!(shard.cancel(entries[0]) && shard.cancel(entries[1]));
+    assert_eq!(shard.wait().wheel.len(), 1);
+    assert_eq!(counts(&shard), (2, 0, 2, 0));
+    let next = shard.arm(0, LAST, Waker::noop().clone());
+    assert!(matches!(next, Ok(key) if key == entries[0].key));
     assert_eq!(counts(&shard), (3, 0, 2, 1));
 }
 
+/// Its waker is dropped with the timer, its place is not used by the next driver's timers.
 #[test]
-fn what_is_left_is_for_timers_of_its_own_driver() {
+fn what_is_left_does_not_outlive_its_driver() {
     let (shard, entries) = shard_of(1);
-    assert!(shard.spare.leave(entries[0], 0));
+    assert!(shard.cancel(entries[0]));
     drop(shard.close(|_| ()));
     shard.open(Tick(1), 0);
-    assert_eq!(shard.reuse(1, LAST), None, "a relic");
-    let Ok(key) = shard.register(1, FIRST, Waker::noop().clone()) else {
-        panic!("nobody holds the lock");
-    };
-    let entry = EntryRef {
-        key,
-        generation: 1,
-        when: FIRST,
-    };
-    assert!(shard.spare.leave(entry, 0));
-    assert_eq!(shard.reuse(0, LAST), None, "for a relic");
-    assert_eq!(shard.pending(1), 0);
+    assert!(shard.arm(1, LAST, Waker::noop().clone()).is_ok());
+    assert_eq!((counts_of(&shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
+}
+
+#[test]
+fn what_is_left_does_not_fire_and_is_no_next_deadline() {
+    let (shard, entries) = shard_of(1);
+    assert!(shard.cancel(entries[0]));
+    assert!(shard.refresh());
+    assert_eq!(shard.next(), Tick::NEVER);
+    let (shard, entries) = shard_of(1);
+    assert!(shard.cancel(entries[0]));
+    let mut batch = Vec::new();
+    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 1, &mut batch) {}
+    assert_eq!((batch.len(), counts(&shard)), (0, (1, 0, 1, 0)));
 }

@@ -12,15 +12,13 @@
 //!   returned counts as cancelled, and is never counted otherwise later.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::metrics::MetricsSnapshot as Snapshot;
+use super::MetricsSnapshot as Snapshot;
 
 /// What is counted in a driver's time in service, and stays for whoever asks later.
 pub(crate) struct FinalCounts {
-    pub(super) generation: u32,
-    /// tokio's own timers are ready when the runtime has ended, and so are these.
-    pub(super) ends_ready: AtomicBool,
+    pub(crate) generation: u32,
     /// How often the driver woke up, and how often nothing was due then.
     turns: AtomicU64,
     idle_turns: AtomicU64,
@@ -29,17 +27,16 @@ pub(crate) struct FinalCounts {
 }
 
 impl FinalCounts {
-    pub(super) fn new(generation: u32, shards: usize) -> Self {
+    pub(crate) fn new(generation: u32, shards: usize) -> Self {
         FinalCounts {
             generation,
-            ends_ready: AtomicBool::new(false),
             turns: AtomicU64::new(0),
             idle_turns: AtomicU64::new(0),
             shards: (0..shards).map(|_| OnceLock::new()).collect(),
         }
     }
 
-    pub(super) fn count_turn(&self, is_idle: bool) {
+    pub(crate) fn count_turn(&self, is_idle: bool) {
         self.turns.fetch_add(1, Ordering::Relaxed);
         self.idle_turns
             .fetch_add(u64::from(is_idle), Ordering::Relaxed);
@@ -55,7 +52,7 @@ impl FinalCounts {
 
     /// Called under the shard's lock, which ends the generation: whoever finds that it has
     /// ended finds the figures.
-    pub(super) fn set(&self, shard: usize, counted: Snapshot) {
+    pub(crate) fn set(&self, shard: usize, counted: Snapshot) {
         // Set once: a shard is closed once in a generation.
         let _ = self.shards[shard].set(counted.swept());
     }

@@ -1,4 +1,4 @@
-//! What a driver does with a shard: it opens it, has it fire what is due, counts, and closes
+//! What the driver does with a shard: it opens it, has it fire what is due, counts, and closes
 //! it.
 //!
 //! The ground rules are in `shard.rs`: who owns an entry, and what runs under the lock.
@@ -13,9 +13,9 @@ use crate::metrics::MetricsSnapshot as Snapshot;
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// One bounded hold of a turn: collects cancels, moves the clock to `now`, and
-    /// puts the wakers of at most `hold` due timers into `batch`. They are as late
-    /// as it is `seen` to be. `None` when the driver has ended.
+    /// One bounded hold of a turn: carries out queued cancels, moves the clock to `now`, and
+    /// puts the wakers of at most `hold` due timers into `batch`. Their lag is that at `seen`.
+    /// `None` when the driver has ended.
     pub(in crate::driver) fn expire(
         &self,
         generation: u32,
@@ -28,16 +28,16 @@ impl Shard {
         if !self.serves(generation) {
             return None;
         }
-        // Before the clock moves: what is due then would be fired in vain.
-        let left = self.clear_spare(&mut state);
-        let leftovers = self.has_cancels().then(|| self.tidy(&mut state));
+        // Before the clock moves: an entry that is due then would fire though cancelled.
+        let leftovers = self.has_cancels().then(|| self.drain(&mut state));
+        state.remove_spare();
         let progress = if self.has_cancels() {
             Progress::Unfinished
         } else {
             self.fire(&mut state, now, seen, hold, batch)
         };
         self.unlock(state);
-        drop((left, leftovers));
+        drop(leftovers);
         Some(progress)
     }
 
@@ -55,22 +55,22 @@ impl Shard {
         let ShardState { wheel, lag, .. } = &mut *state;
         let progress = wheel.advance(now.0, hold, &mut |_, deadline, waker| {
             lag.record(seen.0.saturating_sub(deadline));
-            batch.push(waker);
+            batch.extend(waker);
         });
         self.publish(match progress {
-            Progress::CaughtUp => state.next(),
+            Progress::CaughtUp => next(state),
             Progress::Unfinished => now,
         });
         progress
     }
 
-    /// Publishes the earliest deadline anew, after a timer was taken out or put
-    /// off. `true` if that changed it.
+    /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns
+    /// true if that changed it.
     pub(in crate::driver) fn refresh(&self) -> bool {
         self.refresh_in(self.wait())
     }
 
-    /// The same, if nobody holds the shard for long.
+    /// The same, if no other thread holds the shard for long.
     pub(in crate::driver) fn try_refresh(&self) {
         if let Some(state) = self.try_for_a_while() {
             self.refresh_in(state);
@@ -78,18 +78,18 @@ impl Shard {
     }
 
     fn refresh_in(&self, mut state: LockGuard<'_, ShardState>) -> bool {
-        let left = self.clear_spare(&mut state);
-        let leftovers = self.has_cancels().then(|| self.tidy(&mut state));
-        let (before, after) = (self.next(), state.next());
+        let leftovers = self.has_cancels().then(|| self.drain(&mut state));
+        state.remove_spare();
+        let (before, after) = (self.next(), next(&state));
         self.publish(after);
         drop(state);
-        drop((left, leftovers));
+        drop(leftovers);
         before != after
     }
 
     /// Timers registered and not fired.
     pub(crate) fn pending(&self, generation: u32) -> usize {
-        let pending = self.read(generation, |state| state.wheel.len());
+        let pending = self.read(generation, ShardState::pending);
         pending.unwrap_or(0)
     }
 
@@ -105,11 +105,7 @@ impl Shard {
             self.unlock(state);
             state = self.wait();
         }
-        let left = self.clear_spare(&mut state);
-        let seen = self.serves(generation).then(|| read(&state));
-        drop(state);
-        drop(left);
-        seen
+        self.serves(generation).then(|| read(&state))
     }
 
     /// Begins to serve a new driver whose clock shows `now`.
@@ -124,8 +120,8 @@ impl Shard {
         drop(old);
     }
 
-    /// Ends the generation and hands out the wakers of all that is pending.
-    /// Before anybody can find that it has ended, `last` is given what it counted.
+    /// Ends the generation and hands out the wakers of all timers that are pending. `last` gets
+    /// the counts before any thread can find that the generation has ended.
     pub(in crate::driver) fn close(
         &self,
         last: impl FnOnce(Snapshot),
@@ -134,10 +130,16 @@ impl Shard {
         last(state.snapshot());
         // Before anything of the next generation: see `clock`.
         self.published.generation.fetch_add(1, Ordering::SeqCst);
+        self.change_worker();
         self.publish(Tick::NEVER);
+        self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
-        self.cancels.clear();
-        old.wheel.into_values().map(|(_, waker)| waker)
+        self.cancels.clear(&self.published.waiting);
+        old.wheel.into_values().filter_map(|(_, waker)| waker)
     }
+}
+
+fn next(state: &ShardState) -> Tick {
+    state.wheel.next_expiration().map_or(Tick::NEVER, Tick)
 }

@@ -1,7 +1,7 @@
 //! Two sources: the descriptor rings for what is near, tokio's interval for what is far.
 //! Whichever rings while the other one is being set, nothing is lost.
 //!
-//! Here 15 ns are near, and tokio rings 5 ns ahead; see `high_resolution.rs`.
+//! Here 15 ns are near, and tokio rings 5 ns ahead; see `timerfd.rs`.
 
 use super::{Model, check, fake};
 use crate::driver::clock::Tick;

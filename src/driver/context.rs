@@ -1,0 +1,184 @@
+//! Whose timer it is: the driver, and the shard of it, for a timer that is made here.
+//!
+//! **On a worker thread of a multi-thread runtime a timer belongs to that runtime, elsewhere to
+//! the current one.**
+//!
+//! A task on such a worker makes most timers. Two thread-locals tell its shard:
+//! `tokio::runtime::worker_index()` says which worker's scheduler runs on this thread, and
+//! [`HERE`] which runtime's. Reading them writes nothing that threads share; asking for the
+//! current handle counts a reference to it.
+//!
+//! | where | `worker_index()` | the timer's driver |
+//! | --- | --- | --- |
+//! | a task on a worker, also inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
+//! | `block_in_place`, `spawn_blocking`, a plain thread | none | the current handle's |
+//! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
+//!
+//! # Ground rules
+//!
+//! * **A proof is never inferred.** A handle says which context this is, not which worker this
+//!   thread is. So only a task that was spawned on the runtime for that purpose proves a thread:
+//!   the thread that runs this task is a worker. Until then, the current handle is asked. A
+//!   thread that is a worker of one runtime never becomes a worker of another.
+//! * **A proof ends with the worker.** After `block_in_place` another thread may have the worker,
+//!   and this thread run blocking tasks. The other thread, when it makes its first timer, ends
+//!   the proof of this thread: the shard counts its workers. A thread that makes a timer where it
+//!   has another index than was proved, or none, has to be proved anew, too.
+//! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from it,
+//!   another thread has its worker. So a shard's worker writes nothing of the shard without the
+//!   shard's lock. Which thread has a shard decides only how it is cheapest to cancel there.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::runtime::{self, Handle};
+
+use super::sync::worker_index;
+use super::{DriverRef, ShardRef, registry};
+
+/// What a thread has found last.
+#[derive(Clone, Copy)]
+struct Here {
+    shard: Option<ShardRef>,
+    generation: u32,
+    /// The index of the worker that this thread has been proved to be, or [`NO_INDEX`].
+    index: u32,
+    /// Which of the shard's workers that is.
+    worker: u32,
+    /// The runtime whose driver was asked for.
+    runtime: Option<runtime::Id>,
+}
+
+const NO_INDEX: u32 = u32::MAX;
+
+std::thread_local! {
+    static HERE: Cell<Here> = const {
+        Cell::new(Here { shard: None, generation: 0, index: NO_INDEX, worker: 0, runtime: None })
+    };
+    /// Of threads that are no workers: spreads them over the shards.
+    static NUMBER: usize = next_number();
+    /// Timers to go until this thread asks for a proof, and the length of the next countdown.
+    static WAIT: Cell<(u32, u32)> = const { Cell::new((0, 1)) };
+}
+
+/// Timers after which a thread that is not proved yet asks again, at most.
+const SELDOM: u32 = 4096;
+
+fn number() -> usize {
+    NUMBER.with(|number| *number)
+}
+
+fn next_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The shard, and its driver's generation, for a timer of the free functions.
+///
+/// # Panics
+///
+/// Without a runtime, or in one without timers: tokio's message, caller's line.
+#[inline]
+#[track_caller]
+pub(crate) fn shard() -> (ShardRef, u32) {
+    let (here, index) = (HERE.get(), worker_index());
+    // No index is as large as `NO_INDEX`.
+    if let (Some(shard), Some(index)) = (here.shard, index) {
+        if index == here.index as usize && shard.shard.worker() == here.worker {
+            return (shard, here.generation);
+        }
+    }
+    by_handle(index)
+}
+
+/// The shard of the current handle's driver.
+#[inline(never)]
+#[track_caller]
+fn by_handle(index: Option<usize>) -> (ShardRef, u32) {
+    let handle = Handle::current();
+    let (here, runtime) = (HERE.get(), handle.id());
+    let found = here.shard.filter(|shard| {
+        let known = here.runtime == Some(runtime) && here.index == NO_INDEX;
+        known && shard.shard.serves(here.generation)
+    });
+    let (shard, generation) = match found {
+        Some(shard) => (shard, here.generation),
+        None => find(&handle, index),
+    };
+    if let Some(index) = index.filter(|_| !shard.driver.settings.current_thread) {
+        ask_for_proof(&handle, DriverRef::new(shard.driver, generation), index);
+    }
+    (shard, generation)
+}
+
+/// Starts the driver if need be.
+#[track_caller]
+fn find(handle: &Handle, index: Option<usize>) -> (ShardRef, u32) {
+    let driver = registry::of(handle);
+    let shard = driver.shard(index.unwrap_or_else(number));
+    HERE.set(Here {
+        shard: Some(shard),
+        generation: driver.generation,
+        index: NO_INDEX,
+        worker: 0,
+        runtime: Some(handle.id()),
+    });
+    (shard, driver.generation)
+}
+
+/// This thread's shard of a driver that is known.
+pub(crate) fn of(driver: DriverRef) -> ShardRef {
+    driver.shard(worker_index().unwrap_or_else(number))
+}
+
+/// Whether this thread made its last timer in this shard.
+#[cfg(not(all(test, loom)))]
+#[inline]
+pub(super) fn is_here(shard: ShardRef) -> bool {
+    let here = HERE.get().shard;
+    here.is_some_and(|here| std::ptr::eq(here, shard))
+}
+
+#[cfg(all(test, loom))]
+pub(super) use super::loom::fake::is_here;
+
+/// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not
+/// for every timer: the task may wait behind one that makes many, or another thread may steal
+/// it.
+fn ask_for_proof(handle: &Handle, driver: DriverRef, index: usize) {
+    let (wait, next) = WAIT.get();
+    if wait > 0 {
+        return WAIT.set((wait - 1, next));
+    }
+    if driver.is_open() {
+        WAIT.set((next, (2 * next).min(SELDOM)));
+        // The thread that was proved before has lost its worker.
+        change_worker(driver.shard(index), index);
+        handle.spawn(async move { prove(driver) });
+    }
+}
+
+fn prove(driver: DriverRef) {
+    let Some(index) = worker_index() else { return };
+    let shard = driver.shard(index);
+    // In this order: the end of a driver changes the worker, too.
+    let worker = change_worker(shard, index);
+    if driver.is_open() {
+        HERE.set(Here {
+            shard: Some(shard),
+            generation: driver.generation,
+            index: index as u32,
+            worker,
+            runtime: None,
+        });
+        WAIT.set((0, 1));
+    }
+}
+
+/// Ends the proofs of the shard's threads. Where workers share a shard, the first of them does.
+fn change_worker(shard: ShardRef, index: usize) -> u32 {
+    match index == shard.index {
+        true => shard.shard.change_worker(),
+        false => shard.shard.worker(),
+    }
+}

@@ -1,0 +1,55 @@
+//! When a timer with a deadline fires.
+//!
+//! # Ground rules
+//!
+//! * Nothing is rounded down. A deadline a millisecond ahead or more is not rounded at all,
+//!   unless a tick was set or the clock may be paused.
+//! * **No finer than tokio's clock.** What is due within a millisecond fires in tokio's
+//!   millisecond, as tokio's own timers do. So `sleep(Duration::ZERO)` in a loop goes round as
+//!   often as with tokio, however often an overdue check finds the runtime busy. A driver of high
+//!   resolution fires such timers at their deadline.
+//! * The clock is read only where the deadline is earlier than `plain_from`: within a millisecond
+//!   of what the alarm is armed for. (While the alarm is overdue by more than a millisecond, a
+//!   timer for now or a little later counts as plain, and fires in the turn that is overdue.)
+
+use std::time::Duration;
+
+use super::Driver;
+use super::clock::{MILLISECOND, Tick};
+use super::sync::Ordering;
+
+impl Driver {
+    /// When a timer fires whose deadline is earlier than `plain_from`; `None` if it is due.
+    #[cold]
+    pub(super) fn when_near(&self, deadline: Tick) -> Option<Tick> {
+        let (when, now) = (self.round_up_to_tick(deadline), self.alarm.now());
+        let may_pause = self.alarm.may_pause();
+        if !may_pause && when.0 >= now.0.saturating_add(MILLISECOND) {
+            return Some(when);
+        }
+        let tokios = match self.settings.is_precise && !may_pause {
+            true => None,
+            false => self.alarm.tokios_millisecond(when),
+        };
+        match tokios {
+            Some(tokios) if now < tokios => Some(tokios),
+            Some(tokios) => self.is_still_to_come(tokios, now).then_some(tokios),
+            None if now.0.saturating_sub(when.0) >= MILLISECOND => None,
+            None => Some(when.max(now.saturating_add(Duration::from_nanos(1)))),
+        }
+    }
+
+    /// Whether a paused clock shows a millisecond that tokio has not looked at yet.
+    fn is_still_to_come(&self, tokios: Tick, now: Tick) -> bool {
+        self.alarm.may_pause() && now.0 - tokios.0 < MILLISECOND && !self.alarm.has_come(tokios)
+    }
+
+    /// Rounds up to the configured tick.
+    fn round_up_to_tick(&self, deadline: Tick) -> Tick {
+        if self.settings.tick == 1 {
+            return deadline;
+        }
+        let opened = Tick(self.opened.load(Ordering::Relaxed));
+        deadline.round_up(self.settings.tick, opened)
+    }
+}

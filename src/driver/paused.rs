@@ -1,0 +1,167 @@
+//! tokio's milliseconds, and clocks that are, or may be, paused: those of current-thread runtimes.
+//!
+//! # Ground rules
+//!
+//! * **tokio's milliseconds.** What is due within a millisecond fires in tokio's millisecond, and
+//!   where the clock may be paused, all timers do. tokio does not say where its milliseconds
+//!   begin. Probes of its own timers do, once per driver, when the first such timer comes.
+//! * **Own clock.** The context here may be another runtime's, also where the driver's task is
+//!   polled. So the clock is read in the driver's own runtime.
+//! * **Auto-advance must not stop at cancelled timers.** Where the clock may be paused, the alarm
+//!   is never left armed for a timer that was cancelled.
+//! * Probes are made under the lock of the alarm's timer, and only once the runtime
+//!   [has taken the driver task](AlarmTimer::runs): it has not ended then.
+
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+use tokio::task::coop;
+
+use super::alarm::Alarm;
+use super::alarm_timer::AlarmTimer;
+use super::clock::{self, MILLISECOND, Tick};
+use super::sync::{AtomicBool, AtomicU64, Ordering, enter, lock, now_in};
+
+/// Where tokio's milliseconds begin, and whether the clock may be paused.
+pub(super) struct Grid {
+    /// Offset of tokio's millisecond grid, or [`UNKNOWN`].
+    offset: AtomicU64,
+    may_pause: AtomicBool,
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+impl Grid {
+    pub(super) fn new() -> Self {
+        Grid {
+            offset: AtomicU64::new(UNKNOWN),
+            may_pause: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn forget(&self) {
+        self.offset.store(UNKNOWN, Ordering::Relaxed);
+        self.may_pause.store(false, Ordering::Relaxed);
+    }
+
+    fn offset(&self) -> Option<Tick> {
+        let offset = self.offset.load(Ordering::Relaxed);
+        (offset != UNKNOWN).then_some(Tick(offset))
+    }
+
+    fn learn(&self, timer: &AlarmTimer) {
+        if let Some(begin) = timer.a_millisecond_of_tokios() {
+            self.offset.store(begin.0 % MILLISECOND, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Alarm {
+    /// Whether the clock is, or may be, paused.
+    #[inline]
+    pub(super) fn may_pause(&self) -> bool {
+        self.grid.may_pause.load(Ordering::Relaxed)
+    }
+
+    /// Only the clock of a current-thread runtime can be paused.
+    pub(super) fn note_clock(&self) {
+        if !self.settings.current_thread || self.may_pause() {
+            return;
+        }
+        let mut timer = lock(&self.timer);
+        if let Some(timer) = timer.as_mut().filter(|timer| timer.may_be_paused()) {
+            self.grid.learn(timer);
+            self.set_may_pause(timer);
+        }
+    }
+
+    fn set_may_pause(&self, timer: &mut AlarmTimer) {
+        self.grid.may_pause.store(true, Ordering::Relaxed);
+        // The alarm was armed by another clock: it is to be armed anew, or disarmed.
+        if timer.armed != Tick::NEVER {
+            timer.armed = Tick::ZERO;
+        }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(super) fn pause(&self) {
+        let mut timer = lock(&self.timer);
+        self.grid.offset.store(0, Ordering::Relaxed);
+        self.set_may_pause(timer.as_mut().unwrap());
+    }
+
+    /// Rounds up to the millisecond that tokio fires in. `None` while the runtime has not taken
+    /// the driver task.
+    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        if self.grid.offset().is_none() {
+            let timer = lock(&self.timer);
+            let running = timer.as_ref().filter(|timer| timer.runs);
+            running.into_iter().for_each(|timer| self.grid.learn(timer));
+        }
+        let offset = self.grid.offset()?;
+        Some(deadline.round_up(MILLISECOND, offset))
+    }
+
+    /// Whether tokio has come to the whole millisecond that this deadline fires in.
+    pub(super) fn has_come(&self, deadline: Tick) -> bool {
+        let timer = lock(&self.timer);
+        let timer = timer.as_ref().filter(|timer| timer.runs);
+        timer.is_none_or(|timer| timer.has_come(deadline))
+    }
+}
+
+impl AlarmTimer {
+    /// By its runtime's own clock.
+    pub(super) fn now(&self) -> Tick {
+        now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
+    }
+
+    fn has_come(&self, deadline: Tick) -> bool {
+        let Some(_inside) = enter(&self.runtime) else {
+            return true;
+        };
+        let sleep = coop::unconstrained(tokio::time::sleep_until(deadline.to_instant()));
+        let polled = pin!(sleep).poll(&mut Context::from_waker(Waker::noop()));
+        polled.is_ready()
+    }
+
+    /// A clock may be paused if it is not the real one, or tokio is built to pause clocks.
+    fn may_be_paused(&self) -> bool {
+        let is_virtual = || cfg!(feature = "test-util") || clock::is_virtual(|| self.now());
+        self.runs && self.is_sane(self.now()) && is_virtual()
+    }
+
+    /// Far enough from both ends of time to be searched. No clock is, on a thread that is about
+    /// to end.
+    fn is_sane(&self, now: Tick) -> bool {
+        (Tick(1)..Tick(Tick::LAST.0 - MILLISECOND)).contains(&now)
+    }
+
+    /// The beginning of one of tokio's milliseconds, told by which deadlines have come.
+    fn a_millisecond_of_tokios(&self) -> Option<Tick> {
+        let now = self.now();
+        while self.is_sane(now) {
+            let come = self.last_to_have_come();
+            // The clock may have moved on meanwhile: another thread drives the runtime.
+            if !self.has_come(Tick(come.0 + 1)) {
+                return Some(come);
+            }
+        }
+        None
+    }
+
+    /// The last deadline that has come, while the clock stands still.
+    fn last_to_have_come(&self) -> Tick {
+        // The origin is older than every runtime.
+        let (mut come, mut to_come) = (Tick::ZERO.0, self.now().0 + MILLISECOND);
+        while to_come - come > 1 {
+            let between = come + (to_come - come) / 2;
+            if self.has_come(Tick(between)) {
+                come = between;
+            } else {
+                to_come = between;
+            }
+        }
+        Tick(come)
+    }
+}

@@ -1,0 +1,212 @@
+//! High resolution: a Linux timerfd, whose expiry wakes tokio's I/O driver, and what it is set to.
+//!
+//! tokio rings on its milliseconds, one or two late. Where a driver has a timerfd, the timerfd
+//! rings for what is near, and tokio for the rest, early enough for the timerfd to be set in
+//! time. So a service whose timers are seconds away makes no call of the kernel for them.
+//!
+//! # Ground rules
+//!
+//! * The two sources share one waker. A wake-up leaves neither of them relied on; one spurious
+//!   wake-up may follow.
+//! * A timerfd that has expired and is not yet delivered is not set again. Setting it is a call
+//!   of the kernel, and a busy runtime looks at I/O late and at what is overdue often.
+//! * The timerfd never rings early: it is set to the time that is left, by the real clock,
+//!   read last. Where a clock may be paused it is not used.
+//! * **Wake-ups are bounded.** After a wake-up there is none for as long as the spacing: what is
+//!   due meanwhile fires together. A lone timer is not delayed by that, but for a timer that
+//!   comes just after a spurious wake-up.
+//! * The timerfd rings on the thread that drives I/O, inside tokio's turn, with none of tokio's
+//!   locks held: as the alarm does on the thread that drives time.
+
+use std::task::Waker;
+use std::time::Duration;
+
+#[cfg(not(all(feature = "high-resolution", target_os = "linux", not(all(test, loom)))))]
+use self::fallback::Descriptor;
+#[cfg(all(feature = "high-resolution", target_os = "linux", not(all(test, loom))))]
+use self::linux::Descriptor;
+use super::clock::Tick;
+use crate::build_error::BuildError;
+
+/// Deadlines within this use the timerfd: setting that costs less than a wake-up of tokio's on
+/// the way would.
+pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
+    Duration::from_nanos(15)
+} else {
+    Duration::from_secs(1)
+};
+/// tokio rings up to two milliseconds late; the third is for a thread that is slow to wake.
+pub(super) const LEAD: Duration = if cfg!(all(test, loom)) {
+    Duration::from_nanos(5)
+} else {
+    Duration::from_millis(3)
+};
+/// Time allowed for an expired timerfd's wake-up.
+const AWAITED: Duration = Duration::from_millis(10);
+/// From wake-up to wake-up, unless a builder says otherwise.
+pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
+
+/// A timerfd, and what it is set to.
+pub(crate) struct HighResolution {
+    descriptor: Descriptor,
+    spacing: Duration,
+    /// When a wake-up was last taken.
+    rang: Tick,
+    /// When the timerfd expires; [`Tick::NEVER`] if that is not known.
+    set_to: Tick,
+}
+
+impl HighResolution {
+    /// A timerfd of the current runtime.
+    #[track_caller]
+    pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
+        let descriptor = Descriptor::open();
+        descriptor.map(|descriptor| HighResolution::new(descriptor, spacing))
+    }
+
+    pub(super) fn new(descriptor: Descriptor, spacing: Duration) -> Self {
+        HighResolution {
+            descriptor,
+            spacing,
+            rang: Tick::ZERO,
+            set_to: Tick::NEVER,
+        }
+    }
+
+    /// There was a wake-up, which has been taken `now`.
+    pub(super) fn rang(&mut self, now: Tick) {
+        self.rang = now;
+        self.forget();
+    }
+
+    /// A wake-up may have come, and have been taken for one of tokio's.
+    pub(super) fn forget(&mut self) {
+        self.set_to = Tick::NEVER;
+    }
+
+    /// Has the waker woken for what is due at `target`. Returns false if that is for tokio: the
+    /// target is far, or the runtime has ended.
+    pub(super) fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
+        if target.saturating_since(now) > NEAR {
+            return false;
+        }
+        // Expired but not yet delivered: do not set it again.
+        if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
+            return true;
+        }
+        let at = target.max(self.rang.saturating_add(self.spacing));
+        if at != self.set_to {
+            let set = self.descriptor.set(at, waker);
+            self.set_to = if set { at } else { Tick::NEVER };
+        }
+        self.set_to == at
+    }
+}
+
+#[cfg(all(feature = "high-resolution", target_os = "linux", not(all(test, loom))))]
+mod linux {
+    //! The timerfd itself.
+
+    use std::future::{Future, poll_fn};
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker, ready};
+    use std::time::Duration;
+
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use tokio::io::unix::AsyncFd;
+    use tokio::task::coop;
+
+    use crate::build_error::BuildError;
+    use crate::driver::clock::Tick;
+
+    /// The least that can be set: 0 would disarm it.
+    const INSTANTLY: Duration = Duration::from_nanos(1);
+
+    /// Rings once when it is set. Its clock stands still while the machine is suspended, and
+    /// does not jump, like that of `Instant`. It is closed where another program is executed.
+    pub(crate) struct Descriptor(AsyncFd<OwnedFd>);
+
+    impl Descriptor {
+        /// Of the current runtime; not set.
+        #[track_caller]
+        pub(crate) fn open() -> Result<Self, BuildError> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(io::Error::from);
+            // tokio tells nobody whether a runtime has I/O: it panics, and says what to call.
+            let register = AssertUnwindSafe(|| register(timer?));
+            let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
+            registered.map(Descriptor).map_err(BuildError::Descriptor)
+        }
+
+        /// Has the waker woken at this time, in place of what was set before. `false` when
+        /// the runtime has ended.
+        pub(crate) fn set(&mut self, at: Tick, waker: &Waker) -> bool {
+            if !self.listen(waker) {
+                return false;
+            }
+            // A time that is left means the same by every clock; and it is read last.
+            let left = at.saturating_since(Tick::really_now()).max(INSTANTLY);
+            let Ok(it_value) = Timespec::try_from(left) else {
+                return false;
+            };
+            let once = Itimerspec {
+                it_interval: Timespec::default(),
+                it_value,
+            };
+            timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok()
+        }
+
+        /// Forgets rings of before, and has the waker woken by the next. Setting a timerfd
+        /// takes back an expiry, so nothing has to be read.
+        fn listen(&self, waker: &Waker) -> bool {
+            let wait = poll_fn(|cx| {
+                loop {
+                    match ready!(self.0.poll_read_ready(cx)) {
+                        Ok(mut rung) => rung.clear_ready(),
+                        Err(_ended) => return Poll::Ready(()),
+                    }
+                }
+            });
+            // An exhausted budget would make it pending without being registered.
+            let wait = pin!(coop::unconstrained(wait));
+            wait.poll(&mut Context::from_waker(waker)).is_pending()
+        }
+    }
+
+    #[track_caller]
+    #[allow(
+        deprecated,
+        reason = "unsound for types that close their descriptor; what replaces it is `unsafe`"
+    )]
+    fn register(timer: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+        AsyncFd::with_interest(timer, tokio::io::Interest::READABLE)
+    }
+}
+
+/// Elsewhere than on Linux, and without the feature, there is no timerfd: the type has no value,
+/// and what would use it is compiled to nothing. The models have one of their own.
+#[cfg(not(all(feature = "high-resolution", target_os = "linux", not(all(test, loom)))))]
+mod fallback {
+    #[cfg(all(test, loom))]
+    pub(super) use crate::driver::loom::fake::Descriptor;
+
+    #[cfg(not(all(test, loom)))]
+    pub(crate) enum Descriptor {}
+
+    #[cfg(not(all(test, loom)))]
+    impl Descriptor {
+        pub(super) fn open() -> Result<Self, crate::build_error::BuildError> {
+            Err(crate::build_error::BuildError::NoHighResolution)
+        }
+
+        pub(super) fn set(&mut self, _: crate::driver::clock::Tick, _: &std::task::Waker) -> bool {
+            match *self {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Whose timer it is: on a worker thread of a multi-thread runtime the worker's runtime's, elsewhere
+//! the current one's. The one consequence of that rule, and its cure, `Wheel::current()`.
+
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::{block_in_place, spawn_blocking, yield_now};
+
+use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, secs, within};
+use wheel::{Wheel, sleep};
+
+/// A worker is known once its task has made a timer, and yielded.
+async fn be_known() {
+    for _ in 0..3 {
+        sleep(ms(1)).await;
+    }
+}
+
+fn pending_in(runtime: &Handle) -> usize {
+    let _guard = runtime.enter();
+    Wheel::current().pending()
+}
+
+/// Timers of a runtime's own, and of another one, after `make` has made and polled one on a worker.
+fn made_on_a_worker(
+    other: Runtime,
+    make: impl FnOnce(&Handle) -> wheel::Sleep + Send + 'static,
+) -> (usize, usize) {
+    let here = multi_thread(1);
+    let handle = other.handle().clone();
+    let made = here.spawn(async move {
+        be_known().await;
+        let mut made = make(&handle);
+        assert!(poll_quietly(&mut made).is_pending());
+        (pending_in(&Handle::current()), pending_in(&handle))
+    });
+    let pending = here.block_on(made).unwrap();
+    drop(here);
+    pending
+}
+
+#[test]
+fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
+    within(secs(60), || {
+        let entered = |other: &Handle| {
+            let _guard = other.enter();
+            sleep(HOUR)
+        };
+        assert_eq!(made_on_a_worker(current_thread(), entered), (1, 0));
+        assert_eq!(made_on_a_worker(multi_thread(2), entered), (1, 0));
+    });
+}
+
+#[test]
+fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
+    within(secs(60), || {
+        let entered = |other: &Handle| {
+            let _guard = other.enter();
+            Wheel::current().sleep(HOUR)
+        };
+        assert_eq!(made_on_a_worker(current_thread(), entered), (0, 1));
+        assert_eq!(made_on_a_worker(multi_thread(2), entered), (0, 1));
+    });
+}
+
+#[test]
+fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
+    within(secs(60), || {
+        let nested = |other: &Handle| {
+            block_in_place(|| {
+                let _guard = other.enter();
+                sleep(HOUR)
+            })
+        };
+        assert_eq!(made_on_a_worker(multi_thread(2), nested), (0, 1));
+        assert_eq!(made_on_a_worker(current_thread(), nested), (0, 1));
+    });
+}
+
+/// The consequence: the timer waits until the worker's runtime is driven again.
+#[test]
+fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
+    within(secs(60), || {
+        let (here, there) = (multi_thread(1), multi_thread(1));
+        let handle = there.handle().clone();
+        let waits = here.spawn(async move {
+            be_known().await;
+            let timer = {
+                let _guard = handle.enter();
+                sleep(ms(5))
+            };
+            let task = handle.spawn(timer);
+            // The only worker blocks: its runtime is not driven.
+            thread::sleep(ms(100));
+            assert!(!task.is_finished());
+            task.await.unwrap();
+        });
+        here.block_on(waits).unwrap();
+    });
+}
+
+/// After a blocking section the worker may be another thread's. That thread takes over, and the
+/// thread that lost the worker has it no more, also where it later drives a runtime of its own.
+#[test]
+fn a_thread_that_lost_its_worker_makes_timers_for_the_current_runtime() {
+    within(secs(60), || {
+        let here = multi_thread(1);
+        let waits = here.spawn(async move {
+            be_known().await;
+            let former = thread::current().id();
+            block_in_place(|| thread::sleep(ms(20)));
+            yield_now().await;
+            be_known().await;
+            if thread::current().id() == former {
+                return;
+            }
+            for _ in 0..5 {
+                let (tell, told) = mpsc::channel();
+                spawn_blocking(move || {
+                    let own = current_thread();
+                    own.block_on(async { sleep(ms(1)).await });
+                    let pending = own.block_on(async {
+                        let mut held = sleep(HOUR);
+                        assert!(poll_quietly(&mut held).is_pending());
+                        Wheel::current().pending()
+                    });
+                    tell.send(pending).unwrap();
+                });
+                assert_eq!(told.recv().unwrap(), 1);
+            }
+        });
+        here.block_on(waits).unwrap();
+        let handle = here.handle().clone();
+        eventually("cancelled", || pending_in(&handle) == 0);
+    });
+}
