@@ -66,6 +66,8 @@ impl Wheel {
 
     /// The driver that the free functions use in the current runtime.
     ///
+    /// Of the current runtime also on a worker thread of another one, where timers of the free
+    /// functions belong to [the worker's](crate::docs::contract#which-runtime-a-timer-belongs-to).
     /// Starts it if no timer has been made yet: a task is spawned then.
     ///
     /// # Panics

@@ -109,7 +109,8 @@ fn table(pairs: &[[Run; 2]]) -> impl std::fmt::Display {
 
 fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    // The picture that `fanout` draws goes to the folder of what is built.
+    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     cargo
 }
 

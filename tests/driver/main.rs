@@ -14,4 +14,3 @@ mod reentrancy;
 mod shutdown;
 mod spares;
 mod tokio_assumptions;
-mod whose;

@@ -7,7 +7,7 @@
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | all tasks' wakers have one vtable, and no other waker has it | which timers may wait in a spare or a cancel queue |
-//! | a waker's data pointer stays a task's as long as a clone of the waker lives | taking a spare's entry without looking at the waker |
+//! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
 //! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker for a while |
 //! | a `LocalSet` that is polled runs its task on the spot | learning that vtable before the first timer |
 //! | an interval registers by `reset_at`, and needs no runtime around it | arming on any thread |
@@ -15,7 +15,7 @@
 //! | a timer that is put off is moved lazily | disarming before arming for later |
 //! | a deadline that has passed rings at once, on this thread | telling such a ring from others while arming |
 //! | an exhausted budget leaves a timer unregistered; `unconstrained` does not | polling in any task |
-//! | wakers are called outside of tokio's locks, on a thread that drives time | firing in the alarm's waker |
+//! | wakers of timers and descriptors are called outside of tokio's locks, on a thread that drives them | firing in the alarm's waker |
 //! | `advance` returns after the wakers were called | timers that are on time under `advance` |
 //! | a paused clock stops at registered timers alone | exact virtual time |
 //! | deadlines are rounded up to milliseconds since the runtime's beginning | finding that grid by probes |
@@ -34,9 +34,11 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::future::{Future, pending, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
 
@@ -48,17 +50,16 @@ use tokio::time::{self, Instant, Interval, MissedTickBehavior};
 use support::{NO_RUNTIME, NO_TIMERS, OnWake, SHUT_DOWN, counting, eventually, ms, panic_of, secs};
 
 const WAKER_ID: &str = "src/driver/waker_id.rs";
-const SPARE: &str = "src/driver/shard/spare.rs";
 const CANCEL_QUEUE: &str = "src/driver/cancel_queue.rs";
 const ALARM: &str = "src/driver/alarm.rs";
-const ALARM_TIMER: &str = "src/driver/alarm/timer.rs";
-const PAUSED: &str = "src/driver/alarm/paused.rs";
+const ALARM_TIMER: &str = "src/driver/alarm_timer.rs";
+const PAUSED: &str = "src/driver/paused.rs";
 const REGISTRY: &str = "src/driver/registry.rs";
-const CONTEXT: &str = "src/driver/current.rs";
-const ENDED: &str = "src/driver/timer/ended.rs";
+const CONTEXT: &str = "src/driver/context.rs";
+const TIMER: &str = "src/driver/timer.rs";
 const SETTINGS: &str = "src/driver/settings.rs";
 const SYNC: &str = "src/driver/sync.rs";
-const DESCRIPTOR: &str = "src/driver/descriptor.rs";
+const TIMERFD: &str = "src/driver/timerfd.rs";
 
 /// Fails with the name of an assumption, and of the file that relies on it.
 #[track_caller]
@@ -69,22 +70,35 @@ fn assumed(assumption: &str, relied_on_in: &str, holds: bool) {
     );
 }
 
+/// Runs a test that hangs where its assumption does not hold: a lock is taken twice.
+fn assumed_to_end(assumption: &str, relied_on_in: &str, test: fn()) {
+    let (done, ended) = mpsc::channel();
+    let runs = thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    let hangs = ended.recv_timeout(secs(60)) == Err(RecvTimeoutError::Timeout);
+    assumed(assumption, relied_on_in, !hangs);
+    if let Err(panic) = runs.join() {
+        resume_unwind(panic);
+    }
+}
+
 #[test]
 fn every_file_that_is_named_here_exists() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     for file in [
         WAKER_ID,
-        SPARE,
         CANCEL_QUEUE,
         ALARM,
         ALARM_TIMER,
         PAUSED,
         REGISTRY,
         CONTEXT,
-        ENDED,
+        TIMER,
         SETTINGS,
         SYNC,
-        DESCRIPTOR,
+        TIMERFD,
     ] {
         assert!(root.join(file).is_file(), "{file} has another name now");
     }
@@ -181,13 +195,13 @@ fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
         let kept = runtime.block_on(kept).unwrap();
         let (address, clone) = (kept.data(), kept.clone());
         let assumption = "a clone of a task's waker has the same data pointer";
-        assumed(assumption, SPARE, clone.data() == address);
+        assumed(assumption, TIMER, clone.data() == address);
         drop(clone);
         let address = address as usize;
         for _ in 0..2000 {
             let (_, other) = runtime.block_on(runtime.spawn(waker_here())).unwrap();
             let assumption = "no other task has the data pointer of a waker that lives";
-            assumed(assumption, SPARE, other != address);
+            assumed(assumption, TIMER, other != address);
         }
         drop(kept);
         let polls = runtime.spawn(async {
@@ -197,7 +211,7 @@ fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
         });
         let (first, second) = runtime.block_on(polls).unwrap();
         let assumption = "a task has the same data pointer at each poll";
-        assumed(assumption, SPARE, first == second);
+        assumed(assumption, TIMER, first == second);
     }
 }
 
@@ -260,9 +274,11 @@ fn arm(interval: &mut Interval, at: Instant, waker: &Waker) -> Poll<Instant> {
     pin!(tick).poll(&mut Context::from_waker(waker))
 }
 
-/// More than a millisecond of tokio's ago.
+/// Before the runtime's beginning, so that tokio has passed it however late it looks at its timers.
 fn past() -> Instant {
-    Instant::now() - ms(5)
+    let now = Instant::now();
+    let day = now.checked_sub(secs(24 * 3600));
+    day.unwrap_or_else(|| now - secs(1))
 }
 
 #[test]
@@ -333,6 +349,11 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
 
 #[test]
 fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() {
+    let assumption = "a timer's waker is called with none of the timers' locks held";
+    assumed_to_end(assumption, ALARM, wakers_use_timers);
+}
+
+fn wakers_use_timers() {
     for (workers, runtime) in [(0, current()), (1, multi(1)), (2, multi(2))] {
         let handle = runtime.handle().clone();
         let interval = {
@@ -423,11 +444,12 @@ fn tasks_are_dropped_before_time_ends() {
         let (waker, _) = counting();
         assert!(arm(&mut interval, Instant::now() + secs(3600), &waker).is_pending());
         let end = AtEnd(move || {
-            let all = || {
+            let mut fine = false;
+            let panicked = panic_of(|| {
                 let later = arm(&mut interval, Instant::now() + secs(60), &waker);
-                (later, arm(&mut interval, past(), &waker).is_ready())
-            };
-            let _ = tell.send(panic_of(all).is_none());
+                fine = later.is_pending() && arm(&mut interval, past(), &waker).is_ready();
+            });
+            let _ = tell.send(fine && panicked.is_none());
         });
         let started = runtime.spawn(async move {
             let _end = end;
@@ -487,7 +509,7 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
         assert!(arm(&mut interval, Instant::now() + secs(3600), &waker).is_pending());
         drop(runtime);
         let assumption = "the end of a runtime wakes the wakers of its timers";
-        assumed(assumption, ENDED, count.wakes() > 0);
+        assumed(assumption, TIMER, count.wakes() > 0);
         let soon = Instant::now() + ms(1);
         let armed = panic_of(|| arm(&mut interval, soon, &waker));
         let polled = panic_of(|| {
@@ -497,7 +519,7 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
             let words = panic.map(|panic| panic.message);
             let assumption =
                 "a timer that is polled after its runtime's end panics, in known words";
-            assumed(assumption, ENDED, words.as_deref() == Some(SHUT_DOWN));
+            assumed(assumption, TIMER, words.as_deref() == Some(SHUT_DOWN));
         }
     }
 }
@@ -720,7 +742,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
         drop(register(socket().0));
     });
     let assumption = "registering a descriptor in a runtime without I/O panics";
-    assumed(assumption, DESCRIPTOR, without.is_some());
+    assumed(assumption, TIMERFD, without.is_some());
 
     let runtime = current();
     let (one, _other) = socket();
@@ -732,11 +754,64 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     let cx = &mut Context::from_waker(&waker);
     assert!(descriptor.poll_read_ready(cx).is_pending());
     drop(runtime);
-    let assumption = "the end of a runtime wakes what waits for its descriptors";
-    assumed(assumption, DESCRIPTOR, count.wakes() > 0);
+    let assumption = "the end of a runtime wakes the wakers of its descriptors";
+    assumed(assumption, TIMERFD, count.wakes() > 0);
     let ended = matches!(descriptor.poll_read_ready(cx), Poll::Ready(Err(_)));
     let assumption = "a descriptor of a runtime that has ended returns an error";
-    assumed(assumption, DESCRIPTOR, ended);
+    assumed(assumption, TIMERFD, ended);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
+    let assumption = "a descriptor's waker is called with none of its locks held";
+    assumed_to_end(assumption, TIMERFD, wakers_use_descriptors);
+}
+
+#[cfg(target_os = "linux")]
+fn wakers_use_descriptors() {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::sync::OnceLock;
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    for runtime in both() {
+        let (one, mut other) = UnixStream::pair().unwrap();
+        one.set_nonblocking(true).unwrap();
+        let descriptor = {
+            let _guard = runtime.enter();
+            #[allow(deprecated, reason = "as the driver does")]
+            Arc::new(AsyncFd::with_interest(one, Interest::READABLE).unwrap())
+        };
+        let (shared, (tell, rung)) = (Arc::new(OnceLock::new()), mpsc::channel());
+        let (again, tell) = (shared.clone(), Mutex::new(tell));
+        let waker = OnWake::waker(move || {
+            let again: &Arc<AsyncFd<UnixStream>> = again.get().unwrap();
+            let mut cx = Context::from_waker(Waker::noop());
+            if let Poll::Ready(Ok(mut ready)) = again.poll_read_ready(&mut cx) {
+                ready.clear_ready();
+            }
+            let waits = again.poll_read_ready(&mut cx).is_pending();
+            let _ = tell.lock().unwrap().send(waits);
+        });
+        let _ = shared.set(descriptor.clone());
+        let polled = descriptor.poll_read_ready(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        other.write_all(b"!").unwrap();
+        let mut rang = None;
+        runtime.block_on(async {
+            for _ in 0..20_000 {
+                rang = rung.try_recv().ok();
+                if rang.is_some() {
+                    break;
+                }
+                time::sleep(ms(1)).await;
+            }
+        });
+        let assumption = "a waker that is called for a descriptor may use that descriptor";
+        assumed(assumption, TIMERFD, rang == Some(true));
+    }
 }
 
 #[cfg(feature = "test-util")]
@@ -792,8 +867,7 @@ mod paused {
     }
 
     fn disarm(interval: &mut Interval, waker: &Waker) {
-        let past = Instant::now() - secs(3600);
-        assert!(arm(interval, past, waker).is_ready());
+        assert!(arm(interval, past(), waker).is_ready());
     }
 
     #[test]

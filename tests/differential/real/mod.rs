@@ -70,11 +70,8 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
     println!("{proved} of {probed} probes found the timer to be the worker's, by the proved path");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(probed > 0, "no program asks whose a timer is");
-    // With `test-util` that path is not compiled yet.
-    if !cfg!(feature = "test-util") {
-        let some = proved * 10 > probed;
-        assert!(some, "the proved path was taken {proved} of {probed} times");
-    }
+    let some = proved * 10 > probed;
+    assert!(some, "the proved path was taken {proved} of {probed} times");
 }
 
 /// What is compared tells one outcome from another: programs have all kinds of them.
