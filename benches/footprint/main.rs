@@ -7,31 +7,38 @@
 //! cargo bench -p footprint -- --accept           # writes table.md anew
 //! ```
 //!
-//! Between two timers of a service, the caches are filled with something else. What a timer costs there is what it touches,
-//! and that can be counted: exactly, on a busy machine as on a quiet one.
+//! Between two timers of a service, the caches are filled with something else. The cost of a timer is then what the timer
+//! touches, and counts of that are exact on a busy machine as well.
 //!
 //! A program of its own (`played/`) plays a shape under valgrind's `lackey`, which prints every instruction and every
-//! access to memory. Each operation of the shape stands between two marks, and nothing else runs meanwhile. Of what is
-//! between them the bench counts the instructions, the *different* lines of 64 bytes that were executed, and the different
-//! ones that were read or written. From the counts of a side those of `bare`, the same program without a timer, are taken
-//! off. Medians are not needed: two runs count the same.
+//! access to memory. Each operation of the shape stands between two marks, and no other thread runs between them. The bench
+//! counts the instructions between the marks, the *different* lines of 64 bytes that are executed, and the different lines
+//! that are read or written. The counts of `bare`, the same program without a timer, are taken off those of each side.
 //!
-//! So that they do, the program's clock is one that moves by ten microseconds at each reading (`clock.c`), its environment is
-//! empty, and it is built in a profile of its own, with link-time optimisation. What libc, the compiler and tokio
-//! contribute still depends on their versions. The table names the compiler's and tokio's; where one of them differs, what is
-//! compared is ours as a share of tokio's.
+//! Two runs count the same: the program has a clock that moves by ten microseconds per reading (`clock.c`), an empty
+//! environment, and a build profile with link-time optimisation. Lines of code are averaged over the places at which the
+//! linker may put a function. A change that moves memory by some bytes may still add a data line or take one away, so a line
+//! more passes the comparison. Counts depend on the compiler and on tokio: the table names both versions, and where one
+//! differs, the counts are compared as shares of tokio's. They depend on libc as well, whose version is not compared.
 //!
-//! # Beside a cache simulation
+//! The shape `fire` is a batch; its lines are those of the whole batch divided by the number of timers.
 //!
-//! Counting the misses of a simulated cache that is flushed between operations gives the same data lines, and fewer lines of
-//! code: those that the flush leaves in the first level are missed (for `crowd` 46 of tokio's 53). A simulation of the whole
-//! process also counts other threads, and what was counted so before had no timer that is due early, as services have, so
-//! that each timer was the earliest and set the alarm anew: tokio's `same` came to 634 instructions, here 563, and ours to
-//! 501, here 445. `set` was polled with bare wakers of no task; here the set is a real one.
+//! # Beside a simulated cache
+//!
+//! Misses of a simulated cache, flushed between operations, were counted before. The tables differ in four ways:
+//!
+//! * Lines of code that a flush leaves in the simulated first level were not counted: `crowd` with tokio's timers came to 46
+//!   lines, here 52.
+//! * No other timer was due early. Each timer was the earliest then, and tokio woke its driver for each: `same` came to 634
+//!   instructions, here 558, and 639 here without the early timer. Ours does not wake anything, with it or without.
+//! * Each poll was wrapped in `unconstrained`, which `bare` does not pay in full: `same` with our timers came to 501
+//!   instructions, here 440.
+//! * In `elsewhere` each timer was in a box: about 210 instructions on both sides. In `set` the wakers were like those of a
+//!   set; here the set is a `FuturesUnordered`, and so the wakers are cloned and compared as there.
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::machine::Circumstances;
@@ -89,7 +96,7 @@ fn main() -> Result<ExitCode> {
         let versions = versions();
         Table { versions, rows }.write()?;
     } else if arguments.check {
-        check(&rows)?;
+        return check(&rows);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -104,7 +111,7 @@ fn versions() -> String {
     others.unwrap_or(versions)
 }
 
-fn check(rows: &Rows) -> Result<()> {
+fn check(rows: &Rows) -> Result<ExitCode> {
     let table = Table::read()?;
     let now = versions();
     let by = if table.versions == now {
@@ -128,7 +135,8 @@ fn check(rows: &Rows) -> Result<()> {
     }
     if worse.is_empty() {
         println!("No operation has become more. `--accept` writes the table anew.");
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
-    bail!("{} counts are more than 3 % up", worse.len())
+    println!("What is more by over 3 % is not accepted, but by `--accept`.");
+    Ok(ExitCode::FAILURE)
 }

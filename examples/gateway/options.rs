@@ -26,8 +26,10 @@ pub(crate) enum Choice {
 
 /// The timers of one run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Side {
+pub enum Side {
+    /// `tokio::time`.
     Tokio,
+    /// This crate.
     Wheel,
 }
 

@@ -15,6 +15,8 @@ const STRIDE: u64 = 6_181;
 pub(crate) struct Share(u64);
 
 impl Share {
+    pub(crate) const NONE: Self = Share(0);
+
     /// From a percentage with at most two decimals.
     pub(crate) fn percent(text: &str) -> Result<Share, String> {
         let percent: f64 = text

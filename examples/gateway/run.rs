@@ -62,7 +62,7 @@ pub(crate) struct TimerCounts {
 
 pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<Run> {
     let cpu_before = machine::cpu_time();
-    let runtime = runtime(options)?;
+    let runtime = runtime(options.workers)?;
     let progress = progress_bar(T::NAME, Expected::of(&options.plan).requests);
     let work = serve_all::<T>(options.plan, exporter.clone(), progress.clone());
     // Always on tokio's own timer: it is there to notice that the other one has lost a wake-up.
@@ -77,9 +77,9 @@ pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<R
     Ok(run)
 }
 
-pub(crate) fn runtime(options: &Options) -> Result<Runtime> {
+pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(options.workers).enable_all();
+    builder.worker_threads(workers).enable_all();
     Ok(builder.build()?)
 }
 
@@ -93,17 +93,8 @@ async fn serve_all<T: Timers>(
     let heard = run_clients(service.gateway.address(), plan, progress).await?;
     let exported = exported::<T>(service.gateway.address()).await?;
     let elapsed = heard.finished - started;
-    let Service {
-        gateway,
-        backends,
-        tally,
-        seen,
-    } = service;
-    // The gateway first: its pool holds connections to the backends.
-    let connections = gateway.stop().await?;
-    for backend in backends {
-        backend.stop().await?;
-    }
+    let (tally, seen) = (service.tally.clone(), service.seen.clone());
+    let connections = service.stop().await?;
     Ok(Run {
         name: T::NAME,
         heard,
@@ -150,6 +141,16 @@ impl Service {
             seen,
         })
     }
+
+    /// What became of the gateway's connections.
+    pub(crate) async fn stop(self) -> Result<Connections> {
+        // The gateway first: its pool holds connections to the backends.
+        let connections = self.gateway.stop().await?;
+        for backend in self.backends {
+            backend.stop().await?;
+        }
+        Ok(connections)
+    }
 }
 
 async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
@@ -173,7 +174,11 @@ async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
 }
 
 /// Runs every client; the first failure drops, and so closes, the others.
-async fn run_clients(gateway: SocketAddr, plan: Plan, progress: ProgressBar) -> Result<Heard> {
+pub(crate) async fn run_clients(
+    gateway: SocketAddr,
+    plan: Plan,
+    progress: ProgressBar,
+) -> Result<Heard> {
     let mut clients = JoinSet::new();
     for connection in 0..plan.connections {
         clients.spawn(client::run(gateway, connection, plan, progress.clone()));
