@@ -10,7 +10,7 @@
 //!
 //! ```toml
 //! [dependencies]
-//! tokio-wheel = "0.1"
+//! tokio-wheel = "0.1" # until that is published: { path = "../tokio-wheel" }, or { git = "…" }
 //! ```
 //!
 //! Say [`wheel::time`](time) where `tokio::time` stood, and change nothing else:

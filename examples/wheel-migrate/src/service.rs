@@ -293,8 +293,8 @@ impl Service {
         };
         self.list(stays, |service| std::mem::take(&mut service.left));
         self.list(
-            "Public, as far as it can be reached from outside; its type changes, which is a new \
-             major version for those who depend on it:",
+            "Public, as far as they can be reached from outside, and their types change; for a \
+             library that is a new major version:",
             |service| std::mem::take(&mut service.public),
         );
         let sum = format!("{} changes in {} files", self.changes, self.changed);

@@ -170,3 +170,13 @@ fn what_is_not_toml_is_an_error() {
     let error = Manifest::parse(PathBuf::new(), "[dependencies\n".to_owned());
     assert!(error.unwrap_err().contains("line 1"));
 }
+
+#[test]
+fn the_version_is_the_librarys() {
+    let library = include_str!("../../../../Cargo.toml");
+    let line = format!(
+        "\nname = \"tokio-wheel\"\nversion = {:?}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(library.contains(&line));
+}

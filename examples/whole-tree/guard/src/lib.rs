@@ -10,8 +10,7 @@ mod wheel {
         panic!(
             "`tokio` is the registry's, not the whole tree's: run `cargo update --recursive tokio`. \
              If it still is, run `cargo update tokio --precise VERSION` with the VERSION below \
-             `[[patch.unused]]` in Cargo.lock: the error names the crate that excludes that version, \
-             which is to be updated"
+             `[[patch.unused]]` in Cargo.lock, and update the crate that its error names"
         );
     }
 }
