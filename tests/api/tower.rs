@@ -70,6 +70,10 @@ fn layers_and_services_are_made_without_a_runtime() {
         ms(1),
     ));
     shared(wheel::ext::tower::Timeout::new((), ms(1)));
+    shared(wheel::ext::tower::RequestBodyTimeoutLayer::new(ms(1)));
+    shared(wheel::ext::tower::RequestBodyTimeout::new((), ms(1)));
+    shared(wheel::ext::tower::ResponseBodyTimeoutLayer::new(ms(1)));
+    shared(wheel::ext::tower::ResponseBodyTimeout::new((), ms(1)));
 }
 
 #[cfg(feature = "test-util")]
