@@ -10,7 +10,7 @@ use support::{
     multi_thread, panic_of, poll, poll_quietly, runtimes, secs, within,
 };
 use wheel::{Builder, Instant, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
-use wheel::{LagHistogram, MetricsIntervals, MetricsSnapshot};
+use wheel::{MetricsIntervals, MetricsSnapshot};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -487,7 +487,7 @@ mod paused {
         let third = intervals.next().unwrap();
         let found = (third.registered, third.fired, third.cancelled, third.reset);
         assert_eq!((found, third.pending), ((0, 0, 0, 0), 0));
-        assert_eq!(third.lag, LagHistogram::default());
+        assert_eq!(third.lag, wheel::LagHistogram::default());
         assert_eq!(third.driver_wakeups, 0);
         // Since the start it is all of them.
         assert_eq!(counts(&metrics), (3, 2, 1, 0));
