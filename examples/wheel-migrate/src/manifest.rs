@@ -176,9 +176,11 @@ impl Manifest {
                 dev.get_or_insert_default().stream |= library.stream;
             }
         }
-        let has_normal = normal.is_some() || there.iter().any(|place| place.kind == Kind::Normal);
         // What the package has its tests have too.
-        if has_normal && dev.is_some_and(|dev| !dev.test_util && !more_stream(dev, normal)) {
+        let has = there.iter().any(|place| place.kind == Kind::Normal);
+        let is_enough =
+            normal.is_some() && dev.is_some_and(|dev| !dev.test_util && !more_stream(dev, normal));
+        if has || is_enough {
             dev = None;
         }
         let mut inherited = false;

@@ -107,6 +107,12 @@ fn paused_clocks_are_for_tests() {
          [dev-dependencies]\ntokio = \"1\"\n\
          tokio-wheel = { git = \"u\", features = [\"test-util\"] }\n"
     );
+    // There already, by another name and with features of the user's choice.
+    let there =
+        "[dependencies]\ntokio = \"1\"\nwheel = { package = \"tokio-wheel\", path = \"w\" }\n";
+    let mut manifest = parse(there);
+    assert!(!manifest.add(&library(PAUSED), &Source::Registry, None));
+    assert!(!manifest.has_changed());
     let after = added("[dependencies]\ntokio = \"1\"\n", &tests(STREAM));
     assert_eq!(
         after,
