@@ -9,6 +9,8 @@ pub(crate) const MOST_PER_HOLD: usize = 4096;
 
 /// Why a driver was not made.
 ///
+/// [`source`](error::Error::source) is the kernel's error, where there is one.
+///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -16,7 +18,7 @@ pub(crate) const MOST_PER_HOLD: usize = 4096;
 /// assert_eq!(error.to_string(), "`shards` is 0: allowed is 1 to 1024");
 /// # }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The tick is neither a divisor nor a multiple of a millisecond, or it is
@@ -27,17 +29,17 @@ pub enum BuildError {
     /// More than 2²⁶ timers to make room for at once.
     Capacity(usize),
     /// No entries per hold, or more than 4096.
+    #[doc(hidden)]
     EntriesPerHold(usize),
-    /// The free functions of this runtime have a driver already: the default one
-    /// starts with the first timer.
+    /// The runtime's default driver has started: the first timer starts it.
     AlreadyStarted,
     /// High resolution needs Linux, and the cargo feature `high-resolution`.
     NoHighResolution,
     /// High resolution needs a runtime that was built with `enable_io`.
     IoDisabled,
-    /// The kernel has no descriptor left for high resolution, or none to spare; with the
-    /// number of its error.
-    Descriptor(i32),
+    /// The kernel gave no descriptor for high resolution, or tokio could not register it. The
+    /// error is the [`source`](error::Error::source), too.
+    Descriptor(io::Error),
 }
 
 impl fmt::Display for BuildError {
@@ -69,12 +71,18 @@ impl fmt::Display for BuildError {
             BuildError::IoDisabled => f.write_str(
                 "`high_resolution` needs I/O: call `enable_io` on the runtime's builder",
             ),
-            BuildError::Descriptor(code) => {
-                let error = io::Error::from_raw_os_error(*code);
-                write!(f, "`high_resolution` needs a descriptor: {error}")
+            BuildError::Descriptor(_) => {
+                f.write_str("`high_resolution` needs a descriptor, and there is none")
             }
         }
     }
 }
 
-impl error::Error for BuildError {}
+impl error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            BuildError::Descriptor(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! [`Builder`]: a driver with settings of one's own.
+//! [`Builder`]: a driver with other settings than the defaults.
 
 use std::time::Duration;
 
@@ -12,8 +12,15 @@ use crate::handle::Wheel;
 
 /// Sets up a driver.
 ///
-/// Nothing has to be set: by default deadlines are kept to the nanosecond, and
-/// there is one shard per worker of the runtime.
+/// [`install`](Self::install) makes it the runtime's default driver, which the free functions use;
+/// [`build`](Self::build) makes one beside it. Every setting has a default.
+///
+/// | setting | default | |
+/// | --- | --- | --- |
+/// | [`tick`](Self::tick) | none | rounds deadlines up to multiples, so that timers share wake-ups |
+/// | [`capacity`](Self::capacity) | 0 | room for so many timers from the start |
+/// | [`shards`](Self::shards) | one per worker | wheels, each behind its own lock |
+/// | [`high_resolution`](Self::high_resolution) | off | wakes the driver when a timer is due, and not in tokio's next millisecond |
 ///
 /// # Examples
 ///
@@ -55,10 +62,9 @@ impl Builder {
     /// Rounds deadlines up to a multiple of `tick`, counted from when the driver
     /// starts, so that timers share wake-ups.
     ///
-    /// It must be a multiple of a millisecond, at most a day, or divide one.
-    /// tokio rings on whole milliseconds, so one that divides a millisecond
-    /// cannot be told from the default: nothing is rounded. With
-    /// [`high_resolution`](Self::high_resolution) it is the least time between rings.
+    /// A multiple of a millisecond, at most a day, or a divisor of a millisecond. A divisor rounds
+    /// nothing: tokio's clock has milliseconds anyway. With
+    /// [`high_resolution`](Self::high_resolution) a divisor is the least time between wake-ups.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -78,17 +84,14 @@ impl Builder {
         self
     }
 
-    /// How many wheels, each behind a lock of its own, there are: 1 to 1024.
-    /// One per worker by default.
+    /// Number of shards, each behind a lock of its own: 1 to 1024. One per worker by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// wheel::Builder::new().shards(8).build()?;
-    /// assert_eq!(
-    ///     wheel::Builder::new().shards(0).build().unwrap_err(),
-    ///     wheel::BuildError::Shards(0),
-    /// );
+    /// let refused = wheel::Builder::new().shards(0).build();
+    /// assert!(matches!(refused, Err(wheel::BuildError::Shards(0))));
     /// # Ok(())
     /// # }
     /// ```
@@ -97,8 +100,8 @@ impl Builder {
         self
     }
 
-    /// Makes room for this many pending timers, over all shards: at most 2²⁶, 36
-    /// bytes each. There can be more.
+    /// Makes room for this many pending timers, over all shards: at most 2²⁶. There can be
+    /// more.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -112,31 +115,24 @@ impl Builder {
         self
     }
 
-    /// How many entries are fired or moved per hold of a shard's lock: 1 to
-    /// 4096, 16 by default. More is faster and has others wait longer.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), wheel::BuildError> {
-    /// wheel::Builder::new().entries_per_hold(64).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Timers fired or moved per hold of a shard's lock: 1 to 4096, 16 by default. For this
+    /// crate's tests, and not part of its interface: batches of other lengths find other
+    /// interleavings.
+    #[doc(hidden)]
     pub fn entries_per_hold(mut self, entries: usize) -> Self {
         self.hold = Some(entries);
         self
     }
 
-    /// Whether timers ring when they are due, and not in tokio's next millisecond: some tens
-    /// of microseconds late on a quiet machine. Not by default.
+    /// Fires timers when they are due, and not in tokio's next millisecond: tens of microseconds
+    /// late on a quiet machine. Off by default.
     ///
-    /// Needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers
-    /// of the driver share one descriptor, which is set for what is due within milliseconds.
-    /// Two rings are at least 50 µs apart, or a [`tick`](Self::tick) that divides a
-    /// millisecond: what is due between them fires with the second. Where a clock may be
-    /// paused, tokio's timer rings for all.
+    /// Needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the
+    /// driver share one descriptor, set for the earliest deadline within a second. Wake-ups are at
+    /// least 50 µs apart, or a [`tick`](Self::tick) that divides a millisecond: timers due in
+    /// between fire together. Where a clock may be paused, tokio's timer wakes the driver.
     ///
-    /// When to use it, and what it costs, is said in the [guide](crate::docs::high_resolution).
+    /// [When to use it, and what it costs](crate::docs::high_resolution).
     ///
     /// ```
     /// # #[tokio::main]
@@ -145,19 +141,20 @@ impl Builder {
     /// # #[cfg(all(feature = "high-resolution", target_os = "linux"))]
     /// precise.unwrap().sleep(wheel::Duration::from_micros(250)).await;
     /// # #[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
-    /// # assert_eq!(precise.unwrap_err(), wheel::BuildError::NoHighResolution);
+    /// # assert!(matches!(precise, Err(wheel::BuildError::NoHighResolution)));
     /// # }
     /// ```
     ///
     /// # Panics
     ///
-    /// Not here. [`build`](Self::build) and [`install`](Self::install) abort the process on a
-    /// runtime without I/O, if panics do.
+    /// Not here. On a runtime without I/O, [`build`](Self::build) and [`install`](Self::install)
+    /// catch a panic of tokio's and return [`BuildError::IoDisabled`]. With `panic = "abort"` that
+    /// panic cannot be caught, and ends the process.
     ///
     /// # Differences from tokio
     ///
-    /// A sleep of nothing waits for the driver's next ring, at most a spacing away, and not
-    /// for a millisecond.
+    /// A sleep of zero completes with the driver's next wake-up, at most 50 µs or a `tick` later,
+    /// and not in the next millisecond.
     pub fn high_resolution(mut self, on: bool) -> Self {
         self.high_resolution = on;
         self
@@ -166,12 +163,13 @@ impl Builder {
     /// Starts a driver on the current runtime, beside the one that the free
     /// functions use.
     ///
-    /// It has a task of its own, which ends with the runtime and not before.
+    /// Spawns a task, which ends with the runtime and not before: a driver cannot be taken down.
+    /// Make one driver for each setting, and not one per request.
     ///
     /// # Errors
     ///
-    /// When a setting is out of range, or what high resolution needs is missing; the error
-    /// says what is allowed, or what is missing.
+    /// When a setting is out of range, or high resolution lacks a requirement; the error says what
+    /// is allowed, or missing.
     ///
     /// # Panics
     ///
@@ -194,7 +192,8 @@ impl Builder {
         Ok(Wheel::new(registry::start(&handle, settings, precise)))
     }
 
-    /// Starts the driver that the free functions use on the current runtime.
+    /// Starts the default driver of the current runtime, which the free functions use: before the
+    /// first timer.
     ///
     /// # Errors
     ///
@@ -213,7 +212,7 @@ impl Builder {
     /// # async fn main() -> Result<(), BuildError> {
     /// Builder::new().shards(4).install()?;
     /// wheel::sleep(wheel::Duration::from_millis(1)).await;
-    /// assert_eq!(Builder::new().install().unwrap_err(), BuildError::AlreadyStarted);
+    /// assert!(matches!(Builder::new().install(), Err(BuildError::AlreadyStarted)));
     /// # Ok(())
     /// # }
     /// ```

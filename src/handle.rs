@@ -12,8 +12,8 @@ use crate::driver::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{DriverRef, registry};
 use crate::interval::Interval;
+use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
-use crate::stats::WheelMetrics;
 use crate::timeout::Timeout;
 
 /// A handle to a driver: the free functions as methods, without looking up
@@ -21,8 +21,8 @@ use crate::timeout::Timeout;
 ///
 /// Two words, cloned at no cost. Timers made with it belong to its driver
 /// wherever they are made, also outside any runtime. The driver lives as long
-/// as its runtime, whatever becomes of the handle; afterwards the handle can
-/// still be used, and its timers panic when polled, as all do then.
+/// as its runtime, whether or not there is a handle. After the end of the runtime
+/// the handle can still be used, and its timers panic when polled.
 ///
 /// Durations are counted from now by the clock of the runtime this is called
 /// in, which matters only where one is paused.
@@ -240,7 +240,7 @@ impl Wheel {
     /// How many timers are registered and have not fired.
     ///
     /// Timers that were never polled are not registered. Counted shard by shard,
-    /// so it is exact only while nobody arms or cancels. Zero once the runtime
+    /// so it is exact only while no thread arms or cancels. Zero once the runtime
     /// has ended.
     ///
     /// ```
@@ -263,11 +263,10 @@ impl Wheel {
         shards.map(|home| home.shard.pending(generation)).sum()
     }
 
-    /// What is counted of this driver's timers.
+    /// Counts of this driver's timers.
     ///
-    /// Taken after the runtime has ended, it may show nothing: another runtime
-    /// may use the memory by then. One that was taken before keeps the last
-    /// figures.
+    /// A handle taken before the end of the runtime keeps the last counts. One taken after the end
+    /// may show zeros: another runtime may use the memory by then.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -10,15 +10,13 @@
 //!
 //! ```toml
 //! [dependencies]
-//! tokio-wheel = "0.1"
+//! tokio-wheel = "0.1" # until that is published: { path = "../tokio-wheel" }, or { git = "…" }
 //! ```
 //!
-//! Put `use wheel as time;` where `use tokio::time;` stood, and change nothing
-//! else:
+//! Say [`wheel::time`](time) where `tokio::time` stood, and change nothing else:
 //!
 //! ```
-//! use wheel as time;
-//! use wheel::Duration;
+//! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
@@ -32,13 +30,15 @@
 //! # }
 //! ```
 //!
+//! In new code the root is shorter. It has the same items: [`wheel::sleep`](sleep()),
+//! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
+//!
 //! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic,
 //!   reqwest and pools, and [the contract](docs::contract): what is promised, what is left
 //!   open, and each difference from `tokio::time`.
 //! * [`Wheel`] and [`Builder`]: a driver with settings of one's own.
 //! * [`metrics()`]: what becomes of timers, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
-//! * [`prelude`]: what `tokio::time` has and no more, where a module says `use tokio::time::*;`.
 //! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`.
 //!
 //! # How it works
@@ -107,16 +107,15 @@
 //!
 //! # Features
 //!
-//! None is on by default. All but `test-util` and `migrate` are in `full`.
+//! None is on by default. All but `test-util` are in `full`.
 //!
 //! * `high-resolution`: [`Builder::high_resolution`], on Linux; turns on tokio's `net`.
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
-//! * `metrics`: a [reporter](ext::metrics) of what is [counted](stats) to the `metrics` crate.
+//! * `metrics`: a [reporter](ext::metrics) of the [counts](docs::metrics) to the `metrics` crate.
 //! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer), for tower's and axum's stacks.
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
 //!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
-//! * `migrate`: the command `wheel-migrate`, which moves a service over; nothing in the library.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
 #![cfg_attr(
@@ -135,9 +134,9 @@ pub mod error;
 pub mod ext;
 mod handle;
 mod interval;
-pub mod prelude;
+mod metrics;
 mod sleep;
-pub mod stats;
+pub mod time;
 mod timeout;
 mod wheel;
 
@@ -196,9 +195,8 @@ pub use self::builder::Builder;
 pub use self::delay_queue::DelayQueue;
 pub use self::handle::Wheel;
 pub use self::interval::{Interval, interval, interval_at};
+pub use self::metrics::{LagHistogram, MetricsIntervals, MetricsSnapshot, WheelMetrics, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
-#[doc(inline)]
-pub use self::stats::{WheelMetrics, metrics};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;
 

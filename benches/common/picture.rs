@@ -29,11 +29,13 @@ const CARD: RGBColor = RGBColor(0xff, 0xff, 0xff);
 pub const TOKIO: RGBColor = RGBColor(0x94, 0xa3, 0xb8);
 /// This crate.
 pub const WHEEL: RGBColor = RGBColor(0xc7, 0x44, 0x0e);
-/// What is third.
-pub const THIRD: RGBColor = RGBColor(0x1d, 0x35, 0x57);
+/// This crate with high resolution.
+pub const PRECISE: RGBColor = RGBColor(0x1d, 0x35, 0x57);
+/// tokio's timer per worker.
+pub const ALT: RGBColor = RGBColor(0x2f, 0x9e, 0x6e);
 
 /// Each colour, and what it is on a dark page.
-const DARK: [(RGBColor, &str); 8] = [
+const DARK: [(RGBColor, &str); 9] = [
     (INK, "#e6edf3"),
     (PALE, "#9aa7b4"),
     (RULE, "#30363d"),
@@ -41,7 +43,8 @@ const DARK: [(RGBColor, &str); 8] = [
     (CARD, "#151b23"),
     (TOKIO, "#6b7889"),
     (WHEEL, "#ff8a4c"),
-    (THIRD, "#d3e4ff"),
+    (PRECISE, "#d3e4ff"),
+    (ALT, "#3fb68b"),
 ];
 
 const MARGIN: i32 = 40;

@@ -37,7 +37,7 @@ impl Side {
         match self {
             Side::Tokio => picture::TOKIO,
             Side::Wheel => picture::WHEEL,
-            Side::Precise => picture::THIRD,
+            Side::Precise => picture::PRECISE,
         }
     }
 }

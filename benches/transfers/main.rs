@@ -3,6 +3,7 @@
 //! ```text
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, ten minutes
 //! … -- --count --workers 8,16 calls                                           # some of it
+//! … -- --count --workers 16 gateway                                           # a whole service, per request; see below
 //! … -- --count --svg FILE                                                     # and its picture
 //! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
 //! ```
@@ -11,6 +12,9 @@
 //! with two cores, busy or not, tells what happens on 64. Medians of five runs, which differ, since threads meet
 //! otherwise each time: `conns` and `calls` by tenths, `fresh` by one or two. *Own* is what is left without the peer
 //! `bare`, the same work without a timer. Without `tokio_unstable` tokio's timer per worker takes no part.
+//!
+//! `gateway` is `examples/gateway` at full load, HTTP and all. It is simulated only where it is named, with tokio's timers
+//! and with ours; what is left without a timer is not known, so the two are compared as they are.
 //!
 //! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
 
@@ -40,7 +44,7 @@ mod table;
     bin_name = "cargo bench -p transfers --"
 )]
 struct Arguments {
-    /// The services to simulate; all without one.
+    /// The services to simulate; those in small without one.
     #[arg(value_enum)]
     services: Vec<Service>,
     /// Simulate them, and print a table.
@@ -55,6 +59,9 @@ struct Arguments {
     /// The median of so many.
     #[arg(long, default_value_t = 5, value_parser = count_to(1000))]
     runs: usize,
+    /// Print goals too: for the development of this crate.
+    #[arg(long)]
+    goals: bool,
     /// Draw the table, too.
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     svg: Option<PathBuf>,
@@ -80,11 +87,10 @@ fn main() -> Result<()> {
         let value = |error: String| anyhow::anyhow!(error);
         let service = Service::from_str(service, false).map_err(value)?;
         let peer = Peer::from_str(peer, false).map_err(value)?;
-        play::play(service, peer, workers.parse()?);
-        return Ok(());
+        return play::play(service, peer, workers.parse()?);
     }
     if arguments.services.is_empty() {
-        arguments.services = Service::ALL.to_vec();
+        arguments.services = Service::SMALL.to_vec();
     }
     if arguments.peers.is_empty() {
         arguments.peers = Peer::ALL.to_vec();
@@ -105,7 +111,7 @@ fn count(arguments: &Arguments) -> Result<()> {
     for &service in &arguments.services {
         for &workers in &arguments.workers {
             let mut row = table::Row::new(service, workers);
-            for &peer in &arguments.peers {
+            for &peer in peers(arguments, service) {
                 eprint!("{} {} on {workers} … ", service.name(), peer.name());
                 let runs = (0..arguments.runs).map(|_| emulator.count(service, peer, workers, 0));
                 let runs = runs.collect::<Result<Vec<_>>>()?;
@@ -117,18 +123,24 @@ fn count(arguments: &Arguments) -> Result<()> {
             rows.push(row);
         }
     }
-    println!("{}", table::table(&rows));
+    println!("{}", table::table(&rows, arguments.goals));
     if let Some(path) = &arguments.svg {
         fs::write(path, picture::draw(&rows, &Circumstances::new().versions)?)?;
     }
     Ok(())
 }
 
+/// Those that are asked for and that the service can do with.
+fn peers(arguments: &Arguments, service: Service) -> impl Iterator<Item = &Peer> {
+    let peers = arguments.peers.iter();
+    peers.filter(move |&&peer| service.has(peer))
+}
+
 fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
     let emulator = Emulator::new()?;
     for &service in &arguments.services {
         for &workers in &arguments.workers {
-            for &peer in &arguments.peers {
+            for &peer in peers(arguments, service) {
                 println!(
                     "{} with {} on {workers} workers",
                     service.name(),

@@ -13,7 +13,7 @@ fn color(peer: Peer) -> RGBColor {
     match peer {
         Peer::Tokio => picture::TOKIO,
         Peer::Wheel => picture::WHEEL,
-        _ => picture::THIRD,
+        _ => picture::ALT,
     }
 }
 
@@ -30,10 +30,10 @@ pub(crate) fn draw(rows: &[Row], note: &str) -> Result<String> {
         note,
     };
     picture::draw(SIZE, &frame, |area| {
-        let columns = area.split_evenly((1, Service::ALL.len()));
+        let columns = area.split_evenly((1, Service::SMALL.len()));
         columns
             .iter()
-            .zip(Service::ALL)
+            .zip(Service::SMALL)
             .try_for_each(|(area, service)| {
                 let rows: Vec<_> = rows.iter().filter(|row| row.service == service).collect();
                 curves(&area.margin(0, 0, 0, 20), service, &rows, &sides)

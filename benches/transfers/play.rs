@@ -3,6 +3,8 @@
 use std::future::pending;
 use std::time::Duration;
 
+use ::gateway::load::{Load, Side};
+use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use tokio::runtime::{Builder, Runtime};
 
@@ -13,16 +15,24 @@ pub(crate) enum Service {
     Conns,
     Calls,
     Fresh,
+    /// A whole service, with tokio's timers and ours: it has no timers to be left out, and sets its own runtime up.
+    Gateway,
 }
 
 impl Service {
-    pub(crate) const ALL: [Self; 3] = [Self::Conns, Self::Calls, Self::Fresh];
+    /// Those in small, which are simulated where none is named.
+    pub(crate) const SMALL: [Self; 3] = [Self::Conns, Self::Calls, Self::Fresh];
+
+    pub(crate) fn has(self, peer: Peer) -> bool {
+        self != Self::Gateway || side(peer).is_some()
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Conns => "conns",
             Self::Calls => "calls",
             Self::Fresh => "fresh",
+            Self::Gateway => "gateway",
         }
     }
 
@@ -37,14 +47,17 @@ impl Service {
             Self::Conns => "tasks with a timer each",
             Self::Calls => "pairs of tasks under timeouts",
             Self::Fresh => "a new task per timer",
+            Self::Gateway => "requests to an HTTP gateway",
         }
     }
 
-    fn shape(self, workers: usize) -> Shape {
+    /// `None` for the whole service.
+    fn shape(self, workers: usize) -> Option<Shape> {
         match self {
-            Self::Conns => Shape::Conns(4 * workers),
-            Self::Calls => Shape::Calls(2 * workers),
-            Self::Fresh => Shape::Fresh(100),
+            Self::Conns => Some(Shape::Conns(4 * workers)),
+            Self::Calls => Some(Shape::Calls(2 * workers)),
+            Self::Fresh => Some(Shape::Fresh(100)),
+            Self::Gateway => None,
         }
     }
 }
@@ -91,14 +104,40 @@ impl Peer {
 }
 
 /// One run. It says to the plugin when to count, and then how many operations there were.
-pub(crate) fn play(service: Service, peer: Peer, workers: usize) {
+pub(crate) fn play(service: Service, peer: Peer, workers: usize) -> Result<()> {
+    let Some(shape) = service.shape(workers) else {
+        return gateway(peer, workers);
+    };
     let runtime = peer.runtime(workers);
-    let shape = service.shape(workers);
     match peer {
         Peer::Bare => run(&runtime, shape, workers, |_| pending()),
         Peer::Wheel => run(&runtime, shape, workers, wheel::sleep),
         _ => run(&runtime, shape, workers, tokio::time::sleep),
     }
+    Ok(())
+}
+
+/// The timers with which the gateway can be run.
+fn side(peer: Peer) -> Option<Side> {
+    match peer {
+        Peer::Tokio => Some(Side::Tokio),
+        Peer::Wheel => Some(Side::Wheel),
+        _ => None,
+    }
+}
+
+/// Four connections per worker, clients and backends on the same workers. A request is an operation.
+fn gateway(peer: Peer, workers: usize) -> Result<()> {
+    let side = side(peer).context("the gateway has timers of tokio's and ours only")?;
+    let load = Load {
+        workers,
+        connections: 4 * workers as u64,
+        requests: 40,
+    };
+    let mut marks = ["begin", "end"].iter();
+    let requests = load.play(side, || println!("{}", marks.next().unwrap_or(&"")))?;
+    println!("operations {requests}");
+    Ok(())
 }
 
 fn run<S: Timer>(

@@ -35,43 +35,47 @@ impl Row {
         let goal = match self.service {
             Service::Conns | Service::Calls => 0.5,
             Service::Fresh => 2.0,
+            Service::Gateway => return None,
         };
         [16, 64].contains(&self.workers).then_some(goal)
     }
 
     fn verdict(&self) -> String {
-        match self.goal().zip(self.own(Peer::Wheel)) {
-            Some((goal, own)) if own <= goal => format!("≤ {goal} reached"),
-            Some((goal, _)) => format!("≤ {goal} MISSED"),
+        let word = |reached| if reached { "reached" } else { "MISSED" };
+        if let Some((goal, own)) = self.goal().zip(self.own(Peer::Wheel)) {
+            return format!("≤ {goal} {}", word(own <= goal));
+        }
+        let both = self.count(Peer::Tokio).zip(self.count(Peer::Wheel));
+        match both.filter(|_| self.service == Service::Gateway) {
+            Some((tokio, wheel)) => format!("≤ tokio's {}", word(wheel <= tokio)),
             None => String::new(),
         }
     }
 }
 
-pub(crate) fn table(rows: &[Row]) -> String {
-    let Some(peers) = rows
-        .first()
-        .map(|row| row.counts.iter().map(|count| count.0))
-    else {
-        return String::new();
-    };
-    let timers = peers.clone().filter(|&peer| peer != Peer::Bare);
+pub(crate) fn table(rows: &[Row], goals: bool) -> String {
+    let counted = |peer: &&Peer| rows.iter().any(|row| row.count(**peer).is_some());
+    let peers: Vec<Peer> = Peer::ALL.iter().filter(counted).copied().collect();
+    let timers = || peers.iter().filter(|&&peer| peer != Peer::Bare);
     let mut header = vec!["transfers".to_owned(), "workers".to_owned()];
-    header.extend(peers.map(|peer| peer.name().to_owned()));
-    header.extend(timers.clone().map(|peer| format!("own: {}", peer.name())));
-    header.push("goal".to_owned());
+    header.extend(peers.iter().map(|peer| peer.name().to_owned()));
+    header.extend(timers().map(|peer| format!("own: {}", peer.name())));
+    if goals {
+        header.push("goal".to_owned());
+    }
     let mut table = markdown(header);
     for row in rows {
         let mut cells = vec![Cell::new(row.service.name()), number(row.workers)];
-        cells.extend(
-            row.counts
-                .iter()
-                .map(|count| number(format!("{:.1}", count.1))),
-        );
-        let own = timers.clone().map(|peer| row.own(peer));
-        cells.extend(own.map(|own| number(own.map_or(String::new(), |own| format!("{own:.1}")))));
-        cells.push(Cell::new(row.verdict()));
+        cells.extend(peers.iter().map(|&peer| cell(row.count(peer))));
+        cells.extend(timers().map(|&peer| cell(row.own(peer))));
+        if goals {
+            cells.push(Cell::new(row.verdict()));
+        }
         table.add_row(cells);
     }
     table.to_string()
+}
+
+fn cell(count: Option<f64>) -> Cell {
+    number(count.map_or(String::new(), |count| format!("{count:.1}")))
 }

@@ -11,11 +11,12 @@ use crate::process::Idle;
 use crate::race::{Race, race};
 use crate::scrape::{unwatched, watched};
 use crate::structure::{delay_queue, timing_wheel};
-use crate::{lateness, moving, quiet, services};
+use crate::{cold, gateway, lateness, moving, quiet, services};
 
 pub(crate) fn all() -> Vec<Figure> {
     [
         register_cancel(),
+        cold::figures(),
         moving::figures(),
         single(),
         fired(),
@@ -25,6 +26,7 @@ pub(crate) fn all() -> Vec<Figure> {
         quiet::figures(),
         crowds(),
         services::figures(),
+        gateway::figures(),
         resources(),
     ]
     .into_iter()

@@ -5,6 +5,7 @@
 //! cargo bench -p versus -- --quick           # a minute and a half, fewer timers and rounds
 //! cargo bench -p versus -- repoll bytes      # the figures asked for
 //! cargo bench -p versus -- --list            # what there is
+//! cargo bench -p versus -- --goals           # and what each is to reach
 //! cargo bench -p versus -- --json FILE       # keeps the medians, as benches/baseline/ does
 //! cargo bench -p versus -- --compare FILE    # sets this run against them
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # tokio's timer per worker takes part
@@ -36,10 +37,13 @@ mod baseline;
 mod bytes;
 mod cancel;
 mod catalogue;
+mod cold;
 mod echo;
+mod evict;
 mod figure;
 mod fire;
 mod floor;
+mod gateway;
 mod lateness;
 mod moving;
 mod outcome;
@@ -80,6 +84,9 @@ struct Arguments {
     /// Wait for a quiet machine before each round, and take it again if other processes got in.
     #[arg(long)]
     patient: bool,
+    /// Print goals too, and which were missed: for the development of this crate.
+    #[arg(long)]
+    goals: bool,
     /// Write the medians to a file.
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     json: Option<PathBuf>,
@@ -111,8 +118,11 @@ fn main() -> ExitCode {
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
     println!("{circumstances}; {run}\n");
-    println!("{}", report::table(&outcomes));
-    println!("{}", report::summary(&outcomes));
+    println!("{}", report::table(&outcomes, arguments.goals));
+    println!("{}", report::SUMMARY);
+    if arguments.goals {
+        println!("{}", report::missed(&outcomes));
+    }
     if let Some(neighbours) = &neighbours {
         println!("{neighbours}");
     }

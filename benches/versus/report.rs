@@ -8,17 +8,10 @@ use crate::baseline::{self, Change};
 use crate::figure::{Figure, Unit};
 use crate::outcome::{Outcome, Row};
 
-const HEADER: [&str; 9] = [
-    "figure",
-    "",
-    "peer",
-    "theirs",
-    "ours",
-    "ratio",
-    "of rounds",
-    "goal",
-    "",
-];
+const HEADER: [&str; 7] = ["figure", "", "peer", "theirs", "ours", "ratio", "of rounds"];
+
+/// Further columns where goals are asked for.
+const GOALS: [&str; 2] = ["goal", ""];
 
 const CHANGES: [&str; 6] = ["figure", "", "side", "then", "now", "ratio"];
 
@@ -35,12 +28,17 @@ pub(crate) fn list(figures: &[Figure]) -> String {
         .collect()
 }
 
-pub(crate) fn table(outcomes: &[Outcome]) -> String {
-    let mut table = markdown(HEADER);
+pub(crate) fn table(outcomes: &[Outcome], goals: bool) -> String {
+    let further = GOALS.into_iter().filter(|_| goals);
+    let mut table = markdown(HEADER.into_iter().chain(further));
     for outcome in outcomes {
         for (index, row) in outcome.rows.iter().enumerate() {
             let name = if index == 0 { outcome.name } else { "" };
-            table.add_row(cells(name, row));
+            let mut cells = cells(name, row);
+            if goals {
+                cells.extend([number(goal(row)), Cell::new(verdict(row))]);
+            }
+            table.add_row(cells);
         }
     }
     table.to_string()
@@ -56,8 +54,6 @@ fn cells(name: &str, row: &Row) -> Vec<Cell> {
         number(amount(median(&row.ours), row.line.unit)),
         number(ratio(row.ratio)),
         number(format!("{}–{}", ratio(low), ratio(high))),
-        number(goal(row)),
-        Cell::new(verdict(row)),
     ]
 }
 
@@ -87,18 +83,16 @@ fn verdict(row: &Row) -> &'static str {
     }
 }
 
-/// How to read the table, and how many of its goals were missed.
-pub(crate) fn summary(outcomes: &[Outcome]) -> String {
+/// How to read the table.
+pub(crate) const SUMMARY: &str =
+    "Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.";
+
+/// How many goals were missed.
+pub(crate) fn missed(outcomes: &[Outcome]) -> String {
     let rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
     let reached: Vec<bool> = rows.filter_map(Row::reached).collect();
     let missed = reached.iter().filter(|&&reached| !reached).count();
-    let goals = match reached.len() {
-        0 => String::new(),
-        goals => format!(" {missed} of {goals} goals missed."),
-    };
-    format!(
-        "Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.{goals}"
-    )
+    format!("{missed} of {} goals missed.", reached.len())
 }
 
 fn ratio(value: f64) -> String {

@@ -55,7 +55,7 @@ fn throughput(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
         let heights = outcomes.iter().map(|outcome| millions(outcome, at));
         (load.workers.to_string(), heights.collect())
     });
-    bars(&area, outcomes, groups.collect(), |millions| {
+    bars(&area, outcomes, "workers", groups.collect(), |millions| {
         format!("{millions:.1}")
     })
 }
@@ -67,13 +67,15 @@ fn memory(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
         .iter()
         .map(|outcome| outcome.bytes_per_timer.unwrap_or(0.0));
     let group = (String::new(), heights.collect());
-    bars(&area, outcomes, vec![group], bytes)
+    bars(&area, outcomes, "", vec![group], bytes)
 }
 
-/// Groups of bars, one for each side, with their heights as `text` above them.
+/// Groups of bars, one for each side, with their heights as `text` above them. `axis` is what
+/// the groups differ in.
 fn bars(
     area: &Area<'_>,
     outcomes: &[Outcome],
+    axis: &str,
     groups: Vec<(String, Vec<f64>)>,
     text: impl Fn(f64) -> String,
 ) -> Result<()> {
@@ -83,10 +85,10 @@ fn bars(
         .flat_map(|(_, heights)| heights)
         .fold(f64::MIN_POSITIVE, |high: f64, &height| high.max(height));
     let mut chart = ChartBuilder::on(area)
-        .x_label_area_size(BELOW)
+        .x_label_area_size(2 * BELOW)
         .y_label_area_size(BESIDE)
         .build_cartesian_2d(x, 0.0..highest * 1.1)?;
-    mesh(&mut chart).y_labels(6).draw()?;
+    mesh(&mut chart).y_labels(6).x_desc(axis).draw()?;
     let width = 0.8 / outcomes.len() as f64;
     let pixels = f64::from(area.dim_in_pixel().0) / groups.len() as f64 * width;
     // A label is not wider than its bar.
@@ -160,12 +162,13 @@ fn waits(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
     let y = (10_f64.powf(lowest)..10_f64.powf(highest)).log_scale();
     let x: Names = TAIL.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut chart = ChartBuilder::on(&area)
-        .x_label_area_size(BELOW)
+        .x_label_area_size(2 * BELOW)
         .y_label_area_size(BESIDE)
         .build_cartesian_2d(x, y)?;
     mesh(&mut chart)
         .y_labels(10)
         .y_max_light_lines(10)
+        .x_desc("share of the operations that took at most so long")
         .y_label_formatter(&|&nanos| power(nanos))
         .draw()?;
     for outcome in outcomes {

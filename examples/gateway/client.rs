@@ -10,6 +10,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, Parts, SendRequest};
 use hyper_util::rt::TokioIo;
+use indicatif::ProgressBar;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -91,7 +92,12 @@ enum Answer {
     Late,
 }
 
-pub(crate) async fn run(gateway: SocketAddr, connection: u64, plan: Plan) -> Result<Heard> {
+pub(crate) async fn run(
+    gateway: SocketAddr,
+    connection: u64,
+    plan: Plan,
+    progress: ProgressBar,
+) -> Result<Heard> {
     let mut client = Client::connect(gateway).await?;
     let mut heard = Heard::nothing()?;
     let mut sent = Instant::now();
@@ -106,6 +112,7 @@ pub(crate) async fn run(gateway: SocketAddr, connection: u64, plan: Plan) -> Res
             }
         };
         heard.note(answer, sent, &plan)?;
+        progress.inc(1);
     }
     if plan.is_silent(connection) {
         client.fall_silent().await?;

@@ -3,10 +3,6 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use clap::Args;
-
-use crate::options::count_to;
-
 /// Shares are counted in hundredths of a percent.
 const WHOLE: u64 = 10_000;
 
@@ -19,6 +15,8 @@ const STRIDE: u64 = 6_181;
 pub(crate) struct Share(u64);
 
 impl Share {
+    pub(crate) const NONE: Self = Share(0);
+
     /// From a percentage with at most two decimals.
     pub(crate) fn percent(text: &str) -> Result<Share, String> {
         let percent: f64 = text
@@ -34,12 +32,8 @@ impl Share {
         }
     }
 
-    pub(crate) fn and(self, other: Share) -> Share {
-        Share(self.0 + other.0)
-    }
-
-    pub(crate) fn is_possible(self) -> bool {
-        self.0 <= WHOLE
+    pub(crate) fn and(self, other: Share) -> Option<Share> {
+        Some(Share(self.0 + other.0)).filter(|both| both.0 <= WHOLE)
     }
 
     fn takes(self, number: u64) -> bool {
@@ -59,66 +53,26 @@ pub(crate) enum Fate {
 }
 
 /// Sizes, shares and limits of a run.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// Client connections, all open at once
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = count_to(100_000))]
     pub(crate) connections: u64,
-
-    /// Requests that each connection sends
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = count_to(1_000_000))]
     pub(crate) requests: u64,
-
-    /// Backends, each of which gets one call of every request
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = count_to(100))]
     pub(crate) backends: u64,
-
-    /// Share of the calls that are answered late, but in time
-    #[arg(long, value_name = "%", default_value = "10", value_parser = Share::percent)]
-    pub(crate) slow: Share,
-
-    /// Share of the calls that are never answered
-    #[arg(long, value_name = "%", default_value = "0.1", value_parser = Share::percent)]
     pub(crate) never: Share,
-
-    /// Share of the clients that fall silent half-way
-    #[arg(long, value_name = "%", default_value = "5", value_parser = Share::percent)]
+    /// The share of calls that are slow or never answered; the two cannot overlap.
+    pub(crate) never_or_slow: Share,
     pub(crate) silent: Share,
-
-    /// When a slow answer comes
-    #[arg(long, value_name = "MS", default_value = "20", value_parser = milliseconds)]
     pub(crate) slow_delay: Duration,
-
-    /// Limit of one call to one backend
-    #[arg(long, value_name = "MS", default_value = "250", value_parser = milliseconds)]
     pub(crate) call_timeout: Duration,
-
-    /// Limit of a request with all its calls
-    #[arg(long, value_name = "MS", default_value = "1000", value_parser = milliseconds)]
     pub(crate) request_timeout: Duration,
-
-    /// How long a connection may take for the head of its next request
-    #[arg(long, value_name = "MS", default_value = "2000", value_parser = milliseconds)]
     pub(crate) head_timeout: Duration,
-}
-
-/// An hour.
-const MOST_MILLISECONDS: u64 = 3_600_000;
-
-fn milliseconds(text: &str) -> Result<Duration, String> {
-    match text.parse() {
-        Ok(number @ 1..=MOST_MILLISECONDS) => Ok(Duration::from_millis(number)),
-        _ => Err(format!(
-            "a time is a whole number of milliseconds from 1 to {MOST_MILLISECONDS}"
-        )),
-    }
 }
 
 impl Plan {
     pub(crate) fn fate(&self, call: u64) -> Fate {
         if self.never.takes(call) {
             Fate::Never
-        } else if self.never.and(self.slow).takes(call) {
+        } else if self.never_or_slow.takes(call) {
             Fate::Slow
         } else {
             Fate::Fast

@@ -6,18 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
 use crate::client::{self, Heard};
 use crate::exporter::{self, Exporter};
 use crate::options::Options;
-use crate::plan::Plan;
+use crate::plan::{Expected, Plan};
 use crate::server::{Connections, Server};
 use crate::tally::Tally;
 use crate::timers::{Instant, Timers};
 use crate::upstream::Upstream;
-use crate::{backend, gateway};
+use crate::{backend, gateway, machine};
 
 /// A free port of this machine.
 pub(crate) const ANYWHERE: SocketAddr =
@@ -60,46 +61,40 @@ pub(crate) struct TimerCounts {
 }
 
 pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<Run> {
-    let cpu_before = common::process::cpu_time();
-    let runtime = runtime(options)?;
-    let work = serve_all::<T>(options.plan, exporter.clone());
-    let give_up = Duration::from_secs(options.give_up);
+    let cpu_before = machine::cpu_time();
+    let runtime = runtime(options.workers)?;
+    let progress = progress_bar(T::NAME, Expected::of(&options.plan).requests);
+    let work = serve_all::<T>(options.plan, exporter.clone(), progress.clone());
     // Always on tokio's own timer: it is there to notice that the other one has lost a wake-up.
-    let ended = runtime.block_on(async { tokio::time::timeout(give_up, work).await });
+    let ended = runtime.block_on(async { tokio::time::timeout(options.give_up, work).await });
+    progress.finish_and_clear();
     drop(runtime);
     let mut run =
         ended.context("no end within --give-up: a timer was lost, or this is too much work")??;
-    run.cpu = common::process::cpu_time()
+    run.cpu = machine::cpu_time()
         .zip(cpu_before)
         .map(|(after, before)| after - before);
     Ok(run)
 }
 
-pub(crate) fn runtime(options: &Options) -> Result<Runtime> {
+pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
-    builder
-        .worker_threads(options.workers as usize)
-        .enable_all();
+    builder.worker_threads(workers).enable_all();
     Ok(builder.build()?)
 }
 
-async fn serve_all<T: Timers>(plan: Plan, exporter: Exporter) -> Result<Run> {
+async fn serve_all<T: Timers>(
+    plan: Plan,
+    exporter: Exporter,
+    progress: ProgressBar,
+) -> Result<Run> {
     let service = Service::start::<T>(plan, ANYWHERE, &exporter)?;
     let started = Instant::now();
-    let heard = run_clients(service.gateway.address(), plan).await?;
+    let heard = run_clients(service.gateway.address(), plan, progress).await?;
     let exported = exported::<T>(service.gateway.address()).await?;
     let elapsed = heard.finished - started;
-    let Service {
-        gateway,
-        backends,
-        tally,
-        seen,
-    } = service;
-    // The gateway first: its pool holds connections to the backends.
-    let connections = gateway.stop().await?;
-    for backend in backends {
-        backend.stop().await?;
-    }
+    let (tally, seen) = (service.tally.clone(), service.seen.clone());
+    let connections = service.stop().await?;
     Ok(Run {
         name: T::NAME,
         heard,
@@ -146,6 +141,16 @@ impl Service {
             seen,
         })
     }
+
+    /// What became of the gateway's connections.
+    pub(crate) async fn stop(self) -> Result<Connections> {
+        // The gateway first: its pool holds connections to the backends.
+        let connections = self.gateway.stop().await?;
+        for backend in self.backends {
+            backend.stop().await?;
+        }
+        Ok(connections)
+    }
 }
 
 async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
@@ -154,9 +159,9 @@ async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
     let value = |name| find(name).with_context(|| format!("{name} is not in /metrics"));
     let timers = match T::reporter() {
         Some(_) => Some(TimerCounts {
-            registered: value("wheel_timers_registered")?,
-            fired: value("wheel_timers_fired")?,
-            cancelled: value("wheel_timers_cancelled")?,
+            registered: value("wheel_timers_registered_total")?,
+            fired: value("wheel_timers_fired_total")?,
+            cancelled: value("wheel_timers_cancelled_total")?,
             active: value("wheel_active_timers")?,
         }),
         None => None,
@@ -169,14 +174,27 @@ async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
 }
 
 /// Runs every client; the first failure drops, and so closes, the others.
-async fn run_clients(gateway: SocketAddr, plan: Plan) -> Result<Heard> {
+pub(crate) async fn run_clients(
+    gateway: SocketAddr,
+    plan: Plan,
+    progress: ProgressBar,
+) -> Result<Heard> {
     let mut clients = JoinSet::new();
     for connection in 0..plan.connections {
-        clients.spawn(client::run(gateway, connection, plan));
+        clients.spawn(client::run(gateway, connection, plan, progress.clone()));
     }
     let mut heard = Heard::nothing()?;
     while let Some(ended) = clients.join_next().await {
         heard.add(ended??)?;
     }
     Ok(heard)
+}
+
+/// Draws to stderr, and only where that is a terminal.
+fn progress_bar(name: &'static str, requests: u64) -> ProgressBar {
+    let style =
+        ProgressStyle::with_template("{prefix:11} {wide_bar} {human_pos}/{human_len} requests");
+    let bar = ProgressBar::new(requests).with_prefix(name);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
 }

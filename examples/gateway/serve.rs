@@ -41,7 +41,7 @@ fn start<T: Timers>(
     address: SocketAddr,
     exporter: &Exporter,
 ) -> Result<(Runtime, Service)> {
-    let runtime = runtime(options)?;
+    let runtime = runtime(options.workers)?;
     let service =
         runtime.block_on(async { Service::start::<T>(options.plan, address, exporter) })?;
     let address = service.gateway.address();

@@ -1,24 +1,23 @@
-//! What to copy first. Every call is the one `tokio::time` has: in a program that has
-//! `use tokio::time;`, the first `use` below is the whole migration.
+//! What to copy first: sleep, timeout, interval, and one timer that is put off.
+//!
+//! New code calls `wheel::sleep`. Code that says `tokio::time::sleep` says `wheel::time::sleep`.
 //!
 //! `cargo run -p hello`
 
 use tokio::sync::mpsc;
-use wheel as time;
-
-use time::{Duration, Instant};
+use wheel::{Duration, Instant};
 
 #[tokio::main]
 async fn main() {
     let started = Instant::now();
-    time::sleep(ms(20)).await;
+    wheel::sleep(ms(20)).await;
     println!("slept for {:?}", started.elapsed());
 
-    // Nothing ever answers here, so the limit is what ends the wait.
-    let answer = time::timeout(ms(30), std::future::pending::<u32>()).await;
+    // Nothing ever answers here, so the limit ends the wait.
+    let answer = wheel::timeout(ms(30), std::future::pending::<u32>()).await;
     println!("no answer: {}", answer.unwrap_err());
 
-    let mut beat = time::interval(ms(10));
+    let mut beat = wheel::interval(ms(10));
     for n in 1..=3 {
         beat.tick().await; // the first tick is immediate
         println!("beat {n}");
@@ -32,21 +31,21 @@ async fn main() {
 /// Sends three messages, then keeps the channel open and says nothing more.
 async fn chatter(sender: mpsc::Sender<u32>) {
     for n in 1..=3 {
-        time::sleep(ms(25)).await;
-        let _ = sender.send(n).await; // fails only if nobody listens any more
+        wheel::sleep(ms(25)).await;
+        let _ = sender.send(n).await; // fails only after the receiver was dropped
     }
     sender.closed().await;
 }
 
 /// Takes messages until none has come for 50 ms.
 async fn listen(mut messages: mpsc::Receiver<u32>) {
-    // One timer serves the whole loop. It is `Unpin`: no `pin!`, and it may live in a struct.
-    let mut idle = time::sleep(ms(50));
+    // One timer serves the whole loop. `Sleep` is `Unpin`: no `pin!`, and a struct may hold it.
+    let mut idle = wheel::sleep(ms(50));
     loop {
         tokio::select! {
             Some(n) = messages.recv() => {
                 println!("message {n}");
-                std::pin::Pin::new(&mut idle).reset(Instant::now() + ms(50));
+                idle.reset_unpin(Instant::now() + ms(50));
             }
             () = &mut idle => break println!("nobody spoke for 50 ms"),
         }

@@ -1,6 +1,5 @@
-//! A queue of values, each of which comes out when its time has come.
-//!
-//! See [`DelayQueue`].
+//! A queue of values with deadlines: [`DelayQueue`]. No cargo feature is needed; with `stream` the
+//! queue is a `Stream`.
 
 mod alarm;
 mod clock;
@@ -27,8 +26,7 @@ pub use self::key::{Expired, Key};
 /// earlier entry, a reset, the removal of the last entry, [`clear`](Self::clear). Values come in
 /// the order of their deadlines, those of the same millisecond in any order.
 ///
-/// An empty queue says `None`. It goes on when something is inserted, and wakes for that the task
-/// that was told `None`.
+/// An empty queue returns `None`. An insertion then wakes the task that polled it last.
 ///
 /// Deadlines are rounded up to whole milliseconds since the queue was made, unless it is [on a
 /// wheel](Self::with_wheel) of high resolution: an entry is at most a millisecond late, and never

@@ -1,12 +1,15 @@
-//! The guide: pages of text, and no code. Each example in them is compiled and run.
+//! The guide: pages of text, and no code. Each program in them compiles in a package of its own
+//! with the `[dependencies]` above it on its page.
 //!
 //! | page | what it is for |
 //! | --- | --- |
 //! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
-//! | [`whole_tree`] | one line that moves the timers of every crate in a dependency tree |
+//! | [`whole_tree`] | a section of `Cargo.toml` that moves the timers of every crate in a dependency tree |
 //! | [`contract`] | what is promised, what is left open, and what differs from tokio |
-//! | [`high_resolution`] | timers that ring to the microsecond: when, and what it costs |
-//! | [`recipes`] | hyper, axum, tonic, reqwest, backon, connection pools; the wheel alone |
+//! | [`metrics`] | counts of timers, lag, what to alert on; Prometheus |
+//! | [`figures`] | what was measured, and what it means for a service |
+//! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and what it costs |
+//! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
 //!
 //! The pages are read on a code host as well. So no line of an example is hidden, and each
 //! link is defined twice: for the documentation in `links.md`, which comes first and so holds
@@ -31,3 +34,11 @@ pub mod high_resolution {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("recipes.md")]
 pub mod recipes {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("metrics.md")]
+pub mod metrics {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("figures.md")]
+pub mod figures {}

@@ -89,7 +89,7 @@ use self::shard::Shard;
 use self::sync::time::Interval;
 use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use self::timerfd::HighResolution;
-use crate::stats::final_counts::FinalCounts;
+use crate::metrics::final_counts::FinalCounts;
 
 /// Minimum interval between overdue checks that ask for a turn.
 const BETWEEN_CHECKS: u64 = 250_000;

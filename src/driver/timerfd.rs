@@ -141,9 +141,7 @@ mod linux {
             // tokio tells nobody whether a runtime has I/O: it panics, and says what to call.
             let register = AssertUnwindSafe(|| register(timer?));
             let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
-            registered
-                .map(Descriptor)
-                .map_err(|error| BuildError::Descriptor(error.raw_os_error().unwrap_or_default()))
+            registered.map(Descriptor).map_err(BuildError::Descriptor)
         }
 
         /// Has the waker woken at this time, in place of what was set before. `false` when

@@ -11,6 +11,14 @@
 //! timer, to tell HTTP/1 from HTTP/2. Against clients that send nothing at all,
 //! name the version: `http1_only` or `http2_only`.
 //!
+//! ```toml
+//! [dependencies]
+//! axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
+//! hyper-util = { version = "0.1.20", features = ["http1", "server-auto", "service", "tokio"] }
+//! tokio = { version = "1.54", features = ["macros", "net", "rt-multi-thread"] }
+//! tokio-wheel = { path = "../tokio-wheel", features = ["hyper"] } # a clone beside this package
+//! ```
+//!
 //! # Examples
 //!
 //! An axum router whose connections have five seconds for a request's head:

@@ -1,42 +1,14 @@
 //! Publishing to the crate `metrics`: what was counted, at intervals, by a task of its own.
 //! Nothing is emitted where timers are armed.
 //!
-//! # Prometheus
-//!
-//! Lags are a histogram if the exporter is told its buckets. Otherwise they are a summary, from
-//! which no alert can be computed:
-//!
-//! ```
-//! use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
-//! use wheel::Duration;
-//! use wheel::ext::metrics::{LAG, lag_buckets, report};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let exporter = PrometheusBuilder::new()
-//!     .set_buckets_for_metric(Matcher::Full(LAG.to_owned()), &lag_buckets())?
-//!     .install_recorder()?;
-//! tokio::spawn(report(Duration::from_secs(10)));
-//! # tokio::task::yield_now().await;
-//! # tokio::task::yield_now().await;
-//! let page = exporter.render(); // what `/metrics` answers
-//! # assert!(page.contains("wheel_timers_fired"), "{page}");
-//! # Ok(())
-//! # }
+//! ```toml
+//! [dependencies]
+//! tokio-wheel = { path = "../tokio-wheel", features = ["metrics"] } # a clone beside this package
 //! ```
 //!
-//! The share of timers that were more than 16 ms late in the last five minutes, and the lag
-//! that 99 % did not exceed:
-//!
-//! ```text
-//! 1 - sum(rate(wheel_timer_lag_seconds_bucket{le="0.016"}[5m]))
-//!       / sum(rate(wheel_timer_lag_seconds_count[5m]))
-//!
-//! histogram_quantile(0.99, sum by (le) (rate(wheel_timer_lag_seconds_bucket[5m])))
-//! ```
-//!
-//! An alert rule and a Grafana dashboard with these are in the folder `examples/prometheus`
-//! of this crate. `.ci/run prometheus` evaluates both against what an exporter printed.
+//! The [page on metrics](crate::docs::metrics#prometheus) has a program with a Prometheus
+//! exporter, queries and an alert; the [recipes](crate::docs::recipes#opentelemetry) have one with
+//! OpenTelemetry.
 
 use std::fmt;
 use std::time::Duration;
@@ -47,7 +19,7 @@ use ::metrics::{
 };
 use tokio::time::MissedTickBehavior;
 
-use crate::stats::{LagHistogram, Snapshot, WheelMetrics};
+use crate::{LagHistogram, MetricsSnapshot, WheelMetrics};
 
 /// The name of the histogram of lags, in seconds: `wheel_timer_lag_seconds`.
 ///
@@ -106,16 +78,14 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 ///
 /// | name | kind | unit | |
 /// | --- | --- | --- | --- |
-/// | `wheel_active_timers` | gauge | count | [`Snapshot::pending`] |
-/// | `wheel_timers_registered` | counter | count | [`Snapshot::registered`] |
-/// | `wheel_timers_fired` | counter | count | [`Snapshot::fired`] |
-/// | `wheel_timers_cancelled` | counter | count | [`Snapshot::cancelled`] |
-/// | `wheel_timers_reset` | counter | count | [`Snapshot::reset`] |
-/// | `wheel_timers_cascaded` | counter | count | [`Snapshot::cascaded`] |
-/// | `wheel_driver_wakeups` | counter | count | [`Snapshot::driver_wakeups`] |
-/// | `wheel_driver_noops` | counter | count | [`Snapshot::driver_noops`] |
-/// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`Snapshot::lag`] |
-/// | `wheel_slab_capacity` | gauge | count | [`Snapshot::slab_capacity`] |
+/// | `wheel_active_timers` | gauge | count | [`MetricsSnapshot::pending`] |
+/// | `wheel_timers_registered_total` | counter | count | [`MetricsSnapshot::registered`] |
+/// | `wheel_timers_fired_total` | counter | count | [`MetricsSnapshot::fired`] |
+/// | `wheel_timers_cancelled_total` | counter | count | [`MetricsSnapshot::cancelled`] |
+/// | `wheel_timers_reset_total` | counter | count | [`MetricsSnapshot::reset`] |
+/// | `wheel_driver_wakeups_total` | counter | count | [`MetricsSnapshot::driver_wakeups`] |
+/// | `wheel_driver_noops_total` | counter | count | [`MetricsSnapshot::driver_noops`] |
+/// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`MetricsSnapshot::lag`] |
 ///
 /// Counters are set to what was counted since the driver started, so a recorder
 /// that is installed late misses nothing, and two reporters of one driver count
@@ -199,8 +169,8 @@ impl Reporter {
     fn publish_counts(&mut self) -> Vec<Lags> {
         let labels = self.labels.clone();
         let all = self.metrics.snapshot();
-        counter!("wheel_driver_wakeups", labels.clone()).absolute(all.driver_wakeups);
-        counter!("wheel_driver_noops", labels.clone()).absolute(all.driver_noops);
+        counter!("wheel_driver_wakeups_total", labels.clone()).absolute(all.driver_wakeups);
+        counter!("wheel_driver_noops_total", labels.clone()).absolute(all.driver_noops);
         if !self.by_shard {
             return self.publish_one(0, all, labels);
         }
@@ -213,17 +183,15 @@ impl Reporter {
         shards.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
-    fn publish_one(&mut self, index: usize, now: Snapshot, labels: Vec<Label>) -> Vec<Lags> {
+    fn publish_one(&mut self, index: usize, now: MetricsSnapshot, labels: Vec<Label>) -> Vec<Lags> {
         gauge!("wheel_active_timers", labels.clone()).set(now.pending as f64);
-        counter!("wheel_timers_registered", labels.clone()).absolute(now.registered);
-        counter!("wheel_timers_fired", labels.clone()).absolute(now.fired);
-        counter!("wheel_timers_cancelled", labels.clone()).absolute(now.cancelled);
-        counter!("wheel_timers_reset", labels.clone()).absolute(now.reset);
-        counter!("wheel_timers_cascaded", labels.clone()).absolute(now.cascaded);
-        gauge!("wheel_slab_capacity", labels.clone()).set(now.slab_capacity as f64);
+        counter!("wheel_timers_registered_total", labels.clone()).absolute(now.registered);
+        counter!("wheel_timers_fired_total", labels.clone()).absolute(now.fired);
+        counter!("wheel_timers_cancelled_total", labels.clone()).absolute(now.cancelled);
+        counter!("wheel_timers_reset_total", labels.clone()).absolute(now.reset);
         let histogram = histogram!(LAG, labels);
         let new = now.lag.since(&self.published[index]);
-        let lags = new.map(|(mean, timers)| Lags {
+        let lags = new.means().map(|(mean, timers)| Lags {
             histogram: histogram.clone(),
             mean,
             timers: usize::try_from(timers).unwrap_or(usize::MAX),
@@ -287,13 +255,18 @@ pub fn describe() {
         "Timers that are registered and pending"
     );
     let counters = [
-        ("wheel_timers_registered", "Timers registered"),
-        ("wheel_timers_fired", "Timers that fired"),
-        ("wheel_timers_cancelled", "Timers dropped while pending"),
-        ("wheel_timers_reset", "Resets of pending timers"),
-        ("wheel_timers_cascaded", "Moves of timers to a lower level"),
-        ("wheel_driver_wakeups", "Wake-ups of the timer driver"),
-        ("wheel_driver_noops", "Wake-ups in which nothing was due"),
+        ("wheel_timers_registered_total", "Timers registered"),
+        ("wheel_timers_fired_total", "Timers that fired"),
+        (
+            "wheel_timers_cancelled_total",
+            "Timers dropped while pending",
+        ),
+        ("wheel_timers_reset_total", "Resets of pending timers"),
+        ("wheel_driver_wakeups_total", "Wake-ups of the timer driver"),
+        (
+            "wheel_driver_noops_total",
+            "Wake-ups in which nothing was due",
+        ),
     ];
     for (name, meaning) in counters {
         describe_counter!(name, Unit::Count, meaning);
@@ -302,10 +275,5 @@ pub fn describe() {
         LAG,
         Unit::Seconds,
         "How long after its deadline a timer fired"
-    );
-    describe_gauge!(
-        "wheel_slab_capacity",
-        Unit::Count,
-        "Timers that there is memory for"
     );
 }

@@ -63,7 +63,7 @@ assert_is! {
     Timeout<PhantomPinned>: Send & Sync & !Unpin;
     Wheel: Send & Sync & Unpin;
     Builder: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    wheel::BuildError: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
+    wheel::BuildError: Send & Sync & Unpin;
     error::Elapsed: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
     error::Error: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
 }

@@ -1,4 +1,4 @@
-//! `use wheel as time;` where `use tokio::time;` stood: names, signatures, and
+//! `use wheel::time;` where `use tokio::time;` stood: names, signatures, and
 //! the panics that users have in their logs. For auto traits see `auto_traits.rs`.
 
 use std::future::{Future, Ready, pending, ready};
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use support::{NO_RUNTIME, NO_TIMERS, ms, panic_of, secs};
 use tokio::runtime::Builder;
-use wheel as time;
+use wheel::time;
 
 /// The same text compiled against tokio's module and against this crate.
 macro_rules! compiled_against {
@@ -187,14 +187,17 @@ macro_rules! compiled_against {
 }
 
 compiled_against!(with_tokio, tokio::time);
-compiled_against!(with_wheel, wheel);
+compiled_against!(with_wheel, wheel::time);
+compiled_against!(with_root, wheel);
 
 #[test]
 fn every_name_of_tokio_time_is_there_with_its_signature() {
     with_tokio::signatures();
     with_wheel::signatures();
+    with_root::signatures();
     with_tokio::traits();
     with_wheel::traits();
+    with_root::traits();
 }
 
 #[test]
@@ -207,15 +210,17 @@ fn instants_durations_and_behaviours_are_tokios_own() {
 #[cfg(feature = "test-util")]
 #[tokio::test(start_paused = true)]
 async fn a_service_runs_as_with_tokio_to_the_millisecond() {
-    assert_eq!(with_wheel::service().await, with_tokio::service().await);
+    let theirs = with_tokio::service().await;
+    assert_eq!(with_wheel::service().await, theirs);
+    assert_eq!(with_root::service().await, theirs);
 }
 
 #[test]
 fn a_service_runs_in_real_time_on_every_runtime() {
     for (_, runtime) in support::runtimes() {
-        let ours = runtime.block_on(with_wheel::service());
-        let theirs = runtime.block_on(with_tokio::service());
-        assert_eq!(ours.len(), theirs.len());
+        let theirs = runtime.block_on(with_tokio::service()).len();
+        assert_eq!(runtime.block_on(with_wheel::service()).len(), theirs);
+        assert_eq!(runtime.block_on(with_root::service()).len(), theirs);
     }
 }
 

@@ -33,23 +33,23 @@ macro_rules! service {
 }
 
 service!(root, wheel);
-service!(prelude, wheel::prelude);
+service!(module, wheel::time);
 
 #[tokio::test]
 async fn what_stood_beside_tokios_glob_stands_beside_ours() {
     assert_eq!(root::serve().await.unwrap(), "hello");
-    assert_eq!(prelude::serve().await.unwrap(), "hello");
+    assert_eq!(module::serve().await.unwrap(), "hello");
     assert_eq!(root::others().await, Some(5));
-    assert_eq!(prelude::others().await, Some(5));
+    assert_eq!(module::others().await, Some(5));
 }
 
-/// Each name of `tokio::time` is in the prelude, and in the root.
+/// Each name of `tokio::time` is in `wheel::time`, and in the root.
 macro_rules! names {
     ($($name:ident),*) => {
         #[allow(unused_imports)]
         mod names {
             mod theirs { use tokio::time::{$($name),*}; }
-            mod prelude { use wheel::prelude::{$($name),*}; }
+            mod ours { use wheel::time::{$($name),*}; }
             mod root { use wheel::{$($name),*}; }
         }
     };
@@ -71,6 +71,49 @@ names!(
     timeout_at
 );
 
+#[cfg(feature = "test-util")]
+#[allow(unused_imports)]
+mod paused_clocks {
+    mod theirs {
+        use tokio::time::{advance, pause, resume};
+    }
+    mod ours {
+        use wheel::time::{advance, pause, resume};
+    }
+}
+
+/// Every form of import, with one word replaced: this compiles against both.
+macro_rules! imports {
+    ($module:ident, $tokio:ident) => {
+        mod $module {
+            use ::$tokio::{
+                time,
+                time::{self as clock, error, error::Elapsed, sleep as nap},
+            };
+
+            pub(super) async fn late() -> Result<(), Elapsed> {
+                let late: Result<(), error::Elapsed> =
+                    time::timeout(clock::Duration::ZERO, std::future::pending()).await;
+                nap(time::Duration::ZERO).await;
+                $tokio::time::sleep($tokio::time::Duration::ZERO).await;
+                late
+            }
+        }
+    };
+}
+
+imports!(on_tokio, tokio);
+imports!(on_wheel, wheel);
+
+#[tokio::test]
+async fn one_word_moves_every_form_of_import() {
+    let (theirs, ours) = (on_tokio::late().await, on_wheel::late().await);
+    assert_eq!(
+        theirs.unwrap_err().to_string(),
+        ours.unwrap_err().to_string()
+    );
+}
+
 /// Two globs with one name between them do not compile where that is used. Here the other
 /// glob has what this crate has besides.
 mod other {
@@ -89,9 +132,9 @@ mod other {
 
 #[test]
 #[allow(unused_imports, reason = "to see that they are not ambiguous")]
-fn the_prelude_has_no_more_than_tokio() {
+fn wheel_time_has_no_more_than_tokio_time() {
     use other::*;
-    use wheel::prelude::*;
+    use wheel::time::*;
 
     // As types: a unit struct is a value, too, which ours are not.
     let _: Option<(Wheel, Builder, DelayQueue, TimingWheel, WheelMetrics)> = None;

@@ -9,8 +9,8 @@ use support::{
     HOUR, NO_RUNTIME, OnWake, Random, counting, current_thread, eventually, message_of, ms,
     multi_thread, panic_of, poll, poll_quietly, runtimes, secs, within,
 };
-use wheel::stats::Snapshot;
 use wheel::{Builder, Instant, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
+use wheel::{MetricsIntervals, MetricsSnapshot};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -22,7 +22,7 @@ fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
 }
 
 #[track_caller]
-fn assert_balanced(now: &Snapshot) {
+fn assert_balanced(now: &MetricsSnapshot) {
     let accounted = now.fired + now.cancelled + now.pending as u64;
     assert_eq!(now.registered, accounted, "{now:?}");
     assert_eq!(now.lag.count(), now.fired, "{now:?}");
@@ -48,7 +48,8 @@ fn pending_briefly() -> Sleep {
 fn metrics_can_go_to_any_thread() {
     fn check<T: Clone + Send + Sync + Unpin + std::fmt::Debug + 'static>() {}
     check::<WheelMetrics>();
-    check::<Snapshot>();
+    check::<MetricsSnapshot>();
+    check::<MetricsIntervals>();
 }
 
 #[test]
@@ -153,7 +154,6 @@ fn the_end_of_a_runtime_cancels_what_is_pending() {
             drop(runtime);
             assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
             assert_eq!(metrics.num_shards(), shards, "{name}");
-            assert_eq!(metrics.snapshot().slab_capacity, 0, "{name}");
             assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
             drop(held);
             assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
@@ -201,10 +201,9 @@ fn metrics_that_are_taken_after_the_end_are_balanced_too() {
 fn a_driver_of_ones_own_counts_by_itself() {
     within(LIMIT, || {
         multi_thread(2).block_on(async {
-            let own = Builder::new().shards(3).capacity(9_000).build().unwrap();
+            let own = Builder::new().shards(3).build().unwrap();
             let metrics = own.metrics();
             assert_eq!(metrics.num_shards(), 3);
-            assert!(metrics.snapshot().slab_capacity >= 9_000);
             let mut sleep = own.sleep(HOUR);
             assert!(poll_quietly(&mut sleep).is_pending());
             assert_eq!(counts(&metrics), (1, 0, 0, 1));
@@ -326,7 +325,7 @@ async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
 
 /// Reads the counts until all is over, and says how often.
 fn scrape(metrics: &WheelMetrics, over: &AtomicBool) -> u64 {
-    let mut before = Snapshot::default();
+    let mut before = MetricsSnapshot::default();
     let mut times = 0;
     while !over.load(Ordering::SeqCst) {
         let now = metrics.snapshot();
@@ -335,7 +334,6 @@ fn scrape(metrics: &WheelMetrics, over: &AtomicBool) -> u64 {
         assert!(now.fired >= before.fired);
         assert!(now.cancelled >= before.cancelled);
         assert!(now.reset >= before.reset);
-        assert!(now.cascaded >= before.cascaded);
         assert!(now.lag.max() >= before.lag.max());
         before = now;
         times += 1;
@@ -412,24 +410,6 @@ async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
     assert_eq!(metrics.snapshot().driver_noops, idle + 1);
 }
 
-#[tokio::test]
-async fn memory_is_counted_by_entries() {
-    let metrics = metrics();
-    assert_eq!(
-        (metrics.snapshot().pending, metrics.snapshot().slab_capacity),
-        (0, 0)
-    );
-    let held: Vec<_> = (0..5_000).map(|_| pending(HOUR)).collect();
-    assert_eq!(metrics.snapshot().pending, 5_000);
-    assert!((5_000..8_000).contains(&metrics.snapshot().slab_capacity));
-    drop(held);
-    assert_eq!(metrics.snapshot().pending, 0);
-    assert!(
-        metrics.snapshot().slab_capacity <= 2_048,
-        "emptied pages are freed"
-    );
-}
-
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
@@ -475,17 +455,43 @@ mod paused {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn distant_timers_cascade_and_cancelled_ones_do_not() {
+    async fn an_interval_has_what_happened_since_the_last_look() {
         let metrics = metrics();
-        let held: Vec<_> = (0..100).map(|_| pending(HOUR)).collect();
-        drop(held);
-        advance(2 * HOUR).await;
-        assert_eq!(metrics.snapshot().cascaded, 0);
-        // Slots of 18 minutes, of four seconds, of 17 ms, of 65 µs.
-        sleep(HOUR + Duration::from_nanos(1)).await;
-        let cascaded = metrics.snapshot().cascaded;
-        assert!((1..=7).contains(&cascaded), "{cascaded}");
-        assert_eq!(counts(&metrics), (101, 1, 100, 0));
+        let mut before = pending(HOUR);
+        let mut intervals = metrics.intervals();
+        let mut late = pending(ms(3));
+        advance(ms(10)).await;
+        (&mut late).await;
+        before.reset_unpin(Instant::now() + 2 * HOUR);
+        let first = intervals.next().unwrap();
+        let found = (first.registered, first.fired, first.cancelled, first.reset);
+        assert_eq!((found, first.pending), ((1, 1, 0, 1), 1));
+        assert_eq!((first.lag.count(), first.lag.max()), (1, ms(7)));
+        assert!(first.driver_wakeups >= 1);
+
+        drop(before);
+        let mut late = pending(ms(3));
+        advance(ms(5)).await;
+        (&mut late).await;
+        let second = intervals.next().unwrap();
+        let found = (
+            second.registered,
+            second.fired,
+            second.cancelled,
+            second.reset,
+        );
+        assert_eq!((found, second.pending), ((1, 1, 1, 0), 0));
+        // 2 ms late: in a bucket that begins there, and known to its end.
+        assert_eq!((second.lag.total(), second.lag.max()), (ms(2), ms(4)));
+
+        let third = intervals.next().unwrap();
+        let found = (third.registered, third.fired, third.cancelled, third.reset);
+        assert_eq!((found, third.pending), ((0, 0, 0, 0), 0));
+        assert_eq!(third.lag, wheel::LagHistogram::default());
+        assert_eq!(third.driver_wakeups, 0);
+        // Since the start it is all of them.
+        assert_eq!(counts(&metrics), (3, 2, 1, 0));
+        assert_eq!(metrics.snapshot().lag.max(), ms(7));
     }
 
     #[tokio::test(start_paused = true)]

@@ -70,6 +70,10 @@ fn layers_and_services_are_made_without_a_runtime() {
         ms(1),
     ));
     shared(wheel::ext::tower::Timeout::new((), ms(1)));
+    shared(wheel::ext::tower::RequestBodyTimeoutLayer::new(ms(1)));
+    shared(wheel::ext::tower::RequestBodyTimeout::new((), ms(1)));
+    shared(wheel::ext::tower::ResponseBodyTimeoutLayer::new(ms(1)));
+    shared(wheel::ext::tower::ResponseBodyTimeout::new((), ms(1)));
 }
 
 #[cfg(feature = "test-util")]
@@ -330,5 +334,193 @@ mod paused {
             .unwrap()
             .unwrap()
             .unwrap();
+    }
+
+    mod bodies {
+        use std::collections::VecDeque;
+        use std::pin::Pin;
+
+        use http_body_util::{BodyExt as _, Full};
+        use hyper::body::{Body, Bytes, Frame, SizeHint};
+        use wheel::Sleep;
+        use wheel::ext::tower::{
+            RequestBodyTimeout, RequestBodyTimeoutLayer, ResponseBodyTimeoutLayer, TimeoutBody,
+        };
+
+        use super::*;
+
+        /// A frame after each of these times, then an error or the end.
+        #[derive(Debug)]
+        struct Slow {
+            pauses: VecDeque<Duration>,
+            sleep: Option<Sleep>,
+            refuses: bool,
+        }
+
+        fn slow(pauses: impl IntoIterator<Item = u64>) -> Slow {
+            let pauses = pauses.into_iter().map(ms).collect();
+            Slow {
+                pauses,
+                sleep: None,
+                refuses: false,
+            }
+        }
+
+        impl Body for Slow {
+            type Data = Bytes;
+            type Error = Refused;
+
+            fn poll_frame(
+                mut self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+            ) -> Poll<Option<Result<Frame<Bytes>, Refused>>> {
+                let Some(&pause) = self.pauses.front() else {
+                    return Poll::Ready(self.refuses.then_some(Err(Refused)));
+                };
+                let sleep = self.sleep.get_or_insert_with(|| sleep(pause));
+                std::task::ready!(Pin::new(sleep).poll(cx));
+                self.pauses.pop_front();
+                self.sleep = None;
+                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b".")))))
+            }
+
+            fn is_end_stream(&self) -> bool {
+                self.pauses.is_empty()
+            }
+
+            fn size_hint(&self) -> SizeHint {
+                SizeHint::with_exact(self.pauses.len() as u64)
+            }
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn the_time_is_each_frames_and_not_the_bodys() {
+            let start = Instant::now();
+            let body = TimeoutBody::new(ms(10), slow([9; 20]));
+            assert_eq!(body.collect().await.unwrap().to_bytes().len(), 20);
+            assert_eq!(start.elapsed(), ms(180));
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn a_late_frame_is_an_error_when_its_time_is_over() {
+            let mut body = TimeoutBody::new(ms(10), slow([5, 5, 30]));
+            let start = Instant::now();
+            for _ in 0..2 {
+                body.frame().await.unwrap().unwrap();
+            }
+            let late = body.frame().await.unwrap().unwrap_err();
+            assert!(late.is::<Elapsed>());
+            assert_eq!(start.elapsed(), ms(20));
+            // Asked again, it is still late, until the frame comes.
+            assert!(body.frame().await.unwrap().unwrap_err().is::<Elapsed>());
+            wheel::advance(ms(20)).await;
+            body.frame().await.unwrap().unwrap();
+            assert!(body.frame().await.is_none());
+            drop(body);
+            assert_eq!(Wheel::current().pending(), 0);
+        }
+
+        /// tower-http's timer is polled first, and would win.
+        #[tokio::test(start_paused = true)]
+        async fn a_frame_that_comes_with_the_deadline_is_given_out() {
+            let mut body = TimeoutBody::new(ms(10), slow([10]));
+            let mut frame = Box::pin(body.frame());
+            assert!(poll_quietly(&mut frame).is_pending());
+            wheel::advance(ms(20)).await;
+            frame.await.unwrap().unwrap();
+        }
+
+        /// The time between frames is the reader's own.
+        #[tokio::test(start_paused = true)]
+        async fn a_slow_reader_is_not_late() {
+            let mut body = TimeoutBody::new(ms(10), slow([1, 1]));
+            for _ in 0..2 {
+                wheel::advance(secs(60)).await;
+                body.frame().await.unwrap().unwrap();
+            }
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn dropping_the_wait_for_a_frame_does_not_start_the_time_again() {
+            let mut body = TimeoutBody::new(ms(10), slow([100]));
+            let start = Instant::now();
+            assert!(timeout(ms(6), body.frame()).await.is_err());
+            assert!(body.frame().await.unwrap().is_err());
+            assert_eq!(start.elapsed(), ms(10));
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn frames_that_are_there_register_nothing_and_hints_are_the_bodys() {
+            let mut body = TimeoutBody::new(ms(10), Full::<Bytes>::from("hello"));
+            assert_eq!(
+                (body.size_hint().exact(), body.is_end_stream()),
+                (Some(5), false)
+            );
+            body.frame().now_or_never().unwrap().unwrap().unwrap();
+            assert_eq!(
+                (body.size_hint().exact(), body.is_end_stream()),
+                (Some(0), true)
+            );
+            assert_eq!(wheel::metrics().snapshot().registered, 0);
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn the_bodys_own_error_stays_what_it_is() {
+            let mut refuses = slow([]);
+            refuses.refuses = true;
+            let error = TimeoutBody::new(ms(10), refuses)
+                .collect()
+                .await
+                .unwrap_err();
+            assert_eq!(*error.downcast::<Refused>().unwrap(), Refused);
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn layers_limit_the_bodies_of_requests_and_of_responses() {
+            let reads = service_fn(async |request: Request<TimeoutBody<Slow>>| {
+                request.into_body().collect().await?;
+                Ok::<_, BoxError>(Response::new(slow([5, 20])))
+            });
+            let service = ServiceBuilder::new()
+                .layer(RequestBodyTimeoutLayer::new(ms(10)))
+                .layer(ResponseBodyTimeoutLayer::new(ms(10)))
+                .service(reads);
+            let late = service.clone().oneshot(Request::new(slow([5, 20]))).await;
+            assert!(late.unwrap_err().is::<Elapsed>());
+            let answer = service.oneshot(Request::new(slow([5, 5]))).await.unwrap();
+            let mut body = answer.into_body();
+            body.frame().await.unwrap().unwrap();
+            let late = body.frame().await.unwrap().unwrap_err();
+            assert!(late.is::<Elapsed>());
+        }
+
+        /// axum answers 400 where a body cannot be read.
+        #[tokio::test(start_paused = true)]
+        async fn axum_takes_both() {
+            let app = Router::new()
+                .route("/", axum::routing::post(async |body: String| body))
+                .layer(RequestBodyTimeoutLayer::new(ms(10)))
+                .layer(ResponseBodyTimeoutLayer::new(ms(10)));
+            let upload = async |pauses: [u64; 2]| {
+                let request = Request::post("/")
+                    .body(axum::body::Body::new(slow(pauses)))
+                    .unwrap();
+                app.clone().oneshot(request).await.unwrap()
+            };
+            assert_eq!(upload([5, 20]).await.status(), StatusCode::BAD_REQUEST);
+            let answer = upload([5, 5]).await;
+            assert_eq!(answer.status(), StatusCode::OK);
+            assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "..");
+        }
+
+        #[test]
+        fn readiness_and_access_are_the_services() {
+            let mut cx = Context::from_waker(Waker::noop());
+            let inner = service_fn(async |_: Request<TimeoutBody<Slow>>| Ok::<_, Refused>(()));
+            let mut service = RequestBodyTimeout::<()>::layer(ms(1)).layer(inner);
+            assert!(Service::<Request<Slow>>::poll_ready(&mut service, &mut cx).is_ready());
+            let _ = (service.get_ref(), service.clone().get_mut());
+            service.into_inner();
+        }
     }
 }

@@ -19,6 +19,8 @@ fn pages() -> Vec<PathBuf> {
         "migration",
         "whole_tree",
         "contract",
+        "metrics",
+        "figures",
         "high_resolution",
         "recipes",
     ]

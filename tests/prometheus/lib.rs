@@ -12,7 +12,7 @@ use wheel::{Instant, advance, sleep};
 
 const RULES: &str = include_str!("../../examples/prometheus/rules.yml");
 const DASHBOARD: &str = include_str!("../../examples/prometheus/dashboard.json");
-const PAGE: &str = include_str!("../../src/ext/metrics.rs");
+const PAGE: &str = include_str!("../../src/docs/metrics.md");
 
 /// Half an hour of a service, scraped every minute. In each minute `of` timers fire, and `late` of
 /// them 40 ms late: the clock goes on by so much at once.
@@ -89,13 +89,9 @@ fn panels() -> Vec<(String, String, String)> {
 
 /// The queries on the documentation's page.
 fn documented() -> Vec<String> {
-    let (_, page) = PAGE.split_once("//! ```text\n").unwrap();
-    let (page, _) = page.split_once("//! ```").unwrap();
-    let page = page.replace("//!", "");
-    page.split("\n \n")
-        .flat_map(|part| part.split("\n\n"))
-        .map(str::to_owned)
-        .collect()
+    let (_, page) = PAGE.split_once("```text\n").unwrap();
+    let (page, _) = page.split_once("```").unwrap();
+    page.split("\n\n").map(str::to_owned).collect()
 }
 
 #[tokio::test(start_paused = true)]

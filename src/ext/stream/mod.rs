@@ -1,4 +1,10 @@
-//! Streams, and what makes others keep to time.
+//! Streams of ticks, and time limits for streams.
+//!
+//! ```toml
+//! [dependencies]
+//! futures = "0.3"
+//! tokio-wheel = { path = "../tokio-wheel", features = ["stream"] } # a clone beside this package
+//! ```
 //!
 //! [`StreamExt`] has the time methods of tokio-stream's trait of that name. For all other methods,
 //! such as `next`, import `futures::StreamExt as _` beside it. tokio-stream's will not do: it has a

@@ -1,4 +1,5 @@
-//! [`ResponseFuture`]: a service's response, or what stands in for a late one.
+//! Futures of responses: [`ResponseFuture`] ends a late one, [`ResponseBodyTimeoutFuture`] limits
+//! the body of one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use pin_project_lite::pin_project;
 
-use super::{AsError, BoxError};
+use super::{AsError, BoxError, TimeoutBody};
 use crate::timeout::{self, timeout};
 
 pin_project! {
@@ -76,4 +77,48 @@ fn empty<B: Default>(status: StatusCode) -> Response<B> {
     let mut response = Response::default();
     *response.status_mut() = status;
     response
+}
+
+pin_project! {
+    /// Future of a [`ResponseBodyTimeout`](super::ResponseBodyTimeout) service's response.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use http::{Request, Response};
+    /// use tower::{BoxError, Service as _, service_fn};
+    /// use wheel::{Duration, ext::tower::ResponseBodyTimeout, ext::tower::future::ResponseBodyTimeoutFuture};
+    ///
+    /// let inner = service_fn(async |_: Request<()>| Ok::<_, BoxError>(Response::new("hello")));
+    /// let mut service = ResponseBodyTimeout::new(inner, Duration::from_secs(1));
+    /// let response: ResponseBodyTimeoutFuture<_> = service.call(Request::new(()));
+    /// assert_eq!(response.await.unwrap().status(), 200);
+    /// # }
+    /// ```
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    #[derive(Debug)]
+    pub struct ResponseBodyTimeoutFuture<F> {
+        #[pin]
+        response: F,
+        timeout: Duration,
+    }
+}
+
+impl<F> ResponseBodyTimeoutFuture<F> {
+    pub(super) fn new(response: F, timeout: Duration) -> Self {
+        ResponseBodyTimeoutFuture { response, timeout }
+    }
+}
+
+impl<F, B, E> Future for ResponseBodyTimeoutFuture<F>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+{
+    type Output = Result<Response<TimeoutBody<B>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let me = self.project();
+        let response = ready!(me.response.poll(cx))?;
+        Poll::Ready(Ok(response.map(|body| TimeoutBody::new(*me.timeout, body))))
+    }
 }

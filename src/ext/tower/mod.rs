@@ -1,15 +1,23 @@
-//! Timeouts for tower's services: [`TimeoutLayer`] and [`Timeout`].
+//! Timeouts for tower's services, and for the bodies of HTTP: layers for axum's and tower's stacks.
 //!
-//! One layer for both habits:
+//! | layer | limits | a late one |
+//! | --- | --- | --- |
+//! | [`TimeoutLayer::new`] | the response, as tower's | is an error, a boxed [`Elapsed`](error::Elapsed) |
+//! | [`TimeoutLayer::with_status_code`] | the response, as tower-http's | is answered with a status code and an empty body; the service's error type stays |
+//! | [`RequestBodyTimeoutLayer`] | each frame of the request's body, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
+//! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
 //!
-//! * [`TimeoutLayer::new`] is tower's: a late request ends with an error, a boxed
-//!   [`Elapsed`](error::Elapsed).
-//! * [`TimeoutLayer::with_status_code`] is tower-http's: a late request is
-//!   answered with a status code and an empty body, and the service's error stays
-//!   what it was. axum takes it as it is.
+//! A limit for the response ends with the response's head: bodies are read and written later,
+//! and have limits of their own.
 //!
-//! The response is polled before the timer: one that is ready at once registers
-//! no timer, and one that is ready at or after the deadline is given out.
+//! Responses and bodies are polled before the timer: one that is ready at once registers no
+//! timer, and one that is ready at or after the deadline is given out.
+//!
+//! ```toml
+//! [dependencies]
+//! axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
+//! tokio-wheel = { path = "../tokio-wheel", features = ["tower"] } # a clone beside this package
+//! ```
 //!
 //! # Differences from tower and tower-http
 //!
@@ -21,17 +29,19 @@
 //!   lost.
 //! * tower-http's `TimeoutLayer::new`, deprecated there, answers 408. Here `new`
 //!   is tower's.
+//! * tower-http's layers for a deadline of the whole body have no counterpart.
 //!
 //! # Examples
 //!
-//! axum, with half a second for each request and more for one route:
+//! axum, with half a second for each request, more for one route, and a client that may be silent
+//! for ten seconds while it uploads:
 //!
 //! ```
 //! use axum::Router;
 //! use axum::http::StatusCode;
 //! use axum::routing::{get, post};
 //! use wheel::Duration;
-//! use wheel::ext::tower::TimeoutLayer;
+//! use wheel::ext::tower::{RequestBodyTimeoutLayer, TimeoutLayer};
 //!
 //! let half_a_second = Duration::from_millis(500);
 //! let quick = Router::new()
@@ -43,12 +53,19 @@
 //!     .route("/reports", post(async || "done"))
 //!     .layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, half_a_minute));
 //!
-//! let app: Router = quick.merge(slow);
+//! let ten_seconds = Duration::from_secs(10);
+//! let app: Router = quick.merge(slow).layer(RequestBodyTimeoutLayer::new(ten_seconds));
 //! ```
 
+mod bodies;
+mod body;
 pub mod future;
 mod layer;
 
+pub use self::bodies::{
+    RequestBodyTimeout, RequestBodyTimeoutLayer, ResponseBodyTimeout, ResponseBodyTimeoutLayer,
+};
+pub use self::body::TimeoutBody;
 #[doc(no_inline)]
 pub use self::future::ResponseFuture;
 pub use self::layer::TimeoutLayer;

@@ -7,4 +7,5 @@ pub mod heartbeat;
 pub mod limits;
 pub mod retry;
 pub mod serve;
+pub mod sessions;
 pub mod upstream;

@@ -1,27 +1,14 @@
 //! tokio, but for [`time`], whose timers are those of tokio-wheel.
 //!
-//! Everything else is the real tokio's, by a glob. A module that is written out goes before what a
-//! glob brings, and so `time` is this one. Macros come through the glob too, and what
+//! Everything else is the real tokio's, by a glob. A name that is written out goes before what a
+//! glob brings, and so `time` is tokio-wheel's. Macros come through the glob too, and what
 //! `#[tokio::main]` expands to says `tokio`, which is this.
 
 pub use real::*;
 
 /// What [`tokio::time`](real::time) has, on tokio-wheel's timers.
 #[cfg(feature = "time")]
-pub mod time {
-    #[cfg(feature = "test-util")]
-    pub use wheel::{advance, pause, resume};
-
-    pub use wheel::{Duration, Instant, MissedTickBehavior};
-    pub use wheel::{Interval, interval, interval_at};
-    pub use wheel::{Sleep, sleep, sleep_until};
-    pub use wheel::{Timeout, timeout, timeout_at};
-
-    /// Errors.
-    pub mod error {
-        pub use wheel::error::{Elapsed, Error};
-    }
-}
+pub use ::wheel::time;
 
 /// tokio-wheel itself, for what `tokio::time` does not have: its `metrics()`, its `Builder`.
 #[cfg(feature = "time")]

@@ -1,0 +1,83 @@
+//! Shapes with one timer at a time.
+
+use std::future::{self, Future};
+use std::hint::black_box;
+use std::pin::{Pin, pin};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::shapes::{Boxed, MANY, arm, half_a_minute, on_task};
+use crate::side::Side;
+use crate::window::Window;
+
+const OPERATIONS: usize = 2 * MANY;
+
+/// One task arms and cancels.
+pub(crate) async fn same<S: Side>(window: &Window) -> usize {
+    on_task(|cx| (0..OPERATIONS).for_each(|index| arm_and_cancel::<S>(window, index, cx))).await;
+    OPERATIONS
+}
+
+/// The same with another task's waker each time.
+pub(crate) fn fresh<S: Side>(window: &Window, wakers: &[Waker]) -> usize {
+    for index in 0..OPERATIONS {
+        let cx = &mut Context::from_waker(&wakers[index % wakers.len()]);
+        arm_and_cancel::<S>(window, index, cx);
+    }
+    OPERATIONS
+}
+
+#[inline(always)]
+fn arm_and_cancel<S: Side>(window: &Window, index: usize, cx: &mut Context<'_>) {
+    let after = half_a_minute(index);
+    window.around(|| arm(pin!(S::sleep(after)), cx));
+}
+
+/// A timeout around what is ready.
+pub(crate) async fn ready<S: Side>(window: &Window) -> usize {
+    const AFTER: Duration = Duration::from_secs(30);
+    let operation = |cx: &mut Context<'_>| {
+        let mut timeout = pin!(S::timeout(AFTER, ready_once()));
+        assert!(black_box(timeout.as_mut().poll(cx)).is_ready());
+    };
+    on_task(|cx| (0..OPERATIONS).for_each(|_| window.around(|| operation(cx)))).await;
+    OPERATIONS
+}
+
+fn ready_once() -> impl Future<Output = u64> + Send {
+    future::ready(black_box(1))
+}
+
+/// Polls a pending timer again.
+pub(crate) async fn repoll<S: Side>(window: &Window, pending: &mut [Boxed<S>]) -> usize {
+    each(pending, |sleep, _, cx| window.around(|| arm(sleep, cx))).await
+}
+
+/// Puts a pending timer off, and polls it.
+pub(crate) async fn reset<S: Side>(window: &Window, pending: &mut [Boxed<S>]) -> usize {
+    let later = Instant::now() + Duration::from_secs(4000);
+    each(pending, |mut sleep, index, cx| {
+        let at = later + Duration::from_micros(index as u64);
+        window.around(|| {
+            S::reset(sleep.as_mut(), at);
+            arm(sleep, cx);
+        });
+    })
+    .await
+}
+
+/// Does `operation` with one pending timer after the other, but for the first, which has to stay the earliest.
+async fn each<S: Future>(
+    pending: &mut [Pin<Box<S>>],
+    mut operation: impl FnMut(Pin<&mut S>, usize, &mut Context<'_>),
+) -> usize {
+    on_task(|cx| {
+        for index in 0..OPERATIONS {
+            operation(pending[1 + index % MANY].as_mut(), index, cx);
+        }
+    })
+    .await;
+    OPERATIONS
+}

@@ -1,0 +1,62 @@
+//! The marks between which the bench counts.
+
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The bench sees the addresses of all accesses. An access to `begin` opens a window, an access to `end` closes it.
+#[repr(align(64))]
+pub(crate) struct Window {
+    begin: AtomicU64,
+    end: AtomicU64,
+}
+
+/// Between these marks the bench counts.
+pub(crate) static COUNTED: Window = Window::new();
+
+/// The same instructions, without an effect: for operations before the counted ones.
+pub(crate) static WARM_UP: Window = Window::new();
+
+impl Window {
+    const fn new() -> Self {
+        Self {
+            begin: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+        }
+    }
+
+    /// Tells the bench where the marks are.
+    pub(crate) fn announce(&self) {
+        let address = |mark: &AtomicU64| ptr::from_ref(mark).addr();
+        tell(format!(
+            "marks {:x} {:x}",
+            address(&self.begin),
+            address(&self.end)
+        ));
+    }
+
+    /// The compiler moves nothing across a swap, which orders all memory.
+    #[inline(always)]
+    pub(crate) fn begin(&self) {
+        self.begin.swap(1, Ordering::SeqCst);
+    }
+
+    #[inline(always)]
+    pub(crate) fn end(&self) {
+        self.end.swap(1, Ordering::SeqCst);
+    }
+
+    /// Runs `operation` between the marks.
+    #[inline(always)]
+    pub(crate) fn around<R>(&self, operation: impl FnOnce() -> R) -> R {
+        self.begin();
+        let result = operation();
+        self.end();
+        result
+    }
+}
+
+/// Prints a line for the bench. On standard error the simulator prints as well, so a line has to be written at once.
+pub(crate) fn tell(mut line: String) {
+    line.push('\n');
+    eprint!("{line}");
+}

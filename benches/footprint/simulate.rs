@@ -1,0 +1,105 @@
+//! Runs the counted program under the simulator.
+
+use std::env;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::trace::{self, Counts};
+
+/// The counted program, built, and its clock.
+pub(crate) struct Simulator {
+    directory: PathBuf,
+}
+
+const PROGRAM: &str = "footprint-played";
+const CLOCK: &str = "clock.so";
+
+impl Simulator {
+    /// `None` where the machine has no simulator.
+    pub(crate) fn new() -> Result<Option<Self>> {
+        let found = Command::new("valgrind").arg("--version").output();
+        if !found.is_ok_and(|output| output.status.success()) {
+            return Ok(None);
+        }
+        let executable = env::current_exe()?;
+        // Cargo puts benches into TARGET/PROFILE/deps.
+        let target = executable
+            .ancestors()
+            .nth(3)
+            .context("a target directory")?;
+        build(target)?;
+        let directory = target.join("footprint");
+        compile_clock(&directory)?;
+        Ok(Some(Self { directory }))
+    }
+
+    /// One run, counted per operation.
+    pub(crate) fn count(&self, side: &str, shape: &str, runtime: &str) -> Result<Counts> {
+        let mut child = self
+            .command()
+            .args([side, shape, runtime])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let output = child.stderr.take().context("a pipe")?;
+        let counts = trace::read(BufReader::with_capacity(1 << 20, output));
+        let status = child.wait()?;
+        let about = || format!("{shape} with {side} on a {runtime} runtime");
+        let counts = counts.with_context(about)?;
+        ensure!(status.success(), "{}: {status}", about());
+        Ok(counts)
+    }
+
+    /// The same surroundings everywhere: what the environment holds moves memory, and libc has other copies of `memcpy` for
+    /// other processors.
+    fn command(&self) -> Command {
+        let mut command = Command::new("valgrind");
+        command
+            .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])
+            .arg(Path::new(".").join(PROGRAM))
+            .current_dir(&self.directory)
+            .env_clear()
+            .env("LD_PRELOAD", Path::new(".").join(CLOCK))
+            .env("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-ERMS,-FSRM");
+        for kept in ["PATH", "VALGRIND_LIB"] {
+            command.envs(env::var_os(kept).map(|value| (kept, value)));
+        }
+        command
+    }
+}
+
+/// In a profile of its own. Features are those that the program asks for, and not those of the whole workspace.
+fn build(target: &Path) -> Result<()> {
+    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "footprint",
+            "--package",
+            PROGRAM,
+        ])
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()?;
+    ensure!(status.success(), "{PROGRAM} does not build");
+    Ok(())
+}
+
+fn compile_clock(directory: &Path) -> Result<()> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("clock.c");
+    let status = Command::new("cc")
+        .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
+        .args([&directory.join(CLOCK), &source])
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => bail!("clock.c: {status}"),
+        Err(error) => bail!("cc: {error}"),
+    }
+}

@@ -1,0 +1,173 @@
+//! The trace of a program: every instruction and every access to memory, and what of them is between the marks.
+//!
+//! ```text
+//! marks 4c6f40 4c6f48           where the marks are, by the program itself
+//! I  001d0b10,4                 an instruction and its size
+//!  L 1ffefff4c8,8               a load
+//!  S 1ffefff4c0,8               a store
+//!  M 004c6f40,8                 both
+//! operations 128                how many operations stood between marks
+//! ```
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::BufRead;
+use std::ops::RangeInclusive;
+
+use anyhow::{Context as _, Result, bail};
+
+/// What operations cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) instructions: f64,
+    /// Different lines that are executed, wherever the linker puts functions; see [`Window::code_lines`].
+    pub(crate) code: f64,
+    /// Different lines that are read or written.
+    pub(crate) data: f64,
+}
+
+impl Counts {
+    pub(crate) fn each(self) -> [f64; 3] {
+        [self.instructions, self.code, self.data]
+    }
+
+    pub(crate) fn less(self, other: Self) -> Self {
+        Self {
+            instructions: self.instructions - other.instructions,
+            code: self.code - other.code,
+            data: self.data - other.data,
+        }
+    }
+}
+
+/// Reads a trace to its end. The counts are per operation.
+pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
+    let mut reader = Reader::default();
+    let mut line = Vec::new();
+    while trace.read_until(b'\n', &mut line)? > 0 {
+        reader.line(&line)?;
+        line.clear();
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    /// Where a window begins and ends.
+    marks: Option<[u64; 2]>,
+    /// What is counted since the window has begun.
+    open: Option<Window>,
+    sum: Counts,
+    operations: f64,
+    /// What the program has to say in place of a number of operations.
+    other: String,
+}
+
+/// One operation, or a part of it.
+#[derive(Default)]
+struct Window {
+    instructions: u64,
+    /// In units of [`ALIGNMENT`].
+    code: BTreeSet<u64>,
+    /// In lines.
+    data: HashSet<u64>,
+}
+
+const LINE: u64 = 64;
+
+/// Of functions.
+const ALIGNMENT: u64 = 16;
+
+impl Window {
+    /// A function may begin at each quarter of a line, and any change elsewhere moves the function. So the average over all
+    /// four places is what counts: a change to one function does not change the lines of the others.
+    fn code_lines(&self) -> f64 {
+        const PLACES: u64 = LINE / ALIGNMENT;
+        let lines = |shift| {
+            let mut lines: Vec<u64> = self
+                .code
+                .iter()
+                .map(|unit| (unit + shift) / PLACES)
+                .collect();
+            lines.dedup();
+            lines.len() as f64
+        };
+        (0..PLACES).map(lines).sum::<f64>() / PLACES as f64
+    }
+}
+
+impl Reader {
+    fn line(&mut self, line: &[u8]) -> Result<()> {
+        match line {
+            [b'I', b' ', b' ', place @ ..] if self.open.is_some() => self.instruction(place),
+            [b'I', b' ', b' ', ..] => Ok(()),
+            [b' ', b'L' | b'S' | b'M', b' ', place @ ..] => self.access(place),
+            other => self.said(&String::from_utf8_lossy(other)),
+        }
+    }
+
+    fn instruction(&mut self, place: &[u8]) -> Result<()> {
+        let Some(window) = &mut self.open else {
+            return Ok(());
+        };
+        window.instructions += 1;
+        window.code.extend(units::<ALIGNMENT>(place)?.1);
+        Ok(())
+    }
+
+    fn access(&mut self, place: &[u8]) -> Result<()> {
+        let Some([begin, end]) = self.marks else {
+            return Ok(());
+        };
+        let (address, lines) = units::<LINE>(place)?;
+        if address == begin {
+            self.open = Some(Window::default());
+        } else if address == end {
+            self.close();
+        } else if let Some(window) = &mut self.open {
+            window.data.extend(lines);
+        }
+        Ok(())
+    }
+
+    /// The store to a mark is a load as well, so the end may be seen twice.
+    fn close(&mut self) {
+        if let Some(window) = self.open.take() {
+            self.sum.instructions += window.instructions as f64;
+            self.sum.code += window.code_lines();
+            self.sum.data += window.data.len() as f64;
+        }
+    }
+
+    fn said(&mut self, line: &str) -> Result<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match *words.as_slice() {
+            ["marks", begin, end] => {
+                let address = |text| u64::from_str_radix(text, 16);
+                self.marks = Some([address(begin)?, address(end)?]);
+            }
+            ["operations", number] => self.operations = number.parse()?,
+            _ => self.other.push_str(line),
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Counts> {
+        if self.operations == 0.0 {
+            bail!("the counted program did not end:\n{}", self.other);
+        }
+        Ok(Counts {
+            instructions: self.sum.instructions / self.operations,
+            code: self.sum.code / self.operations,
+            data: self.sum.data / self.operations,
+        })
+    }
+}
+
+/// The address in `ADDRESS,SIZE`, and the units of so many bytes in which its bytes are.
+fn units<const BYTES: u64>(place: &[u8]) -> Result<(u64, RangeInclusive<u64>)> {
+    let place = std::str::from_utf8(place)?.trim_end();
+    let (address, size) = place.split_once(',').context("an address without a size")?;
+    let address = u64::from_str_radix(address, 16)?;
+    let last = address + size.parse::<u64>()?.max(1) - 1;
+    Ok((address, address / BYTES..=last / BYTES))
+}

@@ -1,0 +1,193 @@
+//! Layers that put a [`TimeoutBody`] around the bodies of requests, or of responses.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Request, Response};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::TimeoutBody;
+use super::future::ResponseBodyTimeoutFuture;
+
+/// `$layer` puts `$service` around services.
+macro_rules! limit {
+    ($(#[$about_layer:meta])* $layer:ident, $(#[$about_service:meta])* $service:ident) => {
+        $(#[$about_layer])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $layer {
+            timeout: Duration,
+        }
+
+        impl $layer {
+            /// Gives each frame so long.
+            pub const fn new(timeout: Duration) -> Self {
+                $layer { timeout }
+            }
+        }
+
+        impl<S> Layer<S> for $layer {
+            type Service = $service<S>;
+
+            fn layer(&self, inner: S) -> Self::Service {
+                $service::new(inner, self.timeout)
+            }
+        }
+
+        $(#[$about_service])*
+        #[derive(Clone, Debug)]
+        pub struct $service<S> {
+            inner: S,
+            timeout: Duration,
+        }
+
+        impl<S> $service<S> {
+            /// Gives each frame so long.
+            pub const fn new(inner: S, timeout: Duration) -> Self {
+                $service { inner, timeout }
+            }
+
+            /// The layer that makes such services.
+            pub const fn layer(timeout: Duration) -> $layer {
+                $layer::new(timeout)
+            }
+
+            /// The service, by reference.
+            pub const fn get_ref(&self) -> &S {
+                &self.inner
+            }
+
+            /// The service, by mutable reference.
+            pub const fn get_mut(&mut self) -> &mut S {
+                &mut self.inner
+            }
+
+            /// The service itself.
+            pub fn into_inner(self) -> S {
+                self.inner
+            }
+        }
+    };
+}
+
+limit! {
+    /// Limits how long each frame of a request's body may take: what a client may be silent
+    /// while it uploads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use axum::Router;
+    /// use axum::routing::post;
+    /// use wheel::{Duration, ext::tower::RequestBodyTimeoutLayer};
+    ///
+    /// // Reading the body fails once the client has been silent for ten seconds.
+    /// let app: Router = Router::new()
+    ///     .route("/upload", post(async |body: String| body.len().to_string()))
+    ///     .layer(RequestBodyTimeoutLayer::new(Duration::from_secs(10)));
+    /// ```
+    RequestBodyTimeoutLayer,
+    /// A service whose requests have a [`TimeoutBody`]: what [`RequestBodyTimeoutLayer`] makes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the service. A late frame is an error of the request's body.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::Request;
+    /// use tower::{BoxError, ServiceExt as _, service_fn};
+    /// use wheel::Duration;
+    /// use wheel::ext::tower::{RequestBodyTimeout, TimeoutBody};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// let inner = service_fn(async |_: Request<TimeoutBody<String>>| Ok::<_, BoxError>("done"));
+    /// let service = RequestBodyTimeout::new(inner, Duration::from_secs(10));
+    /// assert_eq!(service.oneshot(Request::new("hello".to_owned())).await?, "done");
+    /// # Ok(())
+    /// # }
+    /// ```
+    RequestBodyTimeout
+}
+
+limit! {
+    /// Limits how long each frame of a response's body may take: what a handler that streams,
+    /// or a backend, may be silent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use axum::Router;
+    /// use axum::routing::get;
+    /// use wheel::{Duration, ext::tower::ResponseBodyTimeoutLayer};
+    ///
+    /// let app: Router = Router::new()
+    ///     .route("/events", get(async || "hello"))
+    ///     .layer(ResponseBodyTimeoutLayer::new(Duration::from_secs(10)));
+    /// ```
+    ResponseBodyTimeoutLayer,
+    /// A service whose responses have a [`TimeoutBody`]: what [`ResponseBodyTimeoutLayer`] makes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the service. A late frame is an error of the response's body.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use http_body_util::BodyExt as _;
+    /// use tower::{BoxError, ServiceExt as _, service_fn};
+    /// use wheel::Duration;
+    /// use wheel::ext::tower::ResponseBodyTimeout;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// let inner = service_fn(async |_: Request<()>| {
+    ///     Ok::<_, BoxError>(Response::new("hello".to_owned()))
+    /// });
+    /// let service = ResponseBodyTimeout::new(inner, Duration::from_secs(10));
+    /// let body = service.oneshot(Request::new(())).await?.into_body();
+    /// assert_eq!(body.collect().await?.to_bytes(), "hello");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ResponseBodyTimeout
+}
+
+impl<S, B> Service<Request<B>> for RequestBodyTimeout<S>
+where
+    S: Service<Request<TimeoutBody<B>>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> S::Future {
+        let limited = |body| TimeoutBody::new(self.timeout, body);
+        self.inner.call(request.map(limited))
+    }
+}
+
+impl<S, Q, B> Service<Request<Q>> for ResponseBodyTimeout<S>
+where
+    S: Service<Request<Q>, Response = Response<B>>,
+{
+    type Response = Response<TimeoutBody<B>>;
+    type Error = S::Error;
+    type Future = ResponseBodyTimeoutFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Q>) -> Self::Future {
+        ResponseBodyTimeoutFuture::new(self.inner.call(request), self.timeout)
+    }
+}

@@ -1,0 +1,31 @@
+//! What [`tokio::time`] has, and no more: `tokio::time` becomes `wheel::time`, in every import.
+//!
+//! ```
+//! use wheel::time::{self, Duration, error::Elapsed}; // was: use tokio::time::{…};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Elapsed> {
+//! time::sleep(Duration::from_millis(1)).await;
+//! time::timeout(Duration::from_secs(1), async { 42 }).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The crate's root has the same items, so new code says `wheel::sleep`. The root has more
+//! besides. A glob takes every public name into scope, so a module that says
+//! `use tokio::time::*;` says `use wheel::time::*;`, and not `use wheel::*;`.
+
+#[doc(no_inline)]
+pub use crate::error;
+// From their modules: at the root, `sleep` is both a function and a private module.
+#[doc(no_inline)]
+pub use crate::interval::{Interval, interval, interval_at};
+#[doc(no_inline)]
+pub use crate::sleep::{Sleep, sleep, sleep_until};
+#[doc(no_inline)]
+pub use crate::timeout::{Timeout, timeout, timeout_at};
+#[doc(no_inline)]
+pub use crate::{Duration, Instant, MissedTickBehavior};
+#[cfg(feature = "test-util")]
+#[doc(no_inline)]
+pub use crate::{advance, pause, resume};
