@@ -30,10 +30,11 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
 
 use tokio::runtime::{self, Handle};
 
-use super::sync::worker_index;
+use super::sync::{thread_local, worker_index};
 use super::{DriverRef, ShardRef, registry};
 
 /// What a thread has found last.
@@ -50,6 +51,23 @@ struct Here {
 }
 
 const NO_INDEX: u32 = u32::MAX;
+
+thread_local! {
+    /// The data pointer of the waker that this thread has left in a spare last: a hint.
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Notes that this thread has left a task's waker in its shard's spare.
+#[inline]
+pub(super) fn set_left(waker: usize) {
+    LEFT.with(|left| left.set(waker));
+}
+
+/// Whether this thread has left this waker in a spare last. The spare tells for certain.
+#[inline]
+pub(super) fn has_left(waker: &Waker) -> bool {
+    LEFT.with(Cell::get) == waker.data() as usize
+}
 
 std::thread_local! {
     static HERE: Cell<Here> = const {

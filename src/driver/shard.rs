@@ -26,10 +26,12 @@
 //! # The spare
 //!
 //! A worker wraps one operation after another in a timeout: it cancels a timer, and arms the next
-//! one. So a cancelled timer's entry stays in the wheel, without its waker, if there is no such
-//! entry yet: the *spare*. The next timer takes it, and moves its deadline lazily: nothing is
-//! removed from a slot and nothing inserted. The spare is the timer's by the rule above: each
-//! hold that moves the clock, or looks for the next deadline, removes it first.
+//! one. So a cancelled timer's entry stays in the wheel, if there is no such entry yet: the
+//! *spare*. The next timer takes it, and moves its deadline lazily: nothing is removed from a
+//! slot and nothing inserted. The waker of a task stays in the spare, and if the next timer is
+//! the same task's, nothing is cloned or dropped; any other waker is dropped with its timer. The
+//! spare is the timer's by the rule above: each hold that moves the clock, or looks for the next
+//! deadline, removes it first.
 //!
 //! # Lines of memory
 //!
@@ -62,7 +64,7 @@ const SPINS: usize = if cfg!(all(test, loom)) { 1 } else { 40 };
 /// Queued cancels that are carried out in one hold.
 const DRAINED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
-/// An entry without a waker is the spare.
+/// An entry without a waker is a spare.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 
 /// A shard of a driver. What its own worker writes, what all read, and what other workers write
@@ -135,34 +137,51 @@ impl ShardState {
         }
     }
 
-    /// Adds a timer: in the place of the spare, if there is one.
+    /// Adds a timer: in the place of the spare, if there is one. Returns its key, and the waker
+    /// that the spare had.
     #[inline(always)]
-    fn put(&mut self, when: Tick, waker: Waker) -> u32 {
+    fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
         let spare = mem::replace(&mut self.spare, NO_SPARE);
         if spare == NO_SPARE {
-            return self.wheel.insert(when.0, Some(waker));
+            return (self.wheel.insert(when.0, Some(waker)), None);
         }
         self.reused += 1;
-        // A spare has no waker, so none is dropped.
-        let _none = self.wheel.replace(spare, when.0, Some(waker));
-        spare
+        (spare, self.wheel.replace(spare, when.0, Some(waker)))
     }
 
-    /// Takes a timer's waker, and leaves its entry as the spare, or removes the entry.
+    /// Adds a timer in the place of the spare, if that has this very waker.
     #[inline(always)]
-    fn take(&mut self, key: u32) -> Option<Waker> {
-        if self.spare == NO_SPARE {
-            self.spare = key;
-            return self.wheel.get_mut(key).take();
+    fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
+        let spare = self.spare;
+        let is_same = |left: &Option<Waker>| left.as_ref().is_some_and(|it| it.will_wake(waker));
+        if spare == NO_SPARE || !self.wheel.reschedule_lazily_if(spare, when.0, is_same) {
+            return None;
         }
-        self.wheel.remove(key)
+        self.spare = NO_SPARE;
+        self.reused += 1;
+        Some(spare)
     }
 
-    fn remove_spare(&mut self) {
-        let spare = mem::replace(&mut self.spare, NO_SPARE);
-        if spare != NO_SPARE {
-            let _none = self.wheel.remove(spare);
+    /// Leaves a timer's entry as the spare, or removes it. Returns the waker, unless it stays.
+    #[inline(always)]
+    fn take(&mut self, key: u32, keeps_waker: bool) -> Option<Waker> {
+        if self.spare != NO_SPARE {
+            return self.wheel.remove(key);
         }
+        self.spare = key;
+        match keeps_waker {
+            true => None,
+            false => self.wheel.get_mut(key).take(),
+        }
+    }
+
+    #[must_use = "to be dropped outside the lock"]
+    fn remove_spare(&mut self) -> Option<Waker> {
+        let spare = mem::replace(&mut self.spare, NO_SPARE);
+        if spare == NO_SPARE {
+            return None;
+        }
+        self.wheel.remove(spare)
     }
 
     const fn has_spare(&self) -> bool {
@@ -325,7 +344,7 @@ impl Shard {
                 break;
             };
             if self.check(entry.generation, entry.when).is_ok() {
-                *waker = state.take(entry.key);
+                *waker = state.take(entry.key, false);
             }
         }
         (wakers, state.wheel.take_garbage())
@@ -354,20 +373,36 @@ impl Shard {
         };
         // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when)?;
-        let key = state.put(when, waker);
+        let (key, left) = state.put(when, waker);
+        self.armed(state, when);
+        drop(left);
+        Ok(key)
+    }
+
+    /// Adds a timer in the place of the spare, if that has this very waker.
+    #[inline(always)]
+    pub(super) fn arm_again(&self, generation: u32, when: Tick, waker: &Waker) -> Option<u32> {
+        let mut state = self.try_for_a_while()?;
+        self.check(generation, when).ok()?;
+        let key = state.put_again(when, waker)?;
+        self.armed(state, when);
+        Some(key)
+    }
+
+    #[inline(always)]
+    fn armed(&self, state: LockGuard<'_, ShardState>, when: Tick) {
         self.announce(when);
         match self.has_cancels() {
             false => drop(state),
             true => self.unlock(state),
         }
-        Ok(key)
     }
 
     /// Cancels a timer on the shard's own worker. Returns false if the shard is busy.
     #[inline(always)]
-    pub(super) fn cancel(&self, entry: EntryRef) -> bool {
+    pub(super) fn cancel(&self, entry: EntryRef, keeps_waker: bool) -> bool {
         match self.try_for_a_while() {
-            Some(state) => self.cancel_in(state, entry),
+            Some(state) => self.cancel_in(state, entry, keeps_waker),
             None => return false,
         }
         true
@@ -375,13 +410,16 @@ impl Shard {
 
     /// Cancels a timer at once, also where the shard is busy.
     pub(super) fn cancel_now(&self, entry: EntryRef) {
-        self.cancel_in(self.wait(), entry);
+        self.cancel_in(self.wait(), entry, false);
     }
 
     #[inline(always)]
-    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
+    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef, keeps_waker: bool) {
         let owned = self.check(entry.generation, entry.when).is_ok();
-        let waker = if owned { state.take(entry.key) } else { None };
+        let waker = match owned {
+            true => state.take(entry.key, keeps_waker),
+            false => None,
+        };
         self.unlock(state);
         drop(waker);
     }

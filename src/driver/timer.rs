@@ -263,6 +263,12 @@ impl Timer {
 
     #[inline(always)]
     fn arm(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
+        if context::has_left(waker) {
+            let shard = &self.shard.shard;
+            if let Some(key) = shard.arm_again(self.generation(), when, waker) {
+                return Ok(key);
+            }
+        }
         match self.shard.shard.arm(self.generation(), when, waker.clone()) {
             Err(Refused::Busy) => self.arm_elsewhere(when, waker),
             done => done,
@@ -367,17 +373,27 @@ impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        let State::Registered { tag, vtable, .. } = self.state else {
-            return self.forget();
-        };
-        let entry = self.entry().map(|(entry, ..)| entry);
+        let (registered, tag) = (self.entry(), self.tag());
         self.state = State::Idle { tag };
-        if let Some(entry) = entry.filter(|entry| self.clock() < entry.when) {
-            if !(context::is_here(self.shard) && self.shard.shard.cancel(entry)) {
-                self.cancel_elsewhere(entry, vtable);
+        if let Some((entry, waker, vtable)) = registered {
+            if self.clock() < entry.when {
+                self.cancel_entry(entry, waker, vtable);
             }
-            self.retract();
         }
+    }
+
+    /// At once on the shard's own worker.
+    #[inline(always)]
+    fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
+        let is_task = vtable == waker_id::OF_TASKS;
+        if context::is_here(self.shard) && self.shard.shard.cancel(entry, is_task) {
+            if is_task {
+                context::set_left(waker);
+            }
+        } else {
+            self.cancel_elsewhere(entry, vtable);
+        }
+        self.retract();
     }
 
     /// On another worker, and where the shard is busy, by the queue. A waker that is no task's is
@@ -388,12 +404,6 @@ impl Timer {
             waker_id::OF_TASKS => self.shard.shard.cancel_later(entry),
             _ => self.shard.shard.cancel_now(entry),
         }
-    }
-
-    #[cold]
-    fn forget(&mut self) {
-        let tag = self.tag();
-        self.state = State::Idle { tag };
     }
 }
 

@@ -149,6 +149,25 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
+    /// The same, if the value is such. Returns whether it is.
+    #[inline(always)]
+    pub(crate) fn reschedule_lazily_if(
+        &mut self,
+        key: u32,
+        deadline: u64,
+        is_such: impl FnOnce(&T) -> bool,
+    ) -> bool {
+        let entry = self.entries.at_mut(key);
+        if !is_such(&entry.value) {
+            return false;
+        }
+        let before = mem::replace(&mut entry.deadline, deadline);
+        if deadline < before {
+            self.put_forward(key, deadline);
+        }
+        true
+    }
+
     /// Gives an entry another value, and another deadline as
     /// [`reschedule_lazily`](Self::reschedule_lazily) does. Returns the old value.
     #[inline(always)]

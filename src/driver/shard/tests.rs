@@ -79,7 +79,7 @@ fn each_hold_carries_out_a_few_queued_cancels() {
 fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
     let (shard, entries) = shard_of(1);
     let held = shard.wait();
-    assert!(!shard.cancel(entries[0]));
+    assert!(!shard.cancel(entries[0], true));
     shard.cancel_later(entries[0]);
     drop(held);
     assert!(shard.has_cancels());
@@ -145,7 +145,7 @@ fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
 #[test]
 fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     let (shard, entries) = shard_of(2);
-    assert!(shard.cancel(entries[0]) && shard.cancel(entries[1]));
+    assert!(shard.cancel(entries[0], true) && shard.cancel(entries[1], true));
     assert_eq!(shard.wait().wheel.len(), 1);
     assert_eq!(counts(&shard), (2, 0, 2, 0));
     let next = shard.arm(0, LAST, Waker::noop().clone());
@@ -157,7 +157,7 @@ fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
 #[test]
 fn what_is_left_does_not_outlive_its_driver() {
     let (shard, entries) = shard_of(1);
-    assert!(shard.cancel(entries[0]));
+    assert!(shard.cancel(entries[0], true));
     drop(shard.close(|_| ()));
     shard.open(Tick(1), 0);
     assert!(shard.arm(1, LAST, Waker::noop().clone()).is_ok());
@@ -167,11 +167,11 @@ fn what_is_left_does_not_outlive_its_driver() {
 #[test]
 fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
-    assert!(shard.cancel(entries[0]));
+    assert!(shard.cancel(entries[0], true));
     assert!(shard.refresh());
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
-    assert!(shard.cancel(entries[0]));
+    assert!(shard.cancel(entries[0], true));
     let mut batch = Vec::new();
     while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 1, &mut batch) {}
     assert_eq!((batch.len(), counts(&shard)), (0, (1, 0, 1, 0)));

@@ -30,14 +30,14 @@ impl Shard {
         }
         // Before the clock moves: an entry that is due then would fire though cancelled.
         let leftovers = self.has_cancels().then(|| self.drain(&mut state));
-        state.remove_spare();
+        let left = state.remove_spare();
         let progress = if self.has_cancels() {
             Progress::Unfinished
         } else {
             self.fire(&mut state, now, seen, hold, batch)
         };
         self.unlock(state);
-        drop(leftovers);
+        drop((left, leftovers));
         Some(progress)
     }
 
@@ -79,11 +79,11 @@ impl Shard {
 
     fn refresh_in(&self, mut state: LockGuard<'_, ShardState>) -> bool {
         let leftovers = self.has_cancels().then(|| self.drain(&mut state));
-        state.remove_spare();
+        let left = state.remove_spare();
         let (before, after) = (self.next(), next(&state));
         self.publish(after);
         drop(state);
-        drop(leftovers);
+        drop((left, leftovers));
         before != after
     }
 
