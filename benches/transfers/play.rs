@@ -132,7 +132,8 @@ fn gateway(peer: Peer, workers: usize) -> Result<()> {
     let load = Load {
         workers,
         connections: 4 * workers as u64,
-        requests: 40,
+        requests: 20,
+        limit: Duration::from_secs(100),
     };
     let mut marks = ["begin", "end"].iter();
     let requests = load.play(side, || println!("{}", marks.next().unwrap_or(&"")))?;

@@ -18,7 +18,7 @@ impl Caches {
         Self::holding(2 * size(2).unwrap_or(1 << 20))
     }
 
-    /// Every level.
+    /// Every level, and with so much memory the translations of addresses as well.
     pub(crate) fn all() -> Self {
         let last = (2..=4).rev().find_map(size).unwrap_or(32 << 20);
         Self::holding(last + last / 2)

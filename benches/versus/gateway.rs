@@ -28,6 +28,7 @@ fn run(side: Side, scale: Scale) -> Measured {
         workers: 2,
         connections: 64,
         requests: scale.of(500) as u64,
+        limit: Duration::from_secs(5),
     };
     let mut times = Vec::new();
     let played = load.play(side, || times.push(cpu_time().unwrap_or_default()));

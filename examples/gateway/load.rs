@@ -22,6 +22,9 @@ pub struct Load {
     pub connections: u64,
     /// Of each connection.
     pub requests: u64,
+    /// Of one call; a request may take twice as long, and a head four times. Longer than the machine ever stands still, since
+    /// a timer that fires is a failure.
+    pub limit: Duration,
 }
 
 impl Load {
@@ -49,7 +52,6 @@ impl Load {
         Ok(heard.requests)
     }
 
-    /// Limits are long enough for a machine that stands still now and then, or is simulated.
     fn plan(self, requests: u64) -> Plan {
         Plan {
             connections: self.connections,
@@ -59,9 +61,9 @@ impl Load {
             never_or_slow: Share::NONE,
             silent: Share::NONE,
             slow_delay: Duration::ZERO,
-            call_timeout: Duration::from_secs(20),
-            request_timeout: Duration::from_secs(25),
-            head_timeout: Duration::from_secs(30),
+            call_timeout: self.limit,
+            request_timeout: 2 * self.limit,
+            head_timeout: 4 * self.limit,
         }
     }
 }

@@ -24,8 +24,8 @@ use crate::{backend, gateway, machine};
 pub(crate) const ANYWHERE: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// Longer than the gateway keeps a connection to a backend that it does not use.
-const BACKEND_HEAD: Duration = Duration::from_secs(30);
+/// Much longer than the gateway keeps a connection to a backend that it does not use.
+const BACKEND_HEAD: Duration = Duration::from_secs(600);
 
 /// What a run came to, as each of the parties saw it.
 #[derive(Debug)]
