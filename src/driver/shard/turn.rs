@@ -55,7 +55,9 @@ impl Shard {
         let ShardState { wheel, lag, .. } = &mut *state;
         let progress = wheel.advance(now.0, hold, &mut |_, deadline, waker| {
             lag.record(seen.0.saturating_sub(deadline));
-            batch.extend(waker);
+            if let Some(waker) = waker {
+                batch.push(waker);
+            }
         });
         self.publish(match progress {
             Progress::CaughtUp => next(state),
