@@ -52,7 +52,7 @@
 //!   the worker that it was made on: that worker's *shard*.
 //! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place
 //!   for the worker's next one. Dropped elsewhere, for its task has moved to another
-//!   worker, it goes into the shard's *cancel queue*, and whoever next uses the shard
+//!   worker, it goes into the shard's *cancel queue*, and the next thread that uses the shard
 //!   removes it.
 //! * **Firing.** The *alarm* is one `tokio::time::Interval` for all shards, armed for the
 //!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives
@@ -85,7 +85,7 @@
 //! to that slot, its timers *cascade* to the levels below. A timer that is cancelled
 //! before that is never moved.
 //!
-//! | level | a slot is | a turn is | who is there |
+//! | level | a slot is | a turn is | its timers |
 //! | --- | --- | --- | --- |
 //! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any: timers of one slot of level 2 fire together once all are due |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |

@@ -7,10 +7,10 @@ use tokio::time::Instant;
 use crate::handle::Wheel;
 use crate::sleep::{Sleep, sleep_until};
 
-/// Nobody is waiting: the last poll has returned an entry, or the task has been woken since.
+/// No task is waiting: the last poll has returned an entry, or the task has been woken since.
 const NOBODY: u64 = 0;
 
-/// Somebody has been told that the queue is empty, and is woken by whatever is inserted.
+/// A task has been told that the queue is empty: the next insertion wakes it.
 const ANYTHING: u64 = u64::MAX;
 
 /// Waits for one tick on behalf of one task.
@@ -25,7 +25,7 @@ pub(super) struct Alarm {
     at: u64,
     /// Moved from deadline to deadline, and made anew only after the queue has been empty.
     sleep: Option<Sleep>,
-    /// Kept while nobody waits, to be compared with that of the next poll.
+    /// Kept while no task waits, to be compared with that of the next poll.
     waker: Option<Waker>,
     /// Whose timer it is, unless it is the current runtime's.
     wheel: Option<Wheel>,

@@ -3,7 +3,7 @@
 //! A tick is one nanosecond since [`ORIGIN`], so a deadline is kept exactly. The origin is one
 //! for the process, so that a conversion touches nothing that belongs to a driver.
 //!
-//! An instant tells its seconds and nanoseconds to nobody but a [`Hasher`]. Subtracting the
+//! An instant gives its seconds and nanoseconds to a [`Hasher`] alone. Subtracting the
 //! origin instead takes 57 instructions, a third of what arming a timer does. So [`Parts`]
 //! "hashes" an instant. What an instant feeds to a hasher is not documented: [`Origin`]
 //! compares a few differences with those of `std` once, and if they disagree, each conversion

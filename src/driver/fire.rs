@@ -70,7 +70,7 @@ impl Turn {
 
     /// One hold of a shard's lock; `None` when the driver has ended.
     fn expire(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> Option<Progress> {
-        // The clock anew each time: who fires late in a long turn is late by that, too.
+        // The clock anew each time: a timer that fires late in a long turn is late by that, too.
         let (seen, batch) = (clock(), &mut self.batch);
         let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
         self.is_idle &= batch.is_empty();
@@ -79,11 +79,11 @@ impl Turn {
     }
 }
 
-/// Runs somebody else's code, with no lock held. It may panic; and the payload of that
+/// Runs user code, with no lock held. It may panic; and the payload of that
 /// panic, when it is dropped, may panic again. None of it is the affair of the other timers,
 /// nor of the thread that happens to run it.
 pub(super) fn wake(waker: Waker) {
-    // The hook has reported it; there is nobody here to whom it could be returned.
+    // The hook has reported the panic; it can be returned to no caller here.
     let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else {
         return;
     };

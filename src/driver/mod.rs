@@ -10,7 +10,7 @@
 //! | `settings.rs` | what a `Builder` sets |
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
 //! | `cancel_queue.rs` | cancels that come from other workers |
-//! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: who owns an entry; what timers do with theirs; what the driver does |
+//! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: the owner of an entry; what timers do with theirs; what the driver does |
 //! | `fire.rs` | firing what is due, in bounded holds |
 //! | `timerfd.rs` | high resolution: a timerfd, and what it is set to |
 //! | `alarm_timer.rs` | tokio's interval, and the runtime that it belongs to |
@@ -130,7 +130,7 @@ pub(crate) struct DriverRef {
 
 /// Opening and closing.
 impl Driver {
-    /// A driver that serves nobody yet.
+    /// A driver that serves no runtime yet.
     fn leak(settings: Settings) -> &'static Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
@@ -149,7 +149,7 @@ impl Driver {
                 index,
             })
             .collect();
-        // Set once, here: nobody else has seen the driver yet.
+        // Set once, here: no other thread has seen the driver yet.
         let _ = driver.shards.set(all.leak());
         driver
     }
@@ -189,7 +189,7 @@ impl Driver {
     /// Ends the service: frees the interval, and wakes everything that is pending, to
     /// find that out.
     fn close(&'static self) {
-        // First the alarm, so that nobody polls an interval of a runtime that ends.
+        // First the alarm, so that no thread polls an interval of a runtime that ends.
         self.alarm.close();
         let last = Arc::clone(&lock(&self.last));
         for home in self.shards() {

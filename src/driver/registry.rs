@@ -31,7 +31,7 @@ const LAST_GENERATION: u32 = (1 << 14) - 1;
 #[derive(Default)]
 struct Registry {
     serving: HashMap<runtime::Id, DriverRef>,
-    /// Drivers that serve nobody.
+    /// Drivers that serve no runtime.
     idle: HashMap<Settings, Vec<&'static Driver>>,
 }
 
@@ -175,7 +175,7 @@ impl Registry {
         self.idle.entry(driver.settings).or_default().push(driver);
     }
 
-    /// Who serves the runtime: this one, unless there is another.
+    /// The driver that serves the runtime: this one, unless there is another.
     fn enter(&mut self, runtime: runtime::Id, serving: DriverRef) -> DriverRef {
         *self.serving.entry(runtime).or_insert(serving)
     }

@@ -138,7 +138,7 @@ mod linux {
         pub(crate) fn open() -> Result<Self, BuildError> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(io::Error::from);
-            // tokio tells nobody whether a runtime has I/O: it panics, and says what to call.
+            // tokio has no way to tell whether a runtime has I/O: it panics, and says what to call.
             let register = AssertUnwindSafe(|| register(timer?));
             let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
             registered.map(Descriptor).map_err(BuildError::Descriptor)

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MetricsSnapshot as Snapshot;
 
-/// What is counted in a driver's time in service, and stays for whoever asks later.
+/// What is counted in a driver's time in service, and stays for later questions.
 pub(crate) struct FinalCounts {
     pub(crate) generation: u32,
     /// How often the driver woke up, and how often nothing was due then.
@@ -50,7 +50,7 @@ impl FinalCounts {
         self.idle_turns.load(Ordering::Relaxed)
     }
 
-    /// Called under the shard's lock, which ends the generation: whoever finds that it has
+    /// Called under the shard's lock, which ends the generation: a thread that finds that it has
     /// ended finds the figures.
     pub(crate) fn set(&self, shard: usize, counted: Snapshot) {
         // Set once: a shard is closed once in a generation.

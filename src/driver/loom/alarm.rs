@@ -73,7 +73,7 @@ fn loom_a_spurious_ring_and_ring() {
     });
 }
 
-/// The driver task, which somebody has asked for a turn, is quicker than the alarm, and
+/// The driver task, which was asked for a turn, is quicker than the alarm, and
 /// sets it anew while it rings.
 #[test]
 fn loom_a_look_and_a_late_ring() {

@@ -2,11 +2,11 @@
 //! a model says so. And for the kernel: a descriptor that does.
 //!
 //! As in tokio, the interval's timer has a lock of its own; its waker is taken
-//! under that, and woken after it, so a ring may come long after somebody else
+//! under that, and woken after it, so a ring may come long after another thread
 //! has set the interval anew. And as in tokio, an interval that is set to a time
 //! which the runtime has passed rings on the spot, on the thread that sets it.
 //!
-//! Who reads the clock may act on it long after it was moved, so loom explores that as
+//! A thread may act on the clock long after it was moved, so loom explores that as
 //! well: reading and moving it are steps that depend on each other.
 
 use std::cell::{Cell, OnceCell};
@@ -144,7 +144,7 @@ struct Entry {
     at: Tick,
     /// How far tokio has come.
     elapsed: Tick,
-    /// Of whoever waits.
+    /// Of the task that waits.
     waker: Option<Waker>,
 }
 
@@ -202,7 +202,7 @@ impl Drop for Interval {
 pub(super) struct Bell(Arc<Mutex<Entry>>);
 
 impl Bell {
-    /// When it rings; `None` when nobody waits for it.
+    /// When it rings; `None` when no waker waits for it.
     pub(super) fn at(&self) -> Option<Tick> {
         let entry = lock(&self.0);
         entry.waker.is_some().then_some(entry.at)
@@ -285,14 +285,14 @@ impl Drop for Descriptor {
 pub(super) struct Chime(Arc<Mutex<Tick>>, Arc<Mutex<Option<Waker>>>);
 
 impl Chime {
-    /// When it rings; `None` when nobody waits for it, or it is not set.
+    /// When it rings; `None` when no waker waits for it, or it is not set.
     pub(super) fn at(&self) -> Option<Tick> {
         let at = *lock(&self.0);
         let waits = lock(&self.1).is_some();
         (waits && at != Tick::NEVER).then_some(at)
     }
 
-    /// A turn of tokio's at this time: asks the kernel, then tells who waits by then.
+    /// A turn of tokio's at this time: asks the kernel, then wakes the waker that waits by then.
     pub(super) fn turn_at(&self, now: Tick) -> bool {
         let mut at = lock(&self.0);
         advance_to(now);

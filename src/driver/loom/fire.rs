@@ -1,5 +1,5 @@
 //! Firing, while the timer that fires is dropped, reset or polled: a timer that is
-//! due is the driver's, any other its owner's, and nobody frees an entry twice.
+//! due is the driver's, any other its owner's, and no entry is freed twice.
 
 use super::{Model, check};
 
@@ -63,7 +63,7 @@ fn loom_put_off_and_fire() {
         let seen = timer.wakes.count();
         assert_eq!(model.pending(), 1, "it waits for the later deadline");
         model.run_out();
-        // One that fired unseen, and was then put off, has nobody to wake.
+        // A timer that fired unseen, and was then put off, has no waker to wake.
         assert_eq!(timer.wakes.count(), 1);
         assert!(seen == 1 || timer.wakes.at(0) == timer.deadline);
         assert!(timer.poll().is_ready());

@@ -1,6 +1,6 @@
 //! loom's mutex under the names of the lock that shards use.
 //!
-//! loom lets nobody in between the last step under a mutex and its release. Here
+//! loom lets no thread in between the last step under a mutex and its release. Here
 //! both taking and releasing are steps of their own, as they are in a spin lock: a
 //! cancel can be queued when its shard's holder has had its last look at the queue.
 

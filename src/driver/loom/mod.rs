@@ -16,11 +16,11 @@
 //! | in | change | fails |
 //! | --- | --- | --- |
 //! | `alarm.rs` | `settle` returns without a second look | `loom_reset_to_earlier_while_the_driver_plans` |
-//! | `alarm.rs` | `one_at_a_time` forgets who asked meanwhile: stores 0 instead of comparing | `loom_arm_and_arm`, `loom_arm_earlier_while_the_driver_plans` |
+//! | `alarm.rs` | `one_at_a_time` forgets requests that came meanwhile: stores 0 instead of comparing | `loom_arm_and_arm`, `loom_arm_earlier_while_the_driver_plans` |
 //! | `alarm.rs` | `ring` records nothing | `loom_an_early_ring_and_rearm` |
 //! | `alarm.rs` | `arm_earliest` does not take the ring | `loom_an_early_ring_and_rearm` |
 //! | `alarm.rs` | `arm_earliest` keeps an alarm that is overdue | `loom_a_look_and_a_late_ring` |
-//! | `alarm.rs` | `ring` does not ask `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
+//! | `alarm.rs` | `ring` does not look at `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
 //! | `alarm.rs` | `rings_from` allows no early ring of a descriptor | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
 //! | `alarm_timer.rs` | `rang` leaves what is armed | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
 //! | `timerfd.rs` | `rang` leaves what the timerfd is set to | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |

@@ -196,7 +196,7 @@ impl Model {
         woken
     }
 
-    /// Lets the alarm ring next, though nobody polls the driver task.
+    /// Lets the alarm ring next, though the driver task is not polled.
     pub(super) fn ring_without_the_task(&self) {
         if let Some(at) = self.rings_at() {
             self.chime_at(at.0);
@@ -322,7 +322,7 @@ impl Wakes {
         self.0.lock().unwrap().len()
     }
 
-    /// Nobody but the caller holds it.
+    /// Only the caller holds it.
     pub(super) fn is_freed(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1
     }

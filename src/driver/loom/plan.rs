@@ -1,4 +1,4 @@
-//! Arming: of all deadlines the earliest is armed, whoever comes when.
+//! Arming: of all deadlines the earliest is armed, in whatever order they come.
 
 use super::{Model, check};
 

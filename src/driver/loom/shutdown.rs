@@ -1,5 +1,5 @@
-//! The end of a driver, and the next one on the same shards: whoever is pending is
-//! woken, whoever comes later is refused, and no relic touches a stranger's entry.
+//! The end of a driver, and the next one on the same shards: timers that are pending are
+//! woken, later ones are refused, and no relic touches a stranger's entry.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -1,7 +1,7 @@
 //! What the driver does with a shard: it opens it, has it fire what is due, counts, and closes
 //! it.
 //!
-//! The ground rules are in `shard.rs`: who owns an entry, and what runs under the lock.
+//! The ground rules are in `shard.rs`: the owner of an entry, and what runs under the lock.
 
 use std::mem;
 use std::task::Waker;
