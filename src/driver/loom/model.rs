@@ -262,10 +262,6 @@ impl Model {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
         assert!(!self.has_cancels(), "a cancel waits, and was not counted");
-        // A spare keeps its task's waker.
-        for home in self.driver.shards() {
-            home.shard.refresh();
-        }
     }
 
     /// The runtime ends: what dropping the driver task does.

@@ -100,14 +100,18 @@ impl Shard {
         self.read(generation, ShardState::snapshot)
     }
 
-    /// Reads with all cancels carried out.
+    /// Reads with all cancels carried out, and without a spare: what was cancelled is freed.
     fn read<R>(&self, generation: u32, read: impl FnOnce(&ShardState) -> R) -> Option<R> {
         let mut state = self.wait();
         while self.has_cancels() {
             self.unlock(state);
             state = self.wait();
         }
-        self.serves(generation).then(|| read(&state))
+        let left = state.remove_spare();
+        let seen = self.serves(generation).then(|| read(&state));
+        self.unlock(state);
+        drop(left);
+        seen
     }
 
     /// Begins to serve a new driver whose clock shows `now`.
