@@ -54,9 +54,9 @@ pub(super) struct Alarm {
     /// Recompute the target at the next registration: the alarm would ring soon, and the timer
     /// that it was armed for may have been cancelled.
     is_stale: AtomicBool,
-    pub(super) settings: Settings,
-    pub(super) grid: Grid,
-    pub(super) timer: Mutex<Option<AlarmTimer>>,
+    settings: Settings,
+    grid: Grid,
+    timer: Mutex<Option<AlarmTimer>>,
 }
 
 impl Alarm {
@@ -125,6 +125,45 @@ impl Alarm {
             true => timer.now(),
             false => Tick::really_now(),
         }
+    }
+
+    /// Whether the clock is, or may be, paused.
+    #[inline]
+    pub(super) fn may_pause(&self) -> bool {
+        self.grid.may_pause()
+    }
+
+    /// Only the clock of a current-thread runtime can be paused.
+    pub(super) fn note_clock(&self) {
+        if self.settings.current_thread && !self.may_pause() {
+            let mut timer = lock(&self.timer);
+            timer
+                .iter_mut()
+                .for_each(|timer| self.grid.note_clock(timer));
+        }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(super) fn pause(&self) {
+        self.grid.pause(lock(&self.timer).as_mut().unwrap());
+    }
+
+    /// Rounds up to the millisecond that tokio fires in. `None` while the runtime has not taken
+    /// the driver task.
+    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        self.grid.round_up(deadline).or_else(|| {
+            let timer = lock(&self.timer);
+            let running = timer.as_ref().filter(|timer| timer.runs);
+            running.into_iter().for_each(|timer| self.grid.learn(timer));
+            self.grid.round_up(deadline)
+        })
+    }
+
+    /// Whether tokio has come to the whole millisecond that this deadline fires in.
+    pub(super) fn has_come(&self, deadline: Tick) -> bool {
+        let timer = lock(&self.timer);
+        let timer = timer.as_ref().filter(|timer| timer.runs);
+        timer.is_none_or(|timer| timer.has_come(deadline))
     }
 
     /// The runtime has taken the driver task. As long as there is a timer, and none can be taken

@@ -17,10 +17,9 @@ use std::task::{Context, Waker};
 
 use tokio::task::coop;
 
-use super::alarm::Alarm;
 use super::alarm_timer::AlarmTimer;
 use super::clock::{self, MILLISECOND, Tick};
-use super::sync::{AtomicBool, AtomicU64, Ordering, enter, lock, now_in};
+use super::sync::{AtomicBool, AtomicU64, Ordering, enter, now_in};
 
 /// Where tokio's milliseconds begin, and whether the clock may be paused.
 pub(super) struct Grid {
@@ -44,39 +43,33 @@ impl Grid {
         self.may_pause.store(false, Ordering::Relaxed);
     }
 
-    fn offset(&self) -> Option<Tick> {
-        let offset = self.offset.load(Ordering::Relaxed);
-        (offset != UNKNOWN).then_some(Tick(offset))
+    #[inline]
+    pub(super) fn may_pause(&self) -> bool {
+        self.may_pause.load(Ordering::Relaxed)
     }
 
-    fn learn(&self, timer: &AlarmTimer) {
+    /// Rounds up to the millisecond that tokio fires in. `None` while the grid is not known.
+    pub(super) fn round_up(&self, deadline: Tick) -> Option<Tick> {
+        let offset = self.offset.load(Ordering::Relaxed);
+        (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
+    }
+
+    pub(super) fn learn(&self, timer: &AlarmTimer) {
         if let Some(begin) = timer.a_millisecond_of_tokios() {
             self.offset.store(begin.0 % MILLISECOND, Ordering::Relaxed);
         }
     }
-}
 
-impl Alarm {
-    /// Whether the clock is, or may be, paused.
-    #[inline]
-    pub(super) fn may_pause(&self) -> bool {
-        self.grid.may_pause.load(Ordering::Relaxed)
-    }
-
-    /// Only the clock of a current-thread runtime can be paused.
-    pub(super) fn note_clock(&self) {
-        if !self.settings.current_thread || self.may_pause() {
-            return;
-        }
-        let mut timer = lock(&self.timer);
-        if let Some(timer) = timer.as_mut().filter(|timer| timer.may_be_paused()) {
-            self.grid.learn(timer);
+    /// From now on the clock may be paused, if it may.
+    pub(super) fn note_clock(&self, timer: &mut AlarmTimer) {
+        if timer.may_be_paused() {
+            self.learn(timer);
             self.set_may_pause(timer);
         }
     }
 
     fn set_may_pause(&self, timer: &mut AlarmTimer) {
-        self.grid.may_pause.store(true, Ordering::Relaxed);
+        self.may_pause.store(true, Ordering::Relaxed);
         // The alarm was armed by another clock: it is to be armed anew, or disarmed.
         if timer.armed != Tick::NEVER {
             timer.armed = Tick::ZERO;
@@ -84,29 +77,9 @@ impl Alarm {
     }
 
     #[cfg(all(test, loom))]
-    pub(super) fn pause(&self) {
-        let mut timer = lock(&self.timer);
-        self.grid.offset.store(0, Ordering::Relaxed);
-        self.set_may_pause(timer.as_mut().unwrap());
-    }
-
-    /// Rounds up to the millisecond that tokio fires in. `None` while the runtime has not taken
-    /// the driver task.
-    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
-        if self.grid.offset().is_none() {
-            let timer = lock(&self.timer);
-            let running = timer.as_ref().filter(|timer| timer.runs);
-            running.into_iter().for_each(|timer| self.grid.learn(timer));
-        }
-        let offset = self.grid.offset()?;
-        Some(deadline.round_up(MILLISECOND, offset))
-    }
-
-    /// Whether tokio has come to the whole millisecond that this deadline fires in.
-    pub(super) fn has_come(&self, deadline: Tick) -> bool {
-        let timer = lock(&self.timer);
-        let timer = timer.as_ref().filter(|timer| timer.runs);
-        timer.is_none_or(|timer| timer.has_come(deadline))
+    pub(super) fn pause(&self, timer: &mut AlarmTimer) {
+        self.offset.store(0, Ordering::Relaxed);
+        self.set_may_pause(timer);
     }
 }
 
@@ -116,7 +89,7 @@ impl AlarmTimer {
         now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
     }
 
-    fn has_come(&self, deadline: Tick) -> bool {
+    pub(super) fn has_come(&self, deadline: Tick) -> bool {
         let Some(_inside) = enter(&self.runtime) else {
             return true;
         };

@@ -47,8 +47,8 @@ use std::task::Waker;
 use super::cancel_queue::{CancelQueue, EntryRef};
 use super::clock::Tick;
 use super::sync::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
-use crate::metrics::LagHistogram;
-use crate::metrics::MetricsSnapshot as Snapshot;
+use crate::metrics::lag_histogram::LagHistogram;
+use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::{Core, Garbage};
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest

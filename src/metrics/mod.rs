@@ -13,8 +13,8 @@
 pub(crate) mod final_counts;
 mod handle;
 mod intervals;
-mod lag_histogram;
-mod snapshot;
+pub(crate) mod lag_histogram;
+pub(crate) mod snapshot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 

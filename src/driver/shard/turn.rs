@@ -9,7 +9,7 @@ use std::task::Waker;
 use super::{Shard, ShardState};
 use crate::driver::clock::Tick;
 use crate::driver::sync::{LockGuard, Ordering};
-use crate::metrics::MetricsSnapshot as Snapshot;
+use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::Progress;
 
 impl Shard {
