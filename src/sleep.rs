@@ -236,9 +236,6 @@ impl Sleep {
     pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // Waiting spends no budget, so the budget is not asked for: a timer is polled far more
         // often than it is due.
-        if self.timer.waits(cx.waker()) {
-            return Poll::Pending;
-        }
         ready!(self.poll_unconstrained(cx));
         ready!(coop::poll_proceed(cx)).made_progress();
         Poll::Ready(())
@@ -247,6 +244,9 @@ impl Sleep {
     /// Polls without spending from the task's budget.
     #[inline]
     pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.timer.waits(cx.waker()) {
+            return Poll::Pending;
+        }
         self.timer.poll(self.deadline, cx.waker())
     }
 }

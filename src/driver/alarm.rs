@@ -40,8 +40,12 @@ use super::settings::Settings;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use super::timerfd::NEAR;
 
-/// tokio's clock does not come so far while one thread arms.
-const SOON_AFTER: Duration = Duration::from_nanos(MILLISECOND);
+/// Further ahead from try to try: tokio's clock does not come so far while one thread arms.
+const SOON_AFTER: [Duration; 3] = [
+    Duration::from_nanos(MILLISECOND),
+    Duration::from_nanos(8 * MILLISECOND),
+    Duration::from_nanos(64 * MILLISECOND),
+];
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: Duration = Duration::from_secs(1);
 
@@ -305,8 +309,10 @@ impl Alarm {
         }
         // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
         // task may wait in the queue of a worker that blocks, so tokio is to ring all the same.
-        self.take_ring();
-        timer.arm(self.now_by(timer).saturating_add(SOON_AFTER), target);
+        SOON_AFTER.iter().any(|&soon| {
+            self.take_ring();
+            timer.arm(self.now_by(timer).saturating_add(soon), target)
+        });
         false
     }
 }

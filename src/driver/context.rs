@@ -22,8 +22,8 @@
 //!   thread that is a worker of one runtime never becomes a worker of another.
 //! * **A proof ends with the worker.** After `block_in_place` another thread may have the worker,
 //!   and this thread run blocking tasks. The other thread, when it makes its first timer, ends
-//!   the proof of this thread: the shard counts its workers. A thread that makes a timer where it
-//!   has another index than was proved, or none, has to be proved anew, too.
+//!   the proof of this thread: the shard counts its workers. A thread that makes a timer of another
+//!   runtime meanwhile has to be proved anew, too.
 //! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from it,
 //!   another thread has its worker. So a shard's worker writes nothing of the shard without the
 //!   shard's lock. Which thread has a shard decides only how it is cheapest to cancel there.
@@ -46,7 +46,7 @@ struct Here {
     index: u32,
     /// Which of the shard's workers that is.
     worker: u32,
-    /// The runtime whose driver was asked for.
+    /// The runtime that the shard's driver serves.
     runtime: Option<runtime::Id>,
 }
 
@@ -115,10 +115,9 @@ pub(crate) fn shard() -> (ShardRef, u32) {
 fn by_handle(index: Option<usize>) -> (ShardRef, u32) {
     let handle = Handle::current();
     let (here, runtime) = (HERE.get(), handle.id());
-    let found = here.shard.filter(|shard| {
-        let known = here.runtime == Some(runtime) && here.index == NO_INDEX;
-        known && shard.shard.serves(here.generation)
-    });
+    let found = here
+        .shard
+        .filter(|shard| here.runtime == Some(runtime) && shard.shard.serves(here.generation));
     let (shard, generation) = match found {
         Some(shard) => (shard, here.generation),
         None => find(&handle, index),
@@ -172,11 +171,12 @@ fn ask_for_proof(handle: &Handle, driver: DriverRef, index: usize) {
         WAIT.set((next, (2 * next).min(SELDOM)));
         // The thread that was proved before has lost its worker.
         change_worker(driver.shard(index), index);
-        handle.spawn(async move { prove(driver) });
+        let runtime = handle.id();
+        handle.spawn(async move { prove(driver, runtime) });
     }
 }
 
-fn prove(driver: DriverRef) {
+fn prove(driver: DriverRef, runtime: runtime::Id) {
     let Some(index) = worker_index() else { return };
     let shard = driver.shard(index);
     // In this order: the end of a driver changes the worker, too.
@@ -187,7 +187,7 @@ fn prove(driver: DriverRef) {
             generation: driver.generation,
             index: index as u32,
             worker,
-            runtime: None,
+            runtime: Some(runtime),
         });
         WAIT.set((0, 1));
     }

@@ -110,17 +110,15 @@ impl AlarmTimer {
         (Tick(1)..Tick(Tick::LAST.0 - MILLISECOND)).contains(&now)
     }
 
-    /// The beginning of one of tokio's milliseconds, told by which deadlines have come.
+    /// The beginning of one of tokio's milliseconds, told by which deadlines have come. `None`
+    /// where the clock is behind tokio's for now.
     fn a_millisecond_of_tokios(&self) -> Option<Tick> {
-        let now = self.now();
-        while self.is_sane(now) {
-            let come = self.last_to_have_come();
+        let tries = 0..8;
+        tries
+            .filter(|_| self.is_sane(self.now()))
+            .map(|_| self.last_to_have_come())
             // The clock may have moved on meanwhile: another thread drives the runtime.
-            if !self.has_come(Tick(come.0 + 1)) {
-                return Some(come);
-            }
-        }
-        None
+            .find(|come| !self.has_come(Tick(come.0 + 1)))
     }
 
     /// The last deadline that has come, while the clock stands still.

@@ -159,7 +159,8 @@ impl Timer {
         let polled = match &self.state {
             State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
-            State::Done { .. } if !self.has_ended() => Ok(Poll::Ready(())),
+            // As it is: the waker of an earlier poll is kept.
+            State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
             _ended => Err(Closed),
         };
         match polled {

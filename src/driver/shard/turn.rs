@@ -133,6 +133,7 @@ impl Shard {
         last: impl FnOnce(Snapshot),
     ) -> impl Iterator<Item = Waker> {
         let mut state = self.wait();
+        let left = state.remove_spare();
         last(state.snapshot());
         // Before anything of the next generation: see `clock`.
         self.published.generation.fetch_add(1, Ordering::SeqCst);
@@ -141,6 +142,7 @@ impl Shard {
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
+        drop(left);
         self.cancels.clear(&self.published.waiting);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }
