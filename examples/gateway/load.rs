@@ -78,5 +78,5 @@ fn exporter() -> Result<&'static Exporter> {
 /// The processor time of the whole process so far.
 #[must_use]
 pub fn cpu_time() -> Option<Duration> {
-    crate::machine::cpu_time()
+    common::process::cpu_time()
 }

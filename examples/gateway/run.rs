@@ -18,7 +18,7 @@ use crate::server::{Connections, Server};
 use crate::tally::Tally;
 use crate::timers::{Instant, Timers};
 use crate::upstream::Upstream;
-use crate::{backend, gateway, machine};
+use crate::{backend, gateway};
 
 /// A free port of this machine.
 pub(crate) const ANYWHERE: SocketAddr =
@@ -61,7 +61,7 @@ pub(crate) struct TimerCounts {
 }
 
 pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<Run> {
-    let cpu_before = machine::cpu_time();
+    let cpu_before = common::process::cpu_time();
     let runtime = runtime(options.workers)?;
     let progress = progress_bar(T::NAME, Expected::of(&options.plan).requests);
     let work = serve_all::<T>(options.plan, exporter.clone(), progress.clone());
@@ -71,7 +71,7 @@ pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<R
     drop(runtime);
     let mut run =
         ended.context("no end within --give-up: a timer was lost, or this is too much work")??;
-    run.cpu = machine::cpu_time()
+    run.cpu = common::process::cpu_time()
         .zip(cpu_before)
         .map(|(after, before)| after - before);
     Ok(run)

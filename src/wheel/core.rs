@@ -138,15 +138,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// moves when the clock comes to its slot, and only then, however often it was put off before.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
-        debug_assert!(
-            deadline > self.now,
-            "a deadline at or before now is already due"
-        );
-        let entry = self.entries.at_mut(key);
-        let before = mem::replace(&mut entry.deadline, deadline);
-        if deadline < before {
-            self.put_forward(key, deadline);
-        }
+        self.reschedule_lazily_if(key, deadline, |_| true);
     }
 
     /// The same, if the value is such. Returns whether it is.
@@ -157,6 +149,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         deadline: u64,
         is_such: impl FnOnce(&T) -> bool,
     ) -> bool {
+        debug_assert!(
+            deadline > self.now,
+            "a deadline at or before now is already due"
+        );
         let entry = self.entries.at_mut(key);
         if !is_such(&entry.value) {
             return false;
