@@ -11,6 +11,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
 use tokio::time::Instant;
@@ -32,7 +33,11 @@ impl Tick {
 
     #[inline]
     pub(crate) fn saturating_add(self, duration: Duration) -> Tick {
-        self.checked_add(duration).unwrap_or(Tick::LAST)
+        match nanos(duration) {
+            // One up and one down again: no more than `LAST`.
+            Some(nanos) => Tick(self.0.saturating_add(nanos + 1) - 1),
+            None => Tick::LAST,
+        }
     }
 
     /// `None` beyond [`Tick::LAST`].
@@ -66,14 +71,18 @@ impl Tick {
     pub(crate) fn to_instant(self) -> Instant {
         let since = Duration::from_nanos(self.0);
         // An origin in the past plus 584 years fits every platform's clock.
-        let origin = ORIGIN.instant;
+        let origin = ORIGIN.0;
         origin.checked_add(since).unwrap_or(origin).into()
     }
 
     /// The tick of an instant.
     #[inline]
     pub(crate) fn of(instant: Instant) -> Tick {
-        ORIGIN.tick(instant.into_std())
+        let (instant, origin) = (instant.into_std(), ORIGIN_SECS.load(Ordering::Relaxed));
+        match Parts::of(instant).since(origin) {
+            Some(tick) => tick,
+            None => of_another(instant),
+        }
     }
 
     /// Now, by the clock of the runtime whose context this is called in.
@@ -119,59 +128,47 @@ const BACK: Duration = Duration::from_secs(80 * YEAR.as_secs());
 /// up to [`BACK`], as the platform's clock reaches.
 static ORIGIN: LazyLock<Origin> = LazyLock::new(|| Origin::new(StdInstant::now()));
 
-/// Tick 0.
-struct Origin {
-    instant: StdInstant,
-    /// The seconds of that instant, which has no nanoseconds. `None` where parts mean something
-    /// else.
-    secs: Option<u64>,
+/// The origin's seconds, for [`Parts`]. Before the first conversion, and where the parts of an
+/// instant mean something else, [`NO_SECS`].
+static ORIGIN_SECS: AtomicU64 = AtomicU64::new(NO_SECS);
+
+/// No instant is so near to this that its parts count: see [`Parts::since`].
+const NO_SECS: u64 = 1 << 63;
+
+/// The tick of an instant outside of the range, of the first instant of all, and where the parts
+/// of an instant mean something else.
+#[cold]
+fn of_another(instant: StdInstant) -> Tick {
+    ORIGIN.by_subtraction(instant).unwrap_or(Tick::LAST)
 }
 
+/// Tick 0: an instant without nanoseconds, so that a subtraction borrows none.
+struct Origin(StdInstant);
+
 impl Origin {
+    /// Has ticks be read from parts from now on, if the parts agree.
     fn new(now: StdInstant) -> Self {
         let early = earlier(now);
-        // Without nanoseconds of its own, the origin takes no subtraction of nanoseconds.
         let nanos = Duration::from_nanos(Parts::of(early).nanos);
-        let instant = early.checked_sub(nanos).unwrap_or(early);
-        let mut origin = Origin {
-            instant,
-            secs: Some(Parts::of(instant).secs),
-        };
-        let agree = |since| {
-            let later = instant.checked_add(since);
-            later.is_none_or(|later| origin.by_parts(later) == origin.by_subtraction(later))
-        };
-        let mut tried = [0, 1, 999_999_999, 1_000_000_000, 5_123_456_789].into_iter();
-        if !tried.all(|nanos| agree(Duration::from_nanos(nanos))) {
-            origin.secs = None;
+        let origin = Origin(early.checked_sub(nanos).unwrap_or(early));
+        let secs = Parts::of(origin.0).secs;
+        if origin.agrees_with_parts(secs) {
+            ORIGIN_SECS.store(secs, Ordering::Relaxed);
         }
         origin
     }
 
-    #[inline]
-    fn tick(&self, instant: StdInstant) -> Tick {
-        match self.by_parts(instant) {
-            Some(tick) => tick,
-            None => self.before_or_beyond(instant),
-        }
-    }
-
-    /// `None` outside of the range, and where parts mean something else.
-    #[inline]
-    fn by_parts(&self, instant: StdInstant) -> Option<Tick> {
-        let parts = Parts::of(instant);
-        // What is before the origin wraps around, beyond the range.
-        let secs = parts.secs.wrapping_sub(self.secs?);
-        (secs < MOST_SECS).then(|| Tick(secs * NANOS_PER_SEC + parts.nanos))
-    }
-
-    #[cold]
-    fn before_or_beyond(&self, instant: StdInstant) -> Tick {
-        self.by_subtraction(instant).unwrap_or(Tick::LAST)
+    fn agrees_with_parts(&self, secs: u64) -> bool {
+        let agrees = |since| {
+            let later = self.0.checked_add(Duration::from_nanos(since));
+            later.is_none_or(|later| Parts::of(later).since(secs) == self.by_subtraction(later))
+        };
+        let tried = [0, 1, 999_999_999, 1_000_000_000, 5_123_456_789];
+        tried.into_iter().all(agrees)
     }
 
     fn by_subtraction(&self, instant: StdInstant) -> Option<Tick> {
-        nanos(instant.saturating_duration_since(self.instant)).map(Tick)
+        nanos(instant.saturating_duration_since(self.0)).map(Tick)
     }
 }
 
@@ -197,6 +194,14 @@ impl Parts {
         let mut parts = Parts::default();
         instant.hash(&mut parts);
         parts
+    }
+
+    /// The tick, with the origin's seconds. `None` outside of the range.
+    #[inline]
+    fn since(&self, origin: u64) -> Option<Tick> {
+        // What is before the origin wraps around, beyond the range.
+        let secs = self.secs.wrapping_sub(origin);
+        (secs < MOST_SECS).then(|| Tick(secs * NANOS_PER_SEC + self.nanos))
     }
 }
 
@@ -246,16 +251,18 @@ mod tests {
         let now = StdInstant::now();
         for nanos in (0..5_000_000_000).step_by(7_654_321) {
             let later = now + Duration::from_nanos(nanos);
-            assert_eq!(ORIGIN.tick(later), ORIGIN.by_subtraction(later).unwrap());
+            let tick = ORIGIN.by_subtraction(later);
+            assert_eq!(Parts::of(later).since(Parts::of(ORIGIN.0).secs), tick);
+            assert_eq!(Some(Tick::of(later.into())), tick);
         }
     }
 
     #[test]
-    fn an_origin_that_cannot_read_instants_subtracts() {
-        let (instant, secs) = (ORIGIN.instant, None);
-        let blind = Origin { instant, secs };
+    fn instants_that_cannot_be_read_are_subtracted() {
         let now = StdInstant::now();
-        assert_eq!(blind.tick(now), ORIGIN.tick(now));
+        assert_eq!(Parts::of(now).since(NO_SECS), None);
+        assert_eq!(of_another(now), Tick::of(now.into()));
+        assert!(!ORIGIN.agrees_with_parts(Parts::of(ORIGIN.0).secs + 1));
     }
 
     #[test]

@@ -99,14 +99,20 @@ fn next_number() -> usize {
 #[inline]
 #[track_caller]
 pub(crate) fn shard() -> (ShardRef, u32) {
-    let (here, index) = (HERE.get(), worker_index());
-    // No index is as large as `NO_INDEX`.
-    if let (Some(shard), Some(index)) = (here.shard, index) {
-        if index == here.index as usize && shard.shard.worker() == here.worker {
-            return (shard, here.generation);
-        }
+    match here() {
+        Some(here) => here,
+        None => by_handle(worker_index()),
     }
-    by_handle(index)
+}
+
+/// The same, on a thread that has been proved to be a worker, and still is.
+#[inline]
+pub(super) fn here() -> Option<(ShardRef, u32)> {
+    let (here, index) = (HERE.get(), worker_index()?);
+    let shard = here.shard?;
+    // No index is as large as `NO_INDEX`.
+    let is_proved = index == here.index as usize && shard.shard.worker() == here.worker;
+    is_proved.then_some((shard, here.generation))
 }
 
 /// The shard of the current handle's driver.

@@ -280,15 +280,15 @@ impl Driver {
         nexts.min().unwrap_or(Tick::NEVER)
     }
 
-    /// The next timer of this shard is overdue, or will soon be: it is due at `next`.
+    /// The next timer of this shard is overdue, or will soon be due.
     ///
     /// tokio looks at its timers only where a worker has run out of tasks, or has polled 61. In a
     /// busy runtime the driver task is sooner. In a quiet runtime the alarm may be armed for a
     /// timer that has been cancelled. Rearm with the next timer; otherwise a sleeping worker
     /// wakes for nothing.
     #[cold]
-    fn check_for_overdue(&self, shard: &Shard, next: Tick, now: Tick) {
-        let is_overdue = next <= now;
+    fn check_for_overdue(&self, shard: &Shard, now: Tick) {
+        let is_overdue = shard.next() <= now;
         let apart = if is_overdue { BETWEEN_CHECKS } else { SOON / 2 };
         let last = self.checked.load(Ordering::Relaxed);
         if now.0 < last.saturating_add(apart) {

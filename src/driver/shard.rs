@@ -45,7 +45,7 @@ use std::mem;
 use std::task::Waker;
 
 use super::cancel_queue::{CancelQueue, EntryRef};
-use super::clock::Tick;
+use super::clock::{SOON, Tick};
 use super::sync::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
@@ -245,6 +245,12 @@ impl Shard {
     #[inline]
     pub(crate) fn next(&self) -> Tick {
         Tick(self.published.next.load(Ordering::SeqCst))
+    }
+
+    /// Whether a timer is overdue, or will soon be due. Not in the last moments of the range.
+    #[inline]
+    pub(super) fn is_due_soon(&self, now: Tick) -> bool {
+        self.next().0 <= now.0.wrapping_add(SOON)
     }
 
     #[inline]

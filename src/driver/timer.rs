@@ -30,7 +30,7 @@ use tokio::runtime::Handle;
 use tokio::task::coop;
 
 use super::cancel_queue::EntryRef;
-use super::clock::{SOON, Tick};
+use super::clock::Tick;
 use super::shard::Refused;
 use super::sync::back_off;
 use super::waker_id::{self, VtableId};
@@ -109,12 +109,10 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
-        let (shard, generation) = context::shard();
-        let next = shard.shard.next();
-        // Before there is a timer: a timer that outlasts a call has to be in memory.
-        if next.0 <= now.0.saturating_add(SOON) {
-            shard.driver.check_for_overdue(&shard.shard, next, now);
-        }
+        let (shard, generation) = match context::here() {
+            Some(here) if !here.0.shard.is_due_soon(now) => here,
+            _ => checked_shard(now),
+        };
         Timer::on(shard, generation)
     }
 
@@ -132,6 +130,18 @@ impl Timer {
         let (shard, state) = (context::of(driver), State::Idle { tag });
         Timer { shard, state }
     }
+}
+
+/// The shard for a timer that is made `now`, after a check for overdue timers. Out of line, and
+/// before there is a timer: a timer that outlasts a call has to be in memory.
+#[inline(never)]
+#[track_caller]
+fn checked_shard(now: Tick) -> (ShardRef, u32) {
+    let (shard, generation) = context::shard();
+    if shard.shard.is_due_soon(now) {
+        shard.driver.check_for_overdue(&shard.shard, now);
+    }
+    (shard, generation)
 }
 
 /// Polling.
