@@ -154,7 +154,7 @@ impl ShardState {
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
         let spare = self.spare;
         let is_same = |left: &Option<Waker>| left.as_ref().is_some_and(|it| it.will_wake(waker));
-        if spare == NO_SPARE || !self.wheel.reschedule_lazily_if(spare, when.0, is_same) {
+        if spare == NO_SPARE || !self.wheel.put_off_if(spare, when.0, is_same) {
             return None;
         }
         self.spare = NO_SPARE;
@@ -162,17 +162,14 @@ impl ShardState {
         Some(spare)
     }
 
-    /// Leaves a timer's entry as the spare, or removes it. Returns the waker, unless it stays.
+    /// Leaves a timer's entry as the spare, or removes it. Returns the waker.
     #[inline(always)]
-    fn take(&mut self, key: u32, keeps_waker: bool) -> Option<Waker> {
-        if self.spare != NO_SPARE {
+    fn take(&mut self, key: u32) -> Option<Waker> {
+        if self.has_spare() {
             return self.wheel.remove(key);
         }
         self.spare = key;
-        match keeps_waker {
-            true => None,
-            false => self.wheel.get_mut(key).take(),
-        }
+        self.wheel.get_mut(key).take()
     }
 
     #[must_use = "to be dropped outside the lock"]
@@ -350,7 +347,7 @@ impl Shard {
                 break;
             };
             if self.check(entry.generation, entry.when).is_ok() {
-                *waker = state.take(entry.key, false);
+                *waker = state.take(entry.key);
             }
         }
         (wakers, state.wheel.take_garbage())
@@ -385,13 +382,17 @@ impl Shard {
         Ok(key)
     }
 
-    /// Adds a timer in the place of the spare, if that has this very waker.
+    /// Adds a timer in the place of the spare, if that has this very waker, and nothing else is
+    /// to be done under the lock.
     #[inline(always)]
     pub(super) fn arm_again(&self, generation: u32, when: Tick, waker: &Waker) -> Option<u32> {
-        let mut state = self.try_for_a_while()?;
+        let mut state = self.state.try_lock()?;
         self.check(generation, when).ok()?;
+        if self.has_cancels() {
+            return None;
+        }
         let key = state.put_again(when, waker)?;
-        self.armed(state, when);
+        self.announce(when);
         Some(key)
     }
 
@@ -404,11 +405,25 @@ impl Shard {
         }
     }
 
+    /// Cancels a timer of a task by leaving its entry, with its waker, as the spare. Returns false
+    /// if the shard is busy, has a spare, or the entry is the driver's.
+    #[inline(always)]
+    pub(super) fn leave(&self, entry: EntryRef) -> bool {
+        let Some(mut state) = self.state.try_lock() else {
+            return false;
+        };
+        if state.has_spare() || self.check(entry.generation, entry.when).is_err() {
+            return false;
+        }
+        state.spare = entry.key;
+        true
+    }
+
     /// Cancels a timer on the shard's own worker. Returns false if the shard is busy.
     #[inline(always)]
-    pub(super) fn cancel(&self, entry: EntryRef, keeps_waker: bool) -> bool {
+    pub(super) fn cancel(&self, entry: EntryRef) -> bool {
         match self.try_for_a_while() {
-            Some(state) => self.cancel_in(state, entry, keeps_waker),
+            Some(state) => self.cancel_in(state, entry),
             None => return false,
         }
         true
@@ -416,14 +431,14 @@ impl Shard {
 
     /// Cancels a timer at once, also where the shard is busy.
     pub(super) fn cancel_now(&self, entry: EntryRef) {
-        self.cancel_in(self.wait(), entry, false);
+        self.cancel_in(self.wait(), entry);
     }
 
     #[inline(always)]
-    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef, keeps_waker: bool) {
+    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
         let owned = self.check(entry.generation, entry.when).is_ok();
         let waker = match owned {
-            true => state.take(entry.key, keeps_waker),
+            true => state.take(entry.key),
             false => None,
         };
         self.unlock(state);

@@ -23,6 +23,7 @@
 //!   and panics after that. Outside of any runtime it panics in tokio's words. A timer of a
 //!   `Wheel` never goes on elsewhere.
 
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -166,8 +167,27 @@ impl Timer {
     ///
     /// Out of line, where everything below is inlined: users' futures get a call.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        let State::Idle { tag } = self.state else {
+            return self.poll_otherwise(deadline, waker);
+        };
+        match self.register_again(tag, deadline, waker) {
+            true => Poll::Pending,
+            false => self.poll_idle(deadline, waker),
+        }
+    }
+
+    #[inline(never)]
+    fn poll_idle(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        match self.register(deadline, waker) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(())) => self.done(),
+            Err(Closed) => self.poll_after_the_end(deadline, waker),
+        }
+    }
+
+    #[inline(never)]
+    fn poll_otherwise(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let polled = match &self.state {
-            State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
             // As it is: the waker of an earlier poll is kept.
             State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
@@ -231,6 +251,35 @@ impl Timer {
 
 /// Registering: in the timer's shard, or in another one if that is busy.
 impl Timer {
+    /// Registers in the place of the timer that this task has cancelled last.
+    #[inline(always)]
+    fn register_again(&mut self, tag: DriverTag, deadline: Tick, waker: &Waker) -> bool {
+        let DriverShard { shard, driver, .. } = self.shard;
+        if deadline < shard.plain_from() || !context::has_left(waker) {
+            return false;
+        }
+        let Some(key) = shard.arm_again(tag.generation(), deadline, waker) else {
+            return false;
+        };
+        self.forget_for(State::Registered {
+            tag,
+            key,
+            when: deadline,
+            waker: waker.data() as usize,
+            vtable: waker_id::OF_TASKS,
+        });
+        if deadline < shard.plain_from() {
+            driver.ring_by(deadline);
+        }
+        true
+    }
+
+    /// Changes a state that owns nothing, without a look at what is to be dropped.
+    #[inline(always)]
+    fn forget_for(&mut self, next: State) {
+        mem::forget(mem::replace(&mut self.state, next));
+    }
+
     /// Ready when the deadline has passed.
     #[inline(always)]
     fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
@@ -274,12 +323,6 @@ impl Timer {
 
     #[inline(always)]
     fn arm(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
-        if context::has_left(waker) {
-            let shard = &self.shard.shard;
-            if let Some(key) = shard.arm_again(self.generation(), when, waker) {
-                return Ok(key);
-            }
-        }
         match self.shard.shard.arm(self.generation(), when, waker.clone()) {
             Err(Refused::Busy) => self.arm_elsewhere(when, waker),
             done => done,
@@ -384,24 +427,32 @@ impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        let (registered, tag) = (self.entry(), self.tag());
-        self.state = State::Idle { tag };
-        if let Some((entry, waker, vtable)) = registered {
-            if self.clock() < entry.when {
-                self.cancel_entry(entry, waker, vtable);
-            }
+        let Some((entry, waker, vtable)) = self.entry() else {
+            return self.set_idle();
+        };
+        let tag = self.tag();
+        self.forget_for(State::Idle { tag });
+        let is_task = vtable == waker_id::OF_TASKS;
+        if is_task && context::is_here(self.shard) && self.shard.shard.leave(entry) {
+            context::set_left(waker);
+            return self.retract();
         }
+        self.cancel_otherwise(entry, vtable);
+    }
+
+    #[inline(never)]
+    fn set_idle(&mut self) {
+        let tag = self.tag();
+        self.state = State::Idle { tag };
     }
 
     /// At once on the shard's own worker.
-    #[inline(always)]
-    fn cancel_entry(&self, entry: EntryRef, waker: usize, vtable: VtableId) {
-        let is_task = vtable == waker_id::OF_TASKS;
-        if context::is_here(self.shard) && self.shard.shard.cancel(entry, is_task) {
-            if is_task {
-                context::set_left(waker);
-            }
-        } else {
+    #[inline(never)]
+    fn cancel_otherwise(&self, entry: EntryRef, vtable: VtableId) {
+        if self.clock() >= entry.when {
+            return;
+        }
+        if !context::is_here(self.shard) || !self.shard.shard.cancel(entry) {
             self.cancel_elsewhere(entry, vtable);
         }
         self.retract();

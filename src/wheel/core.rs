@@ -138,30 +138,24 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// moves when the clock comes to its slot, and only then, however often it was put off before.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
-        self.reschedule_lazily_if(key, deadline, |_| true);
+        let before = mem::replace(&mut self.entries.at_mut(key).deadline, deadline);
+        if deadline < before {
+            self.put_forward(key, deadline);
+        }
     }
 
-    /// The same, if the value is such. Returns whether it is.
+    /// Puts an entry off, if there is one, its value is such, and the deadline is not earlier than
+    /// before. Returns whether that is so.
     #[inline(always)]
-    pub(crate) fn reschedule_lazily_if(
+    pub(crate) fn put_off_if(
         &mut self,
         key: u32,
         deadline: u64,
         is_such: impl FnOnce(&T) -> bool,
     ) -> bool {
-        debug_assert!(
-            deadline > self.now,
-            "a deadline at or before now is already due"
-        );
-        let entry = self.entries.at_mut(key);
-        if !is_such(&entry.value) {
-            return false;
-        }
-        let before = mem::replace(&mut entry.deadline, deadline);
-        if deadline < before {
-            self.put_forward(key, deadline);
-        }
-        true
+        let entry = self.entries.get_mut(key);
+        let entry = entry.filter(|entry| deadline >= entry.deadline && is_such(&entry.value));
+        entry.map(|entry| entry.deadline = deadline).is_some()
     }
 
     /// Gives an entry another value, and another deadline as

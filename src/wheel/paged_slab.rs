@@ -191,6 +191,16 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.page(number).slab.get(index)
     }
 
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, key: u32) -> Option<&mut T> {
+        let (number, index) = Self::split(key);
+        let page = match number.checked_sub(1) {
+            None => &mut self.first,
+            Some(of_rest) => self.rest.get_mut(of_rest)?,
+        };
+        page.slab.get_mut(index)
+    }
+
     /// The value under a key. Panics when there is none.
     #[inline]
     pub(crate) fn at(&self, key: u32) -> &T {
