@@ -237,7 +237,14 @@ impl Sleep {
         // Waiting spends no budget, so the budget is not asked for: a timer is polled far more
         // often than it is due.
         ready!(self.poll_unconstrained(cx));
-        ready!(coop::poll_proceed(cx)).made_progress();
+        spend_budget(cx)
+    }
+
+    /// The end of a poll that found this due. Out of line, as most polls do not.
+    #[inline(never)]
+    fn complete(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        ready!(spend_budget(cx));
+        self.timer.keep(cx.waker());
         Poll::Ready(())
     }
 
@@ -257,12 +264,15 @@ impl Future for Sleep {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let me = self.get_mut();
-        let polled = me.poll_in_budget(cx);
-        if polled.is_ready() {
-            me.timer.keep(cx.waker());
-        }
-        polled
+        ready!(me.poll_unconstrained(cx));
+        me.complete(cx)
     }
+}
+
+#[inline(never)]
+fn spend_budget(cx: &mut Context<'_>) -> Poll<()> {
+    ready!(coop::poll_proceed(cx)).made_progress();
+    Poll::Ready(())
 }
 
 impl fmt::Debug for Sleep {

@@ -25,20 +25,36 @@ use super::sync::{AtomicUsize, Lock, Ordering, wait};
 /// Cancels that a queue holds.
 pub(super) const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
-/// A registered timer, as the thread that cancels it sees it.
+/// A registered timer, as the thread that cancels it sees it. Two words, which a call passes in
+/// registers.
 #[derive(Clone, Copy)]
 pub(super) struct EntryRef {
-    pub(super) key: u32,
-    pub(super) generation: u32,
     pub(super) when: Tick,
+    /// The generation, and in the lower half the key.
+    place: u64,
 }
 
 impl EntryRef {
     const NONE: Self = EntryRef {
-        key: 0,
-        generation: 0,
         when: Tick::ZERO,
+        place: 0,
     };
+
+    #[inline]
+    pub(super) fn new(key: u32, generation: u32, when: Tick) -> Self {
+        let place = u64::from(generation) << 32 | u64::from(key);
+        EntryRef { when, place }
+    }
+
+    #[inline]
+    pub(super) fn key(self) -> u32 {
+        self.place as u32
+    }
+
+    #[inline]
+    pub(super) fn generation(self) -> u32 {
+        (self.place >> 32) as u32
+    }
 }
 
 /// The cancels that wait for a shard's next holder. On lines of memory of their own, written by

@@ -114,8 +114,6 @@ const NO_SPARE: u32 = u32::MAX;
 
 /// Why a shard did not do as it was asked.
 pub(super) enum Refused {
-    /// Another thread holds the lock.
-    Busy,
     /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
     Due,
     /// The driver has ended.
@@ -346,16 +344,17 @@ impl Shard {
             let Some(entry) = self.cancels.pop(&self.published.waiting) else {
                 break;
             };
-            if self.check(entry.generation, entry.when).is_ok() {
-                *waker = state.take(entry.key);
+            if self.check(entry.generation(), entry.when).is_ok() {
+                *waker = state.take(entry.key());
             }
         }
         (wakers, state.wheel.take_garbage())
     }
 
-    /// Whether an entry is, or would be, its timer's. To be asked under the lock.
+    /// Whether an entry is, or would be, its timer's. To be asked under the lock: without, only a
+    /// refusal holds.
     #[inline]
-    fn check(&self, generation: u32, when: Tick) -> Result<(), Refused> {
+    pub(super) fn check(&self, generation: u32, when: Tick) -> Result<(), Refused> {
         if !self.serves(generation) {
             Err(Refused::Closed)
         } else if when.0 <= self.published.clock.load(Ordering::Relaxed) {
@@ -368,18 +367,20 @@ impl Shard {
 
 /// What a timer does with its entry.
 impl Shard {
-    /// Adds a timer, unless the shard is busy, past the deadline or closed.
+    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails.
     #[inline(always)]
-    pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Result<u32, Refused> {
-        let Some(mut state) = self.try_for_a_while() else {
-            return Err(Refused::Busy);
-        };
+    pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Option<u32> {
+        let mut state = self.try_for_a_while()?;
         // A refused waker is dropped with the arguments: after the guard.
-        self.check(generation, when)?;
+        self.check(generation, when).ok()?;
         let (key, left) = state.put(when, waker);
-        self.armed(state, when);
+        self.announce(when);
+        match self.has_cancels() {
+            false => drop(state),
+            true => self.unlock(state),
+        }
         drop(left);
-        Ok(key)
+        Some(key)
     }
 
     /// Adds a timer in the place of the spare, if that has this very waker, and nothing else is
@@ -396,35 +397,18 @@ impl Shard {
         Some(key)
     }
 
+    /// Cancels a timer on the shard's own worker. The entry of a task's timer stays, with its
+    /// waker, as the spare, unless there is a spare. Returns false if the shard is busy.
     #[inline(always)]
-    fn armed(&self, state: LockGuard<'_, ShardState>, when: Tick) {
-        self.announce(when);
-        match self.has_cancels() {
-            false => drop(state),
-            true => self.unlock(state),
-        }
-    }
-
-    /// Cancels a timer of a task by leaving its entry, with its waker, as the spare. Returns false
-    /// if the shard is busy, has a spare, or the entry is the driver's.
-    #[inline(always)]
-    pub(super) fn leave(&self, entry: EntryRef) -> bool {
+    pub(super) fn cancel(&self, entry: EntryRef, is_task: bool) -> bool {
         let Some(mut state) = self.state.try_lock() else {
             return false;
         };
-        if state.has_spare() || self.check(entry.generation, entry.when).is_err() {
-            return false;
-        }
-        state.spare = entry.key;
-        true
-    }
-
-    /// Cancels a timer on the shard's own worker. Returns false if the shard is busy.
-    #[inline(always)]
-    pub(super) fn cancel(&self, entry: EntryRef) -> bool {
-        match self.try_for_a_while() {
-            Some(state) => self.cancel_in(state, entry),
-            None => return false,
+        let leaves = is_task && !state.has_spare();
+        if leaves && self.check(entry.generation(), entry.when).is_ok() {
+            state.spare = entry.key();
+        } else {
+            self.cancel_in(state, entry);
         }
         true
     }
@@ -434,11 +418,11 @@ impl Shard {
         self.cancel_in(self.wait(), entry);
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
-        let owned = self.check(entry.generation, entry.when).is_ok();
+        let owned = self.check(entry.generation(), entry.when).is_ok();
         let waker = match owned {
-            true => state.take(entry.key),
+            true => state.take(entry.key()),
             false => None,
         };
         self.unlock(state);
@@ -460,8 +444,8 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
         // A refused waker is dropped with the arguments: after the guard.
-        self.check(entry.generation, entry.when)?;
-        let old = state.wheel.get_mut(entry.key).replace(waker);
+        self.check(entry.generation(), entry.when)?;
+        let old = state.wheel.get_mut(entry.key()).replace(waker);
         self.unlock(state);
         Ok(old)
     }
@@ -475,13 +459,13 @@ impl Shard {
         deadline: Tick,
     ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
-        self.check(entry.generation, entry.when)?;
+        self.check(entry.generation(), entry.when)?;
         let fires = deadline.0 <= self.published.clock.load(Ordering::Relaxed);
         state.resets += 1;
         let fired = if fires {
-            state.fire_by_reset(entry.key)
+            state.fire_by_reset(entry.key())
         } else {
-            state.wheel.reschedule_lazily(entry.key, deadline.0);
+            state.wheel.reschedule_lazily(entry.key(), deadline.0);
             self.announce(deadline);
             None
         };

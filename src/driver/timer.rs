@@ -23,9 +23,9 @@
 //!   and panics after that. Outside of any runtime it panics in tokio's words. A timer of a
 //!   `Wheel` never goes on elsewhere.
 
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::{iter, mem};
 
 use tokio::runtime::Handle;
 use tokio::task::coop;
@@ -212,7 +212,7 @@ impl Timer {
         }
         match self.shard.shard.replace_waker(entry, waker.clone()) {
             Ok(old) => {
-                self.registered(entry.key, entry.when, waker);
+                self.registered(entry.key(), entry.when, waker);
                 // Last: drop runs user code and may panic.
                 drop(old);
                 Ok(Poll::Pending)
@@ -300,16 +300,31 @@ impl Timer {
 
     #[inline(always)]
     fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.arm(when, waker) {
-            Ok(key) => self.registered(key, when, waker),
-            Err(Refused::Closed) => return Err(Closed),
-            Err(_due) => return self.register_overtaken(when, waker),
+        let shard = &self.shard.shard;
+        match shard.arm(self.generation(), when, waker.clone()) {
+            Some(key) => Ok(self.armed(key, when, waker)),
+            None => self.register_refused(when, waker),
         }
+    }
+
+    /// The shard refused: finds out why.
+    #[cold]
+    fn register_refused(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
+        match self.arm_anywhere(when, waker) {
+            Ok(key) => Ok(self.armed(key, when, waker)),
+            Err(Refused::Closed) => Err(Closed),
+            Err(_due) => self.register_overtaken(when, waker),
+        }
+    }
+
+    #[inline(always)]
+    fn armed(&mut self, key: u32, when: Tick, waker: &Waker) -> Poll<()> {
+        self.registered(key, when, waker);
         let DriverShard { shard, driver, .. } = self.shard;
         if when < shard.plain_from() {
             driver.ring_by(when);
         }
-        Ok(Poll::Pending)
+        Poll::Pending
     }
 
     /// The shard's clock passed `when` before the lock was taken: check again.
@@ -321,43 +336,33 @@ impl Timer {
         }
     }
 
-    #[inline(always)]
-    fn arm(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
-        match self.shard.shard.arm(self.generation(), when, waker.clone()) {
-            Err(Refused::Busy) => self.arm_elsewhere(when, waker),
-            done => done,
-        }
-    }
-
-    /// For this timer only: the next timer tries its own shard first again.
-    #[cold]
-    fn arm_elsewhere(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
+    /// In another shard, for this timer only: the next timer tries its own shard first again.
+    fn arm_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
         let (own, generation) = (self.shard, self.generation());
         let mut tries = 0;
         loop {
-            for shard in own.others().chain([own]) {
-                match shard.shard.arm(generation, when, waker.clone()) {
-                    Err(Refused::Busy) => {}
-                    done => {
-                        self.shard = shard;
-                        return done;
-                    }
+            for shard in iter::once(own).chain(own.others()) {
+                if let Some(key) = shard.shard.arm(generation, when, waker.clone()) {
+                    self.shard = shard;
+                    return Ok(key);
                 }
+                self.shard.shard.check(generation, when)?;
             }
             back_off(tries);
             tries += 1;
         }
     }
 
+    /// Changes a state that owns nothing.
     #[inline(always)]
     fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
-        self.state = State::Registered {
+        self.forget_for(State::Registered {
             tag: self.tag(),
             key,
             when,
             waker: waker.data() as usize,
             vtable: waker_id::id(waker),
-        };
+        });
     }
 }
 
@@ -433,11 +438,12 @@ impl Timer {
         let tag = self.tag();
         self.forget_for(State::Idle { tag });
         let is_task = vtable == waker_id::OF_TASKS;
-        if is_task && context::is_here(self.shard) && self.shard.shard.leave(entry) {
-            context::set_left(waker);
-            return self.retract();
+        match context::is_here(self.shard) && self.shard.shard.cancel(entry, is_task) {
+            true if is_task => context::set_left(waker),
+            true => {}
+            false => self.cancel_elsewhere(entry, vtable),
         }
-        self.cancel_otherwise(entry, vtable);
+        self.retract();
     }
 
     #[inline(never)]
@@ -446,23 +452,12 @@ impl Timer {
         self.state = State::Idle { tag };
     }
 
-    /// At once on the shard's own worker.
-    #[inline(never)]
-    fn cancel_otherwise(&self, entry: EntryRef, vtable: VtableId) {
-        if self.clock() >= entry.when {
-            return;
-        }
-        if !context::is_here(self.shard) || !self.shard.shard.cancel(entry) {
-            self.cancel_elsewhere(entry, vtable);
-        }
-        self.retract();
-    }
-
     /// On another worker, and where the shard is busy, by the queue. A waker that is no task's is
     /// dropped at once.
     #[inline(never)]
     fn cancel_elsewhere(&self, entry: EntryRef, vtable: VtableId) {
         match vtable {
+            _ if self.clock() >= entry.when => {}
             waker_id::OF_TASKS => self.shard.shard.cancel_later(entry),
             _ => self.shard.shard.cancel_now(entry),
         }
@@ -541,12 +536,7 @@ impl Timer {
         else {
             return None;
         };
-        let generation = tag.generation();
-        let entry = EntryRef {
-            key,
-            generation,
-            when,
-        };
+        let entry = EntryRef::new(key, tag.generation(), when);
         Some((entry, waker, vtable))
     }
 

@@ -29,10 +29,10 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// Puts a key into a slot, and returns its cell.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> CellAddr {
-        if slot.level >= self.levels.len() {
-            self.add_levels(slot.level);
-        }
-        let level = &mut self.levels[slot.level];
+        let level = match self.levels.get_mut(slot.level) {
+            Some(level) => level,
+            None => Self::add_levels(&mut self.levels, slot.level),
+        };
         let list = &mut level.lists[slot.position];
         let (cell, was_empty) = self.chunks.push(list, slot.index::<SLOTS>(), key);
         if was_empty {
@@ -42,8 +42,9 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     #[cold]
-    fn add_levels(&mut self, highest: usize) {
-        self.levels.resize_with(highest + 1, Level::new);
+    fn add_levels(levels: &mut Vec<Level<SLOTS>>, highest: usize) -> &mut Level<SLOTS> {
+        levels.resize_with(highest + 1, Level::new);
+        &mut levels[highest]
     }
 
     /// Takes the key in a cell out of its slot. If that moves other keys, `moved` is called with
