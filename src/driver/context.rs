@@ -108,11 +108,11 @@ pub(crate) fn shard() -> (ShardRef, u32) {
 /// The same, on a thread that has been proved to be a worker, and still is.
 #[inline]
 pub(super) fn here() -> Option<(ShardRef, u32)> {
-    let (here, index) = (HERE.get(), worker_index()?);
+    let here = HERE.get();
     let shard = here.shard?;
     // No index is as large as `NO_INDEX`.
-    let is_proved = index == here.index as usize && shard.shard.worker() == here.worker;
-    is_proved.then_some((shard, here.generation))
+    let is_proved = worker_index() == Some(here.index as usize);
+    (is_proved && shard.shard.worker() == here.worker).then_some((shard, here.generation))
 }
 
 /// The shard of the current handle's driver.

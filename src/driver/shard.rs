@@ -450,6 +450,21 @@ impl Shard {
         Ok(old)
     }
 
+    /// Moves a registered timer to a later deadline, if nothing else is to be done under the lock.
+    #[inline(always)]
+    pub(super) fn put_off(&self, entry: EntryRef, deadline: Tick) -> bool {
+        let Some(mut state) = self.state.try_lock() else {
+            return false;
+        };
+        let is_timers = self.check(entry.generation(), entry.when).is_ok();
+        if !is_timers || self.has_cancels() {
+            return false;
+        }
+        let done = state.wheel.put_off_if(entry.key(), deadline.0, |_| true);
+        state.resets += u64::from(done);
+        done
+    }
+
     /// Moves a registered timer to another deadline. A deadline that is not after the shard's
     /// clock takes the timer out: its waker is handed back.
     #[inline]

@@ -370,6 +370,33 @@ impl Timer {
 impl Timer {
     /// Moves the timer to another deadline, which need not be polled for: the waker is kept.
     pub(crate) fn reset(&mut self, deadline: Tick) {
+        if !self.put_off(deadline) {
+            self.reset_otherwise(deadline);
+        }
+    }
+
+    #[inline(always)]
+    fn put_off(&mut self, deadline: Tick) -> bool {
+        let Some((entry, ..)) = self.entry() else {
+            return false;
+        };
+        let shard = &self.shard.shard;
+        if deadline < shard.plain_from() || !shard.put_off(entry, deadline) {
+            return false;
+        }
+        self.set_when(deadline);
+        true
+    }
+
+    #[inline]
+    fn set_when(&mut self, deadline: Tick) {
+        if let State::Registered { when, .. } = &mut self.state {
+            *when = deadline;
+        }
+    }
+
+    #[inline(never)]
+    fn reset_otherwise(&mut self, deadline: Tick) {
         let Some((entry, ..)) = self.entry() else {
             return self.reset_unregistered(deadline);
         };
@@ -395,9 +422,7 @@ impl Timer {
 
     #[inline]
     fn moved(&mut self, to: Tick) {
-        if let State::Registered { when, .. } = &mut self.state {
-            *when = to;
-        }
+        self.set_when(to);
         self.retract();
         let DriverShard { shard, driver, .. } = self.shard;
         if to < shard.plain_from() {
