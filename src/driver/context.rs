@@ -5,7 +5,7 @@
 //!
 //! A task on such a worker makes most timers. Two thread-locals tell its shard:
 //! `tokio::runtime::worker_index()` says which worker's scheduler runs on this thread, and
-//! [`HERE`] which runtime's. Reading them writes nothing that threads share; asking for the
+//! [`LOCAL`] which runtime's. Reading them writes nothing that threads share; asking for the
 //! current handle counts a reference to it.
 //!
 //! | where | `worker_index()` | the timer's driver |
@@ -52,31 +52,56 @@ struct Here {
 
 const NO_INDEX: u32 = u32::MAX;
 
-thread_local! {
+impl Here {
+    const NOWHERE: Self = Here {
+        shard: None,
+        generation: 0,
+        index: NO_INDEX,
+        worker: 0,
+        runtime: None,
+    };
+}
+
+/// What a thread keeps for its timers, on one line of memory.
+#[repr(align(64))]
+struct Local {
+    here: Cell<Here>,
     /// The data pointer of the waker that this thread has left in a spare last: a hint.
-    static LEFT: Cell<usize> = const { Cell::new(0) };
+    left: Cell<usize>,
+    /// Timers to go until this thread asks for a proof, and the length of the next countdown.
+    wait: Cell<(u32, u32)>,
+}
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local { here: Cell::new(Here::NOWHERE), left: Cell::new(0), wait: Cell::new((0, 1)) }
+    };
+}
+
+std::thread_local! {
+    /// Of threads that are no workers: spreads them over the shards.
+    static NUMBER: usize = next_number();
 }
 
 /// Notes that this thread has left a task's waker in its shard's spare.
 #[inline]
 pub(super) fn set_left(waker: usize) {
-    LEFT.with(|left| left.set(waker));
+    LOCAL.with(|local| local.left.set(waker));
 }
 
 /// Whether this thread has left this waker in a spare last. The spare tells for certain.
 #[inline]
 pub(super) fn has_left(waker: &Waker) -> bool {
-    LEFT.with(Cell::get) == waker.data() as usize
+    LOCAL.with(|local| local.left.get()) == waker.data() as usize
 }
 
-std::thread_local! {
-    static HERE: Cell<Here> = const {
-        Cell::new(Here { shard: None, generation: 0, index: NO_INDEX, worker: 0, runtime: None })
-    };
-    /// Of threads that are no workers: spreads them over the shards.
-    static NUMBER: usize = next_number();
-    /// Timers to go until this thread asks for a proof, and the length of the next countdown.
-    static WAIT: Cell<(u32, u32)> = const { Cell::new((0, 1)) };
+fn set_here(here: Here) {
+    LOCAL.with(|local| local.here.set(here));
+}
+
+#[inline]
+fn last_here() -> Here {
+    LOCAL.with(|local| local.here.get())
 }
 
 /// Timers after which a thread that is not proved yet asks again, at most.
@@ -108,7 +133,7 @@ pub(crate) fn shard() -> (ShardRef, u32) {
 /// The same, on a thread that has been proved to be a worker, and still is.
 #[inline]
 pub(super) fn here() -> Option<(ShardRef, u32)> {
-    let here = HERE.get();
+    let here = last_here();
     let shard = here.shard?;
     // No index is as large as `NO_INDEX`.
     let is_proved = worker_index() == Some(here.index as usize);
@@ -120,7 +145,7 @@ pub(super) fn here() -> Option<(ShardRef, u32)> {
 #[track_caller]
 fn by_handle(index: Option<usize>) -> (ShardRef, u32) {
     let handle = Handle::current();
-    let (here, runtime) = (HERE.get(), handle.id());
+    let (here, runtime) = (last_here(), handle.id());
     let found = here
         .shard
         .filter(|shard| here.runtime == Some(runtime) && shard.shard.serves(here.generation));
@@ -139,7 +164,7 @@ fn by_handle(index: Option<usize>) -> (ShardRef, u32) {
 fn find(handle: &Handle, index: Option<usize>) -> (ShardRef, u32) {
     let driver = registry::of(handle);
     let shard = driver.shard(index.unwrap_or_else(number));
-    HERE.set(Here {
+    set_here(Here {
         shard: Some(shard),
         generation: driver.generation,
         index: NO_INDEX,
@@ -158,7 +183,7 @@ pub(crate) fn of(driver: DriverRef) -> ShardRef {
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_here(shard: ShardRef) -> bool {
-    let here = HERE.get().shard;
+    let here = last_here().shard;
     here.is_some_and(|here| std::ptr::eq(here, shard))
 }
 
@@ -169,17 +194,21 @@ pub(super) use super::loom::fake::is_here;
 /// for every timer: the task may wait behind one that makes many, or another thread may steal
 /// it.
 fn ask_for_proof(handle: &Handle, driver: DriverRef, index: usize) {
-    let (wait, next) = WAIT.get();
+    let (wait, next) = LOCAL.with(|local| local.wait.get());
     if wait > 0 {
-        return WAIT.set((wait - 1, next));
+        return set_wait(wait - 1, next);
     }
     if driver.is_open() {
-        WAIT.set((next, (2 * next).min(SELDOM)));
+        set_wait(next, (2 * next).min(SELDOM));
         // The thread that was proved before has lost its worker.
         change_worker(driver.shard(index), index);
         let runtime = handle.id();
         handle.spawn(async move { prove(driver, runtime) });
     }
+}
+
+fn set_wait(timers: u32, next: u32) {
+    LOCAL.with(|local| local.wait.set((timers, next)));
 }
 
 fn prove(driver: DriverRef, runtime: runtime::Id) {
@@ -188,14 +217,14 @@ fn prove(driver: DriverRef, runtime: runtime::Id) {
     // In this order: the end of a driver changes the worker, too.
     let worker = change_worker(shard, index);
     if driver.is_open() {
-        HERE.set(Here {
+        set_here(Here {
             shard: Some(shard),
             generation: driver.generation,
             index: index as u32,
             worker,
             runtime: Some(runtime),
         });
-        WAIT.set((0, 1));
+        set_wait(0, 1);
     }
 }
 

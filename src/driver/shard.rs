@@ -94,9 +94,9 @@ struct Published {
     worker: AtomicU32,
 }
 
-/// What the lock protects: in this order, so that what arming and cancelling write is on the
-/// lines that begin with the lock.
-#[repr(C)]
+/// What the lock protects: in this order, and so aligned that the wheel is where its lines of
+/// memory begin (see [`Core`]).
+#[repr(C, align(16))]
 struct ShardState {
     /// The entry of a cancelled timer, left for the next timer; or [`NO_SPARE`].
     spare: u32,
@@ -327,10 +327,15 @@ impl Shard {
     /// Releases the lock, after queued cancels have been carried out. Wakers, and memory that is
     /// no longer needed, are dropped after that.
     #[inline]
-    fn unlock(&self, mut state: LockGuard<'_, ShardState>) {
-        if !self.has_cancels() && !state.wheel.has_garbage() {
-            return drop(state);
+    fn unlock(&self, state: LockGuard<'_, ShardState>) {
+        match self.has_cancels() || state.wheel.has_garbage() {
+            true => self.drain_and_unlock(state),
+            false => drop(state),
         }
+    }
+
+    #[cold]
+    fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
         let leftovers = self.drain(&mut state);
         drop(state);
         drop(leftovers);

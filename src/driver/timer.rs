@@ -170,29 +170,42 @@ impl Timer {
         let State::Idle { tag } = self.state else {
             return self.poll_otherwise(deadline, waker);
         };
+        if deadline < self.shard.shard.plain_from() {
+            return self.poll_otherwise(deadline, waker);
+        }
         match self.register_again(tag, deadline, waker) {
             true => Poll::Pending,
-            false => self.poll_idle(deadline, waker),
+            false => self.poll_plain(deadline, waker),
         }
     }
 
     #[inline(never)]
-    fn poll_idle(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        match self.register(deadline, waker) {
+    fn poll_plain(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        match self.register_at(deadline, waker) {
             Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(())) => self.done(),
-            Err(Closed) => self.poll_after_the_end(deadline, waker),
+            other => self.polled(other, deadline, waker),
         }
     }
 
     #[inline(never)]
     fn poll_otherwise(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let polled = match &self.state {
+            State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
             // As it is: the waker of an earlier poll is kept.
             State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
             _ended => Err(Closed),
         };
+        self.polled(polled, deadline, waker)
+    }
+
+    #[inline(never)]
+    fn polled(
+        &mut self,
+        polled: Result<Poll<()>, Closed>,
+        deadline: Tick,
+        waker: &Waker,
+    ) -> Poll<()> {
         match polled {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => self.done(),
@@ -255,7 +268,7 @@ impl Timer {
     #[inline(always)]
     fn register_again(&mut self, tag: DriverTag, deadline: Tick, waker: &Waker) -> bool {
         let DriverShard { shard, driver, .. } = self.shard;
-        if deadline < shard.plain_from() || !context::has_left(waker) {
+        if !context::has_left(waker) {
             return false;
         }
         let Some(key) = shard.arm_again(tag.generation(), deadline, waker) else {
@@ -281,7 +294,6 @@ impl Timer {
     }
 
     /// Ready when the deadline has passed.
-    #[inline(always)]
     fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
         if deadline >= self.shard.shard.plain_from() {
             return self.register_at(deadline, waker);

@@ -70,13 +70,14 @@ pub(crate) enum Cleared {
 
 /// The chunks of all slots.
 #[derive(Clone)]
+#[repr(C)]
 pub(crate) struct Chunks {
+    /// How many chunks are empty. Each is the only one of its slot.
+    pub(super) kept: u32,
     pub(crate) slab: PagedSlab<Chunk, 8>,
     /// Cells of freed chunks, for the next ones. The allocator may take long, and it is called
     /// while the caller holds a lock.
     spare: Vec<Cells>,
-    /// How many chunks are empty. Each is the only one of its slot.
-    pub(super) kept: u32,
 }
 
 impl CellAddr {
@@ -108,7 +109,8 @@ impl Chunk {
     }
 
     const fn is_alone(&self) -> bool {
-        self.prev == NIL && self.next == NIL
+        // `NIL` has all bits set.
+        self.prev & self.next == NIL
     }
 }
 
@@ -133,9 +135,9 @@ fn offsets(mut bits: u64) -> impl Iterator<Item = u32> {
 impl Chunks {
     pub(crate) const fn new() -> Self {
         Self {
+            kept: 0,
             slab: PagedSlab::new(),
             spare: Vec::new(),
-            kept: 0,
         }
     }
 

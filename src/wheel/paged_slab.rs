@@ -13,26 +13,30 @@ use slab::Slab;
 
 /// Values of type `T` in pages of `2^BITS`. A key is the number of a page, then an index in it.
 ///
-/// The first page is part of the struct: a small wheel is read without a hop.
+/// The first page is part of the struct: a small wheel is read without a hop. What each insert and
+/// removal touches comes first, in this order, so that it is on few lines of memory.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
-    /// Page 0.
-    first: Page<T>,
+    /// Values ever removed.
+    removed: u64,
     /// The page that is filled: the last of `available`, or [`NO_PAGE`].
     current: u32,
-    /// How many pages have been opened and not forgotten.
-    known: u32,
-    /// Values ever inserted and ever removed, for the metrics. Their difference is the length, so
-    /// counting them takes no more writes than a length would.
+    /// Whether `garbage` holds anything.
+    has_garbage: bool,
+    /// Page 0.
+    first: Page<T>,
+    /// Values ever inserted, for the metrics. Less those removed it is the length, so counting
+    /// both takes no more writes than a length would.
     inserted: u64,
-    removed: u64,
     /// Pages 1 and up.
     rest: Vec<Page<T>>,
     /// Pages that have memory and are not full. The last one is filled first.
     available: Vec<u32>,
     /// Pages without memory. Their numbers are used again.
     retired: Vec<u32>,
+    /// How many pages have been opened and not forgotten.
+    known: u32,
     /// How many pages have memory and hold nothing.
     empty: usize,
     /// The capacity that the owner asked for. No page is retired that it needs.
@@ -79,14 +83,15 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// No pages and no memory.
     pub(crate) const fn new() -> Self {
         Self {
-            first: Page::new(),
-            current: NO_PAGE,
-            known: 0,
-            inserted: 0,
             removed: 0,
+            current: NO_PAGE,
+            has_garbage: false,
+            first: Page::new(),
+            inserted: 0,
             rest: Vec::new(),
             available: Vec::new(),
             retired: Vec::new(),
+            known: 0,
             empty: 0,
             reserved: 0,
             garbage: Vec::new(),
@@ -185,10 +190,11 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     #[inline]
     pub(crate) fn get(&self, key: u32) -> Option<&T> {
         let (number, index) = Self::split(key);
-        if number >= self.known as usize {
-            return None;
-        }
-        self.page(number).slab.get(index)
+        let page = match number.checked_sub(1) {
+            None => &self.first,
+            Some(of_rest) => self.rest.get(of_rest)?,
+        };
+        page.slab.get(index)
     }
 
     #[inline(always)]
@@ -246,7 +252,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
                 self.retire(number);
             }
         }
-        self.garbage = Vec::new();
+        drop(self.take_garbage());
         self.forget_last_pages();
         if self.known == 1 {
             self.first.slab.shrink_to_fit();
@@ -256,12 +262,13 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// The memory of retired pages, for the owner to drop outside of its lock.
     #[inline]
     pub(crate) fn take_garbage(&mut self) -> Vec<Slab<T>> {
+        self.has_garbage = false;
         std::mem::take(&mut self.garbage)
     }
 
     #[inline]
-    pub(crate) fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
+    pub(crate) const fn has_garbage(&self) -> bool {
+        self.has_garbage
     }
 
     #[inline]
@@ -337,6 +344,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.retired.push(number as u32);
         let slab = std::mem::take(&mut self.page_mut(number).slab);
         self.garbage.push(slab);
+        self.has_garbage = true;
     }
 
     fn remove_from_available(&mut self, number: usize) {

@@ -6,6 +6,7 @@ use super::slot::SlotId;
 
 /// The levels that have been needed so far, lowest first, and the chunks in their slots.
 #[derive(Clone)]
+#[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
     pub(crate) levels: Vec<Level<SLOTS>>,
     pub(crate) chunks: Chunks,
