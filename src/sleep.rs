@@ -18,7 +18,14 @@ pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// When a duration has elapsed that may be as long as it likes.
 #[inline]
 pub(crate) fn deadline_after(duration: Duration) -> Tick {
-    Tick::now().saturating_add(duration.min(FAR))
+    after(Tick::now(), duration)
+}
+
+#[inline]
+fn after(now: Tick, duration: Duration) -> Tick {
+    // One comparison: `FAR` has no nanoseconds.
+    let is_far = duration.as_secs() >= FAR.as_secs();
+    now.saturating_add(if is_far { FAR } else { duration })
 }
 
 /// Waits until `duration` has elapsed.
@@ -63,7 +70,7 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     let now = Tick::now();
-    Sleep::new(now.saturating_add(duration.min(FAR)), Timer::new_at(now))
+    Sleep::new(after(now, duration), Timer::new_at(now))
 }
 
 /// Waits until `deadline`.

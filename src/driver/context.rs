@@ -42,7 +42,8 @@ use super::{DriverRef, ShardRef, registry};
 struct Here {
     shard: Option<ShardRef>,
     generation: u32,
-    /// The index of the worker that this thread has been proved to be, or [`NO_INDEX`].
+    /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] or
+    /// [`CURRENT_THREAD`] otherwise.
     index: u32,
     /// Which of the shard's workers that is.
     worker: u32,
@@ -50,7 +51,10 @@ struct Here {
     runtime: Option<runtime::Id>,
 }
 
+/// No worker's index, as it is not proved. No runtime has so many workers.
 const NO_INDEX: u32 = u32::MAX;
+/// No worker's index, as the runtime is a current-thread one.
+const CURRENT_THREAD: u32 = u32::MAX - 1;
 
 impl Here {
     const NOWHERE: Self = Here {
@@ -60,6 +64,10 @@ impl Here {
         worker: 0,
         runtime: None,
     };
+
+    fn is_of(&self, handle: &Handle) -> bool {
+        self.runtime == Some(handle.id())
+    }
 }
 
 /// What a thread keeps for its timers, on one line of memory.
@@ -126,7 +134,7 @@ fn next_number() -> usize {
 pub(crate) fn shard() -> (ShardRef, u32) {
     match here() {
         Some(here) => here,
-        None => by_handle(worker_index()),
+        None => by_handle(),
     }
 }
 
@@ -135,7 +143,6 @@ pub(crate) fn shard() -> (ShardRef, u32) {
 pub(super) fn here() -> Option<(ShardRef, u32)> {
     let here = last_here();
     let shard = here.shard?;
-    // No index is as large as `NO_INDEX`.
     let is_proved = worker_index() == Some(here.index as usize);
     (is_proved && shard.shard.worker() == here.worker).then_some((shard, here.generation))
 }
@@ -143,34 +150,40 @@ pub(super) fn here() -> Option<(ShardRef, u32)> {
 /// The shard of the current handle's driver.
 #[inline(never)]
 #[track_caller]
-fn by_handle(index: Option<usize>) -> (ShardRef, u32) {
-    let handle = Handle::current();
-    let (here, runtime) = (last_here(), handle.id());
-    let found = here
-        .shard
-        .filter(|shard| here.runtime == Some(runtime) && shard.shard.serves(here.generation));
-    let (shard, generation) = match found {
-        Some(shard) => (shard, here.generation),
-        None => find(&handle, index),
-    };
-    if let Some(index) = index.filter(|_| !shard.driver.settings.current_thread) {
-        ask_for_proof(&handle, DriverRef::new(shard.driver, generation), index);
+pub(super) fn by_handle() -> (ShardRef, u32) {
+    let (handle, here) = (Handle::current(), last_here());
+    match here.shard {
+        Some(shard) if here.is_of(&handle) && shard.shard.serves(here.generation) => {
+            if here.index != CURRENT_THREAD {
+                ask_for_proof(&handle, DriverRef::new(shard.driver, here.generation));
+            }
+            (shard, here.generation)
+        }
+        _ => find(&handle),
     }
-    (shard, generation)
 }
 
 /// Starts the driver if need be.
+#[cold]
 #[track_caller]
-fn find(handle: &Handle, index: Option<usize>) -> (ShardRef, u32) {
+fn find(handle: &Handle) -> (ShardRef, u32) {
     let driver = registry::of(handle);
-    let shard = driver.shard(index.unwrap_or_else(number));
+    let shard = of(driver);
+    let is_current_thread = shard.driver.settings.current_thread;
     set_here(Here {
         shard: Some(shard),
         generation: driver.generation,
-        index: NO_INDEX,
+        index: if is_current_thread {
+            CURRENT_THREAD
+        } else {
+            NO_INDEX
+        },
         worker: 0,
         runtime: Some(handle.id()),
     });
+    if !is_current_thread {
+        ask_for_proof(handle, driver);
+    }
     (shard, driver.generation)
 }
 
@@ -193,7 +206,8 @@ pub(super) use super::loom::fake::is_here;
 /// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not
 /// for every timer: the task may wait behind one that makes many, or another thread may steal
 /// it.
-fn ask_for_proof(handle: &Handle, driver: DriverRef, index: usize) {
+fn ask_for_proof(handle: &Handle, driver: DriverRef) {
+    let Some(index) = worker_index() else { return };
     let (wait, next) = LOCAL.with(|local| local.wait.get());
     if wait > 0 {
         return set_wait(wait - 1, next);

@@ -112,7 +112,8 @@ impl Timer {
     pub(crate) fn new_at(now: Tick) -> Self {
         let (shard, generation) = match context::here() {
             Some(here) if !here.0.shard.is_due_soon(now) => here,
-            _ => checked_shard(now),
+            Some(here) => checked(here, now),
+            None => checked_by_handle(now),
         };
         Timer::on(shard, generation)
     }
@@ -133,16 +134,23 @@ impl Timer {
     }
 }
 
-/// The shard for a timer that is made `now`, after a check for overdue timers. Out of line, and
-/// before there is a timer: a timer that outlasts a call has to be in memory.
 #[inline(never)]
 #[track_caller]
-fn checked_shard(now: Tick) -> (ShardRef, u32) {
-    let (shard, generation) = context::shard();
-    if shard.shard.is_due_soon(now) {
-        shard.driver.check_for_overdue(&shard.shard, now);
+fn checked_by_handle(now: Tick) -> (ShardRef, u32) {
+    let here = context::by_handle();
+    match here.0.shard.is_due_soon(now) {
+        true => checked(here, now),
+        false => here,
     }
-    (shard, generation)
+}
+
+/// The shard for a timer that is made `now`, after a check for overdue timers. Out of line, and
+/// before there is a timer: a timer that outlasts a call has to be in memory.
+#[cold]
+fn checked(here: (ShardRef, u32), now: Tick) -> (ShardRef, u32) {
+    let shard = here.0;
+    shard.driver.check_for_overdue(&shard.shard, now);
+    here
 }
 
 /// Polling.
