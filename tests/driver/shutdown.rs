@@ -21,7 +21,7 @@ fn small() -> Runtime {
 }
 
 /// A pending timer made in a runtime, and its waker's count.
-fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
+pub(crate) fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
     let _guard = runtime.enter();
     let (waker, count) = counting();
     let mut sleep = sleep(duration);
