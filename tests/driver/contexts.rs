@@ -7,8 +7,10 @@ use std::thread;
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
-use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, secs, within};
+use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, within};
 use wheel::{Wheel, sleep};
+
+use crate::everywhere::LIMIT;
 
 /// A worker is known once its task has made a timer, and yielded.
 async fn be_known() {
@@ -40,48 +42,51 @@ fn made_on_a_worker(
     pending
 }
 
+/// Made on a worker in this way, a timer is one of the worker's runtime, or else of the other one.
+#[track_caller]
+fn belong_to(
+    which: (usize, usize),
+    make: impl FnOnce(&Handle) -> wheel::Sleep + Copy + Send + 'static,
+) {
+    for other in [current_thread(), multi_thread(2)] {
+        let pending = within(LIMIT, move || made_on_a_worker(other, make));
+        assert_eq!(pending, which);
+    }
+}
+
+const WORKERS: (usize, usize) = (1, 0);
+const OTHERS: (usize, usize) = (0, 1);
+
 #[test]
 fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
-    within(secs(60), || {
-        let entered = |other: &Handle| {
-            let _guard = other.enter();
-            sleep(HOUR)
-        };
-        assert_eq!(made_on_a_worker(current_thread(), entered), (1, 0));
-        assert_eq!(made_on_a_worker(multi_thread(2), entered), (1, 0));
+    belong_to(WORKERS, |other| {
+        let _guard = other.enter();
+        sleep(HOUR)
     });
 }
 
 #[test]
 fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
-    within(secs(60), || {
-        let entered = |other: &Handle| {
-            let _guard = other.enter();
-            Wheel::current().sleep(HOUR)
-        };
-        assert_eq!(made_on_a_worker(current_thread(), entered), (0, 1));
-        assert_eq!(made_on_a_worker(multi_thread(2), entered), (0, 1));
+    belong_to(OTHERS, |other| {
+        let _guard = other.enter();
+        Wheel::current().sleep(HOUR)
     });
 }
 
 #[test]
 fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
-    within(secs(60), || {
-        let nested = |other: &Handle| {
-            block_in_place(|| {
-                let _guard = other.enter();
-                sleep(HOUR)
-            })
-        };
-        assert_eq!(made_on_a_worker(multi_thread(2), nested), (0, 1));
-        assert_eq!(made_on_a_worker(current_thread(), nested), (0, 1));
+    belong_to(OTHERS, |other| {
+        block_in_place(|| {
+            let _guard = other.enter();
+            sleep(HOUR)
+        })
     });
 }
 
 /// The consequence: the timer waits until the worker's runtime is driven again.
 #[test]
 fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
-    within(secs(60), || {
+    within(LIMIT, || {
         let (here, there) = (multi_thread(1), multi_thread(1));
         let handle = there.handle().clone();
         let waits = here.spawn(async move {
@@ -104,7 +109,7 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
 /// thread that lost the worker has it no more, also where it later drives a runtime of its own.
 #[test]
 fn a_thread_that_lost_its_worker_makes_timers_for_the_current_runtime() {
-    within(secs(60), || {
+    within(LIMIT, || {
         let here = multi_thread(1);
         let waits = here.spawn(async move {
             be_known().await;
