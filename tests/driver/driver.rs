@@ -8,7 +8,7 @@ use std::thread;
 use futures::future::join_all;
 use support::{
     Count, HOUR, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly,
-    runtimes, secs, within,
+    runtimes, within,
 };
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -91,31 +91,6 @@ fn two_runtimes_taking_turns_on_one_thread_keep_their_timers_apart() {
                 [n, n]
             );
         }
-    });
-}
-
-#[test]
-#[expect(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
-fn two_runtimes_entered_in_turn_by_one_blocking_task_keep_their_timers_apart() {
-    // `block_on` of a multi-thread runtime has the same waker on the same
-    // thread whichever runtime it is, and the task id is that of the closure.
-    fn take_turns() {
-        let (b, c) = (multi_thread(1), multi_thread(1));
-        for _ in 0..3 {
-            b.block_on(sleeps_once());
-        }
-        let mut held = c.block_on(async {
-            let mut held = sleep(ms(30));
-            assert!(futures::poll!(&mut held).is_pending());
-            held
-        });
-        // The end of one is no affair of the other's timers.
-        b.shutdown_timeout(secs(5));
-        c.block_on(&mut held);
-        c.block_on(sleeps_once());
-    }
-    within(LIMIT, || {
-        multi_thread(1).block_on(async { spawn_blocking(take_turns).await.unwrap() });
     });
 }
 

@@ -1,10 +1,11 @@
-//! Where the tests of this folder run: inside a runtime, with each kind of runtime, for a limited time.
+//! What the tests of this folder share: where they run, for how long at most, and timers that tell when
+//! they were woken.
 
 use std::time::Duration;
 
-use support::{runtimes, within};
+use support::{Log, OnWake, poll, runtimes, within};
 use tokio::runtime::Runtime;
-use wheel::Wheel;
+use wheel::{Instant, Sleep, Wheel};
 
 /// More than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
@@ -34,4 +35,21 @@ pub(crate) fn with_each(test: impl Fn(Runtime) + Send + 'static) {
 /// Runs a test in each kind of runtime, where its timers can fire.
 pub(crate) fn in_each(test: impl AsyncFn(&Runtime) + Send + 'static) {
     with_each(move |runtime| runtime.block_on(test(&runtime)));
+}
+
+pub(crate) fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+/// A timer that is polled, and for each time that its waker is woken whether the deadline had passed.
+pub(crate) type Watched = (Sleep, Log<bool>);
+
+/// None if this machine was too slow, and the timer is due.
+pub(crate) fn watched(mut timer: Sleep) -> Option<Watched> {
+    let (deadline, woken) = (timer.deadline(), Log::new());
+    let log = woken.clone();
+    let waker = OnWake::waker(move || log.push(Instant::now() >= deadline));
+    let is_pending = poll(&mut timer, &waker).is_pending();
+    assert!(is_pending || Instant::now() >= deadline, "early");
+    is_pending.then_some((timer, woken))
 }

@@ -4,7 +4,7 @@
 
 use std::error::Error as _;
 use std::fs::{self, File};
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -12,26 +12,19 @@ use std::thread;
 use std::time::Duration;
 
 use futures::future::join_all;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use support::{
     HOUR, current_thread, in_a_process_of_its_own, in_a_process_with, ms, multi_thread,
     poll_quietly, runtimes, within,
 };
 use tokio::runtime::{Builder as Runtimes, Runtime};
 use tokio::task::JoinSet;
-use wheel::{
-    BuildError, Builder, DelayQueue, Instant, MissedTickBehavior, Wheel, interval, sleep, timeout,
-};
+use wheel::{BuildError, Builder, DelayQueue, Instant, MissedTickBehavior, Wheel, interval, sleep};
 
-use crate::everywhere::{LIMIT, inside};
+use crate::everywhere::{LIMIT, inside, us};
+use crate::spares::churn;
 
 fn precise() -> Builder {
     Builder::new().high_resolution(true)
-}
-
-fn us(n: u64) -> Duration {
-    Duration::from_micros(n)
 }
 
 /// A runtime whose free functions are of high resolution.
@@ -287,46 +280,13 @@ fn a_sleep_of_nothing_waits_for_a_ring() {
     runtime.block_on(task).unwrap();
 }
 
-async fn reset_to_half(after: Duration, is_polled: bool) {
-    let start = Instant::now();
-    let mut timer = sleep(after);
-    if is_polled {
-        let is_ready = poll_quietly(&mut timer).is_ready();
-        assert!(!is_ready || start.elapsed() >= after, "early");
-    }
-    timer.reset_unpin(start + after / 2);
-    timer.await;
-    assert!(start.elapsed() >= after / 2, "early");
-}
-
-async fn sleep_reset_and_give_up(seed: u64, limit: Instant) {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    while Instant::now() < limit {
-        let (after, start) = (us(rng.random_range(0..3000)), Instant::now());
-        match rng.random_range(0..4) {
-            0 => sleep(after).await,
-            1 => {
-                reset_to_half(after, rng.random()).await;
-                continue;
-            }
-            2 => {
-                timeout(HOUR, tokio::task::yield_now()).await.unwrap();
-                continue;
-            }
-            _ => assert!(timeout(after, pending::<()>()).await.is_err()),
-        }
-        assert!(start.elapsed() >= after, "early");
-    }
-}
-
 #[test]
 fn many_tasks_lose_nothing() {
     for workers in [0, 1, 4] {
         within(LIMIT, move || {
-            let limit = Instant::now() + ms(300);
             installed(workers).block_on(async {
-                let tasks = (0..64).map(|seed| sleep_reset_and_give_up(seed, limit));
-                tasks.collect::<JoinSet<_>>().join_all().await;
+                let tasks: JoinSet<_> = (0..64).map(|seed| churn(seed, 300)).collect();
+                tasks.join_all().await;
             });
         });
     }
@@ -367,19 +327,6 @@ fn runtimes_end_while_the_descriptor_rings_and_drivers_are_used_again() {
             }
             runtime.block_on(async { sleep(us(300)).await });
         }
-    });
-}
-
-#[test]
-fn a_timer_goes_on_when_its_runtime_has_ended() {
-    within(LIMIT, || {
-        let (first, second) = (installed(1), installed(1));
-        let start = Instant::now();
-        let mut timer = inside(&first, || sleep(ms(20)));
-        assert!(poll_quietly(&mut timer).is_pending());
-        drop(first);
-        second.block_on(timer);
-        assert!(start.elapsed() >= ms(20));
     });
 }
 

@@ -1,160 +1,42 @@
 //! Real threads: while timers are dropped, reset and armed as they fire, none is early, lost or woken twice.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, mpsc};
-use std::task::{Wake, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use support::{
-    HOUR, Random, current_thread, eventually, ms, multi_thread, poll, poll_quietly, secs, within,
+    Count, HOUR, Random, current_thread, eventually, ms, multi_thread, poll_quietly, secs, within,
 };
 use tokio::runtime::Runtime;
 use wheel::{Instant, Sleep, Wheel, sleep};
 
-use crate::everywhere::{LIMIT, inside, wheel_of};
-use crate::shutdown::pending_in;
+use crate::everywhere::{LIMIT, Watched, inside, us, watched, wheel_of};
+use crate::shutdown::{is_shut_down, pending_in};
 
-/// Notes how often it is woken, and whether that was before its deadline.
-struct Witness {
-    deadline: std::time::Instant,
-    wakes: AtomicUsize,
-    early: AtomicBool,
+fn armed(wheel: &Wheel, duration: Duration) -> Option<Watched> {
+    watched(wheel.sleep(duration))
 }
 
-impl Witness {
-    fn new(deadline: Instant) -> Arc<Self> {
-        let deadline = deadline.into_std();
-        Arc::new(Witness {
-            deadline,
-            wakes: AtomicUsize::new(0),
-            early: AtomicBool::new(false),
-        })
-    }
-
-    fn wakes(&self) -> usize {
-        assert!(!self.early.load(Ordering::SeqCst), "woken early");
-        self.wakes.load(Ordering::SeqCst)
-    }
-}
-
-impl Wake for Witness {
-    fn wake(self: Arc<Self>) {
-        if std::time::Instant::now() < self.deadline {
-            self.early.store(true, Ordering::SeqCst);
-        }
-        self.wakes.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-type Armed = (Sleep, Arc<Witness>);
-
-/// A pending timer and its witness; none if this machine was too slow to arm it.
-fn armed(wheel: &Wheel, duration: Duration) -> Option<Armed> {
-    let sleep = wheel.sleep(duration);
-    let deadline = sleep.deadline();
-    polled(sleep, deadline)
-}
-
-/// The same, of a timer that is reset.
-fn armed_anew(mut sleep: Sleep, deadline: Instant) -> Option<Armed> {
+fn armed_anew(mut sleep: Sleep, deadline: Instant) -> Option<Watched> {
     sleep.reset_unpin(deadline);
-    polled(sleep, deadline)
-}
-
-fn polled(mut sleep: Sleep, deadline: Instant) -> Option<Armed> {
-    let witness = Witness::new(deadline);
-    let is_pending = poll(&mut sleep, &Waker::from(witness.clone())).is_pending();
-    assert!(is_pending || Instant::now() >= deadline, "early");
-    is_pending.then_some((sleep, witness))
+    watched(sleep)
 }
 
 #[track_caller]
-fn all_fire_once(armed: Vec<Armed>) {
-    for (mut sleep, witness) in armed {
-        eventually("fired", || witness.wakes() > 0);
-        assert_eq!(witness.wakes(), 1, "exactly once");
+fn all_fire_once(armed: Vec<Watched>) {
+    for (mut sleep, woken) in armed {
+        eventually("fired", || !woken.entries().is_empty());
+        assert_eq!(woken.entries(), [true], "once and not early");
         assert!(poll_quietly(&mut sleep).is_ready());
     }
 }
 
-fn us(micros: u64) -> Duration {
-    Duration::from_micros(micros)
-}
-
-fn spin_until(time: Instant) {
-    while Instant::now() < time {
-        std::hint::spin_loop();
-    }
-}
-
-#[test]
-fn dropping_races_with_firing() {
-    within(LIMIT, || {
-        let runtime = multi_thread(2);
-        let wheel = wheel_of(&runtime);
-        let (send, receive) = mpsc::channel::<Armed>();
-        let dropper = thread::spawn(move || {
-            let mut witnesses = Vec::new();
-            for (sleep, witness) in receive {
-                // About when it is due, and sometimes exactly then.
-                let jitter = us(witnesses.len() as u64 % 7 * 300);
-                spin_until(sleep.deadline() + jitter - us(900));
-                drop(sleep);
-                witnesses.push(witness);
-            }
-            witnesses
-        });
-        let mut random = Random::new(11);
-        let mut kept = Vec::new();
-        for _ in 0..2000 {
-            let duration = us(500 + random.below(2000));
-            if let Some(pair) = armed(&wheel, duration) {
-                send.send(pair).unwrap();
-            }
-            kept.extend(armed(&wheel, duration));
-        }
-        drop(send);
-        all_fire_once(kept);
-        for witness in dropper.join().unwrap() {
-            assert!(witness.wakes() <= 1);
-            eventually("the waker is freed", || Arc::strong_count(&witness) == 1);
-        }
-        eventually("nothing is left", || wheel.pending() == 0);
-    });
-}
-
-#[test]
-fn resetting_races_with_firing() {
-    within(LIMIT, || {
-        let runtime = multi_thread(2);
-        let wheel = wheel_of(&runtime);
-        let mut random = Random::new(5);
-        for round in 0..600 {
-            let Some((sleep, _)) = armed(&wheel, us(1500)) else {
-                continue;
-            };
-            spin_until(sleep.deadline() - us(random.below(1200)));
-            let deadline = match round % 3 {
-                0 => Instant::now() + ms(1),
-                1 => Instant::now() + ms(20),
-                _ => sleep.deadline() + us(100),
-            };
-            // By now it may have fired, or be elapsed; polled, it is never early.
-            if let Some((mut sleep, witness)) = armed_anew(sleep, deadline) {
-                eventually("fired after the reset", || witness.wakes() == 1);
-                assert!(poll_quietly(&mut sleep).is_ready());
-            }
-        }
-        eventually("nothing is left", || wheel.pending() == 0);
-    });
-}
-
 /// Arms, cancels, resets and keeps timers at random, until told to stop; those that are to fire.
-fn arm_cancel_and_reset(wheel: &Wheel, seed: u64, stop: &AtomicBool) -> Vec<Armed> {
+fn arm_cancel_and_reset(wheel: &Wheel, seed: u64, stop: &AtomicBool) -> Vec<Watched> {
     let mut random = Random::new(seed);
     let mut kept = Vec::new();
-    let mut ring = [const { None::<Armed> }; 64];
+    let mut ring = [const { None::<Watched> }; 64];
     while !stop.load(Ordering::Relaxed) {
         let place = &mut ring[random.below(64) as usize];
         match random.below(8) {
@@ -172,7 +54,7 @@ fn arm_cancel_and_reset(wheel: &Wheel, seed: u64, stop: &AtomicBool) -> Vec<Arme
             _ => kept.extend(place.take()),
         }
         if kept.len() > 20_000 {
-            kept.retain(|(_, witness)| witness.wakes() == 0);
+            kept.retain(|(_, woken)| woken.entries() != [true]);
         }
     }
     kept
@@ -239,9 +121,9 @@ fn arm_earlier_and_earlier(wheel: &Wheel, seed: u64) {
     for _ in 0..400 {
         let _far = armed(wheel, HOUR);
         let short = [(); 3].map(|()| armed(wheel, us(100 + random.below(1500))));
-        for (_, witness) in short.into_iter().flatten() {
+        for (_, woken) in short.into_iter().flatten() {
             let since = Instant::now();
-            while witness.wakes() == 0 {
+            while woken.entries() != [true] {
                 assert!(since.elapsed() < secs(10), "missed");
                 thread::yield_now();
             }
@@ -265,31 +147,53 @@ fn an_earlier_timer_is_never_missed_by_a_driver_about_to_sleep() {
     });
 }
 
+/// What may be done with a timer whose runtime has ended.
+fn do_to_a_relic(relic: &mut Sleep, choice: usize) {
+    match choice % 4 {
+        0 => {}
+        1 => is_shut_down(relic),
+        2 => relic.reset_unpin(Instant::now() + ms(1)),
+        _ => relic.reset_unpin(Instant::now()),
+    }
+}
+
 /// Drivers are used again: by another thread's runtime as soon as one has ended.
+fn start_and_end_runtimes(thread: usize) {
+    let mut relics = Vec::new();
+    for round in thread..thread + 150 {
+        let runtime = match round % 8 {
+            0 => multi_thread(1),
+            _ => current_thread(),
+        };
+        let wheel = wheel_of(&runtime);
+        let held = [(); 5].map(|()| pending_in(&runtime, HOUR));
+        assert_eq!(wheel.pending(), 5);
+        // Relics of all ages, with the same keys.
+        for _ in 0..relics.len().min(4) {
+            let (mut relic, count): (Sleep, Arc<Count>) = relics.remove(round % relics.len());
+            do_to_a_relic(&mut relic, round);
+            assert_eq!(count.wakes(), 1);
+        }
+        assert_eq!(wheel.pending(), 5, "a relic cancelled a stranger's timer");
+        runtime.block_on(async { sleep(us(300)).await });
+        assert!(held.iter().all(|(_, count)| count.wakes() == 0));
+        assert!(held.iter().all(|(sleep, _)| !sleep.is_elapsed()));
+        drop(runtime);
+        assert!(held.iter().all(|(_, count)| count.wakes() == 1));
+        relics.extend(held);
+    }
+    for (mut relic, count) in relics {
+        is_shut_down(&mut relic);
+        assert_eq!(count.wakes(), 1);
+    }
+}
+
 #[test]
 fn runtimes_that_start_and_end_on_many_threads_keep_their_timers_apart() {
-    fn start_and_end(n: usize) {
-        let mut relics = Vec::new();
-        for round in 0..150 {
-            let runtime = match (n + round) % 8 {
-                0 => multi_thread(1),
-                _ => current_thread(),
-            };
-            let wheel = wheel_of(&runtime);
-            let held = [(); 5].map(|()| pending_in(&runtime, HOUR));
-            relics.truncate(20);
-            assert_eq!(wheel.pending(), 5);
-            runtime.block_on(async { sleep(us(300)).await });
-            assert!(held.iter().all(|(_, count)| count.wakes() == 0));
-            drop(runtime);
-            assert!(held.iter().all(|(_, count)| count.wakes() == 1));
-            relics.splice(0..0, held);
-        }
-    }
     within(LIMIT, || {
         thread::scope(|scope| {
-            for n in 0..4 {
-                scope.spawn(move || start_and_end(n));
+            for thread in 0..4 {
+                scope.spawn(move || start_and_end_runtimes(thread));
             }
         });
     });

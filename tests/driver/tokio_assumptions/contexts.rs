@@ -19,7 +19,7 @@ fn where_a_thread_has_a_workers_index() {
     let entered = inside(&three, worker_index);
     let blocks_on = three.block_on(async { worker_index() });
     let blocking = three.block_on(three.spawn_blocking(worker_index)).unwrap();
-    assumed! { CONTEXT;
+    assumed! { "context.rs";
         "a plain thread has no index": worker_index().is_none(),
         "nor has one that entered a runtime": entered.is_none(),
         "a multi-thread runtime's `block_on` has none": blocks_on.is_none(),
@@ -36,7 +36,7 @@ fn where_a_thread_has_a_workers_index() {
         (plain, entered, in_place, own, nested)
     });
     let (plain, entered, in_place, own, nested) = three.block_on(on_a_worker).unwrap();
-    assumed! { CONTEXT;
+    assumed! { "context.rs";
         "a task has its worker's": plain.is_some_and(|index| index < 3),
         "entering another runtime changes nothing": entered == plain,
         "`block_in_place` has none": in_place.is_none(),
@@ -46,7 +46,7 @@ fn where_a_thread_has_a_workers_index() {
 
     let alone = current_thread();
     let in_a_task = alone.block_on(alone.spawn(async { worker_index() }));
-    assumed! { CONTEXT;
+    assumed! { "context.rs";
         "a current-thread runtime has 0 in `block_on`":
             alone.block_on(async { worker_index() }) == Some(0),
         "a current-thread runtime has 0 in tasks": in_a_task.unwrap() == Some(0),
@@ -56,7 +56,7 @@ fn where_a_thread_has_a_workers_index() {
 #[test]
 fn there_are_as_many_workers_as_the_metrics_say_each_with_an_index_of_its_own() {
     let runtime = multi_thread(3);
-    assumed! { SETTINGS;
+    assumed! { "settings.rs";
         "`num_workers` counts the workers": runtime.metrics().num_workers() == 3,
         "a current-thread runtime has one worker": current_thread().metrics().num_workers() == 1,
     }
@@ -71,7 +71,7 @@ fn there_are_as_many_workers_as_the_metrics_say_each_with_an_index_of_its_own() 
         tasks.join_all().await
     });
     let are_apart = HashSet::from_iter(indices) == HashSet::from([Some(0), Some(1), Some(2)]);
-    assumed! { CONTEXT;
+    assumed! { "context.rs";
         "workers that run at once have indices of their own, below `num_workers`": are_apart,
     }
 }
@@ -94,7 +94,7 @@ fn a_thread_that_works_for_a_runtime_was_started_by_it() {
         });
         let threads = runtime.block_on(threads).unwrap();
         let started = started.entries();
-        assumed! { CONTEXT;
+        assumed! { "context.rs";
             "a worker runs on threads that its runtime has started, and on no other":
                 threads.iter().all(|thread| started.contains(thread)),
         }
@@ -109,7 +109,7 @@ fn the_identity_of_a_runtime_is_not_used_again() {
         let (id, clone) = (runtime.handle().id(), runtime.handle().clone());
         let inside = runtime.block_on(async { Handle::current().id() });
         assert!(id == clone.id() && id == inside);
-        assumed! { REGISTRY;
+        assumed! { "registry.rs";
             "no two runtimes have one identity, also after the first has ended": seen.insert(id),
         }
     }
@@ -120,7 +120,7 @@ fn what_tokio_panics_with_where_something_is_missing() {
     let timeless = Builder::new_current_thread().build().unwrap();
     let without_runtime = panic_of(|| drop(time::interval(ms(1)))).unwrap();
     let without_timers = panic_of(|| inside(&timeless, || drop(time::sleep(ms(1))))).unwrap();
-    assumed! { ALARM_TIMER;
+    assumed! { "alarm_timer.rs";
         "without a runtime `interval` panics in known words": without_runtime.message == NO_RUNTIME,
         "in a runtime without timers `sleep` panics in known words, when it is made":
             without_timers.message == NO_TIMERS,

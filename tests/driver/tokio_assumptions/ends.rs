@@ -46,7 +46,7 @@ fn tasks_are_dropped_before_time_ends() {
         runtime.block_on(task::yield_now());
         drop(runtime);
         let works = works.recv_timeout(secs(20)) == Ok(true);
-        assumed! { REGISTRY;
+        assumed! { "registry.rs";
             "a task that its runtime's end drops can still arm and disarm an interval": works,
         }
     }
@@ -64,7 +64,7 @@ fn a_task_that_is_spawned_at_or_after_the_end_is_dropped_inside_spawn() {
         runtime.block_on(task::yield_now());
         drop(runtime);
         let at = at.recv_timeout(secs(20)) == Ok(true);
-        assumed! { REGISTRY;
+        assumed! { "registry.rs";
             "a runtime that is about to end drops a new task inside of `spawn`": at,
             "a runtime that has ended drops a new task inside of `spawn`": drops_here(&handle),
         }
@@ -82,7 +82,7 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
         let soon = Instant::now() + ms(1);
         let armed = panic_of(|| arm(&mut interval, soon, &waker));
         let polled = panic_of(|| poll_quietly(&mut sleep));
-        assumed! { TIMER;
+        assumed! { "timer.rs";
             "the end of a runtime wakes the wakers of its timers": count.wakes() > 0,
             "an interval that is armed after its runtime's end panics, in known words":
                 armed.is_some_and(|panic| panic.message == SHUT_DOWN),
@@ -102,7 +102,7 @@ fn a_handle_of_a_runtime_that_has_ended_can_be_entered_and_shows_a_clock() {
             assert_eq!(Handle::current().id(), handle.id());
             let _ = Instant::now();
         });
-        assumed! { SYNC;
+        assumed! { "sync.rs";
             "the handle of a runtime that has ended can be entered": entered.is_none(),
         }
     }
@@ -127,7 +127,7 @@ fn a_thread_that_is_about_to_end_says_so() {
         current_thread().block_on(async {});
     });
     thread.join().unwrap();
-    assumed! { SYNC;
+    assumed! { "sync.rs";
         "`Handle::try_current` returns an error while a thread ends, and does not panic":
             told.recv() == Ok(true),
     }

@@ -47,37 +47,18 @@ use support::{current_thread, ms, multi_thread, poll, secs};
 use tokio::runtime::Runtime;
 use tokio::time::{self, Instant, Interval, MissedTickBehavior};
 
-/// Fails with the name of an assumption, and of the file that relies on it.
+/// Fails with the name of an assumption, and of the file that relies on it. If that has another name
+/// now, this does not compile.
 macro_rules! assumed {
-    ($file:ident; $($assumption:literal: $holds:expr $(,)?)+) => {
+    ($file:literal; $($assumption:literal: $holds:expr $(,)?)+) => {
+        const _: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/driver/", $file));
         $(assert!(
             $holds,
-            "{} assumes of tokio, and it is no longer so: {}",
-            $crate::tokio_assumptions::$file,
+            "src/driver/{} assumes of tokio, and it is no longer so: {}",
+            $file,
             $assumption,
         );)+
     };
-}
-
-macro_rules! files {
-    ($($name:ident = $file:literal,)+) => {
-        $(const $name: &str = $file;)+
-        const FILES: &[&str] = &[$($name),+];
-    };
-}
-
-files! {
-    WAKER_ID = "src/driver/waker_id.rs",
-    CANCEL_QUEUE = "src/driver/cancel_queue.rs",
-    ALARM = "src/driver/alarm.rs",
-    ALARM_TIMER = "src/driver/alarm_timer.rs",
-    PAUSED = "src/driver/paused.rs",
-    REGISTRY = "src/driver/registry.rs",
-    CONTEXT = "src/driver/context.rs",
-    TIMER = "src/driver/timer.rs",
-    SETTINGS = "src/driver/settings.rs",
-    SYNC = "src/driver/sync.rs",
-    TIMERFD = "src/driver/timerfd.rs",
 }
 
 mod contexts;
@@ -88,14 +69,6 @@ mod ends;
 mod paused;
 mod task_wakers;
 mod timers;
-
-#[test]
-fn every_file_that_is_named_here_exists() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in FILES {
-        assert!(root.join(file).is_file(), "{file} has another name now");
-    }
-}
 
 /// Does something when it is dropped.
 struct AtEnd<F: FnMut()>(F);
