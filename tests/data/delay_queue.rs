@@ -1,4 +1,4 @@
-//! `DelayQueue` has none of the bugs that users of tokio-util's have met, and does what its own tests leave open.
+//! `DelayQueue` has no bug that users of tokio-util's have met, and does what its tests leave open.
 #![cfg(feature = "test-util")]
 
 use std::future::poll_fn;

@@ -1,4 +1,4 @@
-//! Timers whose worker blocks, or whose runtime does: fired by another worker, or when it is over.
+//! A timer whose worker blocks is fired by another worker, and if its runtime blocks, once after that.
 
 use std::thread;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Timers of busy runtimes fire, for a task that makes timers looks at what is due. (Quiet ones:
-//! `timing/parks.rs`.)
+//! In a busy runtime timers fire, none early: what makes timers looks at what is due.
+//!
+//! Quiet runtimes: `timing/parks.rs`.
 
 use futures::future::join_all;
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};

@@ -1,4 +1,4 @@
-//! Runtimes whose clocks differ, side by side and nested: a timer goes by its own runtime's clock.
+//! Where the clocks of runtimes differ, side by side or nested, a timer goes by its own runtime's clock.
 #![cfg(feature = "test-util")]
 
 use std::future::pending;

@@ -1,14 +1,15 @@
-//! Whose timer it is: on a worker thread of a multi-thread runtime the worker's runtime's, elsewhere
-//! the current one's. The one consequence of that rule, and its cure, `Wheel::current()`.
+//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current one elsewhere.
+//!
+//! The one consequence of that rule, and its cure, `Wheel::current()`.
 
 use std::sync::mpsc;
 use std::thread;
 
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
 use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, within};
-use wheel::{Wheel, sleep};
+use wheel::{Sleep, Wheel, sleep};
 
 use crate::everywhere::LIMIT;
 
@@ -24,38 +25,24 @@ fn pending_in(runtime: &Handle) -> usize {
     Wheel::current().pending()
 }
 
-/// Timers of a runtime's own, and of another one, after `make` has made and polled one on a worker.
-fn made_on_a_worker(
-    other: Runtime,
-    make: impl FnOnce(&Handle) -> wheel::Sleep + Send + 'static,
-) -> (usize, usize) {
-    let here = multi_thread(1);
-    let handle = other.handle().clone();
-    let made = here.spawn(async move {
-        be_known().await;
-        let mut made = make(&handle);
-        assert!(poll_quietly(&mut made).is_pending());
-        (pending_in(&Handle::current()), pending_in(&handle))
-    });
-    let pending = here.block_on(made).unwrap();
-    drop(here);
-    pending
-}
-
-/// Made on a worker in this way, a timer is one of the worker's runtime, or else of the other one.
+/// Made on a worker in this way, and polled, a timer is one of the worker's runtime, or else of the
+/// other one.
 #[track_caller]
-fn belong_to(
-    which: (usize, usize),
-    make: impl FnOnce(&Handle) -> wheel::Sleep + Copy + Send + 'static,
-) {
+fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
     for other in [current_thread(), multi_thread(2)] {
-        let pending = within(LIMIT, move || made_on_a_worker(other, make));
-        assert_eq!(pending, which);
+        let (here, handle) = (multi_thread(1), other.handle().clone());
+        let made = here.spawn(async move {
+            be_known().await;
+            let mut made = make(&handle);
+            assert!(poll_quietly(&mut made).is_pending());
+            [Handle::current(), handle].map(|runtime| pending_in(&runtime))
+        });
+        assert_eq!(within(LIMIT, move || here.block_on(made).unwrap()), which);
     }
 }
 
-const WORKERS: (usize, usize) = (1, 0);
-const OTHERS: (usize, usize) = (0, 1);
+const WORKERS: [usize; 2] = [1, 0];
+const OTHERS: [usize; 2] = [0, 1];
 
 #[test]
 fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {

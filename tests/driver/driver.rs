@@ -1,4 +1,4 @@
-//! One driver per runtime: one task, woken from anywhere, with timers that no other runtime touches.
+//! A runtime has one driver, which is one task, is woken from anywhere, and shares no timer with others.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -86,10 +86,8 @@ fn two_runtimes_taking_turns_on_one_thread_keep_their_timers_apart() {
                     tokio::spawn(sleep(ms(1))).await.unwrap();
                 });
             }
-            assert_eq!(
-                runtimes.each_ref().map(|one| wheel_of(one).pending()),
-                [n, n]
-            );
+            let pending = runtimes.each_ref().map(|one| wheel_of(one).pending());
+            assert_eq!(pending, [n, n]);
         }
     });
 }

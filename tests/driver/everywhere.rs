@@ -1,5 +1,4 @@
-//! What the tests of this folder share: where they run, for how long at most, and timers that tell when
-//! they were woken.
+//! What the tests share: where they run, and for how long, and timers with a log of their wakes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Real threads: while timers are dropped, reset and armed as they fire, none is early, lost or woken twice.
+//! While threads arm, reset and drop timers as others fire, no timer is early, lost or woken twice.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -14,6 +14,7 @@ use wheel::{Instant, Sleep, Wheel, sleep};
 use crate::everywhere::{LIMIT, Watched, inside, us, watched, wheel_of};
 use crate::shutdown::{is_shut_down, pending_in};
 
+/// None if this machine was too slow to arm it.
 fn armed(wheel: &Wheel, duration: Duration) -> Option<Watched> {
     watched(wheel.sleep(duration))
 }
@@ -44,11 +45,8 @@ fn arm_cancel_and_reset(wheel: &Wheel, seed: u64, stop: &AtomicBool) -> Vec<Watc
             4 => *place = None,
             5 => {
                 let deadline = Instant::now() + us(random.below(9000));
-                kept.extend(
-                    place
-                        .take()
-                        .and_then(|(sleep, _)| armed_anew(sleep, deadline)),
-                );
+                let taken = place.take();
+                kept.extend(taken.and_then(|(sleep, _)| armed_anew(sleep, deadline)));
             }
             6 => drop(armed(wheel, HOUR)),
             _ => kept.extend(place.take()),

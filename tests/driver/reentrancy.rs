@@ -1,5 +1,4 @@
-//! Wakers that do what they like, in `wake` and in their own drop: no lock is held meanwhile, and no
-//! other timer suffers.
+//! A waker may use timers, block or panic, when woken or dropped, and no other timer suffers.
 
 use std::convert::identity;
 use std::panic::resume_unwind;

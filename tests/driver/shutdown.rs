@@ -1,5 +1,4 @@
-//! The end of a runtime, and what is held beyond: timers are woken once, panic as tokio's do, and touch
-//! nothing of later runtimes.
+//! The end of a runtime wakes its timers once, and they panic as tokio's do, however they are used after.
 
 use std::future::{pending, ready};
 use std::sync::{Arc, Mutex, mpsc};

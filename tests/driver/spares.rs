@@ -1,5 +1,4 @@
-//! Timers that are cancelled and replaced all the time, on real threads: what is
-//! left for the next one is never lost, never another task's, and never kept for good.
+//! A timer that is left for the next one is never lost, never another task's, and never kept for good.
 
 use std::future::pending;
 use std::sync::{Arc, Weak};
@@ -85,10 +84,8 @@ fn nothing_left_outlives_its_runtime() {
         runtime.block_on(runtime.spawn(cancel_one())).unwrap();
         let wheel = wheel_of(&runtime);
         drop(runtime);
-        assert!(
-            seen.upgrade().is_none(),
-            "a task's memory is kept, round {round}"
-        );
+        // A task's memory.
+        assert!(seen.upgrade().is_none(), "kept, round {round}");
         assert_eq!(wheel.pending(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Which runtime and which worker a thread has, and tokio's words where something is missing.
+//! Assumed: which runtime and worker a thread has, and tokio's words where something is missing.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier};

@@ -1,4 +1,4 @@
-//! Descriptors that a runtime waits for: errors without I/O and after the end, and locks.
+//! Assumed of descriptors: errors without I/O and after the end, and no lock around their wakers.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;

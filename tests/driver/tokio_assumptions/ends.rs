@@ -1,4 +1,4 @@
-//! The end of a runtime, and of a thread.
+//! Assumed of the end of a runtime or thread: tasks go before time, and what is left panics or says so.
 
 use std::cell::RefCell;
 use std::future::pending;

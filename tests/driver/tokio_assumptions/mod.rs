@@ -1,8 +1,8 @@
 //! What the driver assumes of tokio, beyond tokio's documentation: one test for each assumption.
 //!
 //! A test that fails here means that tokio does something else now, not that the driver is wrong.
-//! The message names the assumption and the file that relies on it. Nothing here uses this crate's
-//! timers. All of it is run with the lowest tokio that `Cargo.toml` allows, too.
+//! The message names the assumption and the file that relies on it; where a lock would be taken twice,
+//! the test hangs, and its own name says so. Nothing here uses this crate's timers. All of it is run with the lowest tokio that `Cargo.toml` allows, too.
 //!
 //! | assumed | relied on for |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What a paused clock shows: where it stops tells what is registered.
+//! Assumed of a paused clock: the clock stops where a timer is registered, on a grid of milliseconds.
 
 use std::task::Waker;
 use std::time::Duration;

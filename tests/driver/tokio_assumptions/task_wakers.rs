@@ -1,4 +1,4 @@
-//! The waker of a task: its vtable, its data pointer, and what it keeps.
+//! Assumed of a task's waker: the vtable of all tasks, a data pointer of its own, and nothing kept.
 
 use std::collections::HashSet;
 use std::future::{Future, pending, poll_fn};

@@ -1,4 +1,4 @@
-//! What tokio's timers register, when they ring, on which thread, and under which locks.
+//! Assumed of tokio's timers: when they register and ring, on which thread, and under no lock.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
