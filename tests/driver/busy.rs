@@ -1,7 +1,6 @@
-//! Busy runtimes, where whoever makes timers looks at what is due. (Quiet ones: `timing/parks.rs`.)
-
-use std::thread;
-use std::time::Duration;
+//! In a busy runtime timers fire, none early: what makes timers looks at what is due.
+//!
+//! Quiet runtimes: `timing/parks.rs`.
 
 use futures::future::join_all;
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
@@ -9,8 +8,7 @@ use support::{HOUR, ms, multi_thread, with_workers, within};
 use tokio::runtime::Runtime;
 use wheel::{Instant, sleep, timeout};
 
-/// More than any machine takes for a timer of some milliseconds.
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::everywhere::LIMIT;
 
 fn spawn_nothing(_: &Runtime, _: &Stop) {}
 
@@ -32,7 +30,7 @@ fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
 }
 
 /// tokio looks at its timers after a million polls here, and the queue is never
-/// empty. Whoever makes timers all the time looks at what is due.
+/// empty. A task that makes timers all the time looks at what is due.
 #[test]
 fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     const POLLS: usize = 100_000;
@@ -65,20 +63,5 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
             u128::from(looked_in_vain) < most,
             "{looked_in_vain} looks in vain, not {most}"
         );
-    });
-}
-
-#[test]
-fn a_busy_runtime_with_timers_ends() {
-    within(LIMIT, || {
-        for load in [spawn_yielders, spawn_senders] {
-            let runtime = multi_thread(2);
-            load(&runtime, &Stop::default());
-            for time in [ms(5), ms(40), HOUR] {
-                runtime.spawn(async move { sleep(time).await });
-            }
-            thread::sleep(ms(20));
-            drop(runtime);
-        }
     });
 }

@@ -1,14 +1,17 @@
-//! Whose timer it is: on a worker thread of a multi-thread runtime the worker's runtime's, elsewhere
-//! the current one's. The one consequence of that rule, and its cure, `Wheel::current()`.
+//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current one elsewhere.
+//!
+//! The one consequence of that rule, and its cure, `Wheel::current()`.
 
 use std::sync::mpsc;
 use std::thread;
 
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
-use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, secs, within};
-use wheel::{Wheel, sleep};
+use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, within};
+use wheel::{Sleep, Wheel, sleep};
+
+use crate::everywhere::LIMIT;
 
 /// A worker is known once its task has made a timer, and yielded.
 async fn be_known() {
@@ -22,66 +25,55 @@ fn pending_in(runtime: &Handle) -> usize {
     Wheel::current().pending()
 }
 
-/// Timers of a runtime's own, and of another one, after `make` has made and polled one on a worker.
-fn made_on_a_worker(
-    other: Runtime,
-    make: impl FnOnce(&Handle) -> wheel::Sleep + Send + 'static,
-) -> (usize, usize) {
-    let here = multi_thread(1);
-    let handle = other.handle().clone();
-    let made = here.spawn(async move {
-        be_known().await;
-        let mut made = make(&handle);
-        assert!(poll_quietly(&mut made).is_pending());
-        (pending_in(&Handle::current()), pending_in(&handle))
-    });
-    let pending = here.block_on(made).unwrap();
-    drop(here);
-    pending
+/// Made on a worker in this way, and polled, a timer is one of the worker's runtime, or else of the
+/// other one.
+#[track_caller]
+fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
+    for other in [current_thread(), multi_thread(2)] {
+        let (here, handle) = (multi_thread(1), other.handle().clone());
+        let made = here.spawn(async move {
+            be_known().await;
+            let mut made = make(&handle);
+            assert!(poll_quietly(&mut made).is_pending());
+            [Handle::current(), handle].map(|runtime| pending_in(&runtime))
+        });
+        assert_eq!(within(LIMIT, move || here.block_on(made).unwrap()), which);
+    }
 }
+
+const WORKERS: [usize; 2] = [1, 0];
+const OTHERS: [usize; 2] = [0, 1];
 
 #[test]
 fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
-    within(secs(60), || {
-        let entered = |other: &Handle| {
-            let _guard = other.enter();
-            sleep(HOUR)
-        };
-        assert_eq!(made_on_a_worker(current_thread(), entered), (1, 0));
-        assert_eq!(made_on_a_worker(multi_thread(2), entered), (1, 0));
+    belong_to(WORKERS, |other| {
+        let _guard = other.enter();
+        sleep(HOUR)
     });
 }
 
 #[test]
 fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
-    within(secs(60), || {
-        let entered = |other: &Handle| {
-            let _guard = other.enter();
-            Wheel::current().sleep(HOUR)
-        };
-        assert_eq!(made_on_a_worker(current_thread(), entered), (0, 1));
-        assert_eq!(made_on_a_worker(multi_thread(2), entered), (0, 1));
+    belong_to(OTHERS, |other| {
+        let _guard = other.enter();
+        Wheel::current().sleep(HOUR)
     });
 }
 
 #[test]
 fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
-    within(secs(60), || {
-        let nested = |other: &Handle| {
-            block_in_place(|| {
-                let _guard = other.enter();
-                sleep(HOUR)
-            })
-        };
-        assert_eq!(made_on_a_worker(multi_thread(2), nested), (0, 1));
-        assert_eq!(made_on_a_worker(current_thread(), nested), (0, 1));
+    belong_to(OTHERS, |other| {
+        block_in_place(|| {
+            let _guard = other.enter();
+            sleep(HOUR)
+        })
     });
 }
 
 /// The consequence: the timer waits until the worker's runtime is driven again.
 #[test]
 fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
-    within(secs(60), || {
+    within(LIMIT, || {
         let (here, there) = (multi_thread(1), multi_thread(1));
         let handle = there.handle().clone();
         let waits = here.spawn(async move {
@@ -104,7 +96,7 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
 /// thread that lost the worker has it no more, also where it later drives a runtime of its own.
 #[test]
 fn a_thread_that_lost_its_worker_makes_timers_for_the_current_runtime() {
-    within(secs(60), || {
+    within(LIMIT, || {
         let here = multi_thread(1);
         let waits = here.spawn(async move {
             be_known().await;

@@ -1,5 +1,6 @@
-//! The first timer of a process is made in an awkward place, where the driver makes a
-//! task of its own to learn from: the task around it notices nothing.
+//! The first timer of a process may be made anywhere, and leaves the task around it as it was.
+//!
+//! Here that is a `LocalSet`, where the driver makes a task of its own to learn from.
 
 use std::future::poll_fn;
 use std::task::Poll;

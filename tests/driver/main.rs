@@ -5,8 +5,10 @@
 
 mod blocked_workers;
 mod busy;
+mod clocks;
 mod contexts;
 mod driver;
+mod everywhere;
 mod first_timer;
 mod high_resolution;
 mod races;

@@ -1,0 +1,54 @@
+//! What the tests share: where they run, and for how long, and timers with a log of their wakes.
+
+use std::time::Duration;
+
+use support::{Log, OnWake, poll, runtimes, within};
+use tokio::runtime::Runtime;
+use wheel::{Instant, Sleep, Wheel};
+
+/// More than any machine takes for any of these tests.
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
+
+/// Calls a function where a runtime is the current one.
+pub(crate) fn inside<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
+    let _guard = runtime.enter();
+    f()
+}
+
+/// A runtime's usual driver.
+pub(crate) fn wheel_of(runtime: &Runtime) -> Wheel {
+    inside(runtime, Wheel::current)
+}
+
+/// Gives a test one runtime of each kind after the other.
+pub(crate) fn with_each(test: impl Fn(Runtime) + Send + 'static) {
+    within(LIMIT, move || {
+        for (name, runtime) in runtimes() {
+            // Shown where the test fails.
+            println!("with {name}");
+            test(runtime);
+        }
+    });
+}
+
+/// Runs a test in each kind of runtime, where its timers can fire.
+pub(crate) fn in_each(test: impl AsyncFn(&Runtime) + Send + 'static) {
+    with_each(move |runtime| runtime.block_on(test(&runtime)));
+}
+
+pub(crate) fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+/// A timer that is polled, and for each time that its waker is woken whether the deadline had passed.
+pub(crate) type Watched = (Sleep, Log<bool>);
+
+/// None if this machine was too slow, and the timer is due.
+pub(crate) fn watched(mut timer: Sleep) -> Option<Watched> {
+    let (deadline, woken) = (timer.deadline(), Log::new());
+    let log = woken.clone();
+    let waker = OnWake::waker(move || log.push(Instant::now() >= deadline));
+    let is_pending = poll(&mut timer, &waker).is_pending();
+    assert!(is_pending || Instant::now() >= deadline, "early");
+    is_pending.then_some((timer, woken))
+}
