@@ -39,7 +39,7 @@ fn oversubscribed() {
     weather(size, 10);
 }
 
-/// Runtimes of one thread each: whoever arms, cancels or resets is elsewhere.
+/// Runtimes of one thread each: timers are armed, cancelled and reset elsewhere.
 #[test]
 fn one_thread_each() {
     let size = Size {

@@ -1,7 +1,7 @@
 //! The queue beside a naive list, on a paused clock.
 //!
 //! After every step: what comes out is due and the earliest; when nothing comes out nothing is
-//! due; whoever waits has been woken by the time there is something to tell; stale keys find
+//! due; a task that waits has been woken by the time there is something to tell; stale keys find
 //! nothing, and live ones their own entry.
 
 use std::future::poll_fn;
@@ -239,7 +239,7 @@ impl<C: Choices> Model<C> {
         if let Some(key) = self.stale.last() {
             assert!(self.queue.try_remove(key).is_none());
         }
-        // Whoever knows that the queue is empty is told when it is not, and the other way round.
+        // A task that knows that the queue is empty is told when it is not, and the other way round.
         let changed = self.entries.is_empty() != self.told_empty;
         let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
         if let Some(since) = self.waiting_since.take_if(|_| due || changed) {

@@ -18,7 +18,7 @@ pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
 }
 
-/// Counts its wakes; how often it is referred to says who still holds it.
+/// Counts its wakes; how often it is referred to says whether something still holds it.
 #[derive(Debug, Default)]
 pub struct Count(AtomicUsize);
 

@@ -36,7 +36,7 @@ impl Hand {
         }
     }
 
-    /// Works until the storm is stopped; what is left is for whoever stops it.
+    /// Works until the storm is stopped. Returns what is left.
     pub(crate) fn run(mut self) -> Vec<Held> {
         let shared = self.shared.clone();
         while !shared.is_stopped() {

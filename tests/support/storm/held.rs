@@ -33,9 +33,9 @@ pub(crate) struct Held {
     /// Made by a free function: goes on elsewhere when its driver has ended.
     free: bool,
     phase: Phase,
-    /// Who was registered last.
+    /// The one that was registered last.
     witness: Option<Arc<Witness>>,
-    /// Whom the sleep keeps when it is over, to be woken after a reset.
+    /// The one that the sleep keeps when it is over, to be woken after a reset.
     kept: Option<Arc<Witness>>,
     moved: bool,
     /// Polled in a runtime when its own was about to end, or had: it may belong to either.
@@ -50,8 +50,7 @@ impl Held {
         duration: Duration,
         free: bool,
     ) -> Self {
-        let free = driver.is_free(free);
-        let sleep = driver.sleep(duration, free);
+        let (sleep, free) = driver.sleep(duration, free);
         Held {
             shared: shared.clone(),
             driver,
@@ -208,8 +207,8 @@ impl Held {
         }
     }
 
-    /// Moves the deadline. Whether it is polled then or not: whoever polled it last is woken, unless
-    /// he has been already.
+    /// Moves the deadline. Whether the timer is polled then or not: the witness of the last poll is
+    /// woken, unless that has been before.
     pub(crate) fn reset(&mut self, duration: Duration, poll: bool) {
         self.moved = true;
         for witness in self.witness.iter().chain(&self.kept) {

@@ -17,7 +17,7 @@ use crate::Random;
 /// The longest wait, in microseconds.
 const LONGEST: u64 = 20_000;
 
-/// Spawns one, who stays until the storm is over or the runtime ends.
+/// Spawns one, which stays until the storm is over or the runtime ends.
 pub(crate) fn settle(shared: &Arc<Shared>, runtime: &Handle, seed: u64) {
     let shared = shared.clone();
     let wait = Wait::begin(&shared);
