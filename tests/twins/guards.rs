@@ -1,12 +1,13 @@
 //! Timers made, polled and kept under another runtime's `enter()` leave the task's own alone.
 
+use std::convert::identity;
 use std::pin::Pin;
 use std::thread;
 
 use futures::executor;
 use futures::future::join_all;
 use tokio::runtime::Runtime;
-use tokio::task::{LocalSet, block_in_place, yield_now};
+use tokio::task::{LocalSet, block_in_place, spawn_local, yield_now};
 
 use crate::runtimes::{KINDS, Kind, MULTI, cross, end, in_task, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
@@ -86,56 +87,43 @@ fn a_timer_made_under_a_guard_and_spawned_there_outlives_the_task_that_made_it()
     same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }
 
+/// Tasks that the thread polls meanwhile see that context too.
 #[test]
-fn a_guard_held_over_awaits_in_block_on() {
-    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
+fn a_guard_held_over_awaits() {
+    fn body<T: Time>(((kind, of), is_local): ((Kind, Kind), bool)) -> [Result<(), String>; 3] {
         let (here, there) = (kind.build(), of.driven());
         let handle = there.handle.clone();
-        let spawned = here.block_on(async {
+        let local = LocalSet::new();
+        let beside = local.spawn_local(async {
+            for _ in 0..5 {
+                ticks::<T>().await;
+            }
+        });
+        let guarded = async move {
             ticks::<T>().await;
             let _guard = handle.enter();
             ticks::<T>().await;
             yield_now().await;
             ticks::<T>().await;
             let made_here = T::sleep(ms(1));
-            joined(tokio::spawn(async {
+            let spawned = tokio::spawn(async {
                 made_here.await;
                 ticks::<T>().await;
-            }))
-            .await
-        });
-        here.block_on(ticks::<T>());
-        there.end();
-        here.block_on(ticks::<T>());
-        spawned
-    }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
-}
-
-/// Tasks that the thread polls meanwhile see that context too.
-#[test]
-fn a_guard_held_over_awaits_in_a_local_task() {
-    fn body<T: Time>((kind, of): (Kind, Kind)) -> Vec<Result<(), String>> {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        let local = LocalSet::new();
-        let ticks_often = || async {
-            for _ in 0..5 {
-                ticks::<T>().await;
-            }
+            });
+            joined(spawned).await
         };
-        let guarded = local.spawn_local(async move {
-            let _guard = handle.enter();
-            ticks_often().await;
-        });
-        let beside = local.spawn_local(ticks_often());
-        let mut ends = local.block_on(&here, join_all([guarded, beside].map(joined)));
+        let guarded = match is_local {
+            true => local.block_on(&here, async { joined(spawn_local(guarded)).await }),
+            false => Ok(local.block_on(&here, guarded)),
+        };
+        let beside = local.block_on(&here, joined(beside));
         there.end();
         let after = local.spawn_local(ticks::<T>());
-        ends.push(local.block_on(&here, joined(after)));
-        ends
+        let after = local.block_on(&here, joined(after));
+        [guarded.and_then(identity), beside, after]
     }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
+    let cases = cross(cross(KINDS, KINDS), [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
 /// The runtime under whose guard a task waits ends.

@@ -5,15 +5,14 @@ use std::future::{Future, pending};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc as blocking;
-use std::thread;
 
 use futures::StreamExt as _;
 use futures::executor;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{Barrier, mpsc, oneshot};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::sync::{Barrier, oneshot};
+use tokio::task::LocalSet;
 
-use crate::runtimes::{Current, KINDS, Kind, One, cross, joined, ticks};
+use crate::runtimes::{KINDS, Kind, One, cross, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
 use support::{HOUR, ms, poll_quietly};
@@ -134,39 +133,6 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
     let hows = [Waits::Sleep, Waits::Timeout, Waits::Unordered, Waits::Again];
     let cases = cross(cross(KINDS, hows), [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-/// As actix has it: a `LocalSet` per thread, in a runtime of its own, that other threads call.
-#[test]
-fn a_local_set_is_given_work_by_another_runtime() {
-    fn body<T: Time>(kind: Kind) -> usize {
-        let (work, mut todo) = mpsc::channel::<oneshot::Sender<u32>>(4);
-        let arbiter = thread::spawn(move || {
-            LocalSet::new().block_on(&Current.build(), async move {
-                while let Some(answer) = todo.recv().await {
-                    let kept = Rc::new(7);
-                    spawn_local(async move {
-                        ticks::<T>().await;
-                        let _ = answer.send(*kept);
-                    });
-                }
-            });
-        });
-        let answered = kind.build().block_on(async {
-            let mut answered = 0;
-            for _ in 0..10 {
-                let (answer, answers) = oneshot::channel();
-                work.send(answer).await.unwrap();
-                let in_time = T::timeout(HOUR, answers).await;
-                answered += usize::from(in_time == Ok(Ok(7)));
-            }
-            drop(work);
-            answered
-        });
-        arbiter.join().unwrap();
-        answered
-    }
-    same(KINDS, body::<Tokio>, body::<Ours>);
 }
 
 /// Dropped with a task that sleeps, under the guard of another runtime or of none.

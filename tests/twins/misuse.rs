@@ -108,13 +108,3 @@ fn made_and_blocked_on_after_the_end() {
     }
     same(KINDS, body::<Tokio>, body::<Ours>);
 }
-
-/// `block_on(sleep(..))`, made before the runtime is entered, is a beginner's panic.
-#[test]
-fn the_argument_of_block_on_is_made_outside() {
-    fn body<T: Time>(kind: Kind) {
-        let runtime = kind.build();
-        runtime.block_on(T::sleep(ms(1)));
-    }
-    same(KINDS, body::<Tokio>, body::<Ours>);
-}

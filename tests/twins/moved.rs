@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::runtimes::{Current, KINDS, Kind, One, cross, in_task, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
-use support::{HOUR, SHUT_DOWN, counting, ms, poll, poll_quietly, tried};
+use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
 
 /// What has been done with a timer in the runtime it was made in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,23 +136,4 @@ fn polled_reset_and_dropped_after_the_end() {
         (elapsed, ends)
     }
     same(cross(KINDS, STATES), body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn the_end_wakes_what_waits_once() {
-    fn body<T: Time>(kind: Kind) -> (usize, usize) {
-        let runtime = kind.build();
-        let (waker, count) = counting();
-        let guard = runtime.enter();
-        let mut sleeps: Vec<_> = (0..100).map(|n| T::boxed(HOUR + ms(n))).collect();
-        drop(guard);
-        for sleep in &mut sleeps {
-            assert!(poll(sleep, &waker).is_pending());
-        }
-        sleeps.truncate(90);
-        drop(runtime);
-        let elapsed = sleeps.iter().filter(|sleep| T::is_elapsed(sleep));
-        (count.wakes(), elapsed.count())
-    }
-    same(KINDS, body::<Tokio>, body::<Ours>);
 }
