@@ -28,6 +28,15 @@ const TIMES: &str = "WHEEL_TWINS_TIMES";
 /// Begins the line of a child's outcome.
 const MARK: &str = "\u{1}outcome ";
 
+/// What is run on both timers, in one of its cases.
+pub(crate) trait Body<C, R>: Fn(C) -> R + Copy + Send + 'static {}
+
+impl<C, R, F: Fn(C) -> R + Copy + Send + 'static> Body<C, R> for F {}
+
+pub(crate) trait Case: Copy + Debug + Send + 'static {}
+
+impl<C: Copy + Debug + Send + 'static> Case for C {}
+
 /// The words of a panic; and the line, if that is one of a body's.
 type Panic = (String, Option<String>);
 
@@ -41,24 +50,17 @@ pub(crate) struct Outcome {
 
 /// In each case both end in the same way, with the same panics.
 #[track_caller]
-pub(crate) fn same<C, R>(
+pub(crate) fn same<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
-    theirs: impl Fn(C) -> R + Copy + Send + 'static,
-    ours: impl Fn(C) -> R + Copy + Send + 'static,
-) where
-    C: Copy + Debug + Send + 'static,
-    R: Debug,
-{
-    let seconds = compare(cases, theirs, ours, |_, theirs, ours| {
-        ours.agrees_with(theirs)
-    });
+    theirs: impl Body<C, R>,
+    ours: impl Body<C, R>,
+) {
+    let agree = |_, theirs: &Outcome, ours: &Outcome| ours.agrees_with(theirs);
+    let seconds = compare(cases, theirs, ours, agree);
     if let Some(times) = env::var_os(TIMES) {
         let (place, [theirs, ours]) = (Location::caller(), seconds);
-        let mut file = File::options().append(true).create(true).open(times);
-        let written = file
-            .as_mut()
-            .map(|file| writeln!(file, "{place} {theirs:.3} {ours:.3}"));
-        written.unwrap().unwrap();
+        let file = File::options().append(true).create(true).open(times);
+        writeln!(file.unwrap(), "{place} {theirs:.3} {ours:.3}").unwrap();
     }
 }
 
@@ -73,16 +75,13 @@ pub(crate) fn same_once<R: Debug>(
 
 /// In each case tokio's end with the first value, and ours, as is documented, with one of the others.
 #[track_caller]
-pub(crate) fn differs<C, R>(
+pub(crate) fn differs<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
-    theirs: impl Fn(C) -> R + Copy + Send + 'static,
-    ours: impl Fn(C) -> R + Copy + Send + 'static,
+    theirs: impl Body<C, R>,
+    ours: impl Body<C, R>,
     expected: R,
     allowed: &[R],
-) where
-    C: Copy + Debug + Send + 'static,
-    R: Debug,
-{
+) {
     compare(cases, theirs, ours, |_, theirs, ours| {
         theirs.end == finished(&expected) && allowed.iter().any(|end| ours.end == finished(end))
     });
@@ -91,16 +90,12 @@ pub(crate) fn differs<C, R>(
 /// Runs both in all cases, and panics if something is not right in one. Returns the seconds that
 /// each side took.
 #[track_caller]
-pub(crate) fn compare<C, R>(
+pub(crate) fn compare<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
-    theirs: impl Fn(C) -> R + Copy + Send + 'static,
-    ours: impl Fn(C) -> R + Copy + Send + 'static,
+    theirs: impl Body<C, R>,
+    ours: impl Body<C, R>,
     is_right: impl Fn(C, &Outcome, &Outcome) -> bool,
-) -> [f64; 2]
-where
-    C: Copy + Debug + Send + 'static,
-    R: Debug,
-{
+) -> [f64; 2] {
     let line = Location::caller().line();
     let (mut failures, mut seconds) = (Vec::new(), [0.0; 2]);
     for case in cases {

@@ -71,7 +71,8 @@ impl Counts {
     pub(crate) fn late(&self, by: Duration) {
         let mut lateness = self.lateness.lock().unwrap();
         let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
-        let histogram = lateness.get_or_insert_with(|| Histogram::new(2).unwrap());
+        let hour = 3_600_000_000;
+        let histogram = lateness.get_or_insert_with(|| Histogram::new_with_max(hour, 2).unwrap());
         histogram.saturating_record(micros);
     }
 

@@ -88,11 +88,15 @@ impl Life {
         })
     }
 
-    pub(crate) fn drivers(self: &Arc<Self>) -> [Driver; 2] {
-        [false, true].map(|beside| Driver {
+    pub(crate) fn driver(self: &Arc<Self>, beside: bool) -> Driver {
+        Driver {
             life: self.clone(),
             beside,
-        })
+        }
+    }
+
+    pub(crate) fn drivers(self: &Arc<Self>) -> [Driver; 2] {
+        [false, true].map(|beside| self.driver(beside))
     }
 }
 

@@ -57,8 +57,9 @@ impl Shared {
 
     /// Any of them.
     pub(crate) fn driver(&self, random: &mut Random) -> Driver {
-        let mut drivers = self.drivers();
-        drivers.swap_remove(random.below(drivers.len() as u64) as usize)
+        let lives = self.lives.lock().unwrap();
+        let at = random.below(lives.len() as u64) as usize;
+        lives[at].driver(random.below(2) == 0)
     }
 
     /// The driver that the free functions use here, if it is one of a runtime that lives.
