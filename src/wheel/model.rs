@@ -24,7 +24,7 @@ fn check<T, const SLOTS: usize>(wheel: &TimingWheel<T, SLOTS>) {
     wheel.core.check();
 }
 
-/// Of its 64 powers of two, `Distance` mostly gets small ones: timers that meet.
+/// Of 64 powers of two, a distance mostly gets small ones: timers that meet.
 struct Near(Random);
 
 impl Choices for Near {

@@ -1,5 +1,4 @@
-//! What befalls a service: workers that block, a process that is stopped, a clock that leaps, and
-//! bursts of timers, whose memory is to be given back.
+//! Timers survive blocked workers, a stopped process and leaps, and give back a burst's memory.
 
 use std::alloc::System;
 use std::process::{Child, Command};

@@ -1,4 +1,4 @@
-//! A worker that blocks, and may be all that drives its runtime, waits for timers that another one drives.
+//! A worker that blocks, and is all that drives its runtime, is reached by timers of another.
 
 use std::sync::mpsc;
 use std::thread;

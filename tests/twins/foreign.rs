@@ -1,5 +1,4 @@
-//! Timers that a worker makes are polled or reset where another runtime is current, and fire: which of
-//! the two is driven, nobody can tell.
+//! Timers that a worker makes fire where another runtime is current, driven or not.
 
 use std::sync::mpsc;
 use std::thread;

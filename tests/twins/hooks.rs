@@ -1,4 +1,4 @@
-//! Hooks that a runtime calls for its tasks make timers, while the driver's own task is one of these tasks.
+//! Hooks for tasks may make timers, though the driver's own task is one that they are called for.
 
 use tokio::runtime::Builder;
 

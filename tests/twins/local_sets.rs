@@ -1,5 +1,4 @@
-//! Timers of a `LocalSet` go on, or end, with the runtime that drives it: one after the other, one that
-//! ends, one on a blocking thread.
+//! Timers of a `LocalSet` belong to no runtime for good: runtimes take turns with it, and end.
 
 use std::future::{Future, pending};
 use std::pin::pin;

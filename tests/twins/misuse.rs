@@ -1,4 +1,4 @@
-//! Without a runtime, without its timers, after its end: panics with tokio's words, at tokio's line.
+//! Without a runtime, timers of one, or after its end: panics with tokio's words, at tokio's line.
 
 use std::convert::identity;
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! Timers that are polled elsewhere than where they were made, while runtimes end in any order.
+//! Timers that are polled elsewhere than where they were made survive the end of either runtime.
 //!
 //! One whose runtime has ended panics with tokio's timers, wherever it is polled. Ours goes on,
 //! for the same deadline, where it is polled, if that runtime lives.

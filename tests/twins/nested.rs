@@ -1,4 +1,4 @@
-//! `block_on` within `block_in_place`, and on blocking threads: timers fire there, and around it after it.
+//! Timers fire in a `block_on` within `block_in_place` or on a blocking thread, and around it.
 
 use std::future::Future;
 use std::thread;

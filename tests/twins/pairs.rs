@@ -1,5 +1,4 @@
-//! Timers made in each context and awaited in each fire, or panic, while the runtimes live or one of
-//! them has ended.
+//! Timers made in each context and awaited in each do as tokio's, also when a runtime has ended.
 //!
 //! One runtime is the maker's, the other the poller's, or both are one. A third, the stranger, is
 //! multi-threaded and lives on: what is wrapped or nested runs on its worker. A case is a context

@@ -1,13 +1,14 @@
-//! What a paused clock shows is the same: in which order timers fire, and at which millisecond.
+//! What a paused clock shows is the same when it leaps, and beside runtimes whose clocks tick.
+//!
+//! Programs on paused clocks alone are those of `differential/`.
 
-use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::task::{LocalSet, block_in_place};
+use tokio::task::block_in_place;
 use tokio::time::{Instant, advance};
 use tokio_util::context::TokioContext;
 
@@ -62,54 +63,6 @@ fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-#[test]
-fn what_is_made_after_a_leap_is_on_time() {
-    fn body<T: Time>(leapt: u64) -> Vec<u128> {
-        paused().block_on(async {
-            let start = Instant::now();
-            let mut early = T::boxed(ms(2));
-            assert!(poll_quietly(&mut early).is_pending());
-            leap(ms(leapt));
-            let mut at = Vec::new();
-            for after in [0, 1, 3] {
-                T::sleep(ms(after)).await;
-                at.push(since(start));
-            }
-            early.await;
-            at.push(since(start));
-            assert!(T::timeout(ms(0), pending::<()>()).await.is_err());
-            at.push(since(start));
-            at
-        })
-    }
-    same([1, 2, 7, 1_000_000], body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn sleeps_of_nothing_and_first_ticks() {
-    fn body<T: Time>(nanos: u64) -> (bool, Vec<u128>) {
-        let nap = Duration::from_nanos(nanos);
-        paused().block_on(async {
-            let start = Instant::now();
-            let mut interval = T::interval(ms(7));
-            let at_once = T::tick(&mut interval).now_or_never().is_some();
-            let mut at = Vec::new();
-            for _ in 0..3 {
-                T::sleep(nap).await;
-                at.push(since(start));
-                let _ = T::timeout(nap, pending::<()>()).await;
-                at.push(since(start));
-                let mut interval = T::interval(ms(7));
-                let first = T::tick(&mut interval).await;
-                at.extend([(first - start).as_micros(), since(start)]);
-            }
-            (at_once, at)
-        })
-    }
-    let cases = [0, 1, 999_999, 1_000_000, 1_000_001];
-    same(cases, body::<Tokio>, body::<Ours>);
-}
-
 /// Which of many comes when, with timers that are made, reset and dropped on the way.
 async fn history<T: Time>() -> Vec<(usize, u128)> {
     let start = Instant::now();
@@ -127,23 +80,6 @@ async fn history<T: Time>() -> Vec<(usize, u128)> {
         }
     }
     history
-}
-
-#[test]
-fn paused_runtimes_take_turns_on_one_thread() {
-    fn body<T: Time>() -> Vec<Vec<(usize, u128)>> {
-        let runtimes = [paused(), paused(), paused()];
-        let locals = [LocalSet::new(), LocalSet::new(), LocalSet::new()];
-        let mut histories = Vec::new();
-        for turn in 0..6 {
-            let (runtime, local) = (&runtimes[turn % 3], &locals[(turn + turn / 3) % 3]);
-            histories.push(local.block_on(runtime, history::<T>()));
-            let task = local.spawn_local(history::<T>());
-            histories.push(local.block_on(runtime, task).unwrap());
-        }
-        histories
-    }
-    same_once(body::<Tokio>, body::<Ours>);
 }
 
 #[test]

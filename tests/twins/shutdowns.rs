@@ -1,4 +1,4 @@
-//! Runtimes end while their tasks poll timers with wakers of all sorts, and none of the tasks panics.
+//! No task panics when its runtime ends, whatever polls the timers of the task.
 //!
 //! tokio drops the tasks first and ends time last; the number of panics is part of what is compared.
 //! Tokio's timers per worker are left out. They do panic in tasks of a runtime that ends, and those

@@ -1,5 +1,4 @@
-//! Timers go on with a current-thread runtime and a `LocalSet` per thread, and with several runtimes on one
-//! thread.
+//! Timers go on with a runtime per thread, and with several runtimes on one thread.
 
 use std::pin::Pin;
 use std::thread;

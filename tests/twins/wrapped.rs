@@ -1,4 +1,4 @@
-//! Timers awaited in another runtime's context, `RuntimeExt::wrap`, bind the task to that runtime no further.
+//! Timers awaited in another runtime's context, `RuntimeExt::wrap`, leave later ones alone.
 
 use futures::future::join_all;
 use tokio::runtime::{Builder, Handle};

@@ -1,4 +1,4 @@
-//! A timer that somebody holds, polls, moves, passes on and drops; and its part of the counts.
+//! A timer that a hand polls, moves, passes on and drops; and its part of the counts.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};

@@ -1,5 +1,4 @@
-//! A storm: threads and tasks that do to timers whatever can be done, at random, while runtimes
-//! come and go; and what must hold all the same.
+//! A storm: at random, whatever can be done to timers, while runtimes come and go; and what must hold.
 //!
 //! | file | one idea |
 //! | --- | --- |
