@@ -68,7 +68,7 @@ fn all_workers_blocked_for_seconds() {
         let wheel = runtime.block_on(async { Wheel::current() });
         let tasks = sleepers(&runtime, 20_000, secs(3));
         block_on_each_worker(&runtime, 2, secs(2));
-        // Nobody drives time now, and others arm, move and cancel all the same.
+        // Nothing drives time now, and this thread arms, moves and cancels all the same.
         let mut late: Vec<Sleep> = (0..1000).map(|n| wheel.sleep(ms(n % 100))).collect();
         for sleep in &mut late {
             assert!(poll_quietly(sleep).is_pending() || sleep.deadline() <= Instant::now());

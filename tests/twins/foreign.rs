@@ -46,7 +46,7 @@ fn made_and_reset_in_the_context_of_a_runtime_that_nobody_drives() {
             let mut set: FuturesUnordered<_> = (1..4).map(|n| T::boxed(ms(n))).collect();
             let all = async { while set.next().await.is_some() {} };
             TokioContext::new(all, handle.clone()).await;
-            // It is moved to the same place by a reset, which nobody polls.
+            // It is moved to the same place by a reset, which is not polled.
             let mut sleep = T::boxed(ms(1));
             {
                 let _guard = handle.enter();

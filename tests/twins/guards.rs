@@ -9,7 +9,7 @@ use futures::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::task::{LocalSet, block_in_place, spawn_local, yield_now};
 
-use crate::runtimes::{KINDS, Kind, MULTI, cross, end, in_task, joined, ticks};
+use crate::runtimes::{KINDS, Kind, MULTI, cross, cross3, end, in_task, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
 use support::{HOUR, ms, poll_quietly};
@@ -43,9 +43,9 @@ impl First {
 /// By then the other runtime idles, or has ended.
 #[test]
 fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
-    type Case = ((Kind, First), (Kind, bool));
+    type Case = ((Kind, First), Kind, bool);
 
-    fn body<T: Time>(((kind, first), (of, ends)): Case) -> Result<(), String> {
+    fn body<T: Time>(((kind, first), of, ends): Case) -> Result<(), String> {
         let (here, there) = (kind.build(), of.build());
         in_task(&here, async move {
             let first = first.make::<T>(&there);
@@ -64,7 +64,7 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     }
     let mut firsts = cross(KINDS, [First::Polled, First::Kept, First::Dropped]);
     firsts.extend(cross(MULTI, [First::Nested]));
-    let cases = cross(firsts, cross(KINDS, [false, true]));
+    let cases = cross3(firsts, KINDS, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
@@ -90,7 +90,7 @@ fn a_timer_made_under_a_guard_and_spawned_there_outlives_the_task_that_made_it()
 /// Tasks that the thread polls meanwhile see that context too.
 #[test]
 fn a_guard_held_over_awaits() {
-    fn body<T: Time>(((kind, of), is_local): ((Kind, Kind), bool)) -> [Result<(), String>; 3] {
+    fn body<T: Time>((kind, of, is_local): (Kind, Kind, bool)) -> [Result<(), String>; 3] {
         let (here, there) = (kind.build(), of.driven());
         let handle = there.handle.clone();
         let local = LocalSet::new();
@@ -122,7 +122,7 @@ fn a_guard_held_over_awaits() {
         let after = local.block_on(&here, joined(after));
         [guarded.and_then(identity), beside, after]
     }
-    let cases = cross(cross(KINDS, KINDS), [false, true]);
+    let cases = cross3(KINDS, KINDS, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 

@@ -11,7 +11,7 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::{Barrier, oneshot};
 use tokio::task::LocalSet;
 
-use crate::runtimes::{KINDS, Kind, One, cross, joined, ticks};
+use crate::runtimes::{KINDS, Kind, One, cross, cross3, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
 use support::{HOUR, ms, poll_quietly};
@@ -19,7 +19,7 @@ use support::{HOUR, ms, poll_quietly};
 /// In the end the second alone, when the first idles or has ended.
 #[test]
 fn a_local_set_that_one_runtime_drives_and_then_another() {
-    fn body<T: Time>(((one, two), ends): ((Kind, Kind), bool)) -> [Result<(), String>; 2] {
+    fn body<T: Time>((one, two, ends): (Kind, Kind, bool)) -> [Result<(), String>; 2] {
         let local = LocalSet::new();
         let turn = Rc::new(Barrier::new(2));
         let waits = turn.clone();
@@ -45,7 +45,7 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
         let fresh = local.spawn_local(ticks::<T>());
         [worker, local.block_on(&two, joined(fresh))]
     }
-    let cases = cross(cross(KINDS, KINDS), [false, true]);
+    let cases = cross3(KINDS, KINDS, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
@@ -108,9 +108,7 @@ async fn waits<T: Time>(how: Waits, started: blocking::Sender<()>) {
 /// The drop waits for the blocking thread, on which a local task sleeps, or `block_on` itself.
 #[test]
 fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
-    type Case = ((Kind, Waits), bool);
-
-    fn body<T: Time>(((kind, how), is_local): Case) -> Option<Result<(), String>> {
+    fn body<T: Time>((kind, how, is_local): (Kind, Waits, bool)) -> Option<Result<(), String>> {
         let runtime = kind.driven();
         let own = runtime.handle.clone();
         let (started, starts) = blocking::channel();
@@ -130,7 +128,7 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
         end.recv().ok()
     }
     let hows = [Waits::Sleep, Waits::Timeout, Waits::Unordered, Waits::Again];
-    let cases = cross(cross(KINDS, hows), [false, true]);
+    let cases = cross3(KINDS, hows, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::runtimes::{Current, KINDS, Kind, One, cross, in_task, joined, ticks};
+use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
@@ -51,9 +51,9 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
 /// Awaited in a task or in `block_on`.
 #[test]
 fn a_timer_whose_runtime_has_ended_goes_on_in_another() {
-    type Case = ((Kind, Kind), (State, bool));
+    type Case = (Kind, Kind, (State, bool));
 
-    fn body<T: Time>(((one, two), (state, in_a_task)): Case) -> Result<(), String> {
+    fn body<T: Time>((one, two, (state, in_a_task)): Case) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
         let sleep = made::<T>(&one, state);
         drop(one);
@@ -64,7 +64,7 @@ fn a_timer_whose_runtime_has_ended_goes_on_in_another() {
         two.block_on(ticks::<T>());
         end
     }
-    let cases = cross(cross(KINDS, [Current, One]), cross(STATES, [false, true]));
+    let cases = cross3(KINDS, [Current, One], cross(STATES, [false, true]));
     let panicked = Err(SHUT_DOWN.to_owned());
     differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
 }
@@ -96,7 +96,7 @@ fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
 /// The second, in which it was polled, ends; it belongs to the first.
 #[test]
 fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
-    fn body<T: Time>(((one, two), state): ((Kind, Kind), State)) -> Result<(), String> {
+    fn body<T: Time>((one, two, state): (Kind, Kind, State)) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
         let mut sleep = made::<T>(&one, state);
         let polled = in_task(&two, async move {
@@ -111,7 +111,7 @@ fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
         one.block_on(ticks::<T>());
         end
     }
-    let cases = cross(cross(KINDS, [Current, One]), STATES);
+    let cases = cross3(KINDS, [Current, One], STATES);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use tokio::runtime::Handle;
 use tokio::task::{LocalSet, block_in_place, spawn_blocking, spawn_local};
 
-use crate::runtimes::{Current, KINDS, Kind, MULTI, One, cross, in_task, joined, ticks};
+use crate::runtimes::{Current, KINDS, Kind, MULTI, One, cross, cross3, in_task, joined, ticks};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
 use support::{ms, poll_quietly};
@@ -59,12 +59,10 @@ impl Inner {
     }
 }
 
-/// Another worker takes over what the thread did that blocks, if there is one; else nobody.
+/// Another worker takes over what the thread did that blocks, if there is one.
 #[test]
 fn timers_in_a_nested_block_on_and_around_it() {
-    type Case = ((Kind, Inner), bool);
-
-    fn body<T: Time>(((kind, inner), before): Case) -> Result<(), String> {
+    fn body<T: Time>((kind, inner, before): (Kind, Inner, bool)) -> Result<(), String> {
         in_task(&kind.build(), async move {
             if before {
                 ticks::<T>().await;
@@ -82,7 +80,7 @@ fn timers_in_a_nested_block_on_and_around_it() {
     let mut inners = vec![Inner::Own, Inner::Twice];
     inners.extend(KINDS.map(Inner::Client));
     inners.extend(KINDS.map(Inner::LocalSet));
-    let cases = cross(cross(MULTI, inners), [false, true]);
+    let cases = cross3(MULTI, inners, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 

@@ -10,7 +10,7 @@ use std::time::{self, Duration};
 use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::runtimes::{KINDS, Kind, cross, in_task};
+use crate::runtimes::{KINDS, Kind, cross3, in_task};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
 use support::{ms, poll_quietly};
@@ -68,7 +68,7 @@ async fn pace<T: Time>(nap: Nap) -> Pace {
 
 #[test]
 fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
-    fn body<T: Time>(((kind, nap), in_a_task): ((Kind, Nap), bool)) -> Result<Pace, String> {
+    fn body<T: Time>((kind, nap, in_a_task): (Kind, Nap, bool)) -> Result<Pace, String> {
         let runtime = kind.build();
         match in_a_task {
             true => in_task(&runtime, pace::<T>(nap)),
@@ -78,11 +78,11 @@ fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
     let mut naps = vec![Nap::Reset, Nap::None];
     naps.extend(NOTHING.map(Nap::Sleep));
     naps.extend(NOTHING.map(Nap::Timeout));
-    let cases = cross(cross(KINDS, naps), [false, true]);
+    let cases = cross3(KINDS, naps, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 
     // tokio's first tick waits for its clock; ours is there at once.
-    let cases = cross(cross(KINDS, [Nap::FirstTick]), [false]);
+    let cases = KINDS.map(|kind| (kind, Nap::FirstTick, false));
     let (waits, either) = (
         Ok(Pace::OfTheClock),
         [Ok(Pace::OfTheClock), Ok(Pace::Spins)],

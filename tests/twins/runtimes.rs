@@ -35,6 +35,15 @@ pub(crate) fn cross<A: Copy, B: Copy>(
     some.into_iter().flat_map(with).collect()
 }
 
+pub(crate) fn cross3<A: Copy, B: Copy, C: Copy>(
+    some: impl IntoIterator<Item = A>,
+    others: impl IntoIterator<Item = B> + Clone,
+    more: impl IntoIterator<Item = C> + Clone,
+) -> Vec<(A, B, C)> {
+    let all = cross(cross(some, others), more).into_iter();
+    all.map(|((a, b), c)| (a, b, c)).collect()
+}
+
 impl Kind {
     pub(crate) fn build(self) -> Runtime {
         match self {

@@ -5,7 +5,9 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::context::{RuntimeExt, TokioContext};
 
-use crate::runtimes::{Current, KINDS, Kind, MULTI, One, Two, cross, end, in_task, joined, ticks};
+use crate::runtimes::{
+    Current, KINDS, Kind, MULTI, One, Two, cross, cross3, end, in_task, joined, ticks,
+};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
@@ -13,7 +15,7 @@ use support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
 /// Plain ones are made before that runtime ends, and after.
 #[test]
 fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
-    fn body<T: Time>(((kind, of), pending): ((Kind, Kind), bool)) -> Result<(), String> {
+    fn body<T: Time>((kind, of, pending): (Kind, Kind, bool)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
         in_task(&here, async move {
             let wrapped = async {
@@ -36,7 +38,7 @@ fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
             joined(tokio::spawn(ticks::<T>())).await.unwrap();
         })
     }
-    let cases = cross(cross(KINDS, KINDS), [false, true]);
+    let cases = cross3(KINDS, KINDS, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 

@@ -20,8 +20,6 @@ pub struct Counts {
     pub(crate) ended: Count,
     /// … or went on with another driver, and came to one of the ends there.
     pub(crate) went_on: Count,
-    /// Wakers woken.
-    pub(crate) woken: Count,
     /// Deadlines moved.
     pub(crate) reset: Count,
     /// Runtimes that have come and gone.

@@ -148,7 +148,7 @@ impl Hand {
         }
     }
 
-    /// Polls those of the next few timers that have woken somebody.
+    /// Polls those of the next few timers that have woken their witness.
     fn look(&mut self, count: usize) {
         for _ in 0..count {
             if self.cursor >= self.timers.len() {

@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::witness::{Deed, Witness};
 use crate::{Random, SHUT_DOWN, panic_of, poll};
 
-/// A timer that nobody has woken for so long after its deadline is taken for lost, if it has also
+/// A timer that has woken nothing for so long after its deadline is taken for lost, if it has also
 /// been looked at a thousand times: it may be the whole process that was stopped.
 const LOST: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 1000;
@@ -74,13 +74,15 @@ impl Held {
         self.phase == Phase::Over
     }
 
-    /// Looks whether it has woken somebody, and polls it then.
+    /// Whether the witness of the last poll has been woken.
+    fn is_woken(&self) -> bool {
+        let witness = self.witness.as_ref();
+        witness.is_some_and(|witness| witness.is_woken())
+    }
+
+    /// Polls it if it has woken its witness.
     pub(crate) fn look(&mut self) {
-        let woken = self
-            .witness
-            .as_ref()
-            .is_some_and(|witness| witness.is_woken());
-        if woken {
+        if self.is_woken() {
             return self.poll(None);
         }
         let late = Instant::now().saturating_duration_since(self.deadline());
@@ -110,10 +112,7 @@ impl Held {
     }
 
     fn poll_with(&mut self, witness: &Arc<Witness>) {
-        let was_woken = self
-            .witness
-            .as_ref()
-            .is_some_and(|witness| witness.is_woken());
+        let was_woken = self.is_woken();
         let waker = Waker::from(witness.clone());
         // The end of its driver may wake it, and then the one that it goes on with.
         if self.driver.is_ending() && Handle::try_current().is_ok() {
@@ -188,7 +187,7 @@ impl Held {
     /// kept by the sleep, for a reset.
     fn end(&mut self, last: &Arc<Witness>) {
         if let Some(registered) = self.witness.take() {
-            // After a reset it may be that nobody was registered.
+            // After a reset it may be that no witness was registered.
             if self.phase == Phase::Armed && !self.moved {
                 registered.must_be_woken();
             }
@@ -217,25 +216,24 @@ impl Held {
         self.shared.counts.reset.up();
         self.sleep.reset_unpin(wheel::Instant::now() + duration);
         self.overdue = 0;
-        if self.phase != Phase::Armed || poll {
-            self.phase = match self.phase {
-                Phase::Armed => Phase::Armed,
-                _ => Phase::New,
-            };
+        if self.phase == Phase::Over {
+            self.phase = Phase::New;
+        }
+        if poll || self.phase == Phase::New {
             self.poll_with_another(None);
         } else {
             self.look();
         }
     }
 
-    /// For a waker: arms a timer that somebody else will take.
+    /// For a waker: arms a timer that others will take.
     pub(crate) fn arm_for_others(shared: &Arc<Shared>, driver: &Driver, duration: Duration) {
         let mut held = Held::new(shared, driver.clone(), duration, false);
         held.poll(None);
         shared.leave(held);
     }
 
-    /// For a waker: does something to a timer that somebody has left.
+    /// For a waker: does something to a timer that another has left.
     pub(crate) fn meddle(shared: &Arc<Shared>) {
         let mut random = Random::new(shared.counts.armed.get());
         let Some(mut held) = shared.take_any(&mut random) else {

@@ -96,7 +96,7 @@ impl Storm {
     /// Has all hold still, and compares what each driver has pending with what it should.
     pub fn muster(&self) {
         // A timer may be between its end and its waker when all have been told to hold still, and
-        // then counts for one side only, until somebody polls it.
+        // then counts for one side only, until it is polled.
         let mut difference = None;
         for _ in 0..20 {
             let closed = self.shared.close();
@@ -117,8 +117,8 @@ impl Storm {
         }
     }
 
-    /// Has more timers than one turn fires be due at once in each driver, while nobody else arms
-    /// anything that would bring a driver to its senses.
+    /// Has more timers than one turn fires be due at once in each driver, while nothing else is armed
+    /// that would bring a driver to its senses.
     fn volley(&self) {
         let volley = self.shared.drivers().into_iter().flat_map(|driver| {
             let arm = move |_| {

@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     pub(crate) tenants: usize,
     /// The runtimes that live.
     lives: Mutex<Vec<Arc<Life>>>,
-    /// Timers that wait for somebody to take them. Nothing is done to one under this lock.
+    /// Timers that are left for others. Nothing is done to one under this lock.
     pool: Mutex<Vec<Held>>,
     /// Read by threads that work; written to have them hold still.
     gate: RwLock<()>,
@@ -123,7 +123,7 @@ impl Shared {
     }
 }
 
-/// Nobody works while it lives.
+/// No thread works while it lives.
 pub(crate) struct Closed<'a> {
     shared: &'a Shared,
     _gate: RwLockWriteGuard<'a, ()>,

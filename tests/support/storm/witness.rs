@@ -7,7 +7,7 @@
 //! * While a witness is registered it is *open*, and its driver's gauge counts it. What closes it,
 //!   the wake or the owner that takes it back, counts it out again: so the gauge is what the driver
 //!   should have pending.
-//! * One whose timer was seen ready, or lost its runtime, must have been woken by the time nobody
+//! * One whose timer was seen ready, or lost its runtime, must have been woken by the time nothing
 //!   refers to it any more.
 
 use std::panic::resume_unwind;
@@ -28,7 +28,7 @@ pub(crate) enum Deed {
     Drop(Vec<Held>),
     /// Arms another timer, and leaves it to others.
     Arm(Driver, Duration),
-    /// Polls, moves or drops a timer that somebody has left.
+    /// Polls, moves or drops a timer that another has left.
     Meddle,
     /// Keeps the driver for so long.
     Block(Duration),
@@ -146,7 +146,6 @@ impl Wake for Witness {
         self.assert_not_early(now);
         let wakes = self.wakes.fetch_add(1, Ordering::SeqCst);
         self.close();
-        self.shared.counts.woken.up();
         if wakes > self.moves.load(Ordering::SeqCst) {
             self.shared
                 .counts
