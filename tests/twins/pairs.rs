@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::{LocalSet, block_in_place, spawn_local};
 use tokio_util::context::TokioContext;
 
-use crate::runtimes::{Current, Kind, One, Two, cross, joined};
+use crate::runtimes::{Current, Kind, One, Two, cross, cross3, joined};
 use crate::time::{Ours, Time, Tokio};
 use crate::twin::{Outcome, compare};
 use support::{SHUT_DOWN, ms, poll_quietly, tried};
@@ -103,20 +103,20 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let runtimes = cross([Current, One], [None, Some(Current), Some(One)]);
-    let all = cross(runtimes, [Ends::Neither, Ends::Makers, Ends::Pollers]);
-    let possible = |((_, poller), ends): &((Kind, Option<Kind>), Ends)| {
-        poller.is_some() || *ends != Ends::Pollers
-    };
-    let all: Vec<_> = all.into_iter().filter(possible).collect();
-    let makes = PLACES.into_iter().filter(|&place| place != Outside);
-    let case = |(makes, ((maker, poller), ends))| Case {
-        makes,
-        maker,
-        poller,
-        ends,
-    };
-    cross(makes, all).into_iter().map(case).collect()
+    let pollers = [None, Some(Current), Some(One)];
+    let ends = [Ends::Neither, Ends::Makers, Ends::Pollers];
+    let mut cases = Vec::new();
+    for (makes, maker, (poller, ends)) in cross3(PLACES, [Current, One], cross(pollers, ends)) {
+        if makes != Outside && (poller.is_some() || ends != Ends::Pollers) {
+            cases.push(Case {
+                makes,
+                maker,
+                poller,
+                ends,
+            });
+        }
+    }
+    cases
 }
 
 fn entry<T: Time>(case: Case, awaits: Place, registered: bool) -> String {
@@ -183,10 +183,10 @@ fn is_right(case: Case, awaits: Place, theirs: &str, ours: &str) -> bool {
 #[test]
 fn timers_made_anywhere_are_awaited_anywhere() {
     let are_right = |case, theirs: &Outcome, ours: &Outcome| {
-        let [theirs, ours] = [theirs, ours].map(|outcome| outcome.end.lines().skip(1));
-        let (mut entries, lines) = (entries(), theirs.zip(ours).collect::<Vec<_>>());
+        let lines = theirs.end.lines().zip(ours.end.lines()).skip(1);
+        let lines: Vec<_> = lines.collect();
         let is_right = |((awaits, _), (theirs, ours))| is_right(case, awaits, theirs, ours);
-        entries.len() == lines.len() && entries.drain(..).zip(lines).all(is_right)
+        lines.len() == entries().len() && entries().into_iter().zip(lines).all(is_right)
     };
     compare(cases(), row::<Tokio>, row::<Ours>, are_right);
 }
