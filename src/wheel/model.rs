@@ -15,7 +15,7 @@ mod choices;
 mod wheel_model;
 
 use choices::{Choices, Random};
-use wheel_model::{CLOCKS, Op, SLOTS};
+use wheel_model::{CLOCKS, SLOTS};
 
 use super::TimingWheel;
 use crate::timing_wheel;
@@ -24,7 +24,7 @@ fn check<T, const SLOTS: usize>(wheel: &TimingWheel<T, SLOTS>) {
     wheel.core.check();
 }
 
-/// Of its 64 powers of two, `Distance` mostly gets small ones: timers that meet.
+/// Of 64 powers of two, a distance mostly gets small ones: timers that meet.
 struct Near(Random);
 
 impl Choices for Near {
@@ -47,9 +47,9 @@ fn every_invariant_holds_after_each_step() {
 fn does_as_the_model_does_from_every_clock() {
     let mut near = Near(Random::new(1));
     for round in 0..4 * SLOTS.len() * CLOCKS.len() {
-        let ops: Vec<_> = (0..50).map(|_| Op::choose(&mut near)).collect();
         let slots = SLOTS[round % SLOTS.len()];
-        wheel_model::run(slots, CLOCKS[round / SLOTS.len() % CLOCKS.len()], &ops);
+        let clock = CLOCKS[round / SLOTS.len() % CLOCKS.len()];
+        wheel_model::run(slots, clock, &mut near, 50);
     }
 }
 

@@ -1,5 +1,4 @@
-//! What befalls a service: workers that block, a process that is stopped, a clock that leaps, and
-//! bursts of timers, whose memory is to be given back.
+//! Timers survive blocked workers, a stopped process and leaps, and give back a burst's memory.
 
 use std::alloc::System;
 use std::process::{Child, Command};
@@ -69,7 +68,7 @@ fn all_workers_blocked_for_seconds() {
         let wheel = runtime.block_on(async { Wheel::current() });
         let tasks = sleepers(&runtime, 20_000, secs(3));
         block_on_each_worker(&runtime, 2, secs(2));
-        // Nobody drives time now, and others arm, move and cancel all the same.
+        // Nothing drives time now, and this thread arms, moves and cancels all the same.
         let mut late: Vec<Sleep> = (0..1000).map(|n| wheel.sleep(ms(n % 100))).collect();
         for sleep in &mut late {
             assert!(poll_quietly(sleep).is_pending() || sleep.deadline() <= Instant::now());
@@ -187,18 +186,43 @@ fn the_clock_leaps_ahead() {
     });
 }
 
-/// How much memory a burst takes, and how much of that is kept when it is over.
-fn growth(burst: impl FnOnce(&dyn Fn())) -> (usize, usize) {
-    let before = MEMORY.allocated();
-    let most = AtomicUsize::new(0);
-    burst(&|| _ = most.fetch_max(MEMORY.allocated(), Ordering::SeqCst));
-    let after = MEMORY.allocated();
-    let most = most.into_inner();
-    (most.saturating_sub(before), after.saturating_sub(before))
-}
-
 /// Timers that are pending at once, in bursts whose memory is looked at.
 const BURST: usize = 500_000;
+
+/// What the timers of a burst come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Cancelled,
+    Fired,
+    /// They are over, and keep the last waker for a reset, and then for another end.
+    Reset,
+}
+
+/// How much memory a burst takes, and how much of that is kept when it is over.
+async fn memory_of_a_burst(end: End) -> (usize, usize) {
+    let before = MEMORY.allocated();
+    let length = match end {
+        End::Cancelled => HOUR,
+        End::Fired => secs(3),
+        End::Reset => ms(0),
+    };
+    let mut sleeps: Vec<_> = (0..BURST).map(|_| sleep(length)).collect();
+    for sleep in &mut sleeps {
+        let is_ready = poll_quietly(sleep).is_ready();
+        assert!(is_ready || end != End::Reset);
+        assert!(!is_ready || sleep.deadline() <= Instant::now());
+    }
+    if end == End::Reset {
+        let later = Instant::now() + HOUR;
+        sleeps.iter_mut().for_each(|sleep| sleep.reset_unpin(later));
+    }
+    let most = MEMORY.allocated().saturating_sub(before);
+    while end == End::Fired && Wheel::current().pending() > 0 {
+        sleep(ms(5)).await;
+    }
+    drop(sleeps);
+    (most, MEMORY.allocated().saturating_sub(before))
+}
 
 #[test]
 fn memory_of_a_burst_is_given_back() {
@@ -208,53 +232,11 @@ fn memory_of_a_burst_is_given_back() {
     within(LIMIT, || {
         let runtime = multi_thread(2);
         runtime.block_on(async { sleep(ms(1)).await });
-        let cancelled = growth(|look| runtime.block_on(cancelled(look)));
-        let fired = growth(|look| runtime.block_on(fired(look)));
-        let done = growth(|look| runtime.block_on(done(look)));
-        for (what, (most, kept)) in [("cancelled", cancelled), ("fired", fired), ("done", done)] {
-            println!("{what}: {most} bytes, {kept} kept");
-            assert!(
-                most > BURST * size_of::<Sleep>(),
-                "{what}: that is no burst"
-            );
-            assert!(kept < most / 20, "{what}: {kept} bytes of {most} are kept");
+        for end in [End::Cancelled, End::Fired, End::Reset] {
+            let (most, kept) = runtime.block_on(memory_of_a_burst(end));
+            println!("{end:?}: {most} bytes, {kept} kept");
+            assert!(most > BURST * size_of::<Sleep>(), "{end:?}: is no burst");
+            assert!(kept < most / 20, "{end:?}: {kept} bytes of {most} are kept");
         }
     });
-}
-
-async fn armed(length: Duration) -> Vec<Sleep> {
-    let mut sleeps: Vec<_> = (0..BURST).map(|_| sleep(length)).collect();
-    for sleep in &mut sleeps {
-        let polled = poll_quietly(sleep);
-        assert!(polled.is_pending() || sleep.deadline() <= Instant::now());
-    }
-    sleeps
-}
-
-async fn cancelled(look: &dyn Fn()) {
-    let sleeps = armed(HOUR).await;
-    look();
-    drop(sleeps);
-}
-
-async fn fired(look: &dyn Fn()) {
-    let sleeps = armed(secs(3)).await;
-    look();
-    while Wheel::current().pending() > 0 {
-        sleep(ms(5)).await;
-    }
-    drop(sleeps);
-}
-
-/// Sleeps that are over keep the last waker for a reset, and then for another end.
-async fn done(look: &dyn Fn()) {
-    let mut sleeps: Vec<_> = (0..BURST).map(|_| sleep(ms(0))).collect();
-    for sleep in &mut sleeps {
-        assert!(poll_quietly(sleep).is_ready());
-    }
-    for sleep in &mut sleeps {
-        sleep.reset_unpin(Instant::now() + HOUR);
-    }
-    look();
-    drop(sleeps);
 }

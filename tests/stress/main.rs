@@ -1,4 +1,6 @@
-//! All that the machine can do, for a while. A process of its own: its allocator counts.
+//! Nothing is lost, and nothing leaks, under all that a machine can do for a while.
+//!
+//! A process of its own: its allocator counts.
 
 mod faults;
 mod storms;

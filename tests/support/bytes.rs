@@ -1,7 +1,7 @@
 //! From a fuzzer's bytes to a run of a model.
 //!
-//! The corpus depends on how bytes are read: whoever changes this file or the choices in the
-//! models has the fuzzer find another one.
+//! The corpus depends on how bytes are read: after a change of this file, or of the choices in the
+//! models, the fuzzer has to find another one.
 
 use super::choices::Choices;
 use super::wheel_model;

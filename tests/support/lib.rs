@@ -32,8 +32,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 pub use choices::{Choices, Random};
-pub use panics::{Panic, message_of, panic_of};
-pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib};
+pub use panics::{Panic, message_of, panic_of, tried, words};
+pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
 pub use wakers::{Count, Log, OnWake, counting, poll, poll_quietly};
 // What `wheel_model.rs` looks for around it.
 use wheel::timing_wheel;

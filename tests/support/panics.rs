@@ -1,5 +1,6 @@
 //! What a function panics with, and where.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -31,6 +32,18 @@ pub fn message_of<T>(f: impl FnOnce() -> T) -> String {
     panic_of(f).expect("no panic").message
 }
 
+/// What a panic says.
+pub fn words(payload: &(dyn Any + Send)) -> String {
+    let literal = payload.downcast_ref::<&str>().copied();
+    let formatted = payload.downcast_ref::<String>().map(String::as_str);
+    literal.or(formatted).unwrap_or("").to_owned()
+}
+
+/// What `f` returns, or the words that it panics with, whatever hook there is.
+pub fn tried<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| words(&*payload))
+}
+
 fn install_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -42,16 +55,11 @@ fn install_hook() {
             if !catching {
                 return default(info);
             }
-            let payload = info.payload();
-            let literal = payload.downcast_ref::<&str>().copied();
-            let formatted = payload.downcast_ref::<String>().map(String::as_str);
-            let message = literal.or(formatted).unwrap_or("").to_owned();
             let location = info.location().unwrap();
-            let (file, line) = (location.file().to_owned(), location.line());
             CAUGHT.set(Some(Some(Panic {
-                message,
-                file,
-                line,
+                message: words(info.payload()),
+                file: location.file().to_owned(),
+                line: location.line(),
             })));
         }));
     });

@@ -7,42 +7,42 @@ use std::thread;
 /// Set in such a process.
 const CHILD: &str = "WHEEL_TEST_CHILD";
 
+/// This test binary, to run the test that calls this and no other.
+#[track_caller]
+pub fn this_test() -> Command {
+    let current = thread::current();
+    let name = current.name().expect("a test has a name");
+    let mut test = Command::new(env::current_exe().unwrap());
+    test.args(["--exact", name, "--nocapture"]);
+    test
+}
+
 /// Runs the test that calls this once more, in a process that it has for itself, and may abort.
 /// `true` in the process that only waits for the other.
 #[track_caller]
 pub fn in_a_process_of_its_own() -> bool {
-    runs_elsewhere(|| Command::new(env::current_exe().unwrap()))
+    runs_elsewhere(this_test())
 }
 
 /// The same, of a shell that has done this first, say with `ulimit`.
 #[track_caller]
 pub fn in_a_process_with(first: &str) -> bool {
-    runs_elsewhere(|| {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("{first} && exec \"$0\" \"$@\"")]);
-        shell.arg(env::current_exe().unwrap());
-        shell
-    })
+    let test = this_test();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{first} && exec \"$0\" \"$@\"")]);
+    shell.arg(test.get_program()).args(test.get_args());
+    runs_elsewhere(shell)
 }
 
 #[track_caller]
-fn runs_elsewhere(command: impl FnOnce() -> Command) -> bool {
+fn runs_elsewhere(mut command: Command) -> bool {
     if env::var_os(CHILD).is_some() {
         return false;
     }
-    let current = thread::current();
-    let name = current.name().expect("a test has a name");
-    let child = command()
-        .args(["--exact", name, "--nocapture"])
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
+    let child = command.env(CHILD, "1").output().unwrap();
     let [said, errors] = [&child.stdout, &child.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(child.status.success(), "{}: {errors}", child.status);
-    assert!(
-        said.contains("1 passed"),
-        "no test is called {name}: {said}"
-    );
+    assert!(said.contains("1 passed"), "no test has run: {said}");
     true
 }
 

@@ -1,7 +1,7 @@
 //! The queue beside a naive list, on a paused clock.
 //!
 //! After every step: what comes out is due and the earliest; when nothing comes out nothing is
-//! due; whoever waits has been woken by the time there is something to tell; stale keys find
+//! due; a task that waits has been woken by the time there is something to tell; stale keys find
 //! nothing, and live ones their own entry.
 
 use std::future::poll_fn;
@@ -127,19 +127,17 @@ impl<C: Choices> Model<C> {
         }
     }
 
-    fn clear(&mut self) {
-        self.queue.clear();
-        self.stale
-            .extend(self.entries.drain(..).map(|entry| entry.0));
-    }
-
     fn tend_memory(&mut self) {
         let before = self.queue.capacity();
         match self.choices.below(64) {
             0..16 => self.queue.compact(),
             16..24 => self.queue.shrink_to_fit(),
             24..32 => self.queue.reserve(self.choices.below(3000) as usize),
-            32 => self.clear(),
+            32 => {
+                self.queue.clear();
+                let gone = self.entries.drain(..);
+                self.stale.extend(gone.map(|entry| entry.0));
+            }
             _ => assert!(before >= self.queue.len()),
         }
     }
@@ -169,16 +167,11 @@ impl<C: Choices> Model<C> {
         let queue = &mut self.queue;
         let polled = poll(&mut poll_fn(|cx| queue.poll_expired(cx)), &self.waker);
         self.told_empty = matches!(polled, Poll::Ready(None));
-        polled.map(|expired| match expired {
-            Some(expired) => {
-                self.expire(&expired);
-                true
-            }
-            None => {
-                assert!(self.entries.is_empty());
-                false
-            }
-        })
+        if let Poll::Ready(Some(expired)) = &polled {
+            self.expire(expired);
+        }
+        assert!(!self.told_empty || self.entries.is_empty());
+        polled.map(|expired| expired.is_some())
     }
 
     /// Leaves the rest of what is due in the queue.
@@ -204,10 +197,8 @@ impl<C: Choices> Model<C> {
 
     fn expire(&mut self, expired: &Expired<u64>) {
         let now = Instant::now();
-        let at = self
-            .entries
-            .iter()
-            .position(|entry| entry.0 == expired.key());
+        let mut entries = self.entries.iter();
+        let at = entries.position(|entry| entry.0 == expired.key());
         let (key, value, when) = self.entries.swap_remove(at.expect("a live entry"));
         assert_eq!(*expired.get_ref(), value);
         assert!(when <= now && expired.deadline() <= now, "early");
@@ -219,18 +210,16 @@ impl<C: Choices> Model<C> {
 
     fn assert_nothing_due(&self) {
         let now = Instant::now();
-        for &(_, _, when) in &self.entries {
-            assert!(when > now, "late");
-        }
+        assert!(self.entries.iter().all(|entry| entry.2 > now), "late");
     }
 
     fn check(&mut self) {
         assert_eq!(self.queue.len(), self.entries.len());
-        let earliest = self
+        let deadlines = self
             .entries
             .iter()
-            .map(|(key, ..)| self.queue.deadline(key))
-            .min();
+            .map(|entry| self.queue.deadline(&entry.0));
+        let earliest = deadlines.min();
         let peeked = self.queue.peek().map(|key| self.queue.deadline(&key));
         assert_eq!(peeked, earliest);
         for (key, _, when) in &self.entries {
@@ -239,7 +228,7 @@ impl<C: Choices> Model<C> {
         if let Some(key) = self.stale.last() {
             assert!(self.queue.try_remove(key).is_none());
         }
-        // Whoever knows that the queue is empty is told when it is not, and the other way round.
+        // A task that knows that the queue is empty is told when it is not, and the other way round.
         let changed = self.entries.is_empty() != self.told_empty;
         let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
         if let Some(since) = self.waiting_since.take_if(|_| due || changed) {

@@ -13,12 +13,12 @@ pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output>
     pin!(coop::unconstrained(future)).poll(&mut Context::from_waker(waker))
 }
 
-/// Polls once with a waker that nobody hears.
+/// Polls once with a waker that does nothing.
 pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
 }
 
-/// Counts its wakes; how often it is referred to says who still holds it.
+/// Counts its wakes; how often it is referred to says whether something still holds it.
 #[derive(Debug, Default)]
 pub struct Count(AtomicUsize);
 

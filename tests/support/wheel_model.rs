@@ -11,94 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::choices::Choices;
 use super::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
 
-#[derive(Clone, Copy, Debug)]
-pub enum Op {
-    Insert {
-        distance: Distance,
-    },
-    /// Many entries that share a slot or two, so that chains grow and thin out.
-    Crowd {
-        count: u8,
-        distance: Distance,
-    },
-    Remove {
-        pick: u16,
-    },
-    /// Removes this many entries, each at a random place of the order.
-    Thin {
-        count: u8,
-        pick: u16,
-    },
-    Reschedule {
-        pick: u16,
-        distance: Distance,
-    },
-    Advance {
-        distance: Distance,
-        budget: usize,
-    },
-    /// Advances to what the wheel says is next.
-    Follow {
-        budget: usize,
-    },
-    /// Advances to what is next, and gives what fires another deadline, up to so many times.
-    Rearm {
-        distance: Distance,
-        times: u8,
-    },
-    /// Goes on with a copy, and drops the original.
-    Copy,
-    /// Advances to a target in the past, which finishes what was left over and nothing else.
-    Back {
-        budget: usize,
-    },
-    /// Advances to what is next with a closure that panics at its so-manieth entry.
-    Panic {
-        at: u8,
-    },
-    Reserve {
-        additional: u16,
-    },
-    Shrink,
-    Clear,
-    Drain,
-}
-
-impl Op {
-    pub fn choose(choices: &mut impl Choices) -> Op {
-        let pick = choices.below(1 << 16) as u16;
-        let distance = Distance::choose(choices);
-        let budget = choose_budget(choices);
-        let count = 1 + choices.below(200) as u8;
-        match choices.below(24) {
-            0..=6 => Op::Insert { distance },
-            7 => Op::Crowd { count, distance },
-            8..=10 => Op::Remove { pick },
-            11 => Op::Thin { count, pick },
-            12..=14 => Op::Reschedule { pick, distance },
-            15..=17 => Op::Advance { distance, budget },
-            18 | 19 => Op::Follow { budget },
-            20 => Op::Back { budget },
-            21 => Op::Panic { at: count % 4 },
-            22 => match choices.below(3) {
-                0 => Op::Shrink,
-                1 => Op::Copy,
-                _ => Op::Rearm {
-                    distance,
-                    times: count % 8,
-                },
-            },
-            _ => match choices.below(4) {
-                0 => Op::Clear,
-                1 => Op::Drain,
-                _ => Op::Reserve {
-                    additional: pick % 4096,
-                },
-            },
-        }
-    }
-}
-
 fn choose_budget(choices: &mut impl Choices) -> usize {
     match choices.below(8) {
         0..=2 => usize::MAX,
@@ -108,44 +20,17 @@ fn choose_budget(choices: &mut impl Choices) -> usize {
     }
 }
 
-/// A number of ticks: `2^power` or `SLOTS^level`, with an offset.
-#[derive(Clone, Copy, Debug)]
-pub struct Distance {
-    pub of_level: bool,
-    pub power: u8,
-    pub offset: i64,
-}
-
-impl Distance {
-    fn choose(choices: &mut impl Choices) -> Distance {
-        Distance {
-            of_level: choices.below(2) == 0,
-            power: choices.below(64) as u8,
-            offset: choices.below(8) as i64 - 3,
-        }
-    }
-
-    fn ticks<const SLOTS: usize>(self) -> u64 {
-        let (base, power) = if self.of_level {
-            (SLOTS as u64, self.power % 12)
-        } else {
-            (2, self.power % 64)
-        };
-        base.saturating_pow(power.into())
-            .saturating_add_signed(self.offset)
-    }
-}
-
 /// Entries at a time.
 const MOST: usize = 2000;
 
-pub struct Pair<const SLOTS: usize> {
+struct Pair<const SLOTS: usize> {
     wheel: TimingWheel<u64, SLOTS>,
     model: BTreeMap<(u64, u64), Key>,
     gone: Vec<Key>,
     serial: u64,
 }
 
+/// Operations that choices make.
 impl<const SLOTS: usize> Pair<SLOTS> {
     fn starting_at(now: u64) -> Self {
         Self {
@@ -156,38 +41,58 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    fn apply(&mut self, op: Op) {
-        match op {
-            Op::Insert { distance } => self.insert(distance.ticks::<SLOTS>()),
-            Op::Crowd { count, distance } => {
-                (0..u64::from(count))
-                    .for_each(|i| self.insert(distance.ticks::<SLOTS>().saturating_add(i % 3)));
-            }
-            Op::Remove { pick } => self.remove(pick.into()),
-            Op::Thin { count, pick } => {
-                (0..usize::from(count)).for_each(|i| self.remove(usize::from(pick) * 31 + i * 7));
-            }
-            Op::Reschedule { pick, distance } => {
-                self.reschedule(pick.into(), distance.ticks::<SLOTS>());
-            }
-            Op::Advance { distance, budget } => {
-                let to = self.wheel.now().saturating_add(distance.ticks::<SLOTS>());
-                self.advance(to, budget);
-            }
-            Op::Follow { budget } => {
-                let to = self.wheel.next_expiration().unwrap_or(self.wheel.now());
-                self.advance(to, budget);
-            }
-            Op::Rearm { distance, times } => self.rearm(distance.ticks::<SLOTS>(), times.into()),
-            Op::Copy => self.wheel = self.wheel.clone(),
-            Op::Back { budget } => self.advance(self.wheel.now() / 2, budget),
-            Op::Panic { at } => self.panic(at.into()),
-            Op::Reserve { additional } => self.reserve(additional.into()),
-            Op::Shrink => self.wheel.shrink_to_fit(),
-            Op::Clear => self.clear(),
-            Op::Drain => self.drain(),
+    /// All numbers are chosen, whichever operation takes them: so a fuzzer's bytes keep their places.
+    fn step(&mut self, choices: &mut impl Choices) {
+        let pick = choices.below(1 << 16) as usize;
+        let distance = Self::choose_distance(choices);
+        let budget = choose_budget(choices);
+        let count = 1 + choices.below(200);
+        match choices.below(24) {
+            0..=6 => self.insert(distance),
+            7 => self.insert_crowd(count, distance),
+            8..=10 => self.remove(pick),
+            11 => (0..count as usize).for_each(|i| self.remove(pick * 31 + i * 7)),
+            12..=14 => self.reschedule(pick, distance),
+            15..=17 => self.advance(self.wheel.now().saturating_add(distance), budget),
+            18 | 19 => self.advance(self.next(), budget),
+            // Finishes what was left over and nothing else.
+            20 => self.advance(self.wheel.now() / 2, budget),
+            21 => self.panic(count as usize % 4),
+            22 => match choices.below(3) {
+                0 => self.wheel.shrink_to_fit(),
+                // Goes on with a copy, and drops the original.
+                1 => self.wheel = self.wheel.clone(),
+                _ => self.rearm(distance, count % 8),
+            },
+            _ => match choices.below(4) {
+                0 => self.clear(),
+                1 => self.drain(),
+                _ => self.reserve(pick % 4096),
+            },
         }
         self.compare();
+    }
+
+    /// A number of ticks: `2^power` or `SLOTS^level`, with an offset.
+    fn choose_distance(choices: &mut impl Choices) -> u64 {
+        let is_of_level = choices.below(2) == 0;
+        let power = choices.below(64) as u32;
+        let offset = choices.below(8) as i64 - 3;
+        let distance = match is_of_level {
+            true => (SLOTS as u64).saturating_pow(power % 12),
+            false => 1 << power,
+        };
+        distance.saturating_add_signed(offset)
+    }
+
+    /// What the wheel says is next.
+    fn next(&self) -> u64 {
+        self.wheel.next_expiration().unwrap_or(self.wheel.now())
+    }
+
+    /// Many entries that share a slot or two, so that chains grow and thin out.
+    fn insert_crowd(&mut self, count: u64, distance: u64) {
+        (0..count).for_each(|i| self.insert(distance.saturating_add(i % 3)));
     }
 
     fn insert(&mut self, distance: u64) {
@@ -265,8 +170,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
 
     /// What is armed anew fires in its turn among the others, in the same call if that is far enough.
     fn rearm(&mut self, distance: u64, times: u64) {
-        let next = self.wheel.next_expiration().unwrap_or(self.wheel.now());
-        let to = next.saturating_add(distance / 2);
+        let to = self.next().saturating_add(distance / 2);
         let (model, gone, mut left) = (&mut self.model, &mut self.gone, times);
         self.wheel.advance_rearming(to, |key, deadline, serial| {
             let (&(first, _), _) = model.first_key_value().expect("fired one too many");
@@ -286,9 +190,9 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.assert_caught_up(to);
     }
 
-    /// Only the entry that was handed out when the closure panicked may be lost.
+    /// Advances with a closure that panics at its so-manieth entry, the only one that may be lost.
     fn panic(&mut self, at: usize) {
-        let to = self.wheel.next_expiration().unwrap_or(self.wheel.now());
+        let to = self.next();
         let (wheel, mut fired) = (&mut self.wheel, Vec::new());
         let advance = AssertUnwindSafe(|| {
             wheel.advance(to, |expired| {
@@ -370,7 +274,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
     fn finish(mut self) {
         while !self.model.is_empty() {
             let budget = 7 + self.model.len();
-            self.apply(Op::Follow { budget });
+            self.advance(self.next(), budget);
+            self.compare();
         }
         assert!(self.wheel.is_empty());
         for &key in &self.gone {
@@ -396,31 +301,31 @@ pub const CLOCKS: [u64; 9] = [
 /// Numbers of slots: the least, odd ones, a clock's, the most.
 pub const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
 
-pub fn run(slots: usize, now: u64, ops: &[Op]) {
+/// Takes up to so many steps on such a wheel, from such a clock.
+pub fn run(slots: usize, now: u64, choices: &mut impl Choices, most: usize) {
     match slots {
-        2 => run_with::<2>(now, ops),
-        3 => run_with::<3>(now, ops),
-        10 => run_with::<10>(now, ops),
-        60 => run_with::<60>(now, ops),
-        _ => run_with::<64>(now, ops),
+        2 => run_with::<2>(now, choices, most),
+        3 => run_with::<3>(now, choices, most),
+        10 => run_with::<10>(now, choices, most),
+        60 => run_with::<60>(now, choices, most),
+        _ => run_with::<64>(now, choices, most),
     }
 }
 
-fn run_with<const SLOTS: usize>(now: u64, ops: &[Op]) {
+fn run_with<const SLOTS: usize>(now: u64, choices: &mut impl Choices, most: usize) {
     let mut pair = Pair::<SLOTS>::starting_at(now);
-    for &op in ops {
-        pair.apply(op);
+    for _ in 0..most {
+        if choices.is_over() {
+            break;
+        }
+        pair.step(choices);
     }
     pair.finish();
 }
 
-/// Lets `choices` decide on the wheel, the clock it begins at, and up to so many operations.
+/// Lets `choices` decide on the wheel and its clock, too.
 pub fn run_chosen(choices: &mut impl Choices, most: usize) {
     let slots = SLOTS[choices.below(SLOTS.len() as u64) as usize];
     let now = CLOCKS[choices.below(CLOCKS.len() as u64) as usize];
-    let mut ops = Vec::new();
-    while !choices.is_over() && ops.len() < most {
-        ops.push(Op::choose(choices));
-    }
-    run(slots, now, &ops);
+    run(slots, now, choices, most);
 }

@@ -1,32 +1,35 @@
-//! Workers that block, and may be all that drives their runtime: what they wait for is driven
-//! by another one.
+//! A worker that blocks, and is all that drives its runtime, is reached by timers of another.
 
 use std::sync::mpsc;
 use std::thread;
 
 use futures::executor;
-use tokio::runtime::Builder;
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
-use crate::runtimes::{One, ticks};
-use crate::time::{Exact, Time, Tokio};
-use support::ms;
+use crate::runtimes::{One, in_task, ticks};
+use crate::time::{Exact, Ours, Time, Tokio};
+use crate::twin::same_once;
+use support::{current_thread, ms, with_workers};
 
 /// The only worker drives a future by itself, under the guard of another runtime.
 #[test]
 fn a_future_that_the_only_worker_drives_by_itself() {
-    fn body<T: Time>() {
+    fn body<T: Time>() -> Result<(), String> {
         let (here, there) = (One.build(), One.build());
         let handle = there.handle().clone();
-        let waits = here.spawn(async move {
+        in_task(&here, async move {
             ticks::<T>().await;
             let _guard = handle.enter();
             executor::block_on(T::sleep(ms(5)));
-        });
-        here.block_on(waits).unwrap();
+            let mut interval = T::interval(ms(2));
+            executor::block_on(async {
+                for _ in 0..4 {
+                    T::tick(&mut interval).await;
+                }
+            });
+        })
     }
-    let mut twins = twins!();
-    twins.same("body", body::<Tokio>, body::<Exact>);
+    same_once(body::<Tokio>, body::<Exact>);
 }
 
 /// The worker's runtime has begun to end, and gives it no thread to go on with.
@@ -46,38 +49,33 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
         told.recv().unwrap();
         drop(here);
     }
-    let mut twins = twins!();
-    twins.same("body", body::<Tokio>, body::<Exact>);
+    same_once(body::<Tokio>, body::<Exact>);
 }
 
 /// There is no thread left to take the worker over.
 #[test]
 fn another_runtime_blocks_a_worker_that_has_no_successor() {
-    fn body<T: Time>() {
-        let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(1).max_blocking_threads(1);
-        let (here, there) = (builder.enable_all().build().unwrap(), One.build());
+    fn body<T: Time>() -> Result<(), String> {
+        let here = with_workers(1).max_blocking_threads(1).build().unwrap();
+        let there = One.build();
         let handle = there.handle().clone();
-        let waits = here.spawn(async move {
+        in_task(&here, async move {
             ticks::<T>().await;
             let (tell, told) = mpsc::channel::<()>();
             let blocks = spawn_blocking(move || told.recv().unwrap());
             block_in_place(|| handle.block_on(async { T::sleep(ms(5)).await }));
             tell.send(()).unwrap();
             blocks.await.unwrap();
-        });
-        here.block_on(waits).unwrap();
+        })
     }
-    let mut twins = twins!();
-    twins.same("body", body::<Tokio>, body::<Exact>);
+    same_once(body::<Tokio>, body::<Exact>);
 }
 
 /// A thread that was a worker drives a runtime of its own, while the worker waits for it.
 #[test]
 fn a_worker_waits_for_the_thread_that_was_its_own() {
-    fn body<T: Time>() {
-        let here = One.build();
-        let waits = here.spawn(async move {
+    fn body<T: Time>() -> Result<(), String> {
+        in_task(&One.build(), async move {
             ticks::<T>().await;
             block_in_place(|| thread::sleep(ms(20)));
             yield_now().await;
@@ -85,15 +83,12 @@ fn a_worker_waits_for_the_thread_that_was_its_own() {
             for _ in 0..5 {
                 let (tell, told) = mpsc::channel();
                 spawn_blocking(move || {
-                    let own = Builder::new_current_thread().enable_all().build().unwrap();
-                    own.block_on(async { T::sleep(ms(1)).await });
+                    current_thread().block_on(async { T::sleep(ms(1)).await });
                     tell.send(()).unwrap();
                 });
                 told.recv().unwrap();
             }
-        });
-        here.block_on(waits).unwrap();
+        })
     }
-    let mut twins = twins!();
-    same!(twins, body());
+    same_once(body::<Tokio>, body::<Ours>);
 }

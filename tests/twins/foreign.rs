@@ -1,9 +1,10 @@
-//! Timers that a worker makes, and that are polled or reset where another runtime is current:
-//! which of the two is driven, nobody can tell.
+//! Timers that a worker makes fire where another runtime is current, driven or not.
 
 use std::sync::mpsc;
+use std::thread;
 
 use futures::StreamExt;
+use futures::executor;
 use futures::future::{join_all, pending};
 use futures::stream::FuturesUnordered;
 use tokio::task::block_in_place;
@@ -11,56 +12,41 @@ use tokio::time::Instant;
 use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, One, Two, in_task, ticks};
-use crate::time::{Exact, Time, Tokio};
+use crate::time::{Exact, Ours, Time, Tokio};
+use crate::twin::same_once;
 use support::ms;
 
 /// The only worker waits for a task of another runtime, which awaits what was made for it here.
 #[test]
 fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
-    fn body<T: Time>() {
+    fn body<T: Time>() -> Result<(), String> {
         let (here, there) = (One.build(), Two.driven());
         let handle = there.handle.clone();
-        in_task(&here, async move {
+        let waited = in_task(&here, async move {
             ticks::<T>().await;
             let (tell, told) = mpsc::channel();
-            let timeout = {
-                let _guard = handle.enter();
-                T::timeout(ms(5), pending::<()>())
-            };
+            let _guard = handle.enter();
+            let timeout = T::timeout(ms(5), pending::<()>());
             handle.spawn(async move { tell.send(timeout.await.is_err()).unwrap() });
             assert!(told.recv().unwrap());
-        })
-        .unwrap();
+        });
         there.end();
+        waited
     }
-    let mut twins = twins!();
-    twins.same("body", body::<Tokio>, body::<Exact>);
+    same_once(body::<Tokio>, body::<Exact>);
 }
 
 #[test]
-fn a_set_of_timers_in_the_context_of_a_runtime_that_nobody_drives() {
-    fn body<T: Time>() {
+fn made_and_reset_in_the_context_of_a_runtime_that_nobody_drives() {
+    fn body<T: Time>() -> Result<(), String> {
         let (here, idle) = (One.build(), Current.build());
         let handle = idle.handle().clone();
         in_task(&here, async move {
             ticks::<T>().await;
             let mut set: FuturesUnordered<_> = (1..4).map(|n| T::boxed(ms(n))).collect();
-            TokioContext::new(async { while set.next().await.is_some() {} }, handle).await;
-        })
-        .unwrap();
-    }
-    let mut twins = twins!();
-    same!(twins, body());
-}
-
-/// It is moved to the same place by a reset, which nobody polls.
-#[test]
-fn a_reset_in_the_context_of_a_runtime_that_nobody_drives() {
-    fn body<T: Time>() {
-        let (here, idle) = (One.build(), Current.build());
-        let handle = idle.handle().clone();
-        in_task(&here, async move {
-            ticks::<T>().await;
+            let all = async { while set.next().await.is_some() {} };
+            TokioContext::new(all, handle.clone()).await;
+            // It is moved to the same place by a reset, which is not polled.
             let mut sleep = T::boxed(ms(1));
             {
                 let _guard = handle.enter();
@@ -68,69 +54,40 @@ fn a_reset_in_the_context_of_a_runtime_that_nobody_drives() {
             }
             sleep.await;
         })
-        .unwrap();
     }
-    let mut twins = twins!();
-    same!(twins, body());
+    same_once(body::<Tokio>, body::<Ours>);
 }
 
 /// A reset there, and a poll by something that blocks.
 #[test]
 fn a_timer_that_was_reset_is_awaited_where_a_worker_blocks() {
-    fn body<T: Time>() {
+    fn body<T: Time>() -> Result<(), String> {
         let (here, there) = (One.build(), Current.build());
+        let nested = async {
+            let mut sleep = T::boxed(ms(1));
+            for _ in 0..3 {
+                T::reset(sleep.as_mut(), Instant::now() + ms(2));
+                sleep.as_mut().await;
+            }
+            join_all((0..40).map(|_| T::boxed(ms(2)))).await;
+        };
         in_task(&here, async move {
             ticks::<T>().await;
-            block_in_place(|| {
-                there.block_on(async {
-                    let mut sleep = T::boxed(ms(1));
-                    for _ in 0..3 {
-                        T::reset(sleep.as_mut(), Instant::now() + ms(2));
-                        sleep.as_mut().await;
-                    }
-                    join_all((0..40).map(|_| T::boxed(ms(2)))).await;
-                });
-            });
+            block_in_place(|| there.block_on(nested));
         })
-        .unwrap();
     }
-    let mut twins = twins!();
-    same!(twins, body());
-}
-
-/// An interval goes on where the only worker drives it by itself.
-#[test]
-fn an_interval_that_the_only_worker_drives_by_itself() {
-    fn body<T: Time>() {
-        let (here, there) = (One.build(), One.build());
-        let handle = there.handle().clone();
-        in_task(&here, async move {
-            ticks::<T>().await;
-            let _guard = handle.enter();
-            let mut interval = T::interval(ms(2));
-            futures::executor::block_on(async {
-                for _ in 0..4 {
-                    T::tick(&mut interval).await;
-                }
-            });
-        })
-        .unwrap();
-    }
-    let mut twins = twins!();
-    twins.same("body", body::<Tokio>, body::<Exact>);
+    same_once(body::<Tokio>, body::<Ours>);
 }
 
 /// The other runtime ends first: the worker's is the one that counts.
 #[test]
 fn a_timer_outlives_the_nested_runtime_that_polled_it() {
-    fn body<T: Time>() {
-        let here = Two.build();
-        in_task(&here, async move {
+    fn body<T: Time>() -> Result<(), String> {
+        in_task(&Two.build(), async move {
             ticks::<T>().await;
             let mut sleep = T::boxed(ms(300));
             block_in_place(|| {
-                let nested = Current.build();
-                nested.block_on(async {
+                Current.build().block_on(async {
                     tokio::select! {
                         () = sleep.as_mut() => panic!("early"),
                         () = T::sleep(ms(2)) => {}
@@ -138,11 +95,9 @@ fn a_timer_outlives_the_nested_runtime_that_polled_it() {
                 });
             });
             assert!(!T::is_elapsed(&sleep));
-            let waits = std::thread::spawn(|| futures::executor::block_on(sleep));
+            let waits = thread::spawn(|| executor::block_on(sleep));
             block_in_place(|| waits.join().unwrap());
         })
-        .unwrap();
     }
-    let mut twins = twins!();
-    same!(twins, body());
+    same_once(body::<Tokio>, body::<Ours>);
 }

@@ -1,83 +1,77 @@
-//! Timers made, polled and kept under another runtime's `enter()`.
+//! Timers made, polled and kept under another runtime's `enter()` leave the task's own alone.
 
+use std::convert::identity;
+use std::pin::Pin;
 use std::thread;
 
-use tokio::task::LocalSet;
+use futures::executor;
+use futures::future::join_all;
+use tokio::runtime::Runtime;
+use tokio::task::{LocalSet, block_in_place, spawn_local, yield_now};
 
-use crate::runtimes::{Current, KINDS, Kind, OTHERS, One, Two, end, in_task, joined, ticks};
-use crate::time::Time;
+use crate::runtimes::{KINDS, Kind, MULTI, cross, cross3, end, in_task, joined, ticks};
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::same;
 use support::{HOUR, ms, poll_quietly};
 
-/// What becomes of the other runtime once a timer was made under its guard.
+/// How a task makes its first timer in another runtime.
 #[derive(Clone, Copy, Debug)]
-enum Other {
-    /// It lives, and nobody drives it.
-    Idle,
-    Ends,
+enum First {
+    /// Under its guard, and polls it there.
+    Polled,
+    /// Under its guard, and keeps it.
+    Kept,
+    /// Under its guard, and drops it there.
+    Dropped,
+    /// In its `block_on`, as a blocking client does.
+    Nested,
 }
 
+impl First {
+    fn make<T: Time>(self, there: &Runtime) -> Option<Pin<Box<T::Sleep>>> {
+        if let First::Nested = self {
+            drop(block_in_place(|| there.block_on(async { T::boxed(ms(1)) })));
+            return None;
+        }
+        let _guard = there.enter();
+        let mut sleep = T::boxed(HOUR);
+        assert!(!matches!(self, First::Polled) || poll_quietly(&mut sleep).is_pending());
+        (!matches!(self, First::Dropped)).then_some(sleep)
+    }
+}
+
+/// By then the other runtime idles, or has ended.
 #[test]
-fn a_task_whose_first_timer_was_made_under_a_guard_has_later_ones_of_its_own() {
-    fn body<T: Time>(kind: Kind, of: Kind, other: Other) -> Result<(), String> {
+fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
+    type Case = ((Kind, First), Kind, bool);
+
+    fn body<T: Time>(((kind, first), of, ends): Case) -> Result<(), String> {
         let (here, there) = (kind.build(), of.build());
         in_task(&here, async move {
-            let first = {
-                let _guard = there.enter();
-                T::sleep(ms(1))
-            };
-            let there = match other {
-                Other::Idle => Some(there),
-                Other::Ends => {
-                    end(there);
-                    None
-                }
-            };
-            ticks::<T>().await;
+            let first = first.make::<T>(&there);
+            let mut there = Some(there);
+            if ends {
+                there.take().into_iter().for_each(end);
+            }
+            // Not polled where it was made.
             let later = T::sleep(ms(1));
             joined(tokio::spawn(later)).await.unwrap();
+            ticks::<T>().await;
+            joined(tokio::spawn(T::sleep(ms(1)))).await.unwrap();
             drop(first);
             there.into_iter().for_each(end);
         })
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for of in [Current, One] {
-            same!(twins, body(kind, of, Other::Idle));
-            same!(twins, body(kind, of, Other::Ends));
-        }
-    }
-}
-
-/// The timer is dropped unpolled, or kept, and the next is not polled where it was made.
-#[test]
-fn a_timer_made_after_the_guard_and_spawned_fires() {
-    fn body<T: Time>(kind: Kind, other: Other) -> Result<(), String> {
-        let (here, there) = (kind.build(), Current.build());
-        in_task(&here, async move {
-            {
-                let _guard = there.enter();
-                drop(T::sleep(ms(1)));
-            }
-            let mut there = Some(there);
-            if let Other::Ends = other {
-                there.take().into_iter().for_each(end);
-            }
-            let later = T::sleep(ms(1));
-            joined(tokio::spawn(later)).await.unwrap();
-            there.into_iter().for_each(end);
-        })
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        same!(twins, body(kind, Other::Idle));
-        same!(twins, body(kind, Other::Ends));
-    }
+    let mut firsts = cross(KINDS, [First::Polled, First::Kept, First::Dropped]);
+    firsts.extend(cross(MULTI, [First::Nested]));
+    let cases = cross3(firsts, KINDS, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
 /// The difference that was documented once, and panicked when the first runtime had ended.
 #[test]
 fn a_timer_made_under_a_guard_and_spawned_there_outlives_the_task_that_made_it() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
+    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
         let handle = there.handle.clone();
         let slept = in_task(&here, async move {
@@ -86,132 +80,79 @@ fn a_timer_made_under_a_guard_and_spawned_there_outlives_the_task_that_made_it()
             handle.spawn(T::sleep(ms(50)))
         });
         drop(here);
-        let end = futures::executor::block_on(joined(slept?));
+        let end = executor::block_on(joined(slept?));
         there.end();
         end
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
-}
-
-#[test]
-fn a_timer_polled_under_a_guard_only_stays_pending() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<bool, String> {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        let polled = in_task(&here, async move {
-            let mut own = T::boxed(HOUR);
-            let _guard = handle.enter();
-            let mut other = T::boxed(HOUR);
-            poll_quietly(&mut own).is_pending() && poll_quietly(&mut other).is_pending()
-        });
-        there.end();
-        polled
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
-}
-
-#[test]
-fn a_guard_held_over_awaits_in_block_on() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        let spawned = here.block_on(async {
-            ticks::<T>().await;
-            let _guard = handle.enter();
-            ticks::<T>().await;
-            tokio::task::yield_now().await;
-            ticks::<T>().await;
-            let made_here = T::sleep(ms(1));
-            joined(tokio::spawn(async {
-                made_here.await;
-                ticks::<T>().await;
-            }))
-            .await
-        });
-        here.block_on(ticks::<T>());
-        there.end();
-        here.block_on(ticks::<T>());
-        spawned
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
+    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }
 
 /// Tasks that the thread polls meanwhile see that context too.
 #[test]
-fn a_guard_held_over_awaits_in_a_local_task() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> [Result<(), String>; 3] {
+fn a_guard_held_over_awaits() {
+    fn body<T: Time>((kind, of, is_local): (Kind, Kind, bool)) -> [Result<(), String>; 3] {
         let (here, there) = (kind.build(), of.driven());
         let handle = there.handle.clone();
         let local = LocalSet::new();
-        let guarded = local.spawn_local(async move {
-            let _guard = handle.enter();
-            for _ in 0..5 {
-                ticks::<T>().await;
-            }
-        });
         let beside = local.spawn_local(async {
             for _ in 0..5 {
                 ticks::<T>().await;
             }
         });
-        let ends = local.block_on(&here, async {
-            [joined(guarded).await, joined(beside).await]
-        });
+        let guarded = async move {
+            ticks::<T>().await;
+            let _guard = handle.enter();
+            ticks::<T>().await;
+            yield_now().await;
+            ticks::<T>().await;
+            let made_here = T::sleep(ms(1));
+            let spawned = tokio::spawn(async {
+                made_here.await;
+                ticks::<T>().await;
+            });
+            joined(spawned).await
+        };
+        let guarded = match is_local {
+            true => local.block_on(&here, async { joined(spawn_local(guarded)).await }),
+            false => Ok(local.block_on(&here, guarded)),
+        };
+        let beside = local.block_on(&here, joined(beside));
         there.end();
         let after = local.spawn_local(ticks::<T>());
-        let [guarded, beside] = ends;
-        [guarded, beside, local.block_on(&here, joined(after))]
+        let after = local.block_on(&here, joined(after));
+        [guarded.and_then(identity), beside, after]
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
+    let cases = cross3(KINDS, KINDS, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
 /// The runtime under whose guard a task waits ends.
 #[test]
 fn a_guard_of_a_runtime_that_ends_meanwhile() {
-    fn body<T: Time>(kind: Kind) -> [Result<(), String>; 2] {
-        let (here, there) = (kind.build(), Current.driven());
+    fn body<T: Time>((kind, of): (Kind, Kind)) -> [Result<(), String>; 2] {
+        let (here, there) = (kind.build(), of.driven());
         let handle = there.handle.clone();
         let local = LocalSet::new();
         let guarded = local.spawn_local(async move {
+            let mut own = T::boxed(HOUR);
             let _guard = handle.enter();
-            let mut slept = T::boxed(HOUR);
-            assert!(poll_quietly(&mut slept).is_pending());
+            let mut other = T::boxed(HOUR);
+            assert!(poll_quietly(&mut own).is_pending());
+            assert!(poll_quietly(&mut other).is_pending());
             there.end();
-            slept.await;
+            assert!(poll_quietly(&mut own).is_pending());
+            other.await;
         });
         let guarded = local.block_on(&here, joined(guarded));
         let after = local.spawn_local(ticks::<T>());
         [guarded, local.block_on(&here, joined(after))]
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        same!(twins, body(kind));
-    }
+    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }
 
 #[test]
 fn guards_on_plain_threads_in_turn() {
-    fn body<T: Time>(one: Kind, two: Kind) -> Vec<Result<(), String>> {
+    fn body<T: Time>((one, two): (Kind, Kind)) -> Vec<Result<(), String>> {
         let (one, two) = (one.driven(), two.driven());
         let handles = [one.handle.clone(), two.handle.clone()];
         let slept = thread::spawn(move || {
@@ -224,17 +165,12 @@ fn guards_on_plain_threads_in_turn() {
                 tasks.push(tokio::spawn(outer));
                 tasks.push(handles[n % 2].spawn(inner));
             }
-            futures::executor::block_on(futures::future::join_all(tasks.into_iter().map(joined)))
+            executor::block_on(join_all(tasks.into_iter().map(joined)))
         });
         let slept = slept.join().unwrap();
         one.end();
         two.end();
         slept
     }
-    let mut twins = twins!();
-    for &one in OTHERS {
-        for two in [One, Two] {
-            same!(twins, body(one, two));
-        }
-    }
+    same(cross(KINDS, MULTI), body::<Tokio>, body::<Ours>);
 }

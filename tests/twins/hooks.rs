@@ -1,44 +1,38 @@
-//! Hooks that a runtime calls for its tasks, and that make timers: the driver's own task is one.
+//! Hooks for tasks may make timers, though the driver's own task is one that they are called for.
 
 use tokio::runtime::Builder;
 
-use crate::time::Time;
+use crate::runtimes::cross;
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::same;
 use support::ms;
 
-fn run<T: Time>(mut builder: Builder) {
-    let runtime = builder.enable_all().build().unwrap();
-    runtime.block_on(async {
-        T::sleep(ms(2)).await;
-        tokio::spawn(async { T::sleep(ms(2)).await }).await.unwrap();
-    });
-}
-
-fn both() -> [Builder; 2] {
-    [Builder::new_current_thread(), Builder::new_multi_thread()]
+#[derive(Clone, Copy, Debug)]
+enum Hook {
+    NewTasks,
+    Polls,
 }
 
 #[test]
-fn a_hook_for_new_tasks_makes_a_timer() {
-    fn body<T: Time>() {
-        for mut builder in both() {
-            builder.on_task_spawn(|_| drop(T::sleep(ms(1))));
-            run::<T>(builder);
+fn a_hook_for_tasks_makes_a_timer() {
+    fn body<T: Time>((is_multi, hook): (bool, Hook)) {
+        let mut builder = match is_multi {
+            true => Builder::new_multi_thread(),
+            false => Builder::new_current_thread(),
+        };
+        match hook {
+            Hook::NewTasks => drop(builder.on_task_spawn(|_| drop(T::sleep(ms(1))))),
+            Hook::Polls => {
+                builder.on_before_task_poll(|_| drop(T::sleep(ms(1))));
+                builder.on_after_task_poll(|_| drop(T::sleep(ms(1))));
+                builder.on_task_terminate(|_| drop(T::sleep(ms(1))));
+            }
         }
+        builder.enable_all().build().unwrap().block_on(async {
+            T::sleep(ms(2)).await;
+            tokio::spawn(async { T::sleep(ms(2)).await }).await.unwrap();
+        });
     }
-    let mut twins = twins!();
-    same!(twins, body());
-}
-
-#[test]
-fn a_hook_around_polls_makes_a_timer() {
-    fn body<T: Time>() {
-        for mut builder in both() {
-            builder.on_before_task_poll(|_| drop(T::sleep(ms(1))));
-            builder.on_after_task_poll(|_| drop(T::sleep(ms(1))));
-            builder.on_task_terminate(|_| drop(T::sleep(ms(1))));
-            run::<T>(builder);
-        }
-    }
-    let mut twins = twins!();
-    same!(twins, body());
+    let cases = cross([false, true], [Hook::NewTasks, Hook::Polls]);
+    same(cases, body::<Tokio>, body::<Ours>);
 }

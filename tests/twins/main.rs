@@ -1,17 +1,15 @@
-//! Twins: one program, run on `tokio::time` and on this crate. What tokio does with it is right.
+//! Twins: one program ends on these timers as it does on `tokio::time`. What tokio does with it is right.
 //!
-//! Each body is generic over [`Time`](time::Time), and is run in a process of its own: once on
-//! tokio's timers and once on ours, and both again where the first panic, on whatever thread, ends
-//! the process, as `panic = "abort"` has it. What is compared is how it ended (finished, with this
-//! value; panicked, with these words; hung; died) and every panic on the way. A twin that is
-//! allowed to differ says what tokio does, and what ours does instead.
+//! Each body is generic over [`Time`](time::Time), takes a case, and is run in a process of its own:
+//! once on tokio's timers and once on ours. What is compared is how it ended (finished, with this
+//! value; panicked, with these words; hung; died) and every panic on the way, on whatever thread. A
+//! twin that is allowed to differ says what tokio does, and what ours does instead.
 //!
 //! | file | one idea |
 //! | --- | --- |
 //! | `twin.rs` | runs both, and compares; the watchdog |
-//! | `outcome.rs` | how a body ended |
 //! | `time.rs` | the timers of a body: tokio's or ours |
-//! | `runtimes.rs` | kinds of runtimes, who drives them, who ends them |
+//! | `runtimes.rs` | kinds of runtimes, threads that drive them, and their ends |
 //! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `nested.rs` | `block_on` within `block_in_place` |
@@ -28,8 +26,6 @@
 //! | `paused.rs` | what a paused clock shows (feature `test-util`) |
 #![allow(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
 
-#[macro_use]
-mod twin;
 mod blocked;
 mod foreign;
 mod guards;
@@ -40,7 +36,6 @@ mod misuse;
 mod moved;
 mod nested;
 mod nothing;
-mod outcome;
 mod pairs;
 #[cfg(feature = "test-util")]
 mod paused;
@@ -48,4 +43,5 @@ mod runtimes;
 mod shutdowns;
 mod threads;
 mod time;
+mod twin;
 mod wrapped;

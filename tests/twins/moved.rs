@@ -1,4 +1,4 @@
-//! Timers that are polled elsewhere than where they were made, while runtimes end in any order.
+//! Timers that are polled elsewhere than where they were made survive the end of either runtime.
 //!
 //! One whose runtime has ended panics with tokio's timers, wherever it is polled. Ours goes on,
 //! for the same deadline, where it is polled, if that runtime lives.
@@ -7,13 +7,13 @@ use std::pin::Pin;
 
 use futures::FutureExt as _;
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::outcome::End;
-use crate::runtimes::{Current, KINDS, Kind, One, in_task, ticks};
-use crate::time::Time;
-use crate::twin::{finished, tried};
-use support::{HOUR, SHUT_DOWN, counting, ms, poll, poll_quietly};
+use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::{differs, same};
+use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
 
 /// What has been done with a timer in the runtime it was made in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,62 +48,37 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
     sleep
 }
 
-/// What tokio's does that is polled after its runtime's end.
-fn tokios(of: Kind, state: State) -> End {
-    let _ = (of, state);
-    finished(Err::<(), _>(SHUT_DOWN))
-}
-
+/// Awaited in a task or in `block_on`.
 #[test]
-fn a_timer_whose_runtime_has_ended_goes_on_in_a_task_of_another() {
-    fn body<T: Time>(one: Kind, two: Kind, state: State) -> Result<(), String> {
+fn a_timer_whose_runtime_has_ended_goes_on_in_another() {
+    type Case = (Kind, Kind, (State, bool));
+
+    fn body<T: Time>((one, two, (state, in_a_task)): Case) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
         let sleep = made::<T>(&one, state);
         drop(one);
-        let end = in_task(&two, sleep);
+        let end = match in_a_task {
+            true => in_task(&two, sleep),
+            false => tried(|| two.block_on(sleep)),
+        };
         two.block_on(ticks::<T>());
         end
     }
-    let mut twins = twins!();
-    for &one in KINDS {
-        for two in [Current, One] {
-            for state in STATES {
-                differs!(twins, body(one, two, state), tokio: tokios(one, state),
-                    wheel: finished(Ok::<_, ()>(())));
-            }
-        }
-    }
-}
-
-#[test]
-fn a_timer_whose_runtime_has_ended_goes_on_in_block_on_of_another() {
-    fn body<T: Time>(one: Kind, two: Kind, state: State) -> Result<(), String> {
-        let (one, two) = (one.build(), two.build());
-        let sleep = made::<T>(&one, state);
-        drop(one);
-        tried(|| two.block_on(sleep))
-    }
-    let mut twins = twins!();
-    for &one in KINDS {
-        for two in [Current, One] {
-            for state in STATES {
-                differs!(twins, body(one, two, state), tokio: tokios(one, state),
-                    wheel: finished(Ok::<_, ()>(())));
-            }
-        }
-    }
+    let cases = cross3(KINDS, [Current, One], cross(STATES, [false, true]));
+    let panicked = Err(SHUT_DOWN.to_owned());
+    differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
 }
 
 /// It is waited for in the second while the first ends: what was waiting is woken.
 #[test]
 fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
-    fn body<T: Time>(one: Kind, two: Kind) -> Result<(), String> {
+    fn body<T: Time>((one, two): (Kind, Kind)) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
         let mut sleep = {
             let _guard = one.enter();
             T::boxed(ms(500))
         };
-        let (waits, waiting) = tokio::sync::oneshot::channel();
+        let (waits, waiting) = oneshot::channel();
         let waiter = two.spawn(async move {
             assert!(futures::poll!(&mut sleep).is_pending());
             waits.send(()).unwrap();
@@ -111,21 +86,17 @@ fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
         });
         two.block_on(waiting).unwrap();
         drop(one);
-        two.block_on(crate::runtimes::joined(waiter))
+        two.block_on(joined(waiter))
     }
-    let mut twins = twins!();
-    for &one in KINDS {
-        for two in [Current, One] {
-            differs!(twins, body(one, two), tokio: tokios(one, Registered),
-                wheel: finished(Ok::<_, ()>(())));
-        }
-    }
+    let cases = cross(KINDS, [Current, One]);
+    let panicked = Err(SHUT_DOWN.to_owned());
+    differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
 }
 
 /// The second, in which it was polled, ends; it belongs to the first.
 #[test]
 fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
-    fn body<T: Time>(one: Kind, two: Kind, state: State) -> Result<(), String> {
+    fn body<T: Time>((one, two, state): (Kind, Kind, State)) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
         let mut sleep = made::<T>(&one, state);
         let polled = in_task(&two, async move {
@@ -140,100 +111,29 @@ fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
         one.block_on(ticks::<T>());
         end
     }
-    let mut twins = twins!();
-    for &one in KINDS {
-        for two in [Current, One] {
-            for state in STATES {
-                same!(twins, body(one, two, state));
-            }
-        }
-    }
+    let cases = cross3(KINDS, [Current, One], STATES);
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
 #[test]
-fn polled_outside_of_any_runtime_after_the_end() {
-    fn body<T: Time>(kind: Kind, state: State) -> (bool, Vec<Result<bool, String>>) {
-        let runtime = kind.build();
-        let mut sleep = made::<T>(&runtime, state);
-        drop(runtime);
-        let elapsed = T::is_elapsed(&sleep);
-        let twice = (0..2).map(|_| tried(|| poll_quietly(&mut sleep).is_ready()));
-        (elapsed, twice.collect())
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for state in STATES {
-            same!(twins, body(kind, state));
-        }
-    }
-}
-
-#[test]
-fn reset_and_dropped_after_the_end() {
-    fn body<T: Time>(kind: Kind, state: State) -> Vec<Result<(), String>> {
+fn polled_reset_and_dropped_after_the_end() {
+    fn body<T: Time>((kind, state): (Kind, State)) -> ([bool; 2], Vec<Result<bool, String>>) {
         let (runtime, other) = (kind.build(), kind.build());
-        let mut sleep = made::<T>(&runtime, state);
-        let kept = made::<T>(&runtime, state);
+        let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
         drop(runtime);
-        let outside = tried(|| T::reset(sleep.as_mut(), Instant::now() + HOUR));
-        let polled = tried(|| assert!(poll_quietly(&mut sleep).is_ready()));
-        let _guard = other.enter();
-        let inside = tried(|| T::reset(sleep.as_mut(), Instant::now() + HOUR));
-        let past = tried(|| T::reset(sleep.as_mut(), Instant::now() - ms(5)));
-        vec![outside, polled, inside, past, tried(|| drop((sleep, kept)))]
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for state in STATES {
-            same!(twins, body(kind, state));
-        }
-    }
-}
-
-#[test]
-fn the_end_wakes_what_waits_once() {
-    fn body<T: Time>(kind: Kind) -> (usize, usize) {
-        let runtime = kind.build();
-        let (waker, count) = counting();
-        let mut sleeps: Vec<_> = {
-            let _guard = runtime.enter();
-            (0..100).map(|n| T::boxed(HOUR + ms(n))).collect()
+        let elapsed = [T::is_elapsed(&sleep), T::is_elapsed(&kept)];
+        let polled = |sleep: &mut Pin<Box<T::Sleep>>| tried(|| poll_quietly(sleep).is_ready());
+        let mut ends = vec![polled(&mut kept), polled(&mut kept)];
+        let reset = |sleep: &mut Pin<Box<T::Sleep>>, to| {
+            tried(|| T::reset(sleep.as_mut(), to)).map(|()| true)
         };
-        for sleep in &mut sleeps {
-            assert!(poll(sleep, &waker).is_pending());
-        }
-        sleeps.truncate(90);
-        drop(runtime);
-        (
-            count.wakes(),
-            sleeps.iter().filter(|sleep| T::is_elapsed(sleep)).count(),
-        )
+        ends.push(reset(&mut sleep, Instant::now() + HOUR));
+        ends.push(polled(&mut sleep));
+        let _guard = other.enter();
+        ends.push(reset(&mut sleep, Instant::now() + HOUR));
+        ends.push(reset(&mut sleep, Instant::now() - ms(5)));
+        ends.push(tried(|| drop((sleep, kept))).map(|()| true));
+        (elapsed, ends)
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        same!(twins, body(kind));
-    }
-}
-
-/// A relay: each runtime ends once the next has taken over.
-#[test]
-fn a_timer_goes_from_runtime_to_runtime_before_each_ends() {
-    fn body<T: Time>(kind: Kind, last: Kind) -> Vec<Result<(), String>> {
-        let mut runtime = kind.build();
-        let mut ends = Vec::new();
-        for _ in 0..3 {
-            let next = last.build();
-            let sleep = made::<T>(&runtime, Registered);
-            let waiter = next.spawn(sleep);
-            runtime.block_on(ticks::<T>());
-            let end = runtime.block_on(crate::runtimes::joined(waiter));
-            drop(std::mem::replace(&mut runtime, next));
-            ends.push(end);
-        }
-        ends
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        same!(twins, body(kind, One));
-    }
+    same(cross(KINDS, STATES), body::<Tokio>, body::<Ours>);
 }

@@ -4,17 +4,18 @@
 //! milliseconds goes around once per tick.
 
 use std::future::pending;
+use std::pin::Pin;
 use std::time::{self, Duration};
 
 use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::runtimes::{KINDS, Kind, OTHERS, in_task};
-use crate::time::Time;
-use crate::twin::finished;
+use crate::runtimes::{KINDS, Kind, cross3, in_task};
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::{differs, same};
 use support::{ms, poll_quietly};
 
-const NONE: [Duration; 3] = [
+const NOTHING: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_nanos(1),
     Duration::from_micros(5),
@@ -22,127 +23,82 @@ const NONE: [Duration; 3] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Nap {
-    Sleep,
-    Timeout,
+    Sleep(Duration),
+    Timeout(Duration),
     /// One timer that is reset.
     Reset,
     /// Of a new interval each round.
     FirstTick,
+    /// A timeout of nothing around what is ready, which is no nap at all.
+    None,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Pace {
     OfTheClock,
     Spins,
 }
 
-struct Rounds {
-    start: time::Instant,
-    done: u128,
-}
-
-impl Rounds {
-    fn new() -> Self {
-        Rounds {
-            start: time::Instant::now(),
-            done: 0,
-        }
-    }
-
-    /// Another one.
-    fn next(&mut self) -> bool {
-        self.done += 1;
-        self.start.elapsed() < ms(100)
-    }
-
-    fn pace(self) -> Pace {
-        if self.done <= 2 * self.start.elapsed().as_millis() {
-            Pace::OfTheClock
-        } else {
-            Pace::Spins
-        }
-    }
-}
-
-async fn pace<T: Time>(nap: Nap, nothing: Duration) -> Pace {
-    let mut rounds = Rounds::new();
-    let mut one = T::boxed(nothing);
-    while rounds.next() {
+async fn pace<T: Time>(nap: Nap) -> Pace {
+    let start = time::Instant::now();
+    let mut rounds = 0;
+    let mut one = T::boxed(Duration::ZERO);
+    while start.elapsed() < ms(100) {
+        rounds += 1;
         match nap {
-            Nap::Sleep => T::sleep(nothing).await,
-            Nap::Timeout => T::timeout(nothing, pending::<()>()).await.unwrap_err(),
+            Nap::Sleep(nothing) => T::sleep(nothing).await,
+            Nap::Timeout(nothing) => T::timeout(nothing, pending::<()>()).await.unwrap_err(),
             Nap::Reset => {
-                T::reset(one.as_mut(), Instant::now() + nothing);
+                T::reset(one.as_mut(), Instant::now());
                 one.as_mut().await;
             }
             Nap::FirstTick => {
                 let mut interval = T::interval(ms(1000));
                 T::tick(&mut interval).await;
             }
+            Nap::None => T::timeout(Duration::ZERO, async {}).await.unwrap(),
         }
     }
-    rounds.pace()
+    if rounds <= 2 * start.elapsed().as_millis() {
+        Pace::OfTheClock
+    } else {
+        Pace::Spins
+    }
 }
 
 #[test]
 fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
-    fn body<T: Time>(kind: Kind, nap: Nap, nothing: Duration) -> Pace {
-        kind.build().block_on(pace::<T>(nap, nothing))
-    }
-    let mut twins = twins!().calm();
-    for &kind in KINDS {
-        for nothing in NONE {
-            same!(twins, body(kind, Nap::Sleep, nothing));
-            same!(twins, body(kind, Nap::Timeout, nothing));
-        }
-        same!(twins, body(kind, Nap::Reset, NONE[0]));
-        // tokio's first tick waits for its clock; ours is there at once.
-        differs!(twins, body(kind, Nap::FirstTick, NONE[0]), tokio: finished(Pace::OfTheClock),
-            wheel: finished(Pace::OfTheClock), finished(Pace::Spins));
-    }
-}
-
-#[test]
-fn loops_of_sleeps_of_nothing_in_tasks_go_around_with_the_clock() {
-    fn body<T: Time>(kind: Kind, nap: Nap, nothing: Duration) -> Result<Pace, String> {
-        in_task(&kind.build(), async move { pace::<T>(nap, nothing).await })
-    }
-    let mut twins = twins!().calm();
-    for &kind in KINDS {
-        for nothing in [NONE[0], NONE[1]] {
-            same!(twins, body(kind, Nap::Sleep, nothing));
-            same!(twins, body(kind, Nap::Timeout, nothing));
+    fn body<T: Time>((kind, nap, in_a_task): (Kind, Nap, bool)) -> Result<Pace, String> {
+        let runtime = kind.build();
+        match in_a_task {
+            true => in_task(&runtime, pace::<T>(nap)),
+            false => Ok(runtime.block_on(pace::<T>(nap))),
         }
     }
-}
+    let mut naps = vec![Nap::Reset, Nap::None];
+    naps.extend(NOTHING.map(Nap::Sleep));
+    naps.extend(NOTHING.map(Nap::Timeout));
+    let cases = cross3(KINDS, naps, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
 
-/// A timeout of nothing around what is ready is no nap at all.
-#[test]
-fn timeouts_of_nothing_around_what_is_ready_do_not_wait() {
-    fn body<T: Time>(kind: Kind) -> usize {
-        kind.build().block_on(async {
-            let mut done = 0;
-            for _ in 0..10_000 {
-                done += usize::from(T::timeout(Duration::ZERO, async {}).await.is_ok());
-            }
-            done
-        })
-    }
-    let mut twins = twins!().calm();
-    for &kind in KINDS {
-        same!(twins, body(kind));
-    }
+    // tokio's first tick waits for its clock; ours is there at once.
+    let cases = KINDS.map(|kind| (kind, Nap::FirstTick, false));
+    let (waits, either) = (
+        Ok(Pace::OfTheClock),
+        [Ok(Pace::OfTheClock), Ok(Pace::Spins)],
+    );
+    differs(cases, body::<Tokio>, body::<Ours>, waits, &either);
 }
 
 /// The clock that the timers go by has been looked at since, so this is no race.
 #[test]
 fn a_deadline_that_has_passed_is_ready_at_the_first_poll() {
-    fn body<T: Time>(kind: Kind) -> Result<[bool; 4], String> {
+    fn body<T: Time>(kind: Kind) -> Result<[bool; 5], String> {
         in_task(&kind.build(), async {
             let then = Instant::now();
+            let mut interval = T::interval(ms(1000));
             T::sleep(ms(10)).await;
-            let ready =
-                |mut sleep| poll_quietly::<std::pin::Pin<Box<T::Sleep>>>(&mut sleep).is_ready();
+            let ready = |mut sleep: Pin<Box<T::Sleep>>| poll_quietly(&mut sleep).is_ready();
             let until = |deadline| ready(Box::pin(T::sleep_until(deadline)));
             let mut reset = T::boxed(ms(1000));
             T::reset(reset.as_mut(), then);
@@ -151,29 +107,9 @@ fn a_deadline_that_has_passed_is_ready_at_the_first_poll() {
                 until(then + ms(2)),
                 until(then - ms(2)),
                 ready(reset),
+                T::tick(&mut interval).now_or_never().is_some(),
             ]
         })
     }
-    let mut twins = twins!().calm();
-    // The timers per worker are not looked at when they are first polled.
-    for &kind in OTHERS {
-        same!(twins, body(kind));
-    }
-}
-
-/// Made, and polled once the clock has gone past that: as it is with work in between.
-#[test]
-fn the_first_tick_of_an_interval_that_is_polled_late_is_ready() {
-    fn body<T: Time>(kind: Kind) -> Result<bool, String> {
-        in_task(&kind.build(), async {
-            let mut interval = T::interval(ms(1000));
-            T::sleep(ms(5)).await;
-            T::tick(&mut interval).now_or_never().is_some()
-        })
-    }
-    let mut twins = twins!().calm();
-    // The timers per worker are not looked at when they are first polled.
-    for &kind in OTHERS {
-        same!(twins, body(kind));
-    }
+    same(KINDS, body::<Tokio>, body::<Ours>);
 }

@@ -1,29 +1,24 @@
-//! Made in each context and awaited in each, while the runtimes live or one of them has ended.
+//! Timers made in each context and awaited in each do as tokio's, also when a runtime has ended.
 //!
 //! One runtime is the maker's, the other the poller's, or both are one. A third, the stranger, is
-//! multi-threaded and lives on: what is wrapped or nested runs on its worker. A test is a context
+//! multi-threaded and lives on: what is wrapped or nested runs on its worker. A case is a context
 //! in which timers are made, and runs all contexts in which they are awaited, side by side.
 
 use std::convert::identity;
 use std::fmt;
 use std::future::Future;
-use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use futures::executor::block_on as wait;
 use tokio::runtime::Handle;
 use tokio::task::{LocalSet, block_in_place, spawn_local};
 use tokio_util::context::TokioContext;
 
-use crate::outcome::End;
-use crate::runtimes::{Current, Kind, One, joined};
-use crate::time::Time;
-use crate::twin::tried;
-use support::{SHUT_DOWN, ms, poll_quietly};
+use crate::runtimes::{Current, Kind, One, Two, cross, cross3, joined};
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::{Outcome, compare};
+use support::{SHUT_DOWN, ms, poll_quietly, tried};
 
-/// Longer than an entry takes by far, and less than all of them may take together.
-const LIMIT: Duration = Duration::from_secs(4);
 const FIRED: &str = "fired";
 
 /// Where a future runs, as far as a runtime is concerned.
@@ -39,14 +34,16 @@ enum Place {
     Nested,
     /// In a task of the stranger, in the runtime's context.
     Wrapped,
+    /// In a task of the stranger.
+    Strange,
     /// Of any runtime.
     Outside,
 }
 
-use Place::{BlockOn, Blocking, Entered, Local, Nested, Outside, Task, Wrapped};
+use Place::{BlockOn, Blocking, Entered, Local, Nested, Outside, Strange, Task, Wrapped};
 
-const PLACES: [Place; 8] = [
-    BlockOn, Task, Blocking, Entered, Local, Nested, Wrapped, Outside,
+const PLACES: [Place; 9] = [
+    BlockOn, Task, Blocking, Entered, Local, Nested, Wrapped, Strange, Outside,
 ];
 
 impl Place {
@@ -78,23 +75,17 @@ impl Place {
                 wait(joined(stranger.spawn(work)))
             }
             Wrapped => wait(joined(stranger.spawn(TokioContext::new(work, handle)))),
+            Strange => wait(joined(stranger.spawn(work))),
             Outside => tried(|| wait(work)),
         }
     }
 
     fn is_the_strangers(self) -> bool {
-        matches!(self, Nested | Wrapped)
+        matches!(self, Nested | Wrapped | Strange)
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runtimes {
-    /// Made and awaited in the same.
-    One(Kind),
-    Two(Kind, Kind),
-}
-
-/// Which of them ends between making and awaiting.
+/// Which of the runtimes ends between making and awaiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Neither,
@@ -102,27 +93,44 @@ enum Ends {
     Pollers,
 }
 
-fn entry<T: Time>(
+#[derive(Clone, Copy, Debug)]
+struct Case {
     makes: Place,
-    awaits: Place,
-    runtimes: Runtimes,
+    maker: Kind,
+    /// None: made and awaited in the same runtime.
+    poller: Option<Kind>,
     ends: Ends,
-    registered: bool,
-) -> String {
-    let stranger = One.driven();
-    let (maker, poller) = match runtimes {
-        Runtimes::One(kind) => (kind.driven(), None),
-        Runtimes::Two(one, two) => (one.driven(), Some(two.driven())),
-    };
+}
+
+fn cases() -> Vec<Case> {
+    let pollers = [None, Some(Current), Some(One)];
+    let ends = [Ends::Neither, Ends::Makers, Ends::Pollers];
+    let mut cases = Vec::new();
+    for (makes, maker, (poller, ends)) in cross3(PLACES, [Current, One], cross(pollers, ends)) {
+        if makes != Outside && (poller.is_some() || ends != Ends::Pollers) {
+            cases.push(Case {
+                makes,
+                maker,
+                poller,
+                ends,
+            });
+        }
+    }
+    cases
+}
+
+fn entry<T: Time>(case: Case, awaits: Place, registered: bool) -> String {
+    let stranger = if case.maker == One { Two } else { One }.driven();
+    let (maker, poller) = (case.maker.driven(), case.poller.map(Kind::driven));
+    let handle = poller.as_ref().unwrap_or(&maker).handle.clone();
     let make = async move {
         let mut sleep = T::boxed(ms(5));
         let _pending = registered.then(|| poll_quietly(&mut sleep));
         sleep
     };
-    let sleep = makes.run(&maker.handle, &stranger.handle, make);
-    let handle = poller.as_ref().unwrap_or(&maker).handle.clone();
+    let sleep = case.makes.run(&maker.handle, &stranger.handle, make);
     let (mut maker, mut poller) = (Some(maker), poller);
-    match ends {
+    match case.ends {
         Ends::Neither => {}
         Ends::Makers => maker.take().unwrap().end(),
         Ends::Pollers => poller.take().unwrap().end(),
@@ -134,110 +142,51 @@ fn entry<T: Time>(
     polled.map_or_else(|words| words, |()| FIRED.to_owned())
 }
 
-/// All entries of a row, each on a thread of its own; a line each.
+/// All entries of a case, each on a thread of its own; a line each.
 struct Row(Vec<String>);
 
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("\n"))
+        self.0.iter().try_for_each(|line| write!(f, "\n{line}"))
     }
 }
 
-fn row<T: Time>(makes: Place, runtimes: Runtimes, ends: Ends) -> Row {
-    let mut ended = Vec::new();
-    for awaits in PLACES {
-        for registered in [false, true] {
-            let (done, end) = mpsc::channel();
-            let run = move || {
-                let end = tried(|| entry::<T>(makes, awaits, runtimes, ends, registered));
-                let _ = done.send(end.unwrap_or_else(|words| format!("panicked: {words}")));
-            };
-            thread::spawn(run);
-            ended.push(end);
-        }
+fn row<T: Time>(case: Case) -> Row {
+    let begin = |(awaits, registered)| {
+        thread::spawn(move || {
+            let end = tried(|| entry::<T>(case, awaits, registered));
+            format!("awaited in {awaits:?}, registered: {registered}: {end:?}")
+        })
+    };
+    let entries: Vec<_> = entries().into_iter().map(begin).collect();
+    let lines = entries.into_iter().map(|entry| entry.join().unwrap());
+    Row(lines.collect())
+}
+
+fn entries() -> Vec<(Place, bool)> {
+    cross(PLACES, [false, true])
+}
+
+/// Where tokio's panics, because the runtime of the timer has ended, ours goes on in any other.
+fn is_right(case: Case, awaits: Place, theirs: &str, ours: &str) -> bool {
+    if case.ends != Ends::Makers || !theirs.contains(SHUT_DOWN) {
+        return theirs == ours;
     }
-    let start = Instant::now();
-    let said = ended
-        .into_iter()
-        .map(|end| end.recv_timeout(LIMIT.saturating_sub(start.elapsed())));
-    Row(said.map(|said| said.unwrap_or("hung".to_owned())).collect())
-}
-
-/// What ours may do, or has to, where tokio's panics: the runtime of the timer has ended.
-fn is_documented(
-    makes: Place,
-    awaits: Place,
-    runtimes: Runtimes,
-    tokios: &str,
-    ours: &str,
-) -> bool {
-    let elsewhere = matches!(runtimes, Runtimes::Two(..)) && awaits != Outside;
-    let strangers = makes.is_the_strangers() || awaits.is_the_strangers();
-    tokios == SHUT_DOWN
-        && if elsewhere {
-            ours == FIRED
-        } else {
-            ours == SHUT_DOWN || (strangers && ours == FIRED)
-        }
-}
-
-fn compare(twins: &mut crate::twin::Twins, makes: Place) {
-    let kinds = [Current, One];
-    let one = kinds.map(|kind| (Runtimes::One(kind), &[Ends::Neither, Ends::Makers][..]));
-    let two = kinds.iter().flat_map(|&maker| {
-        let all = &[Ends::Neither, Ends::Makers, Ends::Pollers][..];
-        kinds.map(|poller| (Runtimes::Two(maker, poller), all))
-    });
-    for (runtimes, ends) in one.into_iter().chain(two) {
-        for &ends in ends {
-            let tokios = move || row::<crate::time::Tokio>(makes, runtimes, ends);
-            let ours = move || row::<crate::time::Ours>(makes, runtimes, ends);
-            let Some([tokios, ours]) = twins.both(tokios, ours) else {
-                continue;
-            };
-            let (End::Finished(tokios), End::Finished(ours)) = (&tokios, &ours) else {
-                twins.fail(format!("{runtimes:?}, {ends:?} ends\n  {tokios}\n  {ours}"));
-                continue;
-            };
-            let entries = PLACES
-                .iter()
-                .flat_map(|place| [(place, false), (place, true)]);
-            for ((&awaits, registered), (tokios, ours)) in
-                entries.zip(tokios.lines().zip(ours.lines()))
-            {
-                let ended = ends == Ends::Makers && tokios == SHUT_DOWN;
-                let is_right = if ended {
-                    is_documented(makes, awaits, runtimes, tokios, ours)
-                } else {
-                    tokios == ours
-                };
-                if !is_right {
-                    twins.fail(format!(
-                        "made in {makes:?}{}, awaited in {awaits:?}, {runtimes:?}, {ends:?} ends\
-                         \n  tokio: {tokios}\n  wheel: {ours}",
-                        if registered { " and registered" } else { "" },
-                    ));
-                }
-            }
-        }
+    let fired = ours.contains(FIRED);
+    if awaits == Strange || (case.poller.is_some() && awaits != Outside) {
+        return fired;
     }
+    let is_the_strangers = case.makes.is_the_strangers() || awaits.is_the_strangers();
+    theirs == ours || (fired && is_the_strangers)
 }
 
-macro_rules! rows {
-    ($($test:ident: $place:ident,)+) => {$(
-        #[test]
-        fn $test() {
-            compare(&mut twins!(), $place);
-        }
-    )+};
-}
-
-rows! {
-    timers_made_in_block_on_are_awaited_anywhere: BlockOn,
-    timers_made_in_a_task_are_awaited_anywhere: Task,
-    timers_made_on_a_blocking_thread_are_awaited_anywhere: Blocking,
-    timers_made_under_a_guard_are_awaited_anywhere: Entered,
-    timers_made_in_a_local_task_are_awaited_anywhere: Local,
-    timers_made_in_a_nested_block_on_are_awaited_anywhere: Nested,
-    timers_made_in_a_wrapped_task_are_awaited_anywhere: Wrapped,
+#[test]
+fn timers_made_anywhere_are_awaited_anywhere() {
+    let are_right = |case, theirs: &Outcome, ours: &Outcome| {
+        let lines = theirs.end.lines().zip(ours.end.lines()).skip(1);
+        let lines: Vec<_> = lines.collect();
+        let is_right = |((awaits, _), (theirs, ours))| is_right(case, awaits, theirs, ours);
+        lines.len() == entries().len() && entries().into_iter().zip(lines).all(is_right)
+    };
+    compare(cases(), row::<Tokio>, row::<Ours>, are_right);
 }

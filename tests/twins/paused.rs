@@ -1,18 +1,21 @@
-//! What a paused clock shows: in which order, and at which millisecond.
+//! What a paused clock shows is the same when it leaps, and beside runtimes whose clocks tick.
+//!
+//! Programs on paused clocks alone are those of `differential/`.
 
-use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::runtime::{Builder, Runtime};
-use tokio::task::LocalSet;
+use tokio::task::block_in_place;
 use tokio::time::{Instant, advance};
 use tokio_util::context::TokioContext;
 
-use crate::time::{Exact, Time, Tokio};
-use support::{ms, paused, poll_quietly};
+use crate::runtimes::{One, in_task};
+use crate::time::{Exact, Ours, Time, Tokio};
+use crate::twin::{same, same_once};
+use support::{ms, paused, poll_quietly, tried};
 
 fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()
@@ -20,13 +23,15 @@ fn since(start: Instant) -> u128 {
 
 /// Moves the clock, and does not let the runtime look at it.
 fn leap(by: Duration) {
-    assert!(std::pin::pin!(advance(by)).now_or_never().is_none());
+    assert!(pin!(advance(by)).now_or_never().is_none());
 }
 
-/// One that is overdue, because the clock has leapt, while the earliest is reset.
+/// One that is overdue, because the clock has leapt, while the earliest is reset, or dropped.
 #[test]
 fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
-    fn body<T: Time>(first: u64, second: u64, leapt: u64, to: u64) -> [u128; 2] {
+    type Case = (u64, u64, u64, Option<u64>);
+
+    fn body<T: Time>((first, second, leapt, to): Case) -> [u128; 2] {
         paused().block_on(async {
             let start = Instant::now();
             let (mut earliest, mut overdue) = (T::boxed(ms(first)), T::boxed(ms(second)));
@@ -37,111 +42,25 @@ fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
             });
             tokio::task::yield_now().await;
             leap(ms(leapt));
-            T::reset(earliest.as_mut(), start + ms(to));
+            match to {
+                Some(to) => T::reset(earliest.as_mut(), start + ms(to)),
+                None => earliest = T::boxed(ms(0)),
+            }
             let overdue = overdue.await.unwrap();
             earliest.await;
             [overdue, since(start)]
         })
     }
-    let mut twins = twins!();
-    for (first, second, leapt, to) in [
-        (3, 5, 10, 100),
-        (5, 5, 5, 100),
-        (3, 5, 5, 100),
-        (3, 50, 50, 51),
-        (1, 2, 1000, 1001),
-        (3, 5, 4, 100),
-    ] {
-        same!(twins, body(first, second, leapt, to));
-    }
-}
-
-#[test]
-fn dropping_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
-    fn body<T: Time>(leapt: u64) -> u128 {
-        paused().block_on(async {
-            let start = Instant::now();
-            let (mut earliest, mut overdue) = (T::boxed(ms(3)), T::boxed(ms(5)));
-            assert!(poll_quietly(&mut earliest).is_pending());
-            assert!(poll_quietly(&mut overdue).is_pending());
-            leap(ms(leapt));
-            drop(earliest);
-            overdue.await;
-            since(start)
-        })
-    }
-    let mut twins = twins!();
-    for leapt in [1, 4, 5, 6, 60_000] {
-        same!(twins, body(leapt));
-    }
-}
-
-#[test]
-fn what_is_made_after_a_leap_is_on_time() {
-    fn body<T: Time>(leapt: u64) -> Vec<u128> {
-        paused().block_on(async {
-            let start = Instant::now();
-            let mut early = T::boxed(ms(2));
-            assert!(poll_quietly(&mut early).is_pending());
-            leap(ms(leapt));
-            let mut at = Vec::new();
-            for after in [0, 1, 3] {
-                T::sleep(ms(after)).await;
-                at.push(since(start));
-            }
-            early.await;
-            at.push(since(start));
-            T::timeout(Duration::ZERO, pending::<()>())
-                .await
-                .unwrap_err();
-            at.push(since(start));
-            at
-        })
-    }
-    let mut twins = twins!();
-    for leapt in [1, 2, 7, 1_000_000] {
-        same!(twins, body(leapt));
-    }
-}
-
-#[test]
-fn sleeps_of_nothing_and_first_ticks() {
-    fn body<T: Time>(nanos: u64) -> Vec<u128> {
-        paused().block_on(async {
-            let start = Instant::now();
-            let mut at = Vec::new();
-            for _ in 0..3 {
-                T::sleep(Duration::from_nanos(nanos)).await;
-                at.push(since(start));
-                let _ = T::timeout(Duration::from_nanos(nanos), pending::<()>()).await;
-                at.push(since(start));
-                let mut interval = T::interval(ms(7));
-                let first = T::tick(&mut interval).await;
-                at.push((first - start).as_micros());
-                at.push(since(start));
-            }
-            at
-        })
-    }
-    let mut twins = twins!();
-    for nanos in [0, 1, 999_999, 1_000_000, 1_000_001] {
-        same!(twins, body(nanos));
-    }
-}
-
-#[test]
-fn a_first_tick_is_ready_at_the_first_poll() {
-    fn body<T: Time>() -> [bool; 2] {
-        paused().block_on(async {
-            let mut first = T::interval(ms(7));
-            let at_once = T::tick(&mut first).now_or_never().is_some();
-            T::sleep(ms(10)).await;
-            let mut later = T::interval(ms(7));
-            [at_once, T::tick(&mut later).now_or_never().is_some()]
-        })
-    }
-    let mut twins = twins!();
-    same!(twins, body());
+    let mut cases = vec![
+        (3, 5, 10, Some(100)),
+        (5, 5, 5, Some(100)),
+        (3, 5, 5, Some(100)),
+        (3, 50, 50, Some(51)),
+        (1, 2, 1000, Some(1001)),
+        (3, 5, 4, Some(100)),
+    ];
+    cases.extend([1, 4, 5, 6, 60_000].map(|leapt| (3, 5, leapt, None)));
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
 /// Which of many comes when, with timers that are made, reset and dropped on the way.
@@ -164,59 +83,25 @@ async fn history<T: Time>() -> Vec<(usize, u128)> {
 }
 
 #[test]
-fn paused_runtimes_take_turns_on_one_thread() {
-    fn body<T: Time>() -> Vec<Vec<(usize, u128)>> {
-        let runtimes = [paused(), paused(), paused()];
-        let locals = [LocalSet::new(), LocalSet::new(), LocalSet::new()];
-        let mut histories = Vec::new();
-        for turn in 0..6 {
-            let (runtime, local) = (&runtimes[turn % 3], &locals[(turn + turn / 3) % 3]);
-            histories.push(local.block_on(runtime, history::<T>()));
-            let task = local.spawn_local(history::<T>());
-            histories.push(local.block_on(runtime, task).unwrap());
-        }
-        histories
-    }
-    let mut twins = twins!();
-    same!(twins, body());
-}
-
-fn clockwork() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap()
-}
-
-#[test]
 fn a_paused_runtime_nested_in_a_task() {
-    fn body<T: Time>(before: bool) -> Vec<(usize, u128)> {
-        let outer = clockwork();
-        crate::runtimes::in_task(&outer, async move {
+    fn body<T: Time>(before: bool) -> Result<Vec<(usize, u128)>, String> {
+        in_task(&One.build(), async move {
             if before {
                 T::sleep(ms(1)).await;
             }
-            let history = tokio::task::block_in_place(|| paused().block_on(history::<T>()));
+            let history = block_in_place(|| paused().block_on(history::<T>()));
             T::sleep(ms(1)).await;
             history
         })
-        .unwrap()
     }
-    let mut twins = twins!();
-    twins.same(
-        "body(false)",
-        || body::<Tokio>(false),
-        || body::<Exact>(false),
-    );
-    twins.same("body(true)", || body::<Tokio>(true), || body::<Exact>(true));
+    same([false, true], body::<Tokio>, body::<Exact>);
 }
 
-/// Made in one paused runtime, awaited in another, which stands still or goes on by itself.
+/// Made in a runtime that goes on by itself, awaited in a paused one.
 #[test]
 fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
     fn body<T: Time>(registered: bool) -> u128 {
-        let (paused, ticking) = (paused(), clockwork());
+        let (paused, ticking) = (paused(), One.build());
         let mut sleep = {
             let _guard = ticking.enter();
             T::boxed(ms(20))
@@ -228,27 +113,23 @@ fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
             since(start)
         })
     }
-    let mut twins = twins!();
-    same!(twins, body(false));
-    same!(twins, body(true));
+    same([false, true], body::<Tokio>, body::<Ours>);
 }
 
 #[test]
 fn wrapped_in_the_context_of_a_paused_runtime_that_is_not_driven() {
-    fn body<T: Time>() -> [bool; 2] {
-        let (paused, ticking) = (paused(), clockwork());
+    fn body<T: Time>() -> bool {
+        let (paused, ticking) = (paused(), One.build());
         let polled = async {
             let mut sleep = T::boxed(ms(1));
-            let before = poll_quietly(&mut sleep).is_ready();
-            (before, sleep)
+            (poll_quietly(&mut sleep).is_ready(), sleep)
         };
         let handle = paused.handle().clone();
-        let (before, sleep) = ticking.block_on(TokioContext::new(polled, handle));
+        let (is_ready, sleep) = ticking.block_on(TokioContext::new(polled, handle));
         paused.block_on(sleep);
-        [before, true]
+        is_ready
     }
-    let mut twins = twins!();
-    same!(twins, body());
+    same_once(body::<Tokio>, body::<Ours>);
 }
 
 #[test]
@@ -262,10 +143,7 @@ fn polled_after_the_end_of_a_paused_runtime() {
             sleep
         });
         drop(runtime);
-        crate::twin::tried(|| poll_quietly(&mut sleep).is_ready())
+        tried(|| poll_quietly(&mut sleep).is_ready())
     }
-    let mut twins = twins!();
-    for leapt in [1, 10, 20] {
-        same!(twins, body(leapt));
-    }
+    same([1, 10, 20], body::<Tokio>, body::<Ours>);
 }

@@ -1,14 +1,14 @@
-//! Kinds of runtimes; threads that drive them; and how they end.
+//! Kinds of runtimes; threads that drive them; how they end; and the cases that they make.
 
 use std::future::Future;
 use std::thread;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::twin::words;
-use support::ms;
+use crate::time::Time;
+use support::{current_thread, ms, multi_thread, words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -22,25 +22,35 @@ pub(crate) enum Kind {
 pub(crate) use Kind::{Current, One, Two};
 
 /// Those that have workers.
-pub(crate) const MULTI: &[Kind] = &[One, Two];
+pub(crate) const MULTI: [Kind; 2] = [One, Two];
 
-pub(crate) const KINDS: &[Kind] = &[Current, One, Two];
+pub(crate) const KINDS: [Kind; 3] = [Current, One, Two];
 
-/// Those whose context is entered on another's threads.
-pub(crate) const OTHERS: &[Kind] = KINDS;
+/// Each of the one with each of the other, as cases of a body.
+pub(crate) fn cross<A: Copy, B: Copy>(
+    some: impl IntoIterator<Item = A>,
+    others: impl IntoIterator<Item = B> + Clone,
+) -> Vec<(A, B)> {
+    let with = |one| others.clone().into_iter().map(move |other| (one, other));
+    some.into_iter().flat_map(with).collect()
+}
+
+pub(crate) fn cross3<A: Copy, B: Copy, C: Copy>(
+    some: impl IntoIterator<Item = A>,
+    others: impl IntoIterator<Item = B> + Clone,
+    more: impl IntoIterator<Item = C> + Clone,
+) -> Vec<(A, B, C)> {
+    let all = cross(cross(some, others), more).into_iter();
+    all.map(|((a, b), c)| (a, b, c)).collect()
+}
 
 impl Kind {
     pub(crate) fn build(self) -> Runtime {
-        let mut builder = match self {
-            Current => Builder::new_current_thread(),
-            _ => Builder::new_multi_thread(),
-        };
         match self {
-            Current => {}
-            One => drop(builder.worker_threads(1)),
-            Two => drop(builder.worker_threads(2)),
+            Current => current_thread(),
+            One => multi_thread(1),
+            Two => multi_thread(2),
         }
-        builder.enable_all().build().unwrap()
     }
 
     /// Built and driven on a thread of its own, until it is ended.
@@ -95,7 +105,7 @@ where
 }
 
 /// Whether a clock that ticks in milliseconds goes on here.
-pub(crate) async fn ticks<T: crate::time::Time>() {
+pub(crate) async fn ticks<T: Time>() {
     T::sleep(ms(1)).await;
     T::timeout(ms(1), std::future::pending::<()>())
         .await

@@ -1,159 +1,107 @@
-//! A current-thread runtime per thread, each with a `LocalSet`; and several on one thread.
+//! Timers go on with a runtime per thread, and with several runtimes on one thread.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::pin::Pin;
 use std::thread;
 
 use tokio::sync::mpsc;
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::runtimes::{Current, KINDS, Kind, joined, ticks};
-use crate::time::Time;
+use crate::runtimes::{Current, KINDS, Kind, cross, in_task, joined, ticks};
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::{same, same_once};
 use support::{HOUR, ms, poll_quietly};
 
-/// Four threads pass a token around, and sleep before they pass it on.
-#[test]
-fn four_runtimes_on_four_threads_alternate() {
-    fn body<T: Time>() -> Vec<usize> {
-        const ROUNDS: usize = 10;
-        let (channels, inboxes): (Vec<_>, Vec<_>) = (0..4).map(|_| mpsc::channel::<()>(1)).unzip();
-        let first = channels[0].clone();
-        let run = |(n, mut inbox): (usize, mpsc::Receiver<()>)| {
-            let next = channels[(n + 1) % 4].clone();
-            thread::spawn(move || {
-                let (runtime, local) = (Current.build(), LocalSet::new());
-                let passed = Rc::new(Cell::new(0));
-                let counts = passed.clone();
-                local.spawn_local(async move {
-                    // Beside it, a timer that is made and dropped each round.
-                    while T::timeout(HOUR, inbox.recv()).await == Ok(Some(())) {
-                        let nap = spawn_local(T::sleep(ms(1)));
-                        ticks::<T>().await;
-                        nap.await.unwrap();
-                        counts.set(counts.get() + 1);
-                        let _ = next.send(()).await;
-                        if counts.get() == ROUNDS {
-                            break;
-                        }
-                    }
-                });
-                runtime.block_on(local);
-                passed.get()
-            })
-        };
-        let threads: Vec<_> = inboxes.into_iter().enumerate().map(run).collect();
-        first.blocking_send(()).unwrap();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
+/// A timer that the last thread has made, and the next one polls; and how many there were.
+type Token<T> = (usize, Pin<Box<<T as Time>::Sleep>>);
+
+/// Passes the token on after timers of its own, until there were twenty. Returns how often.
+async fn pass_on<T: Time>(
+    mut inbox: mpsc::Receiver<Token<T>>,
+    next: mpsc::Sender<Token<T>>,
+) -> usize {
+    let mut passed = 0;
+    // Beside it, a timer that is made and dropped each round.
+    while let Ok(Some((round, sleep))) = T::timeout(HOUR, inbox.recv()).await {
+        sleep.await;
+        let nap = spawn_local(T::sleep(ms(1)));
+        ticks::<T>().await;
+        nap.await.unwrap();
+        if round == 20 {
+            break;
+        }
+        passed += 1;
+        let mut sleep = T::boxed(ms(2));
+        // A slow machine finds it due.
+        let _pending = (round % 2 == 1).then(|| poll_quietly(&mut sleep));
+        next.send((round + 1, sleep)).await.ok().unwrap();
     }
-    let mut twins = twins!();
-    same!(twins, body());
+    passed
 }
 
-/// The timers of the token's last holder are polled by the next.
 #[test]
 fn four_threads_pass_a_timer_around() {
-    fn body<T: Time>() -> usize {
-        type Token<T> = (usize, std::pin::Pin<Box<<T as Time>::Sleep>>);
-        let (channels, inboxes): (Vec<_>, Vec<_>) =
+    fn body<T: Time>() -> Vec<usize> {
+        let (mut channels, inboxes): (Vec<_>, Vec<_>) =
             (0..4).map(|_| mpsc::channel::<Token<T>>(1)).unzip();
-        let (done, mut all_done) = mpsc::channel(1);
-        let first = channels[0].clone();
-        let stop = tokio_util::sync::CancellationToken::new();
-        let run = |(n, mut inbox): (usize, mpsc::Receiver<Token<T>>)| {
-            let (next, done) = (channels[(n + 1) % 4].clone(), done.clone());
-            let stop = stop.clone();
-            thread::spawn(move || {
-                let (runtime, local) = (Current.build(), LocalSet::new());
-                local.spawn_local(async move {
-                    while let Some((round, sleep)) = inbox.recv().await {
-                        sleep.await;
-                        if round == 20 {
-                            let _ = done.send(round).await;
-                            return;
-                        }
-                        let mut sleep = T::boxed(ms(2));
-                        // A slow machine finds it due.
-                        let _pending = (round % 2 == 1).then(|| poll_quietly(&mut sleep));
-                        next.send((round + 1, sleep)).await.ok().unwrap();
-                    }
-                });
-                // Until all are done, for the timers of others are this one's.
-                local.block_on(&runtime, stop.cancelled());
-            })
-        };
-        let threads: Vec<_> = inboxes.into_iter().enumerate().map(run).collect();
         let maker = Current.driven();
         let guard = maker.handle.enter();
-        first.blocking_send((1, T::boxed(ms(1)))).ok().unwrap();
+        let first = (1, T::boxed(ms(1)));
+        channels[0].try_send(first).ok().unwrap();
         drop(guard);
-        let rounds = all_done.blocking_recv().unwrap();
-        stop.cancel();
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        channels.rotate_left(1);
+        let run = |(inbox, next)| {
+            thread::spawn(|| LocalSet::new().block_on(&Current.build(), pass_on::<T>(inbox, next)))
+        };
+        let threads: Vec<_> = inboxes.into_iter().zip(channels).map(run).collect();
+        let passed = threads.into_iter().map(|thread| thread.join().unwrap());
+        let passed = passed.collect();
         maker.end();
-        rounds
+        passed
     }
-    let mut twins = twins!();
-    same!(twins, body());
+    same_once(body::<Tokio>, body::<Ours>);
 }
 
+/// The others go on when the first has ended.
 #[test]
 fn several_runtimes_take_turns_on_one_thread() {
-    fn body<T: Time>(kind: Kind, ends: bool) -> Vec<usize> {
-        let mut runtimes: Vec<_> = (0..4).map(|_| (kind.build(), LocalSet::new())).collect();
-        let counts: Vec<_> = runtimes
-            .iter()
-            .map(|(runtime, local)| {
-                let count = Rc::new(Cell::new(0));
-                let counts = count.clone();
-                local.spawn_local(async move {
-                    for _ in 0..3 {
-                        ticks::<T>().await;
-                        counts.set(counts.get() + 1);
-                    }
-                });
-                runtime.spawn(async {
-                    loop {
-                        ticks::<T>().await;
-                    }
-                });
-                count
-            })
-            .collect();
-        let mut turn = 0;
-        while counts.iter().any(|count| count.get() < 3) && !runtimes.is_empty() {
-            turn += 1;
-            let (runtime, local) = &runtimes[turn % runtimes.len()];
-            local.block_on(runtime, ticks::<T>());
-            let done = counts.iter().position(|count| count.get() == 3);
-            if ends && done == Some(0) && runtimes.len() == 4 {
-                // The first of them ends; the others go on.
-                drop(runtimes.remove(0));
+    fn body<T: Time>((kind, ends): (Kind, bool)) -> Vec<Result<(), String>> {
+        let begin = |_| {
+            let (runtime, local) = (kind.build(), LocalSet::new());
+            runtime.spawn(async {
+                loop {
+                    ticks::<T>().await;
+                }
+            });
+            let task = local.spawn_local(async {
+                for _ in 0..3 {
+                    ticks::<T>().await;
+                }
+            });
+            (runtime, local, task)
+        };
+        let mut all: Vec<_> = (0..4).map(begin).collect();
+        for turn in 0..16 {
+            if ends && turn == 8 {
+                drop(all.remove(0));
             }
+            let (runtime, local, _) = &all[turn % all.len()];
+            local.block_on(runtime, ticks::<T>());
         }
-        counts.iter().map(|count| count.get()).collect()
+        let last =
+            |(runtime, local, task): (_, LocalSet, _)| local.block_on(&runtime, joined(task));
+        all.into_iter().map(last).collect()
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        same!(twins, body(kind, false));
-        same!(twins, body(kind, true));
-    }
+    same(cross(KINDS, [false, true]), body::<Tokio>, body::<Ours>);
 }
 
 /// A thread is a worker of a runtime first, and drives others later; so its timers may not stay.
 #[test]
 fn a_thread_serves_one_runtime_after_the_other() {
     fn body<T: Time>(kind: Kind) -> Vec<Result<(), String>> {
-        let mut ends = Vec::new();
-        let mut left = Vec::new();
+        let (mut ends, mut left) = (Vec::new(), Vec::new());
         for round in 0..20 {
             let runtime = kind.build();
-            let task = runtime.spawn(ticks::<T>());
-            ends.push(runtime.block_on(joined(task)));
+            ends.push(in_task(&runtime, ticks::<T>()));
             runtime.block_on(async {
                 let mut sleep = T::boxed(HOUR);
                 assert!(poll_quietly(&mut sleep).is_pending());
@@ -166,8 +114,5 @@ fn a_thread_serves_one_runtime_after_the_other() {
         }
         ends
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        same!(twins, body(kind));
-    }
+    same(KINDS, body::<Tokio>, body::<Ours>);
 }

@@ -1,4 +1,4 @@
-//! The timers of a body: tokio's or ours.
+//! The timers of a body: tokio's, ours, or ours made by a handle.
 
 use std::fmt::Debug;
 use std::future::{Future, poll_fn};
@@ -31,46 +31,6 @@ pub(crate) trait Time: Send + Sync + 'static {
     #[track_caller]
     fn boxed(duration: Duration) -> Pin<Box<Self::Sleep>> {
         Box::pin(Self::sleep(duration))
-    }
-}
-
-/// Ours, made by a handle that asks for the current runtime.
-pub(crate) struct Exact;
-
-impl Time for Exact {
-    type Sleep = wheel::Sleep;
-    type Interval = wheel::Interval;
-
-    fn sleep(duration: Duration) -> Self::Sleep {
-        wheel::Wheel::current().sleep(duration)
-    }
-
-    fn sleep_until(deadline: Instant) -> Self::Sleep {
-        wheel::Wheel::current().sleep_until(deadline)
-    }
-
-    fn reset(sleep: Pin<&mut Self::Sleep>, deadline: Instant) {
-        sleep.reset(deadline);
-    }
-
-    fn is_elapsed(sleep: &Self::Sleep) -> bool {
-        sleep.is_elapsed()
-    }
-
-    fn timeout<F: Future<Output: Send> + Send>(
-        duration: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, ()>> + Send {
-        let timeout = wheel::Wheel::current().timeout(duration, future);
-        async move { timeout.await.map_err(drop) }
-    }
-
-    fn interval(period: Duration) -> Self::Interval {
-        wheel::Wheel::current().interval(period)
-    }
-
-    fn poll_tick(interval: &mut Self::Interval, cx: &mut Context<'_>) -> Poll<Instant> {
-        interval.poll_tick(cx)
     }
 }
 
@@ -125,4 +85,30 @@ macro_rules! times {
 times! {
     Tokio: tokio::time,
     Ours: wheel,
+    Exact: by_handle,
+}
+
+/// A handle asks for the current runtime, also on a worker of another.
+mod by_handle {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+    use wheel::Wheel;
+    pub(super) use wheel::{Interval, Sleep, Timeout};
+
+    pub(super) fn sleep(duration: Duration) -> Sleep {
+        Wheel::current().sleep(duration)
+    }
+
+    pub(super) fn sleep_until(deadline: Instant) -> Sleep {
+        Wheel::current().sleep_until(deadline)
+    }
+
+    pub(super) fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
+        Wheel::current().timeout(duration, future)
+    }
+
+    pub(super) fn interval(period: Duration) -> Interval {
+        Wheel::current().interval(period)
+    }
 }

@@ -1,367 +1,202 @@
-//! Runs a body on both timers, each in a process of its own, and compares how it ended.
+//! Runs a body on both timers, each time in a process of its own, and compares how it ended.
 //!
-//! The process is this test binary, told by a variable which test, which of its bodies and which
-//! timers; it writes its outcome to its standard output, as one line of JSON. The body runs on a
-//! thread, and the main one is the watchdog: a body takes milliseconds, or it hangs.
+//! The process is this test binary once more, told by a variable which body to run, and in which
+//! case. It says in one line of JSON how that ended. The body runs on a thread, and the main one is
+//! the watchdog.
 
-use std::any::Any;
-use std::cell::Cell;
+use std::env;
 use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io::Write;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::process::{self, Command};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::panic::{self, Location};
+use std::process;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{env, thread};
 
-use crate::outcome::{End, Outcome, Panic};
+use support::{this_test, tried, words};
 
-/// A body takes milliseconds. On a busy machine ours may take [`SLOWER`] times as long as tokio's.
-const LIMIT: Duration = Duration::from_secs(10);
-const SLOWER: u32 = 5;
-/// How many seconds a child's body may take.
-const SECONDS: &str = "WHEEL_TWIN_SECONDS";
-/// What a child is to run: `test index side ending`.
-const VARIABLE: &str = "WHEEL_TWIN";
-/// If set, tokio's run against themselves, and are shown: a body that differs is no good.
-const ORACLE: &str = "WHEEL_TWINS_ORACLE";
-/// If set, a file to which each test adds its name, and the seconds that its bodies took on tokio's
-/// timers and on ours: those that are to do the same.
+/// A body takes milliseconds, on a busy machine a few seconds; or it hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Cases that fail before the others are not run any more.
+const MOST: usize = 3;
+/// What a child is to run: line, timers, case.
+const ORDER: &str = "WHEEL_TWIN";
+/// If set, a file to which each comparison adds its place, and the seconds that its bodies took on
+/// tokio's timers and on ours: those that are to do the same.
 const TIMES: &str = "WHEEL_TWINS_TIMES";
 /// Begins the line of a child's outcome.
 const MARK: &str = "\u{1}outcome ";
-/// Begins the line of how long the body took.
-const TOOK: &str = "\u{1}took ";
-const BODY: &str = "body";
 
-/// The pairs of one test. All are run before it fails.
-pub(crate) struct Twins {
-    test: &'static str,
-    /// No panic is at stake: not run again where one aborts.
-    calm: bool,
-    pairs: usize,
-    failures: Vec<String>,
-    /// How long tokio's side of the last pair took, if it came to an end.
-    theirs: Cell<Duration>,
-    /// Seconds of all bodies, by side.
-    took: [f64; 2],
+/// What is run on both timers, in one of its cases.
+pub(crate) trait Body<C, R>: Fn(C) -> R + Copy + Send + 'static {}
+
+impl<C, R, F: Fn(C) -> R + Copy + Send + 'static> Body<C, R> for F {}
+
+pub(crate) trait Case: Copy + Debug + Send + 'static {}
+
+impl<C: Copy + Debug + Send + 'static> Case for C {}
+
+/// The words of a panic; and the line, if that is one of a body's.
+type Panic = (String, Option<String>);
+
+/// How a body ended.
+pub(crate) struct Outcome {
+    pub(crate) end: String,
+    /// All of them, on all threads, in alphabetical order.
+    panics: Vec<Panic>,
+    seconds: f64,
 }
 
-/// The pairs of the test that calls this.
-macro_rules! twins {
-    () => {{
-        fn here() {}
-        $crate::twin::Twins::new(std::any::type_name_of_val(&here))
-    }};
+/// In each case both end in the same way, with the same panics.
+#[track_caller]
+pub(crate) fn same<C: Case, R: Debug>(
+    cases: impl IntoIterator<Item = C>,
+    theirs: impl Body<C, R>,
+    ours: impl Body<C, R>,
+) {
+    let agree = |_, theirs: &Outcome, ours: &Outcome| ours.agrees_with(theirs);
+    let seconds = compare(cases, theirs, ours, agree);
+    if let Some(times) = env::var_os(TIMES) {
+        let (place, [theirs, ours]) = (Location::caller(), seconds);
+        let file = File::options().append(true).create(true).open(times);
+        writeln!(file.unwrap(), "{place} {theirs:.3} {ours:.3}").unwrap();
+    }
 }
 
-/// Runs a body, generic over the timers, on both, and notes a failure if the outcomes differ.
-macro_rules! same {
-    ($twins:ident, $body:ident($($arg:expr),*)) => {
-        $twins.same(&label!($body($($arg),*)), move || $body::<$crate::time::Tokio>($($arg),*),
-            move || $body::<$crate::time::Ours>($($arg),*))
+/// [`same`] for a body of which there is only one case.
+#[track_caller]
+pub(crate) fn same_once<R: Debug>(
+    theirs: impl Fn() -> R + Copy + Send + 'static,
+    ours: impl Fn() -> R + Copy + Send + 'static,
+) {
+    same([()], move |()| theirs(), move |()| ours());
+}
+
+/// In each case tokio's end with the first value, and ours, as is documented, with one of the others.
+#[track_caller]
+pub(crate) fn differs<C: Case, R: Debug>(
+    cases: impl IntoIterator<Item = C>,
+    theirs: impl Body<C, R>,
+    ours: impl Body<C, R>,
+    expected: R,
+    allowed: &[R],
+) {
+    compare(cases, theirs, ours, |_, theirs, ours| {
+        theirs.end == finished(&expected) && allowed.iter().any(|end| ours.end == finished(end))
+    });
+}
+
+/// Runs both in all cases, and panics if something is not right in one. Returns the seconds that
+/// each side took.
+#[track_caller]
+pub(crate) fn compare<C: Case, R: Debug>(
+    cases: impl IntoIterator<Item = C>,
+    theirs: impl Body<C, R>,
+    ours: impl Body<C, R>,
+    is_right: impl Fn(C, &Outcome, &Outcome) -> bool,
+) -> [f64; 2] {
+    let line = Location::caller().line();
+    let (mut failures, mut seconds) = (Vec::new(), [0.0; 2]);
+    for case in cases {
+        let theirs = run(format!("{line} tokio {case:?}"), move || theirs(case));
+        let ours = run(format!("{line} wheel {case:?}"), move || ours(case));
+        let (Some(theirs), Some(ours)) = (theirs, ours) else {
+            continue;
+        };
+        seconds[0] += theirs.seconds;
+        seconds[1] += ours.seconds;
+        if !is_right(case, &theirs, &ours) {
+            failures.push(format!("{case:?}\n  tokio: {theirs}\n  wheel: {ours}"));
+        }
+        // They may be hangs.
+        if failures.len() == MOST {
+            break;
+        }
+    }
+    let differ = failures.len();
+    assert!(differ == 0, "{differ} differ\n{}", failures.join("\n"));
+    seconds
+}
+
+/// Has a child run the body. In a child: runs the body, if that is the child's.
+fn run<R: Debug>(order: String, body: impl FnOnce() -> R + Send + 'static) -> Option<Outcome> {
+    match env::var(ORDER) {
+        Ok(ordered) if ordered == order => play(body),
+        Ok(_) => None,
+        Err(_) => Some(outcome_of_child(&order)),
+    }
+}
+
+fn outcome_of_child(order: &str) -> Outcome {
+    let mut child = this_test();
+    let child = child.env(ORDER, order).env_remove(TIMES).output().unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    let line = said
+        .split_once(MARK)
+        .and_then(|(_, rest)| rest.lines().next());
+    let has_run = line.is_some() || !child.status.success();
+    assert!(has_run, "no body is called {order}: {said}");
+    let (end, panics, seconds) = match line {
+        Some(line) => serde_json::from_str(line).unwrap(),
+        None => (format!("died: {}", child.status), Vec::new(), 0.0),
     };
-}
-
-/// Runs a body on both, where ours is documented to do something else than tokio's.
-macro_rules! differs {
-    ($twins:ident, $body:ident($($arg:expr),*), tokio: $theirs:expr, wheel: $($ours:expr),+) => {
-        $twins.differs(&label!($body($($arg),*)), move || $body::<$crate::time::Tokio>($($arg),*),
-            move || $body::<$crate::time::Ours>($($arg),*), &$theirs, &[$(&$ours),+])
-    };
-}
-
-macro_rules! label {
-    ($body:ident($($arg:expr),*)) => {
-        format!("{}{:?}", stringify!($body), ($($arg,)*))
-    };
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Unwind,
-    Abort,
-}
-
-impl Twins {
-    pub(crate) fn new(here: &'static str) -> Self {
-        // "twins::guards::a_test::here", or with closures in between.
-        let mut path = here.split("::").skip(1);
-        let module = path.next().expect("a test is in a module");
-        let name = path.next().expect("a test has a name");
-        let start = here.find(module).unwrap();
-        let test = &here[start..start + module.len() + 2 + name.len()];
-        Twins {
-            test,
-            calm: false,
-            pairs: 0,
-            failures: Vec::new(),
-            theirs: Cell::default(),
-            took: [0.0; 2],
-        }
+    Outcome {
+        end,
+        panics,
+        seconds,
     }
-
-    /// For bodies in which there is no panic to be expected.
-    pub(crate) fn calm(mut self) -> Self {
-        self.calm = true;
-        self
-    }
-
-    pub(crate) fn same<A: Debug, B: Debug>(
-        &mut self,
-        label: &str,
-        theirs: impl FnOnce() -> A + Send + 'static,
-        ours: impl FnOnce() -> B + Send + 'static,
-    ) {
-        let Some(index) = self.next(theirs, ours) else {
-            return;
-        };
-        for ending in [Ending::Unwind, Ending::Abort] {
-            let (theirs, their_time) = self.run_timed(index, 0, ending);
-            let (ours, our_time) = self.run_timed(index, 1, ending);
-            self.took[0] += their_time;
-            self.took[1] += our_time;
-            if env::var_os(ORACLE).is_some() {
-                println!("{label}{ending}: {theirs}");
-            }
-            if !ours.agrees_with(&theirs) {
-                let failure = format!("{label}{ending}\n  tokio: {theirs}\n  wheel: {ours}");
-                return self.failures.push(failure);
-            }
-            if self.calm {
-                return;
-            }
-        }
-    }
-
-    /// What ours ends with is to be one of `ours`; if nothing has panicked on the way, nothing
-    /// does where that would abort.
-    pub(crate) fn differs<A: Debug, B: Debug>(
-        &mut self,
-        label: &str,
-        theirs: impl FnOnce() -> A + Send + 'static,
-        ours: impl FnOnce() -> B + Send + 'static,
-        expected: &End,
-        allowed: &[&End],
-    ) {
-        let Some(index) = self.next(theirs, ours) else {
-            return;
-        };
-        let theirs = self.run(index, 0, Ending::Unwind);
-        if !theirs.end.is(expected) {
-            let failure = format!("{label}\n  tokio: {theirs}\n  is not {expected}");
-            return self.failures.push(failure);
-        }
-        if env::var_os(ORACLE).is_some() {
-            return;
-        }
-        let ours = self.run(index, 1, Ending::Unwind);
-        if !allowed.iter().any(|end| ours.end.is(end)) {
-            let failure =
-                format!("{label}\n  tokio: {theirs}\n  wheel: {ours}\n  is none of {allowed:?}");
-            return self.failures.push(failure);
-        }
-        if self.calm {
-            return;
-        }
-        let aborts = self.run(index, 1, Ending::Abort);
-        if ours.panics.is_empty() && aborts.end != ours.end {
-            let failure = format!("{label}{}\n  wheel: {aborts}", Ending::Abort);
-            self.failures.push(failure);
-        }
-    }
-
-    /// What a body ends with on both, for a test that compares it itself.
-    pub(crate) fn both<A: Debug, B: Debug>(
-        &mut self,
-        theirs: impl FnOnce() -> A + Send + 'static,
-        ours: impl FnOnce() -> B + Send + 'static,
-    ) -> Option<[End; 2]> {
-        let index = self.next(theirs, ours)?;
-        let [theirs, ours] = [0, 1].map(|side| self.run(index, side, Ending::Unwind).end);
-        if env::var_os(ORACLE).is_none() {
-            return Some([theirs, ours]);
-        }
-        println!("{index}: {theirs}");
-        if theirs != ours {
-            self.fail(format!("{index}: {theirs}\n  and: {ours}"));
-        }
-        None
-    }
-
-    pub(crate) fn fail(&mut self, failure: String) {
-        self.failures.push(failure);
-    }
-
-    /// The index of the next pair; `None` in a child that has another one to run.
-    fn next<A: Debug, B: Debug>(
-        &mut self,
-        theirs: impl FnOnce() -> A + Send + 'static,
-        ours: impl FnOnce() -> B + Send + 'static,
-    ) -> Option<usize> {
-        let index = self.pairs;
-        self.pairs += 1;
-        let Ok(order) = env::var(VARIABLE) else {
-            return Some(index);
-        };
-        for ending in [Ending::Unwind, Ending::Abort] {
-            if order == self.order(index, 0, ending) {
-                play(theirs, ending);
-            } else if order == self.order(index, 1, ending) {
-                play(ours, ending);
-            }
-        }
-        None
-    }
-
-    fn order(&self, index: usize, side: usize, ending: Ending) -> String {
-        format!("{} {index} {side}{ending}", self.test)
-    }
-
-    fn run(&self, index: usize, side: usize, ending: Ending) -> Outcome {
-        self.run_timed(index, side, ending).0
-    }
-
-    /// The outcome, and the seconds that the body took; none if that has died.
-    fn run_timed(&self, index: usize, side: usize, ending: Ending) -> (Outcome, f64) {
-        let side = if env::var_os(ORACLE).is_some() {
-            0
-        } else {
-            side
-        };
-        let limit = match side {
-            0 => LIMIT,
-            _ => LIMIT.max(SLOWER * self.theirs.get()),
-        };
-        let child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", self.test, "--nocapture"])
-            .env(VARIABLE, self.order(index, side, ending))
-            .env(SECONDS, limit.as_secs().to_string())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout);
-        let line = |mark| {
-            let (_, rest) = said.split_once(mark)?;
-            rest.lines().next()
-        };
-        let outcome = line(MARK).and_then(Outcome::of_line);
-        let outcome = outcome.unwrap_or_else(|| Outcome {
-            end: End::Died(child.status.to_string()),
-            panics: Vec::new(),
-        });
-        let took = line(TOOK).and_then(|seconds| seconds.parse().ok());
-        let took: f64 = took.unwrap_or(0.0);
-        if side == 0 && outcome.end != End::Hung {
-            self.theirs.set(Duration::from_secs_f64(took));
-        } else if side == 0 {
-            self.theirs.set(Duration::ZERO);
-        }
-        (outcome, took)
-    }
-}
-
-impl Drop for Twins {
-    fn drop(&mut self) {
-        if let (Some(times), Err(_)) = (env::var_os(TIMES), env::var(VARIABLE)) {
-            let [theirs, ours] = self.took;
-            let line = format!("{} {theirs:.3} {ours:.3}\n", self.test);
-            let file = File::options().append(true).create(true).open(times);
-            file.and_then(|mut file| file.write_all(line.as_bytes()))
-                .expect("the file of times can be written");
-        }
-        if !self.failures.is_empty() && !thread::panicking() {
-            let of = if env::var_os(VARIABLE).is_some() {
-                0
-            } else {
-                self.pairs
-            };
-            let differ = self.failures.len();
-            panic!(
-                "{differ} differ, in {of} pairs\n{}",
-                self.failures.join("\n")
-            );
-        }
-    }
-}
-
-static PANICS: Mutex<Vec<(bool, Panic)>> = Mutex::new(Vec::new());
-
-fn panics() -> std::sync::MutexGuard<'static, Vec<(bool, Panic)>> {
-    PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs a body in the process that is there for nothing else, and says how it ended.
-fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static, ending: Ending) -> ! {
+fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static) -> ! {
+    let panics = Arc::new(Mutex::new(Vec::<Panic>::new()));
+    let hooks = panics.clone();
     panic::set_hook(Box::new(move |info| {
-        let is_body = thread::current().name() == Some(BODY);
-        let location = info.location().unwrap();
-        let is_here = location.file().contains("twins");
-        let panic = Panic {
-            words: words(info.payload()),
-            line: is_here.then(|| location.to_string()),
-        };
-        if ending == Ending::Abort {
-            say(&Outcome {
-                end: End::Aborted(panic),
-                panics: Vec::new(),
-            });
-            process::abort();
-        }
-        panics().push((is_body, panic));
+        let line = info.location().unwrap().to_string();
+        let line = Some(line).filter(|line| line.starts_with("tests/twins"));
+        hooks.lock().unwrap().push((words(info.payload()), line));
     }));
     let (done, ended) = mpsc::channel();
     let begin = Instant::now();
-    let run = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| format!("{:?}", body())));
-        done.send(result.ok()).unwrap();
+    thread::spawn(move || done.send(tried(|| finished(&body()))));
+    let end = match ended.recv_timeout(LIMIT) {
+        Ok(Ok(finished)) => finished,
+        Ok(Err(words)) => format!("panicked: {words}"),
+        Err(_) => "hung".to_owned(),
     };
-    let spawned = thread::Builder::new().name(BODY.to_owned()).spawn(run);
-    let _runs = spawned.unwrap();
-    let seconds = env::var(SECONDS).ok().and_then(|limit| limit.parse().ok());
-    let limit = seconds.map_or(LIMIT, Duration::from_secs);
-    let end = match ended.recv_timeout(limit) {
-        Ok(Some(value)) => End::Finished(value),
-        Err(RecvTimeoutError::Timeout) => End::Hung,
-        Ok(None) | Err(RecvTimeoutError::Disconnected) => {
-            let panics = panics();
-            let last = panics.iter().rfind(|(is_body, _)| *is_body);
-            End::Panicked(last.unwrap().1.clone())
-        }
-    };
-    println!("\n{TOOK}{}", begin.elapsed().as_secs_f64());
-    let mut panics: Vec<_> = panics().drain(..).map(|(_, panic)| panic).collect();
+    let seconds = begin.elapsed().as_secs_f64();
+    let mut panics = panics.lock().unwrap().clone();
     panics.sort();
-    say(&Outcome { end, panics });
+    let line = serde_json::to_string(&(end, panics, seconds)).unwrap();
+    println!("\n{MARK}{line}");
     process::exit(0);
 }
 
-fn say(outcome: &Outcome) {
-    println!("\n{MARK}{}", outcome.to_line());
+fn finished(value: &impl Debug) -> String {
+    format!("finished: {value:?}")
 }
 
-/// What a panic says.
-pub(crate) fn words(payload: &(dyn Any + Send)) -> String {
-    let literal = payload.downcast_ref::<&str>().copied();
-    let formatted = payload.downcast_ref::<String>().map(String::as_str);
-    literal.or(formatted).unwrap_or("").to_owned()
+impl Outcome {
+    /// Ours may name the caller's line where tokio's names one of its own.
+    fn agrees_with(&self, theirs: &Outcome) -> bool {
+        let agree = |(ours, theirs): (&Panic, &Panic)| {
+            ours.0 == theirs.0 && (theirs.1.is_none() || ours.1 == theirs.1)
+        };
+        self.end == theirs.end
+            && self.panics.len() == theirs.panics.len()
+            && self.panics.iter().zip(&theirs.panics).all(agree)
+    }
 }
 
-/// What `f` returns, or what it panics with.
-pub(crate) fn tried<R>(f: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| words(&*payload))
-}
-
-pub(crate) fn finished(value: impl Debug) -> End {
-    End::Finished(format!("{value:?}"))
-}
-
-impl fmt::Display for Ending {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Ending::Unwind => "",
-            Ending::Abort => ", where panics abort",
-        })
+        f.write_str(&self.end)?;
+        for same in self.panics.chunk_by(|a, b| a == b) {
+            let (words, line) = &same[0];
+            let line = line.as_deref().unwrap_or("a line of a library");
+            write!(f, "\n    {} × “{words}” at {line}", same.len())?;
+        }
+        Ok(())
     }
 }

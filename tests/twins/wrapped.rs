@@ -1,38 +1,21 @@
-//! Timers awaited in another runtime's context: `RuntimeExt::wrap`.
+//! Timers awaited in another runtime's context, `RuntimeExt::wrap`, leave later ones alone.
 
 use futures::future::join_all;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::context::{RuntimeExt, TokioContext};
 
-use crate::runtimes::{Current, KINDS, Kind, MULTI, OTHERS, One, Two, end, in_task, joined, ticks};
-use crate::time::Time;
-use crate::twin::finished;
+use crate::runtimes::{
+    Current, KINDS, Kind, MULTI, One, Two, cross, cross3, end, in_task, joined, ticks,
+};
+use crate::time::{Ours, Time, Tokio};
+use crate::twin::{differs, same};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
 
+/// Plain ones are made before that runtime ends, and after.
 #[test]
-fn after_a_wrapped_timer_a_plain_one_outlives_that_runtime() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        in_task(&here, async move {
-            TokioContext::new(ticks::<T>(), there.handle.clone()).await;
-            there.end();
-            ticks::<T>().await;
-            joined(tokio::spawn(ticks::<T>())).await.unwrap();
-        })
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
-}
-
-/// A plain one is pending while that runtime ends.
-#[test]
-fn a_plain_timer_beside_wrapped_ones_outlives_that_runtime() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
+fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
+    fn body<T: Time>((kind, of, pending): (Kind, Kind, bool)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
         in_task(&here, async move {
             let wrapped = async {
@@ -40,44 +23,47 @@ fn a_plain_timer_beside_wrapped_ones_outlives_that_runtime() {
                 T::boxed(ms(1)).await;
             };
             TokioContext::new(wrapped, there.handle.clone()).await;
-            let (mut plain, made) = (T::boxed(ms(30)), T::boxed(ms(30)));
-            assert!(futures::poll!(&mut plain).is_pending());
-            let spawned = tokio::spawn(T::boxed(ms(30)));
-            there.end();
-            plain.await;
-            made.await;
-            joined(spawned).await.unwrap();
+            if pending {
+                let (mut plain, made) = (T::boxed(ms(30)), T::boxed(ms(30)));
+                assert!(futures::poll!(&mut plain).is_pending());
+                let spawned = tokio::spawn(T::boxed(ms(30)));
+                there.end();
+                plain.await;
+                made.await;
+                joined(spawned).await.unwrap();
+            } else {
+                there.end();
+            }
+            ticks::<T>().await;
+            joined(tokio::spawn(ticks::<T>())).await.unwrap();
         })
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
+    let cases = cross3(KINDS, KINDS, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
+/// Also with a wrapped task that is dropped.
 #[test]
 fn wrapped_and_plain_timers_take_turns() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
+    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
+        let handle = there.handle.clone();
         in_task(&here, async move {
+            let waiter = tokio::spawn(TokioContext::new(T::sleep(HOUR), handle.clone()));
             for _ in 0..5 {
                 ticks::<T>().await;
-                TokioContext::new(ticks::<T>(), there.handle.clone()).await;
-                let nested = TokioContext::new(ticks::<T>(), tokio::runtime::Handle::current());
-                TokioContext::new(nested, there.handle.clone()).await;
+                TokioContext::new(ticks::<T>(), handle.clone()).await;
+                let nested = TokioContext::new(ticks::<T>(), Handle::current());
+                TokioContext::new(nested, handle.clone()).await;
             }
+            waiter.abort();
+            assert!(joined(waiter).await.is_err());
+            TokioContext::new(ticks::<T>(), handle).await;
             there.end();
             ticks::<T>().await;
         })
     }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for &of in OTHERS {
-            same!(twins, body(kind, of));
-        }
-    }
+    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }
 
 /// What tokio-util's own example does: the runtime that polls has no timers at all.
@@ -94,114 +80,49 @@ fn a_runtime_without_timers_awaits_those_of_another() {
         });
         here.block_on(here.spawn(wrapped)).unwrap();
     }
-    let mut twins = twins!();
-    for of in [One, Two] {
-        same!(twins, body(of));
-    }
+    same([One, Two], body::<Tokio>, body::<Ours>);
 }
 
 /// Its runtime ends before a wrapped timer of a second is due, which has been polled there. tokio's
 /// panics. Ours, made on a worker of a runtime that lives, may be that worker's, and fires.
 #[test]
 fn a_task_of_a_living_runtime_that_waits_in_the_context_of_one_that_ends() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
+    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
         let (registered, waits) = oneshot::channel();
-        let handle = there.handle.clone();
-        let waiter = here.spawn(TokioContext::new(
-            async move {
-                let mut sleep = T::boxed(secs(1));
-                assert!(poll_quietly(&mut sleep).is_pending());
-                registered.send(()).unwrap();
-                sleep.await;
-            },
-            handle,
-        ));
+        let waiting = async move {
+            let mut sleep = T::boxed(secs(1));
+            assert!(poll_quietly(&mut sleep).is_pending());
+            registered.send(()).unwrap();
+            sleep.await;
+        };
+        let waiter = here.spawn(TokioContext::new(waiting, there.handle.clone()));
         here.block_on(async {
             waits.await.unwrap();
             there.end();
             joined(waiter).await
         })
     }
-    let mut twins = twins!();
-    let panicked = finished(Err::<(), _>(SHUT_DOWN));
-    for &of in OTHERS {
-        same!(twins, body(Current, of));
-        for &kind in MULTI {
-            let ours = finished(Ok::<_, ()>(()));
-            differs!(twins, body(kind, of), tokio: panicked, wheel: panicked, ours);
-        }
-    }
-}
-
-/// As above; what was made in that context is awaited in the task's own.
-#[test]
-fn a_timer_made_in_the_context_of_a_runtime_that_ends_is_awaited_outside_of_it() {
-    fn body<T: Time>(kind: Kind, of: Kind, registered: bool) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        in_task(&here, async move {
-            let make = async move {
-                let mut sleep = T::boxed(ms(200));
-                assert!(!registered || poll_quietly(&mut sleep).is_pending());
-                sleep
-            };
-            let sleep = TokioContext::new(make, there.handle.clone()).await;
-            there.end();
-            sleep.await;
-        })
-    }
-    let mut twins = twins!();
-    let panicked = finished(Err::<(), _>(SHUT_DOWN));
-    for &of in OTHERS {
-        for &kind in KINDS {
-            for registered in [false, true] {
-                let ours = finished(Ok::<_, ()>(()));
-                differs!(twins, body(kind, of, registered), tokio: panicked, wheel: ours);
-            }
-        }
-    }
+    same(cross([Current], KINDS), body::<Tokio>, body::<Ours>);
+    let cases = cross(MULTI, KINDS);
+    let panicked = || Err(SHUT_DOWN.to_owned());
+    let either = [panicked(), Ok(())];
+    differs(cases, body::<Tokio>, body::<Ours>, panicked(), &either);
 }
 
 /// The context is that of a runtime that has ended before.
 #[test]
 fn timers_made_in_the_context_of_a_runtime_that_has_ended() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> [Result<(), String>; 2] {
+    fn body<T: Time>((kind, of): (Kind, Kind)) -> [Result<(), String>; 2] {
         let (here, there) = (kind.build(), of.build());
         let handle = there.handle().clone();
         end(there);
         let wrapped = in_task(&here, TokioContext::new(ticks::<T>(), handle));
         [wrapped, in_task(&here, ticks::<T>())]
     }
-    let mut twins = twins!();
-    let panicked = finished([Err::<(), _>(SHUT_DOWN), Ok(())]);
-    for &of in OTHERS {
-        same!(twins, body(Current, of));
-        for &kind in MULTI {
-            let fires = finished([Ok::<(), ()>(()), Ok(())]);
-            differs!(twins, body(kind, of), tokio: panicked, wheel: panicked, fires);
-        }
-    }
-}
-
-#[test]
-fn a_wrapped_task_that_is_dropped_leaves_nothing_behind() {
-    fn body<T: Time>(kind: Kind, of: Kind) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        in_task(&here, async move {
-            let waiter = tokio::spawn(TokioContext::new(T::sleep(HOUR), handle.clone()));
-            ticks::<T>().await;
-            waiter.abort();
-            assert!(joined(waiter).await.is_err());
-            TokioContext::new(ticks::<T>(), handle).await;
-            there.end();
-            ticks::<T>().await;
-        })
-    }
-    let mut twins = twins!();
-    for &kind in KINDS {
-        for of in [Current, One, Two] {
-            same!(twins, body(kind, of));
-        }
-    }
+    same(cross([Current], KINDS), body::<Tokio>, body::<Ours>);
+    let cases = cross(MULTI, KINDS);
+    let panicked = || [Err(SHUT_DOWN.to_owned()), Ok(())];
+    let either = [panicked(), [Ok(()), Ok(())]];
+    differs(cases, body::<Tokio>, body::<Ours>, panicked(), &either);
 }

@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 pub struct Counts {
     /// Timers that were polled and pending.
     pub(crate) armed: Count,
-    /// … and seen ready by whoever polled them.
+    /// … and seen ready when polled.
     pub(crate) fired: Count,
     /// … and dropped while they were pending.
     pub(crate) cancelled: Count,
@@ -20,8 +20,6 @@ pub struct Counts {
     pub(crate) ended: Count,
     /// … or went on with another driver, and came to one of the ends there.
     pub(crate) went_on: Count,
-    /// Wakers woken.
-    pub(crate) woken: Count,
     /// Deadlines moved.
     pub(crate) reset: Count,
     /// Runtimes that have come and gone.
@@ -31,7 +29,8 @@ pub struct Counts {
     pub(crate) waited: Count,
     /// Wakers that exist.
     pub(crate) witnesses: AtomicI64,
-    lateness: Lateness,
+    /// In microseconds.
+    lateness: Mutex<Option<Histogram<u64>>>,
     failures: Mutex<Vec<String>>,
 }
 
@@ -68,12 +67,18 @@ impl fmt::Display for Counts {
 
 impl Counts {
     pub(crate) fn late(&self, by: Duration) {
-        self.lateness.record(by);
+        let mut lateness = self.lateness.lock().unwrap();
+        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
+        let hour = 3_600_000_000;
+        let histogram = lateness.get_or_insert_with(|| Histogram::new_with_max(hour, 2).unwrap());
+        histogram.saturating_record(micros);
     }
 
     /// How late timers were since this was last asked.
     pub fn take_lateness(&self) -> String {
-        let late = self.lateness.take();
+        let Some(late) = self.lateness.lock().unwrap().take() else {
+            return "none was late".to_owned();
+        };
         let millis = |quantile| late.value_at_quantile(quantile) as f64 / 1000.0;
         let (half, few, most) = (millis(0.5), millis(0.99), millis(1.0));
         format!("late by {half:.1} ms (p50) {few:.1} (p99) {most:.1} (most)")
@@ -96,30 +101,5 @@ impl Counts {
         // The ends first: each is counted after its beginning.
         let ends = self.fired.get() + self.cancelled.get() + self.ended.get();
         self.armed.get() as i64 - ends as i64
-    }
-}
-
-struct Lateness(Mutex<Histogram<u64>>);
-
-impl Default for Lateness {
-    fn default() -> Self {
-        // Microseconds, up to an hour.
-        Lateness(Mutex::new(
-            Histogram::new_with_bounds(1, 3_600_000_000, 2).unwrap(),
-        ))
-    }
-}
-
-impl Lateness {
-    fn record(&self, by: Duration) {
-        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
-        self.0.lock().unwrap().saturating_record(micros);
-    }
-
-    fn take(&self) -> Histogram<u64> {
-        let mut histogram = self.0.lock().unwrap();
-        let taken = histogram.clone();
-        histogram.reset();
-        taken
     }
 }

@@ -36,7 +36,7 @@ impl Hand {
         }
     }
 
-    /// Works until the storm is stopped; what is left is for whoever stops it.
+    /// Works until the storm is stopped. Returns what is left.
     pub(crate) fn run(mut self) -> Vec<Held> {
         let shared = self.shared.clone();
         while !shared.is_stopped() {
@@ -57,7 +57,7 @@ impl Hand {
             11..=12 => self.reset(),
             // Most timers are cancelled soon.
             13..=14 => drop(self.timers.pop()),
-            15 => self.drop_one(),
+            15 => drop(self.take()),
             16 => self.pass_on(),
             _ => self.look(16),
         }
@@ -70,7 +70,7 @@ impl Hand {
 
     fn arm(&mut self) {
         if self.timers.len() >= self.most {
-            return self.drop_one();
+            return drop(self.take());
         }
         let (driver, duration) = (self.shared.driver(&mut self.random), self.duration());
         let free = self.random.below(4) == 0;
@@ -95,18 +95,12 @@ impl Hand {
                 self.shared.driver(&mut self.random),
                 self.duration(),
             )),
-            3 => Some(Deed::Drop(self.some())),
+            3 => Some(Deed::Drop((0..3).filter_map(|_| self.take()).collect())),
             4 if self.random.below(50) == 0 => {
                 Some(Deed::Block(Duration::from_micros(self.random.below(3000))))
             }
             _ => None,
         }
-    }
-
-    /// Up to three timers, to be dropped by a waker.
-    fn some(&mut self) -> Vec<Held> {
-        let count = self.random.below(4);
-        (0..count).filter_map(|_| self.take()).collect()
     }
 
     fn pick(&mut self) -> Option<usize> {
@@ -143,10 +137,6 @@ impl Hand {
         }
     }
 
-    fn drop_one(&mut self) {
-        drop(self.take());
-    }
-
     /// Gives a timer away and takes another one in its place.
     fn pass_on(&mut self) {
         if let Some(held) = self.take() {
@@ -158,7 +148,7 @@ impl Hand {
         }
     }
 
-    /// Polls those of the next few timers that have woken somebody.
+    /// Polls those of the next few timers that have woken their witness.
     fn look(&mut self, count: usize) {
         for _ in 0..count {
             if self.cursor >= self.timers.len() {

@@ -1,4 +1,4 @@
-//! A timer that somebody holds, polls, moves, passes on and drops; and its part of the counts.
+//! A timer that a hand polls, moves, passes on and drops; and its part of the counts.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::witness::{Deed, Witness};
 use crate::{Random, SHUT_DOWN, panic_of, poll};
 
-/// A timer that nobody has woken for so long after its deadline is taken for lost, if it has also
+/// A timer that has woken nothing for so long after its deadline is taken for lost, if it has also
 /// been looked at a thousand times: it may be the whole process that was stopped.
 const LOST: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 1000;
@@ -33,9 +33,9 @@ pub(crate) struct Held {
     /// Made by a free function: goes on elsewhere when its driver has ended.
     free: bool,
     phase: Phase,
-    /// Who was registered last.
+    /// The one that was registered last.
     witness: Option<Arc<Witness>>,
-    /// Whom the sleep keeps when it is over, to be woken after a reset.
+    /// The one that the sleep keeps when it is over, to be woken after a reset.
     kept: Option<Arc<Witness>>,
     moved: bool,
     /// Polled in a runtime when its own was about to end, or had: it may belong to either.
@@ -50,8 +50,7 @@ impl Held {
         duration: Duration,
         free: bool,
     ) -> Self {
-        let free = driver.is_free(free);
-        let sleep = driver.sleep(duration, free);
+        let (sleep, free) = driver.sleep(duration, free);
         Held {
             shared: shared.clone(),
             driver,
@@ -75,13 +74,15 @@ impl Held {
         self.phase == Phase::Over
     }
 
-    /// Looks whether it has woken somebody, and polls it then.
+    /// Whether the witness of the last poll has been woken.
+    fn is_woken(&self) -> bool {
+        let witness = self.witness.as_ref();
+        witness.is_some_and(|witness| witness.is_woken())
+    }
+
+    /// Polls it if it has woken its witness.
     pub(crate) fn look(&mut self) {
-        let woken = self
-            .witness
-            .as_ref()
-            .is_some_and(|witness| witness.is_woken());
-        if woken {
+        if self.is_woken() {
             return self.poll(None);
         }
         let late = Instant::now().saturating_duration_since(self.deadline());
@@ -111,10 +112,7 @@ impl Held {
     }
 
     fn poll_with(&mut self, witness: &Arc<Witness>) {
-        let was_woken = self
-            .witness
-            .as_ref()
-            .is_some_and(|witness| witness.is_woken());
+        let was_woken = self.is_woken();
         let waker = Waker::from(witness.clone());
         // The end of its driver may wake it, and then the one that it goes on with.
         if self.driver.is_ending() && Handle::try_current().is_ok() {
@@ -189,7 +187,7 @@ impl Held {
     /// kept by the sleep, for a reset.
     fn end(&mut self, last: &Arc<Witness>) {
         if let Some(registered) = self.witness.take() {
-            // After a reset it may be that nobody was registered.
+            // After a reset it may be that no witness was registered.
             if self.phase == Phase::Armed && !self.moved {
                 registered.must_be_woken();
             }
@@ -208,8 +206,8 @@ impl Held {
         }
     }
 
-    /// Moves the deadline. Whether it is polled then or not: whoever polled it last is woken, unless
-    /// he has been already.
+    /// Moves the deadline. Whether the timer is polled then or not: the witness of the last poll is
+    /// woken, unless that has been before.
     pub(crate) fn reset(&mut self, duration: Duration, poll: bool) {
         self.moved = true;
         for witness in self.witness.iter().chain(&self.kept) {
@@ -218,25 +216,24 @@ impl Held {
         self.shared.counts.reset.up();
         self.sleep.reset_unpin(wheel::Instant::now() + duration);
         self.overdue = 0;
-        if self.phase != Phase::Armed || poll {
-            self.phase = match self.phase {
-                Phase::Armed => Phase::Armed,
-                _ => Phase::New,
-            };
+        if self.phase == Phase::Over {
+            self.phase = Phase::New;
+        }
+        if poll || self.phase == Phase::New {
             self.poll_with_another(None);
         } else {
             self.look();
         }
     }
 
-    /// For a waker: arms a timer that somebody else will take.
+    /// For a waker: arms a timer that others will take.
     pub(crate) fn arm_for_others(shared: &Arc<Shared>, driver: &Driver, duration: Duration) {
         let mut held = Held::new(shared, driver.clone(), duration, false);
         held.poll(None);
         shared.leave(held);
     }
 
-    /// For a waker: does something to a timer that somebody has left.
+    /// For a waker: does something to a timer that another has left.
     pub(crate) fn meddle(shared: &Arc<Shared>) {
         let mut random = Random::new(shared.counts.armed.get());
         let Some(mut held) = shared.take_any(&mut random) else {

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use wheel::{Sleep, Wheel};
 
@@ -50,18 +50,14 @@ impl Driver {
         &self.life.wheels[usize::from(self.beside)]
     }
 
-    /// Whether a sleep is made by a free function.
-    pub(crate) fn is_free(&self, free: bool) -> bool {
-        free && !self.beside
-    }
-
-    /// A sleep, made with the handle to the driver or by a free function inside the runtime.
-    pub(crate) fn sleep(&self, duration: Duration, free: bool) -> Sleep {
-        if !self.is_free(free) {
-            return self.wheel().sleep(duration);
+    /// A sleep, made with the handle to the driver; or by a free function inside the runtime, if it
+    /// is the driver that these use.
+    pub(crate) fn sleep(&self, duration: Duration, free: bool) -> (Sleep, bool) {
+        if !free || self.beside {
+            return (self.wheel().sleep(duration), false);
         }
         let _inside = self.life.handle.enter();
-        wheel::sleep(duration)
+        (wheel::sleep(duration), true)
     }
 
     /// Whether the driver has as many timers pending as it should; else both numbers.
@@ -76,22 +72,8 @@ impl Driver {
     }
 }
 
-/// A runtime that lives, in the hands of whoever will end it.
-pub(crate) struct Running {
-    pub(crate) life: Arc<Life>,
-    shared: Arc<Shared>,
-    owner: Owner,
-}
-
-enum Owner {
-    /// A runtime with workers.
-    Here(Runtime),
-    /// A current-thread runtime, and its thread.
-    There(oneshot::Sender<()>, JoinHandle<()>),
-}
-
 impl Life {
-    fn new(handle: Handle, random: &mut Random) -> Arc<Self> {
+    fn new(handle: &Handle, random: &mut Random) -> Arc<Self> {
         let _inside = handle.enter();
         let beside = wheel::Builder::new()
             .shards(1 + random.below(3) as usize)
@@ -112,56 +94,68 @@ impl Life {
             beside,
         }
     }
+
+    pub(crate) fn drivers(self: &Arc<Self>) -> [Driver; 2] {
+        [false, true].map(|beside| self.driver(beside))
+    }
+}
+
+/// A runtime that lives. A thread of its own drives it, and ends it when told how.
+pub(crate) struct Running {
+    pub(crate) life: Arc<Life>,
+    shared: Arc<Shared>,
+    tell: oneshot::Sender<How>,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+enum How {
+    Drop,
+    Background,
+    Timeout,
 }
 
 impl Running {
     /// With so many workers; with none, a current-thread runtime.
     pub(crate) fn start(shared: &Arc<Shared>, workers: usize, random: &mut Random) -> Running {
-        let (life, owner) = match workers {
-            0 => start_current_thread(random.number()),
-            _ => start_multi_thread(workers, random),
-        };
+        let (tell, told) = oneshot::channel();
+        let (born, lives) = mpsc::channel();
+        let seed = random.number();
+        let thread = thread::spawn(move || {
+            let runtime = match workers {
+                0 => current_thread(),
+                _ => multi_thread(workers),
+            };
+            let life = Life::new(runtime.handle(), &mut Random::new(seed));
+            born.send(life).unwrap();
+            match runtime.block_on(told).unwrap() {
+                How::Drop => drop(runtime),
+                How::Background => runtime.shutdown_background(),
+                How::Timeout => runtime.shutdown_timeout(Duration::from_millis(10)),
+            }
+        });
+        let life = lives.recv().unwrap();
         for _ in 0..shared.tenants {
             tenants::settle(shared, &life.handle, random.number());
         }
         Running {
             life,
             shared: shared.clone(),
-            owner,
+            tell,
+            thread,
         }
     }
 
     /// Ends it, suddenly or not.
     pub(crate) fn end(self, random: &mut Random) {
         self.life.ending.store(true, Ordering::SeqCst);
-        match (self.owner, random.below(3)) {
-            (Owner::Here(runtime), 0) => runtime.shutdown_background(),
-            (Owner::Here(runtime), 1) => runtime.shutdown_timeout(Duration::from_millis(10)),
-            (Owner::Here(runtime), _) => drop(runtime),
-            (Owner::There(stop, thread), _) => {
-                drop(stop);
-                thread.join().unwrap();
-            }
-        }
+        let how = match random.below(3) {
+            0 => How::Background,
+            1 => How::Timeout,
+            _ => How::Drop,
+        };
+        self.tell.send(how).unwrap();
+        self.thread.join().unwrap();
         self.shared.counts.runtimes.up();
     }
-}
-
-fn start_multi_thread(workers: usize, random: &mut Random) -> (Arc<Life>, Owner) {
-    let runtime = multi_thread(workers);
-    let life = Life::new(runtime.handle().clone(), random);
-    (life, Owner::Here(runtime))
-}
-
-fn start_current_thread(seed: u64) -> (Arc<Life>, Owner) {
-    let (stop, stopped) = oneshot::channel();
-    let (born, lives) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        let runtime = current_thread();
-        let life = Life::new(runtime.handle().clone(), &mut Random::new(seed));
-        born.send(life).unwrap();
-        // It is told by dropping the sender.
-        drop(runtime.block_on(stopped));
-    });
-    (lives.recv().unwrap(), Owner::There(stop, thread))
 }

@@ -1,5 +1,4 @@
-//! A storm: threads and tasks that do to timers whatever can be done, at random, while runtimes
-//! come and go; and what must hold all the same.
+//! A storm: at random, whatever can be done to timers, while runtimes come and go; and what must hold.
 //!
 //! | file | one idea |
 //! | --- | --- |
@@ -66,12 +65,13 @@ pub struct Storm {
 
 impl Storm {
     pub fn begin(seed: u64, size: Size) -> Self {
-        let shared = Shared::new(size.workers.len(), size.tenants);
+        let shared = Shared::new(size.tenants);
         let mut random = Random::new(seed);
         let mut running = Vec::new();
-        for (at, &workers) in size.workers.iter().enumerate() {
-            running.push(Running::start(&shared, workers, &mut random));
-            shared.set_life(at, running[at].life.clone());
+        for &workers in size.workers {
+            let started = Running::start(&shared, workers, &mut random);
+            shared.add_life(started.life.clone());
+            running.push(started);
         }
         let hands = (0..size.hands).map(|_| {
             let hand = Hand::new(&shared, random.number(), size.held);
@@ -96,7 +96,7 @@ impl Storm {
     /// Has all hold still, and compares what each driver has pending with what it should.
     pub fn muster(&self) {
         // A timer may be between its end and its waker when all have been told to hold still, and
-        // then counts for one side only, until somebody polls it.
+        // then counts for one side only, until it is polled.
         let mut difference = None;
         for _ in 0..20 {
             let closed = self.shared.close();
@@ -104,7 +104,7 @@ impl Storm {
                 held.look();
                 self.shared.leave(held);
             }
-            difference = self.settled(200);
+            difference = self.settled();
             if difference.is_none() {
                 return self.volley();
             }
@@ -117,14 +117,10 @@ impl Storm {
         }
     }
 
-    /// Has more timers than one turn fires be due at once in each driver, while nobody else arms
-    /// anything that would bring a driver to its senses.
+    /// Has more timers than one turn fires be due at once in each driver, while nothing else is armed
+    /// that would bring a driver to its senses.
     fn volley(&self) {
-        let lives: Vec<_> = self.shared.lives().collect();
-        let drivers = lives
-            .iter()
-            .flat_map(|life| [life.driver(false), life.driver(true)]);
-        let volley = drivers.flat_map(|driver| {
+        let volley = self.shared.drivers().into_iter().flat_map(|driver| {
             let arm = move |_| {
                 let mut held = Held::new(&self.shared, driver.clone(), VOLLEY_AFTER, false);
                 held.poll(None);
@@ -136,17 +132,12 @@ impl Storm {
     }
 
     /// Waits for each driver to have what it should; else says where one has not.
-    fn settled(&self, tries: usize) -> Option<(usize, i64)> {
+    fn settled(&self) -> Option<(usize, i64)> {
         let mut difference = None;
-        for _ in 0..tries {
-            let lives: Vec<_> = self.shared.lives().collect();
-            let drivers = lives
-                .iter()
-                .flat_map(|life| [life.driver(false), life.driver(true)]);
-            let differs = |driver: life::Driver| driver.compare().err();
-            difference = drivers
-                .filter(|driver| !driver.is_ending())
-                .find_map(differs);
+        for _ in 0..200 {
+            let drivers = self.shared.drivers();
+            let mut live = drivers.iter().filter(|driver| !driver.is_ending());
+            difference = live.find_map(|driver| driver.compare().err());
             difference?;
             thread::sleep(Duration::from_millis(1));
         }
@@ -165,11 +156,11 @@ impl Storm {
         let running = self.conductor.join().unwrap();
         let_half_fire(counts, left);
         drop(self.shared.take_all());
-        let drivers = |running: &Running| [running.life.driver(false), running.life.driver(true)];
-        let drivers: Vec<_> = running.iter().flat_map(drivers).collect();
+        let drivers = self.shared.drivers();
         wait(counts, "nothing is pending", || {
             drivers.iter().all(|driver| driver.compare() == Ok(()))
         });
+        drop(drivers);
         wait(counts, "no task waits", || {
             counts.waits.get() == counts.waited.get()
         });
@@ -236,7 +227,7 @@ fn conduct(shared: &Arc<Shared>, mut running: Vec<Running>, random: &mut Random)
                 let at = 1 + random.below(running.len() as u64 - 1) as usize;
                 let workers = [0, 1, 2, 8][random.below(4) as usize];
                 let new = Running::start(shared, workers, random);
-                shared.set_life(at, new.life.clone());
+                shared.replace_life(at, new.life.clone());
                 std::mem::replace(&mut running[at], new).end(random);
             });
         }

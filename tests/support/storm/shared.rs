@@ -18,10 +18,10 @@ pub(crate) struct Shared {
     /// Tasks in each runtime.
     pub(crate) tenants: usize,
     /// The runtimes that live.
-    lives: Vec<Mutex<Option<Arc<Life>>>>,
-    /// Timers that wait for somebody to take them. Nothing is done to one under this lock.
+    lives: Mutex<Vec<Arc<Life>>>,
+    /// Timers that are left for others. Nothing is done to one under this lock.
     pool: Mutex<Vec<Held>>,
-    /// Read by threads that work; written by who wants them to hold still.
+    /// Read by threads that work; written to have them hold still.
     gate: RwLock<()>,
     /// The same for tasks.
     closed: watch::Sender<bool>,
@@ -29,11 +29,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(lives: usize, tenants: usize) -> Arc<Self> {
+    pub(crate) fn new(tenants: usize) -> Arc<Self> {
         Arc::new(Shared {
             counts: Counts::default(),
             tenants,
-            lives: (0..lives).map(|_| Mutex::new(None)).collect(),
+            lives: Mutex::default(),
             pool: Mutex::new(Vec::new()),
             gate: RwLock::new(()),
             closed: watch::Sender::new(false),
@@ -41,26 +41,30 @@ impl Shared {
         })
     }
 
-    pub(crate) fn set_life(&self, at: usize, life: Arc<Life>) {
-        *self.lives[at].lock().unwrap() = Some(life);
+    pub(crate) fn add_life(&self, life: Arc<Life>) {
+        self.lives.lock().unwrap().push(life);
     }
 
-    pub(crate) fn lives(&self) -> impl Iterator<Item = Arc<Life>> {
-        let lives = self.lives.iter();
-        lives.filter_map(|life| life.lock().unwrap().clone())
+    pub(crate) fn replace_life(&self, at: usize, life: Arc<Life>) {
+        self.lives.lock().unwrap()[at] = life;
     }
 
-    /// Any driver of any runtime that lives, or has just ceased to.
+    /// Of the runtimes that live, or have just ceased to.
+    pub(crate) fn drivers(&self) -> Vec<Driver> {
+        let lives = self.lives.lock().unwrap();
+        lives.iter().flat_map(Life::drivers).collect()
+    }
+
+    /// Any of them.
     pub(crate) fn driver(&self, random: &mut Random) -> Driver {
-        let at = random.below(self.lives.len() as u64) as usize;
-        let life = self.lives[at].lock().unwrap().clone();
-        life.expect("each has begun").driver(random.below(2) == 0)
+        let lives = self.lives.lock().unwrap();
+        let at = random.below(lives.len() as u64) as usize;
+        lives[at].driver(random.below(2) == 0)
     }
 
     /// The driver that the free functions use here, if it is one of a runtime that lives.
     pub(crate) fn driver_here(&self) -> Option<Driver> {
-        let mut drivers = self.lives().map(|life| life.driver(false));
-        drivers.find(Driver::is_here)
+        self.drivers().into_iter().find(Driver::is_here)
     }
 
     /// Leaves a timer to others; too many are dropped.
@@ -119,7 +123,7 @@ impl Shared {
     }
 }
 
-/// Nobody works while it lives.
+/// No thread works while it lives.
 pub(crate) struct Closed<'a> {
     shared: &'a Shared,
     _gate: RwLockWriteGuard<'a, ()>,

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::task::yield_now;
 use wheel::{Instant, interval, sleep, sleep_until, timeout};
 
@@ -17,7 +16,7 @@ use crate::Random;
 /// The longest wait, in microseconds.
 const LONGEST: u64 = 20_000;
 
-/// Spawns one, who stays until the storm is over or the runtime ends.
+/// Spawns one, which stays until the storm is over or the runtime ends.
 pub(crate) fn settle(shared: &Arc<Shared>, runtime: &Handle, seed: u64) {
     let shared = shared.clone();
     let wait = Wait::begin(&shared);
@@ -54,7 +53,7 @@ async fn live(shared: &Arc<Shared>, random: &mut Random) {
         0 | 1 => sleep(length).await,
         2 => assert(shared, timeout(length, pending::<()>()).await.is_err()),
         3 => return assert(shared, timeout(LONG, yield_now()).await.is_ok()),
-        4 => return messages(shared, random).await,
+        4 => return put_off(shared, random).await,
         5 => drop(join_all((0..20).map(|i| sleep(length * i / 20))).await),
         6 => return ticks(shared, length / 8).await,
         7 => return abort(shared, length).await,
@@ -75,24 +74,18 @@ fn assert(shared: &Shared, holds: bool) {
     }
 }
 
-/// A timer that each message puts off, polled and reset in a `select!`.
-async fn messages(shared: &Arc<Shared>, random: &mut Random) {
-    let (sender, mut messages) = mpsc::channel(4);
-    let count = random.below(5);
+/// A timer that is put off again and again, polled and reset in a `select!`.
+async fn put_off(shared: &Arc<Shared>, random: &mut Random) {
+    let mut times = random.below(5);
     let pause = Duration::from_micros(random.below(2000));
-    let child = tokio::spawn(async move {
-        for _ in 0..count {
-            sleep(pause).await;
-            _ = sender.send(()).await;
-        }
-    });
     let idle = Duration::from_millis(5);
     // Before the timer is made: the thread may lose its processor in between.
     let mut last = Instant::now();
     let mut quiet = sleep(idle);
     loop {
         tokio::select! {
-            Some(()) = messages.recv() => {
+            () = sleep(pause), if times > 0 => {
+                times -= 1;
                 last = Instant::now();
                 quiet.reset_unpin(last + idle);
             }
@@ -100,7 +93,6 @@ async fn messages(shared: &Arc<Shared>, random: &mut Random) {
         }
     }
     assert(shared, last.elapsed() >= idle);
-    child.abort();
 }
 
 async fn ticks(shared: &Arc<Shared>, period: Duration) {

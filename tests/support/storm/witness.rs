@@ -2,12 +2,12 @@
 //!
 //! # Ground rules
 //!
-//! * A witness is registered with one timer, and woken at most once for each deadline of that. An
-//!   owner who sees it woken takes another one.
-//! * While it is registered it is *open*, and its driver's gauge counts it. Whoever closes it, the
-//!   wake or the owner who takes it back, counts it out again: so the gauge is what the driver
+//! * A witness is registered with one timer, and woken at most once for each deadline of the timer.
+//!   After a wake the owner takes another witness.
+//! * While a witness is registered it is *open*, and its driver's gauge counts it. What closes it,
+//!   the wake or the owner that takes it back, counts it out again: so the gauge is what the driver
 //!   should have pending.
-//! * One whose timer was seen ready, or lost its runtime, must have been woken by the time nobody
+//! * One whose timer was seen ready, or lost its runtime, must have been woken by the time nothing
 //!   refers to it any more.
 
 use std::panic::resume_unwind;
@@ -26,9 +26,9 @@ pub(crate) enum Deed {
     Panic,
     /// Drops these timers; if it is never woken, when it is dropped itself.
     Drop(Vec<Held>),
-    /// Arms another timer, and leaves it to whoever finds it.
+    /// Arms another timer, and leaves it to others.
     Arm(Driver, Duration),
-    /// Polls, moves or drops a timer that somebody has left.
+    /// Polls, moves or drops a timer that another has left.
     Meddle,
     /// Keeps the driver for so long.
     Block(Duration),
@@ -89,7 +89,7 @@ impl Witness {
         if was_open && !self.is_woken() {
             self.open();
         }
-        // Woken in between: whoever comes last closes it.
+        // Woken in between: the last of the two closes it.
         if self.is_woken() {
             self.close();
         }
@@ -146,7 +146,6 @@ impl Wake for Witness {
         self.assert_not_early(now);
         let wakes = self.wakes.fetch_add(1, Ordering::SeqCst);
         self.close();
-        self.shared.counts.woken.up();
         if wakes > self.moves.load(Ordering::SeqCst) {
             self.shared
                 .counts
