@@ -1,11 +1,11 @@
 //! `use wheel::time;` stands where `use tokio::time;` stood: the same names, signatures, and panics that users have in
-//! their logs. For auto traits see `auto_traits.rs`.
+//! their logs. For auto traits see `auto_traits.rs`; services that were moved over are in `tests/migration/`.
 
 use std::future::{Future, Ready, pending, ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::LazyLock;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use support::{Log, NO_RUNTIME, NO_TIMERS, ms, panic_of};
 use tokio::runtime::Builder;
@@ -15,7 +15,7 @@ use wheel::time;
 macro_rules! compiled_against {
     ($name:ident, $($time:tt)+) => {
         mod $name {
-            use super::{Context, Future, Pin, Poll, Ready, io, ms, pending, ready};
+            use super::{Context, Future, Pin, Poll, Ready, io, ms, pending};
             use $($time)+ as time;
             use time::error::{Elapsed, Error};
             use time::{Duration, Instant, Interval, MissedTickBehavior, Sleep, Timeout};
@@ -71,6 +71,7 @@ macro_rules! compiled_against {
                 times_out::<Timeout<Ready<u8>>>();
                 copies::<Error>();
                 compares::<Elapsed>();
+                let _ = |late: Elapsed| matches!(late, Elapsed { .. });
             }
 
             /// What errors say of themselves.
@@ -83,89 +84,6 @@ macro_rules! compiled_against {
                     said.push(format!("{error}, {}, {full}, {invalid}", error.is_shutdown()));
                 }
                 said
-            }
-
-            pin_project_lite::pin_project! {
-                /// An idle timer as libraries write it.
-                pub(super) struct Idle<F> {
-                    #[pin]
-                    work: F,
-                    #[pin]
-                    deadline: time::Sleep,
-                    patience: u32,
-                }
-            }
-
-            impl<F: Future> Future for Idle<F> {
-                type Output = Option<F::Output>;
-
-                fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                    let mut me = self.project();
-                    if let Poll::Ready(output) = me.work.poll(cx) {
-                        return Poll::Ready(Some(output));
-                    }
-                    while *me.patience > 0 {
-                        ready!(me.deadline.as_mut().poll(cx));
-                        *me.patience -= 1;
-                        let again = me.deadline.deadline() + ms(5);
-                        me.deadline.as_mut().reset(again);
-                    }
-                    ready!(me.deadline.as_mut().poll(cx));
-                    // The last use may consume the pin.
-                    me.deadline.reset(Instant::now());
-                    Poll::Ready(None)
-                }
-            }
-
-            /// What a service does with timers; in milliseconds where it can be told.
-            pub(super) async fn service() -> Vec<u128> {
-                let start = Instant::now();
-                let mut log = Vec::new();
-                let mut at = |what: u128| log.push(what * 1_000_000 + start.elapsed().as_millis());
-
-                match time::timeout(ms(2), pending::<()>()).await {
-                    Ok(()) => unreachable!(),
-                    Err(Elapsed { .. }) => at(1),
-                }
-                let mut interval = time::interval(ms(10));
-                interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                let sleep = time::sleep(ms(50));
-                tokio::pin!(sleep);
-                let mut ticks = 0;
-                loop {
-                    tokio::select! {
-                        () = &mut sleep => break,
-                        _ = interval.tick() => {
-                            ticks += 1;
-                            if ticks == 2 {
-                                sleep.as_mut().reset(Instant::now() + ms(5));
-                            }
-                        }
-                    }
-                }
-                at(2);
-
-                let deadline = time::sleep(ms(5));
-                let idle = Idle { work: pending::<()>(), deadline, patience: 2 };
-                assert_eq!(idle.await, None);
-                at(3);
-
-                let (a, b) = tokio::join!(time::sleep(ms(4)), time::timeout(ms(9), ready(1)));
-                assert_eq!((a, b), ((), Ok(1)));
-                at(4);
-                assert_eq!(fallible().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
-                assert!(any_error().await.unwrap_err().is::<Elapsed>());
-                at(5);
-                log
-            }
-
-            async fn fallible() -> io::Result<u8> {
-                let answer = time::timeout(ms(1), pending::<io::Result<u8>>()).await??;
-                Ok(answer)
-            }
-
-            async fn any_error() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-                Ok(time::timeout(ms(1), pending()).await?)
             }
         }
     };
@@ -190,14 +108,6 @@ fn instants_durations_and_behaviours_are_tokios_own() {
     let _: tokio::time::Instant = time::Instant::now();
     let _: std::time::Duration = time::Duration::ZERO;
     let _: tokio::time::MissedTickBehavior = time::MissedTickBehavior::Skip;
-}
-
-#[cfg(feature = "test-util")]
-#[tokio::test(start_paused = true)]
-async fn a_service_runs_as_with_tokio_to_the_millisecond() {
-    let theirs = with_tokio::service().await;
-    assert_eq!(with_wheel::service().await, theirs);
-    assert_eq!(with_root::service().await, theirs);
 }
 
 #[tokio::test]
@@ -318,4 +228,59 @@ fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
     };
     assert_eq!(ours, theirs);
     assert!(ours.is_some());
+}
+
+/// Two globs with one name between them do not compile where that is used. Here the other
+/// glob has what this crate has besides.
+#[cfg(feature = "full")]
+mod beside_another_glob {
+    mod other {
+        pub(super) struct Wheel;
+        pub(super) struct Builder;
+        pub(super) struct DelayQueue;
+        pub(super) struct TimingWheel;
+        pub(super) struct WheelMetrics;
+        pub(super) struct FutureExt;
+        pub(super) struct StreamExt;
+        pub(super) fn metrics() {}
+        pub(super) mod ext {}
+        pub(super) mod stats {}
+        pub(super) mod time {}
+    }
+
+    #[test]
+    #[allow(unused_imports, reason = "to see that they are not ambiguous")]
+    fn wheel_time_has_no_more_than_tokio_time() {
+        use other::*;
+        use wheel::time::*;
+
+        // As types: a unit struct is a value, too, which ours are not.
+        let _: Option<(Wheel, Builder, DelayQueue, TimingWheel, WheelMetrics)> = None;
+        let _: Option<(FutureExt, StreamExt)> = None;
+        metrics();
+        {
+            use {ext as _, stats as _, time as _};
+        }
+        let _: Duration = Duration::ZERO;
+    }
+}
+
+/// A module with a glob of the root, beside crates whose names are those of features.
+#[cfg(feature = "full")]
+mod beside_a_glob {
+    use wheel::*;
+
+    use futures::FutureExt as _;
+    use hyper::body::Bytes;
+    use tokio_util::future::FutureExt as _;
+    use tower::ServiceExt as _;
+
+    #[tokio::test]
+    async fn the_root_hides_no_crate_and_no_method() {
+        let echo = tower::service_fn(async |body: Bytes| Ok::<_, tower::BoxError>(body));
+        metrics::counter!("requests").increment(1);
+        let body = echo.oneshot(Bytes::from_static(b"hello")).boxed();
+        let limited = body.timeout(Duration::from_secs(60));
+        assert_eq!(limited.await.unwrap().unwrap(), "hello");
+    }
 }
