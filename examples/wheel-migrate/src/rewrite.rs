@@ -7,7 +7,7 @@ use crate::imports::{End, Import, Node};
 use crate::moves::{Direction, Names, is_future_ext, stays};
 use crate::scope::Scope;
 use crate::streams::{self, Call};
-use crate::tokens::{Kind, Token, one_line, opening, path_from, tokens};
+use crate::tokens::{Kind, Token, one_line, opening, path_from, shortened, tokens};
 
 #[derive(Default)]
 pub(crate) struct Rewritten {
@@ -59,8 +59,11 @@ pub(crate) fn rewrite(
     };
     file.go_through();
     file.streams();
-    let public = scope.public_signatures(&tokens).into_iter();
-    let public = public.map(|(at, what)| file.note(at, what)).collect();
+    let public = scope.public_signatures(&tokens).into_iter().map(|item| {
+        let text = tokens[item.start].range.start..tokens[item.end - 1].range.end;
+        file.note(item.start, shortened(&source[text]))
+    });
+    let public = public.collect();
     // Edits do not overlap. Of two insertions in one place the later is the outer call's.
     file.edits
         .sort_by_key(|(range, _)| (range.start, range.end));

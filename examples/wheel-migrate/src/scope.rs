@@ -1,8 +1,10 @@
 //! What names mean in a file, as far as its imports say.
 
+use std::ops::Range;
+
 use crate::imports::{Import, Leaf};
 use crate::moves::{Names, is_own_type, own_types_in};
-use crate::tokens::{Kind, Token, closing, one_line, path_from};
+use crate::tokens::{Kind, Token, closing, path_from};
 
 pub(crate) struct Scope {
     /// Of the package, and what the file calls tokio itself.
@@ -93,9 +95,9 @@ impl Scope {
     }
 
     /// Signatures, fields and implementations, as far as they are public, that name a type of
-    /// tokio's of which there is another here: the first token of each, and what it says.
-    pub(crate) fn public_signatures(&self, tokens: &[Token]) -> Vec<(usize, String)> {
-        let mut found: Vec<(usize, String)> = Vec::new();
+    /// tokio's of which there is another here: the tokens of each.
+    pub(crate) fn public_signatures(&self, tokens: &[Token]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
         for at in 0..tokens.len() {
             let Some(end) = public_item(tokens, at) else {
                 continue;
@@ -109,7 +111,7 @@ impl Scope {
                 }),
             };
             if is_concerned {
-                found.push((at, text(&tokens[at..end])));
+                found.push(at..end);
             }
         }
         found
@@ -189,32 +191,6 @@ fn end_of(tokens: &[Token], from: usize, ends: &[char]) -> Option<usize> {
 
 fn is_arrow(tokens: &[Token], at: usize) -> bool {
     at > 0 && matches!(tokens[at - 1].kind, Kind::Punct('-' | '='))
-}
-
-/// The beginning of what these say, for a list.
-fn text(tokens: &[Token]) -> String {
-    const MOST: usize = 90;
-    let mut text = String::new();
-    for token in tokens {
-        match &token.kind {
-            Kind::Ident(name) => {
-                if text.ends_with(|c: char| c.is_alphanumeric() || ">),:".contains(c))
-                    && !text.ends_with("::")
-                {
-                    text.push(' ');
-                }
-                text += name;
-            }
-            Kind::PathSep => text += "::",
-            Kind::Punct(c) | Kind::Open(c) | Kind::Close(c) => text.push(*c),
-            Kind::Literal => text += "…",
-        }
-    }
-    let text = one_line(&text);
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }
 
 #[cfg(test)]
