@@ -148,6 +148,7 @@ macro_rules! assert_timers_panic_here {
         assert_panics_here!(time::interval(SECOND), $message);
         assert_panics_here!(time::interval_at(now, SECOND), $message);
         assert_panics_here!(wheel::Wheel::current(), $message);
+        assert_panics_here!(wheel::metrics(), $message);
         assert_panics_here!(wheel::Builder::new().build(), $message);
         assert_panics_here!(wheel::Builder::new().install(), $message);
         assert_panics_here!(tokio::time::sleep(SECOND), $message);

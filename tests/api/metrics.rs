@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _, join_all};
 use support::{
-    HOUR, NO_RUNTIME, OnWake, Random, counting, current_thread, eventually, message_of, ms,
-    multi_thread, panic_of, poll, poll_quietly, runtimes, secs, within,
+    HOUR, OnWake, Random, counting, current_thread, eventually, message_of, ms, multi_thread, poll,
+    poll_quietly, runtimes, secs, within,
 };
-use wheel::{Builder, Instant, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
-use wheel::{MetricsIntervals, MetricsSnapshot};
+use wheel::{Instant, MetricsSnapshot, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -43,20 +42,6 @@ fn pending_briefly() -> Sleep {
             return sleep;
         }
     }
-}
-
-#[test]
-fn metrics_can_go_to_any_thread() {
-    fn check<T: Clone + Send + Sync + Unpin + std::fmt::Debug + 'static>() {}
-    check::<WheelMetrics>();
-    check::<(MetricsSnapshot, MetricsIntervals)>();
-}
-
-#[test]
-fn outside_a_runtime_they_panic_at_the_callers_line() {
-    let panic = panic_of(|| metrics()).unwrap();
-    assert_eq!(panic.message, NO_RUNTIME);
-    assert_eq!(panic.file, file!());
 }
 
 /// What has been done to a timer, and how often it is then registered and has fired, and whether it is pending.
@@ -198,21 +183,6 @@ fn metrics_that_are_taken_after_the_end_are_balanced_too() {
         let metrics = wheel.metrics();
         let found = counts(&metrics);
         assert!([(1, 0, 1, 0), (0, 0, 0, 0)].contains(&found), "{found:?}");
-    });
-}
-
-#[test]
-fn a_driver_of_ones_own_counts_by_itself() {
-    within(LIMIT, || {
-        multi_thread(2).block_on(async {
-            let own = Builder::new().shards(3).build().unwrap();
-            let metrics = own.metrics();
-            assert_eq!(metrics.num_shards(), 3);
-            let mut sleep = own.sleep(HOUR);
-            assert!(poll_quietly(&mut sleep).is_pending());
-            assert_eq!(counts(&metrics), (1, 0, 0, 1));
-            assert_eq!(counts(&wheel::metrics()), (0, 0, 0, 0));
-        });
     });
 }
 
@@ -371,16 +341,6 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
     });
 }
 
-#[tokio::test]
-async fn without_timers_the_driver_does_not_wake_up() {
-    let metrics = metrics();
-    pending_briefly().await;
-    let woken = metrics.snapshot().driver_wakeups;
-    assert!(woken > metrics.snapshot().driver_noops);
-    tokio::time::sleep(ms(20)).await;
-    assert_eq!(metrics.snapshot().driver_wakeups, woken);
-}
-
 /// With `test-util` it is taken back, for the sake of a paused clock.
 #[cfg(not(feature = "test-util"))]
 #[tokio::test]
@@ -400,17 +360,7 @@ async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
-    use wheel::advance;
-
-    #[tokio::test(start_paused = true)]
-    async fn timers_that_fire_in_time_have_no_lag() {
-        let metrics = metrics();
-        join_all((1..=200).map(|n| sleep(ms(n * n)))).await;
-        assert_eq!(counts(&metrics), (200, 200, 0, 0));
-        assert_eq!(metrics.snapshot().lag.max(), Duration::ZERO);
-        let lag = metrics.snapshot().lag;
-        assert_eq!(lag.buckets().next().map(|(_, timers)| timers), Some(200));
-    }
+    use wheel::{Builder, advance};
 
     #[tokio::test(start_paused = true)]
     async fn lag_is_the_time_from_the_deadline_to_the_turn() {

@@ -75,26 +75,6 @@ impl Runners {
         };
         run(0) != run(rules)
     }
-
-    /// tokio's timers do the same every time, or nothing could be said.
-    pub(crate) fn check_tokio(&mut self, program: &Program) {
-        for oracle in &mut self.oracles {
-            let mut run = || done(program, oracle.run(program, PATIENCE));
-            // On a busy machine a thread that was left behind may come in between: twice in a
-            // row is enough.
-            let (mut once, mut again) = (run(), run());
-            for _ in 0..5 {
-                if once != again {
-                    (once, again) = (again, run());
-                }
-            }
-            let difference = once.difference(&again);
-            assert!(
-                once == again,
-                "tokio does two things: {program}{difference}"
-            );
-        }
-    }
 }
 
 fn done(program: &Program, outcome: Outcome<Trace>) -> Trace {

@@ -37,7 +37,7 @@ mod world;
 use std::time::Duration;
 
 use self::compare::{Failure, Runners};
-use self::program::Program;
+use self::program::{Program, Style};
 use self::rules::{GOES_ON, LOOKS};
 use self::watchdog::{Outcome, PATIENCE, Runner, Stop};
 use crate::{number, seeds};
@@ -90,20 +90,13 @@ fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> Stri
     }
 }
 
-#[test]
-fn tokio_does_the_same_every_time() {
-    let mut runners = Runners::new();
-    let programs = seeds(10_000).step_by(16).map(generate::program);
-    for program in programs.filter(|program| !program.may_race()) {
-        runners.check_tokio(&program);
-    }
-}
-
 /// Without it, programs would fail that do another thing than with tokio.
 #[test]
 fn each_rule_is_needed() {
     let mut runners = Runners::new();
     let programs = (0..1000).map(generate::program);
+    // By hand, timers of another driver are tokio's by some rule only.
+    let programs = programs.filter(|program| program.style != Style::Hand);
     let applied = programs.filter_map(|program| runners.compare(&program, PATIENCE).ok());
     let applied: Vec<_> = applied.collect();
     for rule in [GOES_ON, LOOKS] {

@@ -133,14 +133,6 @@ pub(crate) enum Between {
     ResetAfter(Duration),
 }
 
-impl Program {
-    /// Whether two threads are at work at a time: one drives a runtime while a future that waits
-    /// for it may be dropped. Then even tokio may do one thing or another.
-    pub(crate) fn may_race(&self) -> bool {
-        format!("{self:?}").contains("Blocking(")
-    }
-}
-
 /// A line for each thing that the thread does, and for each task.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
