@@ -259,8 +259,10 @@ async fn without_timers_time_stands_still() {
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
 
-/// Ways in which a pending sleep comes to its end unheard.
-const DROPS: [(&str, fn(Sleep)); 3] = [
+/// A way in which a pending sleep is dropped.
+type Drops = (&'static str, fn(Sleep));
+
+const DROPS: [Drops; 3] = [
     ("here", drop),
     ("on another thread", |sleep| {
         thread::spawn(move || drop(sleep)).join().unwrap();
