@@ -5,7 +5,7 @@
 //! One word: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives `RuntimeMetrics`,
 //! and `ext::metrics` is for the crate of that name. The types stand in the root: a public module
 //! `metrics` there would hide the crate `metrics` in a module that says `use wheel::*;`
-//! (`tests/api/globs.rs`).
+//! (`tests/api/drop_in.rs`).
 //!
 //! A public count is one that a user can act on. Counts of what is inside a wheel today, such as
 //! cascades, are private fields of `MetricsSnapshot`, for this crate's tests.

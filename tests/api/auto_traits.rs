@@ -63,6 +63,9 @@ assert_is! {
     Timeout<PhantomPinned>: Send & Sync & !Unpin;
     Wheel: Send & Sync & Unpin;
     Builder: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
+    wheel::WheelMetrics: Clone & Send & Sync & Unpin;
+    wheel::MetricsIntervals: Clone & Send & Sync & Unpin;
+    wheel::MetricsSnapshot: Clone & Send & Sync & Unpin;
     wheel::BuildError: Send & Sync & Unpin;
     error::Elapsed: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
     error::Error: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;

@@ -3,87 +3,72 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use support::{HOUR, current_thread, ms, multi_thread, poll_quietly, runtimes, secs, within};
-use wheel::{BuildError, Builder, Instant, Sleep, Wheel, sleep};
+use support::{DAY, HOUR, current_thread, ms, multi_thread, poll_quietly, runtimes, secs, within};
+use wheel::{BuildError, Builder, Instant, Wheel, sleep};
+
+/// What is refused is refused in the same way by `build` and by `install`.
+fn refused(builder: Builder) -> BuildError {
+    let error = builder.clone().build().unwrap_err();
+    assert_eq!(
+        builder.install().unwrap_err().to_string(),
+        error.to_string()
+    );
+    assert!(error.source().is_none());
+    error
+}
 
 #[test]
 fn ticks_that_do_not_fit_a_millisecond_are_refused() {
     let runtime = current_thread();
     let _guard = runtime.enter();
-    let day = secs(24 * 3600);
-    for tick in [
-        Duration::ZERO,
-        Duration::from_nanos(3),
-        Duration::from_nanos(999_999),
-        Duration::from_nanos(1_000_001),
-        Duration::from_micros(1500),
-        day + ms(1),
-        Duration::MAX,
-    ] {
-        let error = Builder::new().tick(tick).build().unwrap_err();
+    let unfit = [0, 3, 999_999, 1_000_001, 1_500_000].map(Duration::from_nanos);
+    for tick in unfit.into_iter().chain([DAY + ms(1), Duration::MAX]) {
+        let error = refused(Builder::new().tick(tick));
         assert!(matches!(error, BuildError::Tick(refused) if refused == tick));
         let message = format!(
             "`tick` is {tick:?}: allowed is a divisor of a millisecond, or a multiple of one up to a day",
         );
         assert_eq!(error.to_string(), message);
-        let installed = Builder::new().tick(tick).install().unwrap_err();
-        assert_eq!(installed.to_string(), message);
     }
-    for tick in [
-        Duration::from_nanos(1),
-        Duration::from_nanos(62_500),
-        Duration::from_micros(1),
-        Duration::from_micros(250),
-        Duration::from_micros(500),
-        ms(1),
-        ms(7),
-        secs(1),
-        day,
-    ] {
+    let fit = [1, 62_500, 1000, 250_000, 500_000].map(Duration::from_nanos);
+    for tick in fit.into_iter().chain([ms(1), ms(7), secs(1), DAY]) {
         assert!(Builder::new().tick(tick).build().is_ok(), "{tick:?}");
     }
 }
 
 #[test]
 fn settings_out_of_range_are_refused_with_what_is_allowed() {
+    type Set = fn(Builder, usize) -> Builder;
+    let settings: [(&str, Set, &[usize], &str); 3] = [
+        ("Shards `shards`", Builder::shards, &[0, 1025], "1 to 1024"),
+        (
+            "EntriesPerHold `entries_per_hold`",
+            Builder::entries_per_hold,
+            &[0, 4097],
+            "1 to 4096",
+        ),
+        (
+            "Capacity `capacity`",
+            Builder::capacity,
+            &[(1 << 26) + 1],
+            "0 to 67108864",
+        ),
+    ];
     let runtime = current_thread();
     let _guard = runtime.enter();
-    let refused = |builder: Builder| {
-        let error = builder.clone().build().unwrap_err();
-        let installed = builder.install().unwrap_err();
-        assert_eq!(installed.to_string(), error.to_string());
-        assert!(error.source().is_none());
-        (format!("{error:?}"), error.to_string())
-    };
-    for shards in [0, 1025, usize::MAX] {
-        let message = format!("`shards` is {shards}: allowed is 1 to 1024");
-        assert_eq!(
-            refused(Builder::new().shards(shards)),
-            (format!("Shards({shards})"), message)
-        );
-    }
-    for hold in [0, 4097, usize::MAX] {
-        let message = format!("`entries_per_hold` is {hold}: allowed is 1 to 4096");
-        let error = format!("EntriesPerHold({hold})");
-        assert_eq!(
-            refused(Builder::new().entries_per_hold(hold)),
-            (error, message)
-        );
-    }
-    for capacity in [(1 << 26) + 1, usize::MAX] {
-        let message = format!("`capacity` is {capacity}: allowed is 0 to 67108864");
-        let error = format!("Capacity({capacity})");
-        assert_eq!(refused(Builder::new().capacity(capacity)), (error, message));
+    for (names, set, values, allowed) in settings {
+        let (variant, name) = names.split_once(' ').unwrap();
+        for &value in values.iter().chain(&[usize::MAX]) {
+            let error = refused(set(Builder::new(), value));
+            assert_eq!(format!("{error:?}"), format!("{variant}({value})"));
+            let message = format!("{name} is {value}: allowed is {allowed}");
+            assert_eq!(error.to_string(), message);
+        }
     }
     // None of these has started anything.
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
-    assert!(
-        Builder::new()
-            .shards(1024)
-            .entries_per_hold(4096)
-            .install()
-            .is_ok()
-    );
+    let largest = Builder::new().shards(1024).entries_per_hold(4096);
+    assert!(largest.install().is_ok());
 }
 
 #[test]
@@ -125,14 +110,9 @@ fn wheels_of_one_runtime_are_independent() {
     within(secs(60), || {
         for (_, runtime) in runtimes() {
             runtime.block_on(async {
-                let (one, two) = (
-                    Builder::new().build().unwrap(),
-                    Builder::new().build().unwrap(),
-                );
-                let mut held: Vec<Sleep> = Vec::new();
-                for (wheel, timers) in [(&one, 3), (&two, 5)] {
-                    held.extend((0..timers).map(|_| wheel.sleep(HOUR)));
-                }
+                let [one, two] = [(); 2].map(|()| Builder::new().build().unwrap());
+                let held = (0..8).map(|n| if n < 3 { &one } else { &two }.sleep(HOUR));
+                let mut held: Vec<_> = held.collect();
                 for sleep in &mut held {
                     assert!(poll_quietly(sleep).is_pending());
                 }
@@ -151,31 +131,27 @@ fn any_number_of_shards_and_any_hold_fires_everything() {
     within(secs(120), || {
         for runtime in [current_thread(), multi_thread(2)] {
             for (shards, hold) in [(1, 1), (1, 4096), (7, 1), (7, 16), (64, 4096), (1024, 3)] {
-                runtime.block_on(async {
-                    let wheel = Wheel::builder()
-                        .shards(shards)
-                        .entries_per_hold(hold)
-                        .capacity(10_000)
-                        .build()
-                        .unwrap();
-                    let tasks: Vec<_> = (0..2000)
-                        .map(|n| {
-                            let wheel = wheel.clone();
-                            tokio::spawn(async move {
-                                let start = Instant::now();
-                                wheel.sleep(ms(n % 20)).await;
-                                assert!(start.elapsed() >= ms(n % 20));
-                            })
-                        })
-                        .collect();
-                    for task in tasks {
-                        task.await.unwrap();
-                    }
-                    assert_eq!(wheel.pending(), 0);
-                });
+                let builder = Builder::new().shards(shards).entries_per_hold(hold);
+                runtime.block_on(fires_everything(builder.capacity(10_000)));
             }
         }
     });
+}
+
+async fn fires_everything(builder: Builder) {
+    let wheel = builder.build().unwrap();
+    let tasks = (0..2000).map(|n| {
+        let wheel = wheel.clone();
+        tokio::spawn(async move {
+            let start = Instant::now();
+            wheel.sleep(ms(n % 20)).await;
+            assert!(start.elapsed() >= ms(n % 20));
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    assert_eq!(wheel.pending(), 0);
 }
 
 #[cfg(feature = "test-util")]
@@ -204,18 +180,15 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn a_coarse_tick_shares_wake_ups_and_applies_to_resets() {
         let wheel = Builder::new().tick(secs(1)).build().unwrap();
-        let timers: Vec<_> = (1..=100)
-            .map(|n| {
-                let (waker, count) = counting();
-                let mut sleep = wheel.sleep(ms(n * 10));
-                assert!(poll(&mut sleep, &waker).is_pending());
-                (sleep, count)
-            })
-            .collect();
+        let (waker, count) = counting();
+        let mut timers: Vec<_> = (1..=100).map(|n| wheel.sleep(ms(n * 10))).collect();
+        for sleep in &mut timers {
+            assert!(poll(sleep, &waker).is_pending());
+        }
         advance(ms(999)).await;
-        assert!(timers.iter().all(|(_, count)| count.wakes() == 0));
+        assert_eq!(count.wakes(), 0);
         advance(ms(1)).await;
-        assert!(timers.iter().all(|(_, count)| count.wakes() == 1));
+        assert_eq!(count.wakes(), 100);
 
         let start = Instant::now();
         let mut moved = wheel.sleep(HOUR);
@@ -253,35 +226,29 @@ mod paused {
 
     #[test]
     fn a_custom_wheel_is_exact_under_a_paused_clock_whatever_its_settings() {
-        for (shards, hold) in [(1, 1), (1, 4096), (7, 1), (64, 16)] {
-            paused().block_on(async {
-                let wheel = Builder::new()
-                    .shards(shards)
-                    .entries_per_hold(hold)
-                    .capacity(1000)
-                    .build()
-                    .unwrap();
-                let start = Instant::now();
-                let sleeps = (0..500).map(|n| {
-                    let wheel = wheel.clone();
-                    async move {
-                        wheel.sleep(ms(n * 37 % 1000)).await;
-                        assert_eq!(start.elapsed(), ms(n * 37 % 1000));
-                    }
-                });
-                futures::future::join_all(sleeps).await;
-                wheel.sleep(HOUR).await;
-                assert_eq!(start.elapsed().as_secs(), 3600);
-                let mut dropped = wheel.sleep(secs(1));
-                assert!(poll_quietly(&mut dropped).is_pending());
-                drop(dropped);
-                let before = Instant::now();
-                tokio::task::spawn_blocking(|| std::thread::sleep(ms(10)))
-                    .await
-                    .unwrap();
-                assert_eq!(before.elapsed(), Duration::ZERO);
-            });
+        for (shards, hold, capacity) in [(1, 1, 0), (1, 4096, 1), (7, 1, 100_000), (64, 16, 1000)] {
+            let builder = Builder::new().shards(shards).entries_per_hold(hold);
+            paused().block_on(is_exact(builder.capacity(capacity)));
         }
+    }
+
+    async fn is_exact(builder: Builder) {
+        let wheel = builder.build().unwrap();
+        let start = Instant::now();
+        let sleeps = (0..500).map(async |n| {
+            wheel.sleep(ms(n * 37 % 1000)).await;
+            assert_eq!(start.elapsed(), ms(n * 37 % 1000));
+        });
+        futures::future::join_all(sleeps).await;
+        wheel.sleep(HOUR).await;
+        assert_eq!(start.elapsed().as_secs(), 3600);
+        let mut dropped = wheel.sleep(secs(1));
+        assert!(poll_quietly(&mut dropped).is_pending());
+        drop(dropped);
+        let before = Instant::now();
+        let real_time = tokio::task::spawn_blocking(|| std::thread::sleep(ms(10)));
+        real_time.await.unwrap();
+        assert_eq!(before.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
@@ -290,21 +257,9 @@ mod paused {
         Builder::new().tick(ms(100)).install().unwrap();
         sleep(ms(1)).await;
         assert_eq!(start.elapsed(), ms(100));
-        assert!(
-            wheel::timeout(ms(1), std::future::pending::<()>())
-                .await
-                .is_err()
-        );
+        let late = wheel::timeout(ms(1), std::future::pending::<()>());
+        assert!(late.await.is_err());
         assert_eq!(start.elapsed(), ms(200));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_large_capacity_is_only_room() {
-        let wheel = Builder::new().capacity(100_000).shards(7).build().unwrap();
-        let start = Instant::now();
-        wheel.sleep(ms(1)).await;
-        assert_eq!(start.elapsed(), ms(1));
-        assert_eq!(wheel.pending(), 0);
     }
 }
 
@@ -313,14 +268,12 @@ mod paused {
 fn high_resolution_is_refused_where_there_is_none() {
     let runtime = current_thread();
     let _guard = runtime.enter();
-    let error = Builder::new().high_resolution(true).build().unwrap_err();
+    let error = refused(Builder::new().high_resolution(true));
     assert!(matches!(error, BuildError::NoHighResolution));
     assert_eq!(
         error.to_string(),
         "`high_resolution` needs Linux, and the cargo feature `high-resolution`"
     );
-    let installed = Builder::new().high_resolution(true).install();
-    assert!(matches!(installed, Err(BuildError::NoHighResolution)));
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
     assert!(Builder::new().high_resolution(false).install().is_ok());
 }

@@ -1,12 +1,13 @@
-//! `use wheel::time;` where `use tokio::time;` stood: names, signatures, and
-//! the panics that users have in their logs. For auto traits see `auto_traits.rs`.
+//! `use wheel::time;` stands where `use tokio::time;` stood: the same names, signatures, and panics that users have in
+//! their logs. For auto traits see `auto_traits.rs`; services that were moved over are in `tests/migration/`.
 
 use std::future::{Future, Ready, pending, ready};
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::LazyLock;
+use std::task::{Context, Poll};
 
-use support::{NO_RUNTIME, NO_TIMERS, ms, panic_of, secs};
+use support::{Log, NO_RUNTIME, NO_TIMERS, ms, panic_of};
 use tokio::runtime::Builder;
 use wheel::time;
 
@@ -14,7 +15,7 @@ use wheel::time;
 macro_rules! compiled_against {
     ($name:ident, $($time:tt)+) => {
         mod $name {
-            use super::{Context, Future, Pin, Poll, Ready, io, ms, pending, ready};
+            use super::{Context, Future, Pin, Poll, Ready, io, ms, pending};
             use $($time)+ as time;
             use time::error::{Elapsed, Error};
             use time::{Duration, Instant, Interval, MissedTickBehavior, Sleep, Timeout};
@@ -59,128 +60,30 @@ macro_rules! compiled_against {
             }
 
             pub(super) fn traits() {
-                fn error<T: std::error::Error + Send + Sync + 'static>() {}
-                fn sleeps<T: Future<Output = ()> + Send + Sync + std::fmt::Debug + 'static>() {}
-                fn copies<T: Copy + Eq + Default + std::fmt::Debug>() {}
-                error::<Elapsed>();
-                error::<Error>();
+                fn errors<T: std::error::Error + Send + Sync + 'static>() {}
+                fn sleeps<T: Future<Output = ()> + std::fmt::Debug + 'static>() {}
+                fn times_out<T: Future<Output = Result<u8, Elapsed>>>() {}
+                fn copies<T: Copy>() {}
+                fn compares<T: Eq>() {}
+                errors::<Elapsed>();
+                errors::<Error>();
                 sleeps::<Sleep>();
-                copies::<MissedTickBehavior>();
-                fn copy<T: Copy>() {}
-                copy::<Error>();
-                fn send_sync_unpin<T: Send + Sync + Unpin>() {}
-                send_sync_unpin::<Interval>();
-                fn send_sync<T: Send + Sync>() {}
-                send_sync::<Timeout<Ready<u8>>>();
-                fn eq<T: Eq>() {}
-                eq::<Elapsed>();
-                fn output<T: Future<Output = Result<u8, Elapsed>>>() {}
-                output::<Timeout<Ready<u8>>>();
+                times_out::<Timeout<Ready<u8>>>();
+                copies::<Error>();
+                compares::<Elapsed>();
+                let _ = |late: Elapsed| matches!(late, Elapsed { .. });
             }
 
-            pin_project_lite::pin_project! {
-                /// An idle timer as libraries write it.
-                pub(super) struct Idle<F> {
-                    #[pin]
-                    work: F,
-                    #[pin]
-                    deadline: time::Sleep,
-                    patience: u32,
+            /// What errors say of themselves.
+            pub(super) async fn errors() -> Vec<String> {
+                let late = time::timeout(ms(1), pending::<()>()).await.unwrap_err();
+                let mut said = vec![format!("{late}, {late:?}")];
+                said.push(format!("{:?}", io::Error::from(late).kind()));
+                for error in [Error::shutdown(), Error::at_capacity(), Error::invalid()] {
+                    let (full, invalid) = (error.is_at_capacity(), error.is_invalid());
+                    said.push(format!("{error}, {}, {full}, {invalid}", error.is_shutdown()));
                 }
-            }
-
-            impl<F: Future> Future for Idle<F> {
-                type Output = Option<F::Output>;
-
-                fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                    let mut me = self.project();
-                    if let Poll::Ready(output) = me.work.poll(cx) {
-                        return Poll::Ready(Some(output));
-                    }
-                    while *me.patience > 0 {
-                        ready!(me.deadline.as_mut().poll(cx));
-                        *me.patience -= 1;
-                        let again = me.deadline.deadline() + ms(5);
-                        me.deadline.as_mut().reset(again);
-                    }
-                    ready!(me.deadline.as_mut().poll(cx));
-                    // The last use may consume the pin.
-                    me.deadline.reset(Instant::now());
-                    Poll::Ready(None)
-                }
-            }
-
-            /// What a service does with timers; in milliseconds where it can be told.
-            pub(super) async fn service() -> Vec<u128> {
-                let start = Instant::now();
-                let mut log = Vec::new();
-                let mut at = |what: u128| log.push(what * 1_000_000 + start.elapsed().as_millis());
-
-                time::sleep(ms(3)).await;
-                at(1);
-                time::sleep_until(start + ms(5)).await;
-                at(2);
-                match time::timeout(ms(2), pending::<()>()).await {
-                    Ok(()) => unreachable!(),
-                    Err(Elapsed { .. }) => at(3),
-                }
-                let answer = time::timeout_at(start + ms(100), async { time::sleep(ms(1)).await });
-                assert_eq!(answer.await, Ok(()));
-                at(4);
-
-                let mut interval = time::interval(ms(10));
-                interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                for _ in 0..3 {
-                    interval.tick().await;
-                    at(5);
-                }
-                interval.reset_after(ms(7));
-                interval.tick().await;
-                at(6);
-
-                let sleep = time::sleep(ms(50));
-                tokio::pin!(sleep);
-                let mut ticks = 0;
-                loop {
-                    tokio::select! {
-                        () = &mut sleep => break,
-                        _ = interval.tick() => {
-                            ticks += 1;
-                            if ticks == 2 {
-                                sleep.as_mut().reset(Instant::now() + ms(5));
-                            }
-                        }
-                    }
-                }
-                at(7);
-
-                let mut boxed: Pin<Box<Sleep>> = Box::pin(time::sleep(ms(1)));
-                boxed.as_mut().await;
-                assert!(boxed.is_elapsed());
-                at(8);
-
-                let deadline = time::sleep(ms(5));
-                let idle = Idle { work: pending::<()>(), deadline, patience: 2 };
-                assert_eq!(idle.await, None);
-                at(9);
-
-                let (a, b) = tokio::join!(time::sleep(ms(4)), time::timeout(ms(9), ready(1)));
-                assert_eq!((a, b), ((), Ok(1)));
-                at(10);
-                assert_eq!(fallible().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
-                at(11);
-                assert!(any_error().await.unwrap_err().is::<Elapsed>());
-                at(12);
-                log
-            }
-
-            async fn fallible() -> io::Result<u8> {
-                let answer = time::timeout(ms(1), pending::<io::Result<u8>>()).await??;
-                Ok(answer)
-            }
-
-            async fn any_error() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-                Ok(time::timeout(ms(1), pending()).await?)
+                said
             }
         }
     };
@@ -207,75 +110,18 @@ fn instants_durations_and_behaviours_are_tokios_own() {
     let _: tokio::time::MissedTickBehavior = time::MissedTickBehavior::Skip;
 }
 
-#[cfg(feature = "test-util")]
-#[tokio::test(start_paused = true)]
-async fn a_service_runs_as_with_tokio_to_the_millisecond() {
-    let theirs = with_tokio::service().await;
-    assert_eq!(with_wheel::service().await, theirs);
-    assert_eq!(with_root::service().await, theirs);
+#[tokio::test]
+async fn errors_read_as_tokios() {
+    let theirs = with_tokio::errors().await;
+    assert_eq!(with_wheel::errors().await, theirs);
+    assert_eq!(with_root::errors().await, theirs);
 }
 
-#[test]
-fn a_service_runs_in_real_time_on_every_runtime() {
-    for (_, runtime) in support::runtimes() {
-        let theirs = runtime.block_on(with_tokio::service()).len();
-        assert_eq!(runtime.block_on(with_wheel::service()).len(), theirs);
-        assert_eq!(runtime.block_on(with_root::service()).len(), theirs);
-    }
-}
-
-#[test]
-fn errors_read_as_tokios() {
-    let runtime = support::current_thread();
-    let (ours, theirs) = runtime.block_on(async {
-        let ours = time::timeout(ms(1), pending::<()>()).await.unwrap_err();
-        let theirs = tokio::time::timeout(ms(1), pending::<()>())
-            .await
-            .unwrap_err();
-        (ours, theirs)
-    });
-    assert_eq!(ours.to_string(), theirs.to_string());
-    assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
-    assert_eq!(io::Error::from(ours).kind(), io::Error::from(theirs).kind());
-    let ours = [
-        time::error::Error::shutdown(),
-        time::error::Error::at_capacity(),
-    ];
-    let theirs = [
-        tokio::time::error::Error::shutdown(),
-        tokio::time::error::Error::at_capacity(),
-    ];
-    for (ours, theirs) in ours.iter().zip(&theirs) {
-        assert_eq!(ours.to_string(), theirs.to_string());
-        assert_eq!(ours.is_shutdown(), theirs.is_shutdown());
-        assert_eq!(ours.is_at_capacity(), theirs.is_at_capacity());
-        assert_eq!(ours.is_invalid(), theirs.is_invalid());
-    }
-    let (ours, theirs) = (
-        time::error::Error::invalid(),
-        tokio::time::error::Error::invalid(),
-    );
-    assert_eq!(ours.to_string(), theirs.to_string());
-    assert!(ours.is_invalid() && !ours.is_shutdown() && !ours.is_at_capacity());
-}
-
-#[test]
-fn debug_shows_the_deadline() {
-    let runtime = support::current_thread();
-    let _guard = runtime.enter();
-    let sleep = time::sleep(secs(1));
-    let debug = format!("{sleep:?}");
-    assert!(
-        debug.contains("deadline") && debug.contains("is_elapsed: false"),
-        "{debug}"
-    );
-    for debug in [
-        format!("{:?}", time::timeout(secs(1), ready(()))),
-        format!("{:?}", time::interval(secs(1))),
-        format!("{:?}", wheel::Wheel::current()),
-    ] {
-        assert!(!debug.is_empty());
-    }
+#[tokio::test]
+async fn debug_shows_the_deadline() {
+    let debug = format!("{:?}", time::sleep(SECOND));
+    assert!(debug.contains("deadline"), "{debug}");
+    assert!(debug.contains("is_elapsed: false"), "{debug}");
 }
 
 /// Asserts that an expression panics with a message, on the line of this macro.
@@ -291,74 +137,60 @@ macro_rules! assert_panics_here {
 
 const SECOND: time::Duration = time::Duration::from_secs(1);
 
+/// Asserts the same of all that makes timers; and that tokio says no other thing.
+macro_rules! assert_timers_panic_here {
+    ($message:expr) => {{
+        let now = time::Instant::now();
+        assert_panics_here!(time::sleep(SECOND), $message);
+        assert_panics_here!(time::sleep_until(now), $message);
+        assert_panics_here!(time::timeout(SECOND, ready(1)), $message);
+        assert_panics_here!(time::timeout_at(now, ready(1)), $message);
+        assert_panics_here!(time::interval(SECOND), $message);
+        assert_panics_here!(time::interval_at(now, SECOND), $message);
+        assert_panics_here!(wheel::Wheel::current(), $message);
+        assert_panics_here!(wheel::metrics(), $message);
+        assert_panics_here!(wheel::Builder::new().build(), $message);
+        assert_panics_here!(wheel::Builder::new().install(), $message);
+        assert_panics_here!(tokio::time::sleep(SECOND), $message);
+    }};
+}
+
 #[test]
 fn outside_a_runtime_timers_panic_at_the_callers_line() {
-    let now = time::Instant::now();
-    assert_panics_here!(time::sleep(SECOND), NO_RUNTIME);
-    assert_panics_here!(time::sleep_until(now), NO_RUNTIME);
-    assert_panics_here!(time::timeout(SECOND, ready(1)), NO_RUNTIME);
-    assert_panics_here!(time::timeout_at(now, ready(1)), NO_RUNTIME);
-    assert_panics_here!(time::interval(SECOND), NO_RUNTIME);
-    assert_panics_here!(time::interval_at(now, SECOND), NO_RUNTIME);
-    assert_panics_here!(wheel::Wheel::current(), NO_RUNTIME);
-    assert_panics_here!(wheel::Builder::new().build(), NO_RUNTIME);
-    assert_panics_here!(wheel::Builder::new().install(), NO_RUNTIME);
-    // And tokio says the same.
-    assert_panics_here!(tokio::time::sleep(SECOND), NO_RUNTIME);
+    assert_timers_panic_here!(NO_RUNTIME);
 }
 
 #[test]
 fn in_a_runtime_without_timers_they_panic_at_the_callers_line() {
-    for runtime in [
-        Builder::new_current_thread().build().unwrap(),
-        Builder::new_multi_thread()
-            .worker_threads(1)
-            .build()
-            .unwrap(),
-    ] {
-        let _guard = runtime.enter();
-        let now = time::Instant::now();
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let runtime = builder.build().unwrap();
         // Twice: what is remembered of the first attempt must not change the second.
         for _ in 0..2 {
-            assert_panics_here!(time::sleep(SECOND), NO_TIMERS);
-            assert_panics_here!(time::sleep_until(now), NO_TIMERS);
-            assert_panics_here!(time::timeout(SECOND, ready(1)), NO_TIMERS);
-            assert_panics_here!(time::timeout_at(now, ready(1)), NO_TIMERS);
-            assert_panics_here!(time::interval(SECOND), NO_TIMERS);
-            assert_panics_here!(time::interval_at(now, SECOND), NO_TIMERS);
-            assert_panics_here!(wheel::Wheel::current(), NO_TIMERS);
-            assert_panics_here!(wheel::Builder::new().build(), NO_TIMERS);
-            assert_panics_here!(wheel::Builder::new().install(), NO_TIMERS);
-            assert_panics_here!(tokio::time::sleep(SECOND), NO_TIMERS);
+            let _guard = runtime.enter();
+            assert_timers_panic_here!(NO_TIMERS);
         }
+        let task = runtime.spawn(async { assert_timers_panic_here!(NO_TIMERS) });
+        runtime.block_on(task).unwrap();
     }
 }
 
 #[test]
-fn inside_a_task_the_panic_is_at_the_callers_line_too() {
-    let runtime = Builder::new_current_thread().build().unwrap();
-    let task = runtime.spawn(async {
-        assert_panics_here!(time::sleep(SECOND), NO_TIMERS);
-        assert_panics_here!(time::interval(SECOND), NO_TIMERS);
-    });
-    runtime.block_on(task).unwrap();
-}
-
-#[test]
 fn an_interval_of_zero_panics_before_it_looks_for_a_runtime() {
-    let zero = time::Duration::ZERO;
+    const ZERO: time::Duration = time::Duration::ZERO;
     let now = time::Instant::now();
     let message = "`period` must be non-zero.";
-    assert_panics_here!(time::interval(zero), message);
-    assert_panics_here!(time::interval_at(now, zero), message);
-    assert_panics_here!(tokio::time::interval(zero), message);
+    let assert_all_panic = || {
+        assert_panics_here!(time::interval(ZERO), message);
+        assert_panics_here!(time::interval_at(now, ZERO), message);
+        assert_panics_here!(tokio::time::interval(ZERO), message);
+    };
+    assert_all_panic();
     let runtime = support::current_thread();
     let _guard = runtime.enter();
+    assert_all_panic();
     let wheel = wheel::Wheel::current();
-    assert_panics_here!(time::interval(zero), message);
-    assert_panics_here!(time::interval_at(now, zero), message);
-    assert_panics_here!(wheel.interval(zero), message);
-    assert_panics_here!(wheel.interval_at(now, zero), message);
+    assert_panics_here!(wheel.interval(ZERO), message);
+    assert_panics_here!(wheel.interval_at(now, ZERO), message);
 }
 
 #[test]
@@ -374,27 +206,82 @@ fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
     struct Last;
     impl Drop for Last {
         fn drop(&mut self) {
-            let ours = panic_of(|| time::sleep(SECOND)).map(|panic| panic.message);
-            let theirs = panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message);
-            MESSAGES.lock().unwrap().push((ours, theirs));
+            MESSAGES.push((
+                panic_of(|| time::sleep(SECOND)).map(|panic| panic.message),
+                panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message),
+            ));
         }
     }
-    type Messages = Vec<(Option<String>, Option<String>)>;
-    static MESSAGES: std::sync::Mutex<Messages> = std::sync::Mutex::new(Vec::new());
+    static MESSAGES: LazyLock<Log<(Option<String>, Option<String>)>> = LazyLock::new(Log::new);
     thread_local!(static LAST: Last = const { Last });
 
     let runtime = support::current_thread();
     let handle = runtime.handle().clone();
-    std::thread::spawn(move || {
+    let arms_a_timer = move || {
         // Initialised first, so destroyed last.
         LAST.with(|_| ());
         let _guard = handle.enter();
         drop(time::sleep(SECOND));
-    })
-    .join()
-    .unwrap();
-    let messages = MESSAGES.lock().unwrap();
-    let (ours, theirs) = messages.first().expect("the local was destroyed");
+    };
+    std::thread::spawn(arms_a_timer).join().unwrap();
+    let [(ours, theirs)] = &MESSAGES.entries()[..] else {
+        panic!("the local was destroyed once");
+    };
     assert_eq!(ours, theirs);
     assert!(ours.is_some());
+}
+
+/// Two globs with one name between them do not compile where that is used. Here the other
+/// glob has what this crate has besides.
+#[cfg(feature = "full")]
+mod beside_another_glob {
+    mod other {
+        pub(super) struct Wheel;
+        pub(super) struct Builder;
+        pub(super) struct DelayQueue;
+        pub(super) struct TimingWheel;
+        pub(super) struct WheelMetrics;
+        pub(super) struct FutureExt;
+        pub(super) struct StreamExt;
+        pub(super) fn metrics() {}
+        pub(super) mod ext {}
+        pub(super) mod stats {}
+        pub(super) mod time {}
+    }
+
+    #[test]
+    #[allow(unused_imports, reason = "to see that they are not ambiguous")]
+    fn wheel_time_has_no_more_than_tokio_time() {
+        use other::*;
+        use wheel::time::*;
+
+        // As types: a unit struct is a value, too, which ours are not.
+        let _: Option<(Wheel, Builder, DelayQueue, TimingWheel, WheelMetrics)> = None;
+        let _: Option<(FutureExt, StreamExt)> = None;
+        metrics();
+        {
+            use {ext as _, stats as _, time as _};
+        }
+        let _: Duration = Duration::ZERO;
+    }
+}
+
+/// A module with a glob of the root, beside crates whose names are those of features.
+#[cfg(feature = "full")]
+mod beside_a_glob {
+    use wheel::*;
+
+    use futures::FutureExt as _;
+    use hyper::body::Bytes;
+    use tokio_util::future::FutureExt as _;
+    use tower::ServiceExt as _;
+
+    #[tokio::test]
+    async fn the_root_hides_no_crate_and_no_method() {
+        let echo = tower::service_fn(async |body: Bytes| Ok::<_, tower::BoxError>(body));
+        metrics::counter!("requests").increment(1);
+        let body = echo.oneshot(Bytes::from_static(b"hello")).boxed();
+        let limited = body.timeout(Duration::from_secs(60));
+        assert_eq!(limited.await.unwrap().unwrap(), "hello");
+    }
 }

@@ -3,7 +3,6 @@
 mod auto_traits;
 mod builder;
 mod drop_in;
-mod globs;
 mod hyper;
 mod metrics;
 mod paused;

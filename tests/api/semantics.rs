@@ -1,35 +1,23 @@
-//! A `Sleep`, a `Timeout` and an `Interval` keep and free wakers, spend budgets, wake on a reset and make up for ticks as
-//! tokio's do, step by step.
+//! A `Sleep`, a `Timeout` and an `Interval` wake, spend budgets, and make up for ticks as documented; what random
+//! programs would hardly come upon.
 #![cfg(feature = "test-util")]
 
-use std::future::{Future, pending, poll_fn, ready};
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use support::{Count, HOUR, counting, ms, poll, poll_quietly, secs};
 use tokio::task::coop;
-use tokio::time;
-use wheel::{Instant, MissedTickBehavior, Sleep, advance, interval, sleep, sleep_until, timeout};
+use wheel::{Instant, MissedTickBehavior, Sleep, advance, interval, sleep, timeout};
 
 fn pending_sleep(duration: Duration) -> (Sleep, Arc<Count>) {
     let (waker, count) = counting();
     let mut sleep = sleep(duration);
     assert!(poll(&mut sleep, &waker).is_pending());
     (sleep, count)
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_deadline_is_the_one_asked_for() {
-    let odd = Instant::now() + Duration::from_nanos(1_234_567);
-    let mut sleep = sleep_until(odd);
-    assert_eq!(sleep.deadline(), odd);
-    (&mut sleep).await;
-    assert_eq!(sleep.deadline(), odd);
-    sleep.reset_unpin(odd + HOUR);
-    assert_eq!(sleep.deadline(), odd + HOUR);
 }
 
 #[tokio::test(start_paused = true)]
@@ -43,38 +31,6 @@ async fn reset_to_earlier_keeps_the_waker() {
     assert_eq!(count.wakes(), 1);
     advance(2 * HOUR).await;
     assert_eq!(count.wakes(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_to_the_past_wakes_on_the_spot() {
-    let start = Instant::now();
-    advance(ms(50)).await;
-    for past in [start, start + ms(49), start + ms(50)] {
-        let (mut sleep, count) = pending_sleep(ms(100));
-        sleep.reset_unpin(past);
-        assert_eq!(count.wakes(), 1);
-        assert!(sleep.is_elapsed());
-        assert!(poll_quietly(&mut sleep).is_ready());
-        advance(ms(200)).await;
-        assert_eq!(count.wakes(), 1);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_to_the_past_wakes_though_others_are_due_earlier_and_later() {
-    let (_before, first) = pending_sleep(ms(20));
-    let (mut sleep, count) = pending_sleep(ms(100));
-    let (_after, last) = pending_sleep(ms(200));
-    sleep.reset_unpin(Instant::now());
-    assert_eq!((first.wakes(), count.wakes(), last.wakes()), (0, 1, 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_before_the_first_poll_to_the_past_is_elapsed_at_once() {
-    let mut sleep = sleep(HOUR);
-    sleep.reset_unpin(Instant::now());
-    assert!(sleep.is_elapsed());
-    assert!(poll_quietly(&mut sleep).is_ready());
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,51 +118,6 @@ async fn a_waker_is_freed_with_the_sleep() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replaced_waker_is_freed_at_once() {
-    let (first, first_count) = counting();
-    let (second, second_count) = counting();
-    let (held_first, held_second) = (
-        Arc::strong_count(&first_count),
-        Arc::strong_count(&second_count),
-    );
-    let mut sleep = sleep(HOUR);
-    assert!(poll(&mut sleep, &first).is_pending());
-    assert!(poll(&mut sleep, &second).is_pending());
-    assert_eq!(Arc::strong_count(&first_count), held_first);
-    assert_eq!(Arc::strong_count(&second_count), held_second + 1);
-    sleep.reset_unpin(Instant::now() + 2 * HOUR);
-    assert_eq!(Arc::strong_count(&second_count), held_second + 1);
-    sleep.reset_unpin(Instant::now());
-    assert_eq!(Arc::strong_count(&second_count), held_second);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_timeouts_waker_is_freed_when_its_future_is_ready_or_taken_back() {
-    let (waker, count) = counting();
-    let held = Arc::strong_count(&count);
-    let (tx, rx) = tokio::sync::oneshot::channel::<()>();
-    let mut waiting = timeout(HOUR, rx);
-    assert!(poll(&mut waiting, &waker).is_pending());
-    assert_eq!(Arc::strong_count(&count), held + 2);
-    drop(waiting.into_inner());
-    assert_eq!(Arc::strong_count(&count), held);
-    drop(tx);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_timeout_polls_its_future_first() {
-    let now = Instant::now();
-    assert_eq!(wheel::timeout_at(now, ready(1)).await, Ok(1));
-    advance(secs(1)).await;
-    assert_eq!(wheel::timeout_at(now, ready(2)).await, Ok(2));
-    // Both at the same millisecond.
-    let both = timeout(ms(10), sleep(ms(10)));
-    assert_eq!(both.await, Ok(()));
-    let late = timeout(ms(10), sleep(ms(11)));
-    assert!(late.await.is_err());
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
     let (tx, rx) = tokio::sync::oneshot::channel();
     let mut late = timeout(ms(10), rx);
@@ -217,16 +128,6 @@ async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_of_a_ready_future_registers_nothing() {
-    let wheel = wheel::Wheel::current();
-    let (waker, _) = counting();
-    for _ in 0..10 {
-        assert!(poll(&mut timeout(HOUR, ready(())), &waker).is_ready());
-    }
-    assert_eq!(wheel.pending(), 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_very_long_timeout_never_elapses() {
     let mut never = timeout(Duration::MAX, pending::<()>());
     assert!(poll_quietly(&mut never).is_pending());
@@ -234,75 +135,45 @@ async fn a_very_long_timeout_never_elapses() {
     assert!(poll_quietly(&mut never).is_pending());
 }
 
-#[tokio::test]
-async fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
-    let burning = async {
+#[test]
+fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
+    async fn burning() {
         loop {
             coop::consume_budget().await;
         }
-    };
-    assert!(timeout(ms(10), burning).await.is_err());
-}
-
-#[test]
-fn a_future_that_burns_the_budget_does_not_outlive_its_timeout_on_workers() {
-    support::multi_thread(2).block_on(async {
-        let burning = || async {
-            loop {
-                coop::consume_budget().await;
-            }
-        };
-        let tasks =
-            (0..4).map(|_| tokio::spawn(async move { timeout(ms(20), burning()).await.is_err() }));
-        for elapsed in futures::future::join_all(tasks).await {
-            assert!(elapsed.unwrap());
-        }
-    });
+    }
+    for (name, runtime) in support::runtimes() {
+        let late = runtime.spawn(async { timeout(ms(10), burning()).await });
+        assert!(runtime.block_on(late).unwrap().is_err(), "{name}");
+    }
 }
 
 /// How many ready sleeps one poll of a task may see.
 macro_rules! ready_per_poll {
-    ($($time:tt)+) => {{
-        use $($time)+ as time;
-        let mut seen = 0;
-        poll_fn(|cx| {
-            if seen > 0 {
-                return Poll::Ready(());
-            }
-            while Box::pin(time::sleep(Duration::ZERO)).as_mut().poll(cx).is_ready() {
-                seen += 1;
-                assert!(seen < 10_000, "no budget is spent");
-            }
-            Poll::Pending
-        })
-        .await;
-        seen
+    ($time:path) => {{
+        use $time as time;
+        tokio::spawn(poll_fn(|cx| {
+            let mut sleeps = (0..10_000).map(|_| Box::pin(time::sleep(Duration::ZERO)));
+            let ready = sleeps.position(|mut sleep| sleep.as_mut().poll(cx).is_pending());
+            Poll::Ready(ready.expect("no budget is spent"))
+        }))
+        .await
+        .unwrap()
     }};
 }
 
 #[tokio::test(start_paused = true)]
-async fn ready_sleeps_spend_the_tasks_budget_as_tokios_do() {
-    let ours = tokio::spawn(async { ready_per_poll!(wheel) })
-        .await
-        .unwrap();
-    let theirs = tokio::spawn(async { ready_per_poll!(tokio::time) })
-        .await
-        .unwrap();
-    assert_eq!(ours, theirs);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_pending_sleep_spends_no_budget() {
-    tokio::spawn(poll_fn(|cx: &mut Context<'_>| {
+async fn ready_sleeps_spend_the_tasks_budget_as_tokios_do_and_a_pending_one_none() {
+    assert_eq!(ready_per_poll!(wheel), ready_per_poll!(tokio::time));
+    let pending = poll_fn(|cx| {
         let mut one = sleep(HOUR);
         for _ in 0..1000 {
             assert!(Pin::new(&mut one).poll(cx).is_pending());
         }
         assert!(coop::has_budget_remaining());
         Poll::Ready(())
-    }))
-    .await
-    .unwrap();
+    });
+    tokio::spawn(pending).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -347,59 +218,22 @@ async fn intervals_take_the_longest_durations() {
     long.tick().await;
 }
 
-// --- ticks that are missed; random programs are in tests/differential ------
-
-/// When the ticks are that come after one tick and a delay, in milliseconds.
-macro_rules! ticks_after_a_delay {
-    ($name:ident, $time:ident) => {
-        fn $name(period: u64, behavior: MissedTickBehavior, delay: u64) -> Vec<u128> {
-            support::paused().block_on(async {
-                let start = Instant::now();
-                let mut interval = $time::interval(ms(period));
-                interval.set_missed_tick_behavior(behavior);
-                let mut ticks = vec![(interval.tick().await - start).as_millis()];
-                $time::sleep(ms(delay)).await;
-                for _ in 0..4 {
-                    ticks.push((interval.tick().await - start).as_millis());
-                }
-                ticks
-            })
-        }
-    };
-}
-
-ticks_after_a_delay!(ticks_of_tokio, time);
-ticks_after_a_delay!(ticks_of_wheel, wheel);
-
-#[test]
-fn each_behavior_makes_up_for_missed_ticks_as_documented() {
-    use MissedTickBehavior::{Burst, Delay, Skip};
-    // Late by 150 of 100 ms, once.
-    let ticks = |behavior| ticks_of_wheel(100, behavior, 250);
-    assert_eq!(ticks(Burst), [0, 100, 200, 300, 400]);
-    assert_eq!(ticks(Delay), [0, 100, 350, 450, 550]);
-    assert_eq!(ticks(Skip), [0, 100, 300, 400, 500]);
-}
-
-#[test]
-fn the_tolerance_for_missed_ticks_is_tokios() {
-    for behavior in [MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
-        for late in 0..12 {
-            let (ours, theirs) = [ticks_of_wheel, ticks_of_tokio]
-                .map(|ticks| ticks(50, behavior, 50 + late))
-                .into();
-            assert_eq!(ours, theirs, "{behavior:?}, {late} late");
-        }
-    }
-}
-
+/// Late by 150 of 100 ms, once. Random programs are in tests/differential.
 #[tokio::test(start_paused = true)]
-async fn a_sleep_in_a_mock_task_wakes_it_once_and_is_ready() {
-    let mut task = tokio_test::task::spawn(sleep(ms(10)));
-    tokio_test::assert_pending!(task.poll());
-    advance(ms(9)).await;
-    assert!(!task.is_woken());
-    advance(ms(1)).await;
-    assert!(task.is_woken());
-    tokio_test::assert_ready!(task.poll());
+async fn each_behavior_makes_up_for_missed_ticks_as_documented() {
+    for (behavior, expected) in [
+        (MissedTickBehavior::Burst, [0, 100, 200, 300, 400]),
+        (MissedTickBehavior::Delay, [0, 100, 350, 450, 550]),
+        (MissedTickBehavior::Skip, [0, 100, 300, 400, 500]),
+    ] {
+        let start = Instant::now();
+        let mut interval = interval(ms(100));
+        interval.set_missed_tick_behavior(behavior);
+        let mut ticks = [interval.tick().await; 5];
+        sleep(ms(250)).await;
+        for tick in &mut ticks[1..] {
+            *tick = interval.tick().await;
+        }
+        assert_eq!(ticks.map(|tick| (tick - start).as_millis()), expected);
+    }
 }

@@ -14,8 +14,26 @@ mod real;
 mod time;
 
 use std::env;
+use std::ops::Range;
+
+use support::Random;
 
 /// What a variable says, or else the default.
 fn number(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |value| value.parse().expect("a number"))
+}
+
+/// The first of them, and how many, unless variables say otherwise.
+fn seeds(count: u64) -> Range<u64> {
+    let first = number("SEED", 0);
+    first..first + number("SEEDS", count)
+}
+
+fn random(seed: u64) -> Random {
+    let mut random = Random::new(seed.wrapping_add(1));
+    // The first numbers of neighbours are alike.
+    for _ in 0..8 {
+        random.number();
+    }
+    random
 }

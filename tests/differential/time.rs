@@ -107,40 +107,37 @@ mod ours {
         super::Coarse::current()?.wheel
     }
 
+    macro_rules! made_by_either {
+        ($make:ident($($argument:expr),+)) => {
+            match current() {
+                Some(wheel) => wheel.$make($($argument),+),
+                None => wheel::$make($($argument),+),
+            }
+        };
+    }
+
     pub(crate) fn sleep(duration: Duration) -> Sleep {
-        current().map_or_else(|| wheel::sleep(duration), |wheel| wheel.sleep(duration))
+        made_by_either!(sleep(duration))
     }
 
     pub(crate) fn sleep_until(deadline: Instant) -> Sleep {
-        current().map_or_else(
-            || wheel::sleep_until(deadline),
-            |wheel| wheel.sleep_until(deadline),
-        )
+        made_by_either!(sleep_until(deadline))
     }
 
     pub(crate) fn interval(period: Duration) -> Interval {
-        current().map_or_else(|| wheel::interval(period), |wheel| wheel.interval(period))
+        made_by_either!(interval(period))
     }
 
     pub(crate) fn interval_at(start: Instant, period: Duration) -> Interval {
-        match current() {
-            Some(wheel) => wheel.interval_at(start, period),
-            None => wheel::interval_at(start, period),
-        }
+        made_by_either!(interval_at(start, period))
     }
 
     pub(crate) fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
-        match current() {
-            Some(wheel) => wheel.timeout(duration, future),
-            None => wheel::timeout(duration, future),
-        }
+        made_by_either!(timeout(duration, future))
     }
 
     pub(crate) fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
-        match current() {
-            Some(wheel) => wheel.timeout_at(deadline, future),
-            None => wheel::timeout_at(deadline, future),
-        }
+        made_by_either!(timeout_at(deadline, future))
     }
 }
 

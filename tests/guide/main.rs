@@ -4,3 +4,31 @@
 mod hazards;
 mod pages;
 mod stale;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the project, as a path from its root.
+fn files() -> Vec<PathBuf> {
+    let mut folders = vec![root().to_owned()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_symlink() {
+                continue;
+            }
+            if !path.is_dir() {
+                files.push(path.strip_prefix(root()).unwrap().to_owned());
+            } else if !["target", ".git"].contains(&name) {
+                folders.push(path);
+            }
+        }
+    }
+    files
+}

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::{files, root};
+
 /// Names of other crates, of tools, of the kernel's, and of what is no more, which no code here has.
 const FOREIGN: &str = "clippy.toml .hex / loom_ TimerTest TimingWheelTest RussellLuo TiKV MultiThread async_send_sync \
     TaskTracker grpc-timeout max_connection_age response_timeout new_timer TokioRuntime \
@@ -21,31 +23,6 @@ const EVERYWHERE: [&str; 3] = ["retry", "task", "wheel"];
 const FILES: [&str; 9] = [
     ".rs", ".md", ".toml", ".hex", ".json", ".svg", ".yml", ".sh", ".txt",
 ];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Every file of the project, as a path from its root.
-fn files() -> Vec<PathBuf> {
-    let mut folders = vec![root().to_owned()];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_symlink() {
-                continue;
-            }
-            if !path.is_dir() {
-                files.push(path.strip_prefix(root()).unwrap().to_owned());
-            } else if !["target", ".git"].contains(&name) {
-                folders.push(path);
-            }
-        }
-    }
-    files
-}
 
 fn ends(path: &Path, ending: &str) -> bool {
     path.to_str().unwrap().ends_with(ending)
@@ -67,14 +44,13 @@ fn read() -> (Vec<Prose>, Vec<(PathBuf, String)>) {
         let is_page = ends(&path, ".md");
         let text = fs::read_to_string(root().join(&path)).unwrap_or_default();
         if !is_page && !ends(&path, ".rs") {
-            let is_data = [".hex", ".svg", "Cargo.lock"]
-                .iter()
-                .any(|ending| ends(&path, ending));
+            let data = [".hex", ".svg", "Cargo.lock"];
+            let is_data = data.iter().any(|ending| ends(&path, ending));
             code.push((path, if is_data { String::new() } else { text }));
             continue;
         }
-        let (mut lines, mut said, mut coded, mut in_code) =
-            (Vec::new(), String::new(), String::new(), false);
+        let (mut said, mut coded) = (String::new(), String::new());
+        let (mut lines, mut in_code) = (Vec::new(), false);
         for (number, line) in text.lines().enumerate() {
             let comment = match is_page {
                 true => Some(line),
@@ -87,9 +63,8 @@ fn read() -> (Vec<Prose>, Vec<(PathBuf, String)>) {
             };
             said += comment;
             said.push('\n');
-            let is_fence = comment
-                .trim_start_matches(['/', '!', ' '])
-                .starts_with("```");
+            let start = comment.trim_start_matches(['/', '!', ' ']);
+            let is_fence = start.starts_with("```");
             in_code ^= is_fence;
             if in_code || is_fence {
                 coded += comment;
@@ -126,12 +101,7 @@ impl<'a> Names<'a> {
 
     /// Files that are so called, or in a folder that is.
     fn module(&self, name: &str) -> impl Iterator<Item = &(&'a Path, HashSet<&'a str>)> {
-        let is_so_called = move |part: &std::ffi::OsStr| {
-            Path::new(part).file_stem().is_some_and(|stem| stem == name)
-        };
-        self.0
-            .iter()
-            .filter(move |(path, _)| path.iter().any(is_so_called))
+        self.0.iter().filter(move |(path, _)| is_in(path, name))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -143,10 +113,8 @@ impl<'a> Names<'a> {
 
     /// Where a module of ours is named, one of its files has the name.
     fn has_in(&self, module: &str, name: &str) -> bool {
-        let mut files = self
-            .module(module)
-            .filter(|(path, _)| ends(path, ".rs"))
-            .peekable();
+        let files = self.module(module);
+        let mut files = files.filter(|(path, _)| ends(path, ".rs")).peekable();
         let is_ours = files.peek().is_some() && !EVERYWHERE.contains(&module);
         !is_ours || files.any(|(path, words)| words.contains(name) || is_in(path, name))
     }
@@ -161,9 +129,8 @@ fn is_in(path: &Path, name: &str) -> bool {
 /// Words, and words that hyphens join.
 fn words(code: &str) -> HashSet<&str> {
     let plain = code.split(|c| !is_word(c));
-    plain
-        .chain(code.split(|c| !is_word(c) && c != '-'))
-        .collect()
+    let joined = code.split(|c| !is_word(c) && c != '-');
+    plain.chain(joined).collect()
 }
 
 /// What stands between single backquotes on one line.
@@ -211,9 +178,8 @@ fn names_between_backquotes_are_of_something() {
             // Files are named without backquotes, too.
             let bare = line.split(|c| !is_word(c) && !"./-".contains(c));
             let bare = bare.map(|name| name.trim_end_matches('.'));
-            let files = bare.filter(|name| {
-                name.len() > 3 && name.ends_with(".rs") && !name.contains("docs.rs")
-            });
+            let files = bare.filter(|name| name.ends_with(".rs"));
+            let files = files.filter(|name| name.len() > 3 && !name.contains("docs.rs"));
             for name in quoted(line).chain(files) {
                 if let Some(why) = gone(name, &names, &prose.path) {
                     stale.push(format!("{}:{number}: {name}: {why}", prose.path.display()));
@@ -231,9 +197,8 @@ fn commands_name_packages_tests_and_steps_that_there_are() {
     let (all, code) = read();
     let script = fs::read_to_string(root().join(".ci/run")).unwrap();
     let of = |ending| {
-        code.iter()
-            .filter(move |(path, _)| ends(path, ending))
-            .map(|(_, code)| code.as_str())
+        let files = code.iter().filter(move |(path, _)| ends(path, ending));
+        files.map(|(_, code)| code.as_str())
     };
     let manifests: String = of("Cargo.toml").collect();
     let catalogue: String = of("rs").filter(|code| code.contains("Figure")).collect();
@@ -245,17 +210,13 @@ fn commands_name_packages_tests_and_steps_that_there_are() {
     for prose in all {
         for line in prose.text.lines() {
             let asked = line.split_once("-p versus -- ").unwrap_or_default().1;
-            let asked = asked
-                .split('`')
-                .next()
-                .unwrap_or_default()
-                .split_whitespace();
-            let figures = asked.take_while(|name| !name.starts_with(['-', '#']));
+            let asked = asked.split('`').next().unwrap_or_default();
+            let figures = asked
+                .split_whitespace()
+                .take_while(|name| !name.starts_with(['-', '#']));
             let mut unknown: Vec<_> = figures.filter(|name| !is_figure(name)).collect();
-            let words: Vec<_> = line
-                .split([' ', '`'])
-                .filter(|word| !word.is_empty())
-                .collect();
+            let words = line.split([' ', '`']).filter(|word| !word.is_empty());
+            let words: Vec<_> = words.collect();
             for pair in words.windows(2) {
                 let name = pair[1].trim_end_matches(['.', ',', ';', ':', ')', '*']);
                 // `NAME` and the like stand for any.
@@ -269,11 +230,8 @@ fn commands_name_packages_tests_and_steps_that_there_are() {
                 };
                 unknown.extend((is_name && !known).then_some(name));
             }
-            stale.extend(
-                unknown
-                    .iter()
-                    .map(|name| format!("{}: {name}", prose.path.display())),
-            );
+            let path = prose.path.display();
+            stale.extend(unknown.iter().map(|name| format!("{path}: {name}")));
         }
     }
     assert!(stale.is_empty(), "{}", stale.join("\n"));

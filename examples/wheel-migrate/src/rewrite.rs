@@ -1,13 +1,15 @@
 //! What becomes of a file, and what is left alone in it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::imports::{End, Import, Node};
 use crate::moves::{Direction, Names, is_future_ext, stays};
 use crate::scope::Scope;
 use crate::streams::{self, Call};
-use crate::tokens::{Kind, Token, one_line, opening, path_from, tokens};
+use crate::tokens::{Kind, Token, one_line, opening, path_from, shortened, tokens};
 
+#[derive(Default)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
     pub(crate) changes: Vec<Change>,
@@ -15,18 +17,13 @@ pub(crate) struct Rewritten {
     pub(crate) left: Vec<Note>,
     /// Public signatures whose types change.
     pub(crate) public: Vec<Note>,
-    pub(crate) needs: Needs,
+    pub(crate) needs: Features,
     /// On the way back: something stays that only tokio-wheel has.
     pub(crate) keeps_wheel: bool,
 }
 
-/// What a file needs of tokio-wheel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Needs {
-    pub(crate) stream: bool,
-    /// Paused clocks.
-    pub(crate) test_util: bool,
-}
+/// What a file needs of tokio-wheel: `stream`, and for paused clocks `test-util`.
+pub(crate) type Features = BTreeSet<&'static str>;
 
 pub(crate) struct Change {
     pub(crate) line: usize,
@@ -39,6 +36,12 @@ pub(crate) struct Note {
     pub(crate) what: String,
 }
 
+impl Note {
+    pub(crate) fn say(&self, file: &str) -> String {
+        format!("{file}:{}: {}", self.line, self.what)
+    }
+}
+
 pub(crate) fn rewrite(
     source: &str,
     direction: Direction,
@@ -49,35 +52,29 @@ pub(crate) fn rewrite(
     let mut file = File {
         source,
         direction,
-        edits: Vec::new(),
-        changes: Vec::new(),
-        left: Vec::new(),
-        needs: Needs::default(),
-        keeps_wheel: false,
         tokens: &tokens,
         scope: &scope,
+        edits: Vec::new(),
+        found: Rewritten::default(),
     };
     file.go_through();
     file.streams();
+    let public = scope.public_signatures(&tokens).into_iter().map(|item| {
+        let text = tokens[item.start].range.start..tokens[item.end - 1].range.end;
+        file.note(item.start, shortened(&source[text]))
+    });
+    let public = public.collect();
     // Edits do not overlap. Of two insertions in one place the later is the outer call's.
     file.edits
         .sort_by_key(|(range, _)| (range.start, range.end));
     let mut text = source.to_owned();
-    for (range, with) in file.edits.iter().rev() {
-        text.replace_range(range.clone(), with);
+    for (range, with) in file.edits.into_iter().rev() {
+        text.replace_range(range, &with);
     }
-    let public = scope.public_signatures(&tokens).into_iter();
-    let public = public.map(|(at, what)| Note {
-        line: file.line(tokens[at].range.start),
-        what,
-    });
     Ok(Rewritten {
-        public: public.collect(),
         text,
-        changes: file.changes,
-        left: file.left,
-        needs: file.needs,
-        keeps_wheel: file.keeps_wheel,
+        public,
+        ..file.found
     })
 }
 
@@ -88,10 +85,8 @@ struct File<'a> {
     scope: &'a Scope,
     /// What to replace, and by what.
     edits: Vec<(Range<usize>, String)>,
-    changes: Vec<Change>,
-    left: Vec<Note>,
-    needs: Needs,
-    keeps_wheel: bool,
+    /// All but the text and the public signatures.
+    found: Rewritten,
 }
 
 impl File<'_> {
@@ -117,7 +112,7 @@ impl File<'_> {
             return None;
         }
         let (count, to) = self.direction.moves(&path)?;
-        let to = self.scope.names.localize(to);
+        let to = self.scope.names.localize(&to);
         // A module of the file may have the crate's name.
         let colons = if self.scope.has_module(&to) { "::" } else { "" };
         Some((count, format!("{colons}{to}")))
@@ -141,7 +136,9 @@ impl File<'_> {
         let Some(first) = self.tokens[at].ident() else {
             return at + 1;
         };
-        self.needs.test_util |= first == "start_paused";
+        if first == "start_paused" {
+            self.found.needs.insert("test-util");
+        }
         let (path, next) = path_from(self.tokens, at);
         match self.moves_from_here(&path) {
             Some((count, to)) if self.begins_path(at) => {
@@ -186,6 +183,7 @@ impl File<'_> {
     /// `at` is the `use`.
     fn import(&mut self, at: usize, import: &Import) {
         let leaves = import.root.leaves(&[]);
+        let time = ["tokio".to_owned(), "time".to_owned()];
         let mut added = Vec::new();
         for leaf in &leaves {
             let path = self.scope.by_library(&leaf.path);
@@ -193,7 +191,7 @@ impl File<'_> {
                 self.note_needs(&leaf.path, &to);
             } else if path == ["tokio"] && leaf.is_glob && self.scope.says_time {
                 // What is written out goes before what a glob brings.
-                added.extend(self.time_beside_a_glob());
+                added.extend(self.moves(&time).map(|(_, to)| to));
             } else {
                 self.look_at(at, &leaf.path);
             }
@@ -221,12 +219,6 @@ impl File<'_> {
             format!("\n{indent}{before}use {wanted};"),
         ));
         self.change(&declaration, &edits);
-    }
-
-    fn time_beside_a_glob(&self) -> Option<String> {
-        let time = ["tokio".to_owned(), "time".to_owned()];
-        let (_, to) = self.moves(&time)?;
-        Some(to)
     }
 
     /// Takes out of a tree what moves.
@@ -315,7 +307,7 @@ impl File<'_> {
                         (start..start, format!("{trait_here}::{method}(")),
                         (self.tokens[dot].range.start..open.end, ", ".to_owned()),
                     ];
-                    self.needs.stream = true;
+                    self.found.needs.insert("stream");
                     let whole = start..self.tokens[close].range.end;
                     self.change(&whole, &edits);
                 }
@@ -328,13 +320,17 @@ impl File<'_> {
     }
 
     fn note_needs(&mut self, path: &[String], to: &str) {
-        self.needs.stream |= to.contains("stream::")
-            || to.contains("::StreamExt")
-            || to.contains("DelayQueue")
-            || to.contains("delay_queue");
-        self.needs.test_util |= path
+        const STREAMS: [&str; 4] = ["stream::", "::StreamExt", "DelayQueue", "delay_queue"];
+        const PAUSED: [&str; 3] = ["pause", "advance", "resume"];
+        if STREAMS.iter().any(|name| to.contains(name)) {
+            self.found.needs.insert("stream");
+        }
+        if path
             .last()
-            .is_some_and(|name| ["pause", "advance", "resume"].contains(&name.as_str()));
+            .is_some_and(|name| PAUSED.contains(&name.as_str()))
+        {
+            self.found.needs.insert("test-util");
+        }
     }
 
     /// Notes what has timers and stays.
@@ -345,7 +341,7 @@ impl File<'_> {
             || (1..path.len()).any(|from| self.direction.moves(&path[from..]).is_some());
         if self.direction == Direction::Back {
             if path[0] == "wheel" && !self.scope.has_module("wheel") {
-                self.keeps_wheel = true;
+                self.found.keeps_wheel = true;
                 self.leave(at, format!("`{whole}` has nothing like it in tokio::time"));
             }
         } else if let Some(instead) = stays(&path) {
@@ -360,8 +356,13 @@ impl File<'_> {
     }
 
     fn leave(&mut self, at: usize, what: String) {
+        let note = self.note(at, what);
+        self.found.left.push(note);
+    }
+
+    fn note(&self, at: usize, what: String) -> Note {
         let line = self.line(self.tokens[at].range.start);
-        self.left.push(Note { line, what });
+        Note { line, what }
     }
 
     fn line(&self, at: usize) -> usize {
@@ -374,7 +375,7 @@ impl File<'_> {
         for (range, with) in edits.iter().rev() {
             after.replace_range(range.start - shown.start..range.end - shown.start, with);
         }
-        self.changes.push(Change {
+        self.found.changes.push(Change {
             line: self.line(shown.start),
             before: one_line(&self.source[shown.clone()]),
             after: one_line(&after),

@@ -1,8 +1,10 @@
 //! What names mean in a file, as far as its imports say.
 
+use std::ops::Range;
+
 use crate::imports::{Import, Leaf};
 use crate::moves::{Names, is_own_type, own_types_in};
-use crate::tokens::{Kind, Token, closing, one_line, path_from};
+use crate::tokens::{Kind, Token, closing, path_from};
 
 pub(crate) struct Scope {
     /// Of the package, and what the file calls tokio itself.
@@ -89,15 +91,13 @@ impl Scope {
         };
         let mut globs = self.imports.iter().filter(|leaf| leaf.is_glob);
         is_own_type(&self.resolve(path))
-            || globs.any(|glob| {
-                own_types_in(&glob.path).any(|name| name.rsplit("::").next() == Some(only))
-            })
+            || globs.any(|glob| own_types_in(&glob.path).any(|name| name == only))
     }
 
     /// Signatures, fields and implementations, as far as they are public, that name a type of
-    /// tokio's of which there is another here: the first token of each, and what it says.
-    pub(crate) fn public_signatures(&self, tokens: &[Token]) -> Vec<(usize, String)> {
-        let mut found: Vec<(usize, String)> = Vec::new();
+    /// tokio's of which there is another here: the tokens of each.
+    pub(crate) fn public_signatures(&self, tokens: &[Token]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
         for at in 0..tokens.len() {
             let Some(end) = public_item(tokens, at) else {
                 continue;
@@ -111,7 +111,7 @@ impl Scope {
                 }),
             };
             if is_concerned {
-                found.push((at, text(&tokens[at..end])));
+                found.push(at..end);
             }
         }
         found
@@ -193,84 +193,47 @@ fn is_arrow(tokens: &[Token], at: usize) -> bool {
     at > 0 && matches!(tokens[at - 1].kind, Kind::Punct('-' | '='))
 }
 
-/// The beginning of what these say, for a list.
-fn text(tokens: &[Token]) -> String {
-    const MOST: usize = 90;
-    let mut text = String::new();
-    for token in tokens {
-        match &token.kind {
-            Kind::Ident(name) => {
-                if text.ends_with(|c: char| c.is_alphanumeric() || ">),:".contains(c))
-                    && !text.ends_with("::")
-                {
-                    text.push(' ');
-                }
-                text += name;
-            }
-            Kind::PathSep => text += "::",
-            Kind::Punct(c) | Kind::Open(c) | Kind::Close(c) => text.push(*c),
-            Kind::Literal => text += "…",
-        }
-    }
-    let text = one_line(&text);
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::Scope;
     use crate::moves::Names;
     use crate::tokens::tokens;
 
-    fn public(source: &str) -> usize {
+    fn is_public(source: &str) -> bool {
         let tokens = tokens(source).unwrap();
         let scope = Scope::read(&tokens, &Names::default());
-        scope.public_signatures(&tokens).len()
+        !scope.public_signatures(&tokens).is_empty()
     }
 
     #[test]
     fn public_signatures_that_name_tokios_types_are_found() {
-        for (source, count) in [
-            ("pub fn f() -> tokio::time::Sleep {}", 1),
-            (
-                "use tokio::time::error::Elapsed; pub async fn f() -> Result<(), Elapsed> {}",
-                1,
-            ),
-            ("use tokio::time::*; pub fn f(i: &mut Interval) {}", 1),
-            ("use tokio::time as t; pub type T = t::Timeout<()>;", 1),
-            (
-                "use tokio::time; pub struct A { pub a: Map<u8, time::Sleep>, b: u8 }",
-                1,
-            ),
-            (
-                "use tokio::time; pub struct A { a: time::Sleep, pub b: u8 }",
-                0,
-            ),
-            (
-                "use tokio::time::error::Elapsed; pub enum E { Late(Elapsed) }",
-                1,
-            ),
-            (
-                "use tokio::time::error::Elapsed; impl From<Elapsed> for E { }",
-                1,
-            ),
-            ("pub use tokio::time::Sleep;", 1),
-            ("pub use tokio::{spawn, time::Sleep};", 1),
-            ("pub use tokio::{spawn, time};", 1),
-            ("pub use tokio::spawn;", 0),
-            // Of the same type on both sides, or not public.
-            ("pub fn f() -> tokio::time::Instant {}", 0),
-            ("pub(crate) fn f() -> tokio::time::Sleep {}", 0),
-            (
-                "pub fn f() { tokio::time::sleep(d); let s: tokio::time::Sleep; }",
-                0,
-            ),
-            ("fn f() -> tokio::time::Sleep {}", 0),
+        for source in [
+            "pub fn f() -> tokio::time::Sleep {}",
+            "use tokio::time::error::Elapsed; pub async fn f() -> Result<(), Elapsed> {}",
+            "use tokio::time::*; pub fn f(i: &mut Interval) {}",
+            "use tokio::time as t; pub type T = t::Timeout<()>;",
+            "use tokio::time; pub struct A { pub a: Map<u8, time::Sleep>, b: u8 }",
+            "use tokio::time::error::Elapsed; pub enum E { Late(Elapsed) }",
+            "use tokio::time::error::Elapsed; impl From<Elapsed> for E { }",
+            "pub use tokio::time::Sleep;",
+            "pub use tokio::{spawn, time::Sleep};",
+            "pub use tokio::{spawn, time};",
         ] {
-            assert_eq!(public(source), count, "of {source}");
+            assert!(is_public(source), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_public_or_of_one_type_on_both_sides_is_not() {
+        for source in [
+            "use tokio::time; pub struct A { a: time::Sleep, pub b: u8 }",
+            "pub use tokio::spawn;",
+            "pub fn f() -> tokio::time::Instant {}",
+            "pub(crate) fn f() -> tokio::time::Sleep {}",
+            "pub fn f() { tokio::time::sleep(d); let s: tokio::time::Sleep; }",
+            "fn f() -> tokio::time::Sleep {}",
+        ] {
+            assert!(!is_public(source), "{source}");
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use crate::lock;
-use crate::manifest::{Manifest, PackageNeeds};
+use crate::manifest::{Kind, Manifest, PackageNeeds};
 use crate::moves::{Direction, Names};
-use crate::rewrite::{Needs, Note, Rewritten, rewrite};
+use crate::rewrite::{Rewritten, rewrite};
 use crate::{Mode, Options};
 
 pub(crate) type Failed = (PathBuf, String);
@@ -62,8 +63,8 @@ impl Service {
             self.file(&path, &source, options)?;
         }
         match options.direction {
-            Direction::Forth => self.depend(options)?,
-            Direction::Back => self.no_longer_depend()?,
+            Direction::Forth => self.depend(options),
+            Direction::Back => self.no_longer_depend(),
         }
         for manifest in self.manifests.values().filter(|each| each.has_changed()) {
             self.told.push(self.shown(&manifest.path));
@@ -131,40 +132,36 @@ impl Service {
         }
         self.changed += usize::from(!rewritten.changes.is_empty());
         self.changes += rewritten.changes.len();
-        let say = |note: &Note| format!("{shown}:{}: {}", note.line, note.what);
-        self.left.extend(rewritten.left.iter().map(say));
+        self.left
+            .extend(rewritten.left.iter().map(|note| note.say(&shown)));
     }
 
     fn need(&mut self, directory: &Path, path: &Path, rewritten: &Rewritten, to: Direction) {
         let inside = path.strip_prefix(directory).unwrap_or(path);
         let is_in = |folders: &[&str]| folders.iter().any(|folder| inside.starts_with(folder));
-        let is_tests = is_in(&["tests", "examples", "benches"]);
-        let is_program = is_in(&["src/main.rs", "src/bin", "build.rs"]);
+        let kind = match is_in(&["tests", "examples", "benches"]) {
+            true => Kind::Dev,
+            false if inside == Path::new("build.rs") => Kind::Build,
+            false => Kind::Normal,
+        };
+        let is_program = is_in(&["src/main.rs", "src/bin"]);
         let manifest = &self.manifests[&directory.join("Cargo.toml")];
-        if to == Direction::Forth && !is_tests && !is_program && manifest.has_library() {
+        let is_library = kind == Kind::Normal && !is_program && manifest.has_library();
+        if to == Direction::Forth && is_library {
             let shown = self.shown(path);
-            let say = |note: &Note| format!("{shown}:{}: {}", note.line, note.what);
-            self.public.extend(rewritten.public.iter().map(say));
+            self.public
+                .extend(rewritten.public.iter().map(|note| note.say(&shown)));
         }
         let package = self.packages.get_mut(directory).expect("read before");
         package.keeps_wheel |= rewritten.keeps_wheel;
-        let needs = &mut package.needs;
-        if rewritten.changes.is_empty() {
+        let features = rewritten.needs.clone();
+        if !rewritten.changes.is_empty() {
+            package.needs.entry(kind).or_default().extend(features);
+        } else if features.contains("test-util") && !package.needs.is_empty() {
             // A paused clock in a file that names no timer is for those of other files.
-            if rewritten.needs.test_util && !needs.is_empty() {
-                needs.tests.get_or_insert_default().test_util = true;
-            }
-            return;
+            let tests = package.needs.entry(Kind::Dev).or_default();
+            tests.insert("test-util");
         }
-        let needs = match (is_tests, inside == Path::new("build.rs")) {
-            (true, _) => &mut needs.tests,
-            (_, true) => &mut needs.build,
-            _ => &mut needs.library,
-        };
-        let Needs { stream, test_util } = rewritten.needs;
-        let needs = needs.get_or_insert_default();
-        needs.stream |= stream;
-        needs.test_util |= test_util;
     }
 
     /// The directory of the package that a file belongs to, whose manifest is read.
@@ -222,68 +219,47 @@ impl Service {
     }
 
     /// Adds the dependency to each package that has changed.
-    fn depend(&mut self, options: &Options) -> Result<(), Failed> {
-        let all = std::mem::take(&mut self.packages);
-        for (directory, package) in &all {
+    fn depend(&mut self, options: &Options) {
+        for (directory, package) in &self.packages {
             if package.needs.is_empty() {
                 continue;
             }
-            let mut manifest = self.take(&directory.join("Cargo.toml"));
-            let root = package
-                .workspace
-                .as_ref()
-                .filter(|root| **root != manifest.path);
-            let workspace = root.map(|root| &self.manifests[root]);
             // A package may be the root of its workspace.
-            let own = Manifest::parse(manifest.path.clone(), manifest.text())
-                .map_err(|error| (manifest.path.clone(), error))?;
-            let workspace = workspace.or(manifest.is_workspace().then_some(&own));
-            let inherited = manifest.add(&package.needs, &options.source, workspace);
-            if inherited && root.is_none() {
-                manifest.add_to_workspace(&options.source);
-            }
-            self.manifests.insert(manifest.path.clone(), manifest);
-            if let (true, Some(root)) = (inherited, root) {
-                let mut root = self.take(root);
+            let workspace = package.workspace.as_ref();
+            let root = workspace.map(|root| self.manifests[root].clone());
+            let manifest = self.manifests.get_mut(&directory.join("Cargo.toml"));
+            let manifest = manifest.expect("read before");
+            let inherited = manifest.add(&package.needs, &options.source, root.as_ref());
+            if let Some(root) = workspace.filter(|_| inherited) {
+                let root = self.manifests.get_mut(root).expect("read before");
                 root.add_to_workspace(&options.source);
-                self.manifests.insert(root.path.clone(), root);
             }
         }
-        self.packages = all;
-        Ok(())
     }
 
     /// Takes the dependency out of each package that has nothing of tokio-wheel left, and out of a
     /// workspace none of whose packages has.
-    fn no_longer_depend(&mut self) -> Result<(), Failed> {
-        let all = std::mem::take(&mut self.packages);
-        let kept: Vec<_> = all.values().filter(|package| package.keeps_wheel).collect();
-        let kept: Vec<_> = kept
-            .iter()
-            .filter_map(|package| package.workspace.clone())
+    fn no_longer_depend(&mut self) {
+        let all = self.packages.values();
+        let keep = all.filter(|package| package.keeps_wheel);
+        let kept: Vec<_> = keep
+            .filter_map(|package| package.workspace.as_ref())
             .collect();
-        for (directory, package) in &all {
-            if package.keeps_wheel {
-                continue;
-            }
-            let mut manifest = self.take(&directory.join("Cargo.toml"));
+        let mut roots = Vec::new();
+        for (directory, package) in &self.packages {
+            let path = directory.join("Cargo.toml");
             let workspace = package.workspace.as_ref();
-            let root = workspace.and_then(|root| self.manifests.get(root));
-            if !kept.contains(&manifest.path) {
-                manifest.remove(root);
-            }
-            self.manifests.insert(manifest.path.clone(), manifest);
-        }
-        let roots = all
-            .values()
-            .filter_map(|package| package.workspace.as_ref());
-        for root in roots.filter(|root| !kept.contains(root)) {
-            if let Some(root) = self.manifests.get_mut(root) {
-                root.remove(None);
+            roots.extend(workspace.filter(|root| !kept.contains(root)));
+            if !package.keeps_wheel && !kept.contains(&&path) {
+                let root = workspace.map(|root| self.manifests[root].clone());
+                let manifest = self.manifests.get_mut(&path).expect("read before");
+                manifest.remove(root.as_ref());
             }
         }
-        self.packages = all;
-        Ok(())
+        for root in roots {
+            let manifest = self.manifests.get_mut(root).expect("read before");
+            manifest.remove(None);
+        }
     }
 
     fn sum_up(&mut self, options: &Options) {
@@ -291,12 +267,12 @@ impl Service {
             Direction::Forth => "Left alone; these stay on tokio's timers:",
             Direction::Back => "Left alone; these stay on tokio-wheel, and so does the dependency:",
         };
-        self.list(stays, |service| std::mem::take(&mut service.left));
-        self.list(
-            "Public, as far as they can be reached from outside, and their types change; for a \
-             library that is a new major version:",
-            |service| std::mem::take(&mut service.public),
-        );
+        let public = "Public, as far as they can be reached from outside, and their types change; for a \
+             library that is a new major version:";
+        let left = mem::take(&mut self.left);
+        self.list(stays, &left);
+        let signatures = mem::take(&mut self.public);
+        self.list(public, &signatures);
         let sum = format!("{} changes in {} files", self.changes, self.changed);
         self.told.push(match options.mode {
             Mode::Write if self.changes == 0 => format!("\n{sum}."),
@@ -306,17 +282,12 @@ impl Service {
         });
     }
 
-    fn list(&mut self, head: &str, items: impl FnOnce(&mut Self) -> Vec<String>) {
-        let items = items(self);
+    fn list(&mut self, head: &str, items: &[String]) {
         if !items.is_empty() {
             self.told.push(format!("\n{head}"));
             self.told
                 .extend(items.iter().map(|item| format!("  {item}")));
         }
-    }
-
-    fn take(&mut self, path: &Path) -> Manifest {
-        self.manifests.remove(path).expect("read before")
     }
 
     /// A path below the directory as it was given.

@@ -18,31 +18,12 @@ pub(crate) enum Call {
 const CERTAIN: [&str; 3] = ["chunks_timeout", "throttle", "timeout_repeating"];
 
 /// What is called on streams. `timeout` is a method of builders and of requests too.
-const STREAMS: [&str; 23] = [
-    "all",
-    "any",
-    "chain",
-    "chunks_timeout",
-    "collect",
-    "filter",
-    "filter_map",
-    "fold",
-    "fuse",
-    "map",
-    "map_while",
-    "merge",
-    "next",
-    "peekable",
-    "poll_next",
-    "skip",
-    "skip_while",
-    "take",
-    "take_while",
-    "then",
-    "throttle",
-    "timeout_repeating",
-    "try_next",
-];
+const STREAMS: &str = "all any chain chunks_timeout collect filter filter_map fold fuse map map_while merge next \
+    peekable poll_next skip skip_while take take_while then throttle timeout_repeating try_next";
+
+fn is_a_streams(method: &str) -> bool {
+    STREAMS.split_whitespace().any(|known| known == method)
+}
 
 pub(crate) fn calls(tokens: &[Token]) -> Vec<Call> {
     let dots = tokens
@@ -71,14 +52,14 @@ fn call(tokens: &[Token], dot: usize, method: &str) -> Option<Call> {
 /// By what is called on the result: `None` if nothing is seen of that.
 fn is_streams(tokens: &[Token], dot: usize, close: usize) -> Option<bool> {
     if let Some(next) = method_after(tokens, close) {
-        return Some(STREAMS.contains(&next));
+        return Some(is_a_streams(next));
     }
     if tokens.get(close + 1)?.kind != Kind::Punct(';') {
         return None;
     }
     let name = variable(tokens, receiver(tokens, dot)?)?;
     let mut uses = (close..tokens.len()).filter(|&at| tokens[at].is_ident(name));
-    uses.find_map(|at| Some(STREAMS.contains(&method_after(tokens, at)?)))
+    uses.find_map(|at| method_after(tokens, at).map(is_a_streams))
 }
 
 /// The method that is called on what ends at a token.
@@ -116,30 +97,29 @@ fn receiver(tokens: &[Token], dot: usize) -> Option<usize> {
                 }
             }
             Kind::Ident(_) | Kind::Literal => {
-                let mut start = at;
-                while start >= 2
-                    && tokens[start - 1].kind == Kind::PathSep
-                    && tokens[start - 2].ident().is_some()
-                {
-                    start -= 2;
-                }
-                if start >= 1 && tokens[start - 1].kind == Kind::PathSep {
-                    // An absolute path, or one below a type in angle brackets.
-                    return match start.checked_sub(2).map(|at| &tokens[at].kind) {
-                        Some(Kind::Punct('>')) => None,
-                        _ => Some(start - 1),
-                    };
-                }
+                let start = path_to(tokens, at)?;
                 let is_dot = |at: usize| tokens[at].kind == Kind::Punct('.');
-                if start >= 2 && is_dot(start - 1) && !is_dot(start - 2) {
-                    start - 2
-                } else {
+                if start < 2 || !is_dot(start - 1) || is_dot(start - 2) {
                     return Some(start);
                 }
+                start - 2
             }
             _ => return None,
         };
     }
+}
+
+/// The first token of the path that ends here. `None` below a type in angle brackets.
+fn path_to(tokens: &[Token], mut at: usize) -> Option<usize> {
+    while at > 0 && tokens[at - 1].kind == Kind::PathSep {
+        match at.checked_sub(2).map(|before| &tokens[before].kind) {
+            Some(Kind::Ident(_)) => at -= 2,
+            Some(Kind::Punct('>')) => return None,
+            // An absolute path.
+            _ => return Some(at - 1),
+        }
+    }
+    Some(at)
 }
 
 enum Before {

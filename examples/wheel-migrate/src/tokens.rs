@@ -138,3 +138,13 @@ pub(crate) fn path_from(tokens: &[Token], mut at: usize) -> (Vec<String>, usize)
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// On one line, and of what is long the beginning.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 90;
+    let text = one_line(text);
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, advance};
 
-use super::hand::{Hand, Kind};
+use super::hand::{Act, Hand, Kind};
 use super::rules::next_tick;
 use super::task::Place;
 use crate::time::{Coarse, InTime, Interval, Sleep, Time};
@@ -64,6 +64,31 @@ enum Inner<T: Time> {
     ),
 }
 
+fn from_now(span: Duration) -> Instant {
+    Instant::now() + span.min(40 * YEAR)
+}
+
+fn make<T: Time>(kind: Kind, span: Duration) -> Inner<T> {
+    match kind {
+        Kind::Sleep => Inner::Sleep(Box::pin(T::sleep(span))),
+        Kind::Interval(period, behavior) => {
+            let mut interval = T::interval_at(from_now(span), period);
+            interval.set_missed_tick_behavior(behavior);
+            Inner::Interval(interval, period, behavior)
+        }
+        Kind::Timeout => {
+            let switch = Arc::new(AtomicBool::new(false));
+            let on = switch.clone();
+            let future = poll_fn(move |_| match on.load(Ordering::SeqCst) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            });
+            let timeout = T::timeout(span.min(40 * YEAR), future);
+            Inner::Timeout(Box::pin(timeout), switch)
+        }
+    }
+}
+
 struct Timer<T: Time> {
     name: usize,
     inner: Inner<T>,
@@ -88,64 +113,49 @@ struct Hands<T: Time> {
 
 impl<T: Time> Hands<T> {
     async fn apply(&mut self, place: &Place<T>, hand: Hand) {
-        let now = Instant::now();
-        let end = now + 40 * YEAR;
         match hand {
-            Hand::Make { kind, coarse, span } => self.make(kind, coarse, span),
-            Hand::Poll { pick, same } => self.poll(place, pick, same),
-            Hand::Reset { pick, span } => self.reset(pick, |_| now.checked_add(span)),
-            Hand::ResetToPast { pick, span } => self.reset(pick, |_| now.checked_sub(span)),
-            Hand::Move { pick, by, earlier } => self.reset(pick, |deadline| match earlier {
-                true => deadline.checked_sub(by),
-                false => deadline.checked_add(by).filter(|&deadline| deadline < end),
-            }),
-            Hand::Behave { pick, behavior } => {
-                if let Some(Inner::Interval(interval, _, behaves)) = self.inner(pick) {
-                    interval.set_missed_tick_behavior(behavior);
-                    *behaves = behavior;
-                }
+            Hand::Make(kind, span) => self.keep(make(kind, span), span, false),
+            Hand::MakeCoarse(kind, span) => {
+                let inner = self.coarse.make(|| make(kind, span));
+                self.keep(inner, span, true);
             }
-            Hand::Complete { pick } => {
-                if let Some(Inner::Timeout(_, switch)) = self.inner(pick) {
-                    switch.store(true, Ordering::SeqCst);
-                }
-            }
-            Hand::Drop { pick } => self.drop(pick),
             Hand::Advance(by) => advance(by).await,
             Hand::Pass(by) => tokio::time::sleep(by.min(PATIENCE)).await,
-            Hand::Await { pick } => self.wait_for(place, pick).await,
+            Hand::To(pick, act) => {
+                if let Some(at) = pick.checked_rem(self.timers.len()) {
+                    self.act(place, at, act).await;
+                }
+            }
         }
     }
 
-    fn make(&mut self, kind: Kind, coarse: bool, span: Duration) {
-        let start = Instant::now() + span.min(40 * YEAR);
-        let make = || match kind {
-            Kind::Sleep => Inner::Sleep(Box::pin(T::sleep(span))),
-            Kind::Interval(period, behavior) => {
-                let mut interval = T::interval_at(start, period);
+    async fn act(&mut self, place: &Place<T>, at: usize, act: Act) {
+        let now = Instant::now();
+        let deadline = self.timers[at].deadline;
+        match (act, &mut self.timers[at].inner) {
+            (Act::Poll { same }, _) => self.poll(place, at, same),
+            (Act::Reset(span), _) => self.reset(at, now.checked_add(span)),
+            (Act::ResetToPast(span), _) => self.reset(at, now.checked_sub(span)),
+            (Act::BringForward(by), _) => self.reset(at, deadline.checked_sub(by)),
+            (Act::PutOff(by), _) => self.reset(at, deadline.checked_add(by)),
+            (Act::Behave(behavior), Inner::Interval(interval, _, behaves)) => {
                 interval.set_missed_tick_behavior(behavior);
-                Inner::Interval(interval, period, behavior)
+                *behaves = behavior;
             }
-            Kind::Timeout => {
-                let switch = Arc::new(AtomicBool::new(false));
-                let on = switch.clone();
-                let future = poll_fn(move |_| match on.load(Ordering::SeqCst) {
-                    true => Poll::Ready(()),
-                    false => Poll::Pending,
-                });
-                Inner::Timeout(Box::pin(T::timeout(start - Instant::now(), future)), switch)
-            }
-        };
-        let inner: Inner<T> = match coarse {
-            true => self.coarse.make(make),
-            false => make(),
-        };
+            (Act::Complete, Inner::Timeout(_, switch)) => switch.store(true, Ordering::SeqCst),
+            (Act::Behave(_) | Act::Complete, _) => {}
+            (Act::Drop, _) => self.drop(at),
+            (Act::Await, _) => self.wait_for(place, at).await,
+        }
+    }
+
+    fn keep(&mut self, inner: Inner<T>, span: Duration, coarse: bool) {
         self.made += 1;
         self.timers.push(Timer {
             name: self.made,
             deadline: match &inner {
                 Inner::Sleep(sleep) => sleep.deadline(),
-                _ => start,
+                _ => from_now(span),
             },
             inner,
             coarse,
@@ -156,17 +166,8 @@ impl<T: Time> Hands<T> {
         });
     }
 
-    fn at(&mut self, pick: usize) -> Option<&mut Timer<T>> {
-        let at = pick.checked_rem(self.timers.len())?;
-        Some(&mut self.timers[at])
-    }
-
-    fn inner(&mut self, pick: usize) -> Option<&mut Inner<T>> {
-        self.at(pick).map(|timer| &mut timer.inner)
-    }
-
-    fn poll(&mut self, place: &Place<T>, pick: usize, same: bool) {
-        let Some(timer) = self.at(pick) else { return };
+    fn poll(&mut self, place: &Place<T>, at: usize, same: bool) {
+        let timer = &mut self.timers[at];
         let before = timer.witness.take();
         let witness = before.clone().filter(|_| same).unwrap_or_default();
         let (what, ready) = timer.poll(place, &Waker::from(witness.clone()));
@@ -178,16 +179,15 @@ impl<T: Time> Hands<T> {
             timer.witness = Some(witness.clone());
         }
         let over = ready && matches!(timer.inner, Inner::Timeout(..));
-        let kept = timer.witness.clone();
-        let is_other = |old: &Arc<Witness>, than: &Arc<Witness>| !Arc::ptr_eq(old, than);
-        let before = before.filter(|before| is_other(before, &witness));
-        for old in before.into_iter().chain([witness]) {
-            if kept.as_ref().is_none_or(|kept| is_other(&old, kept)) {
-                self.retire(old);
-            }
+        let is_kept = timer.witness.is_some();
+        if let Some(before) = before.filter(|before| !Arc::ptr_eq(before, &witness)) {
+            self.retire(before);
+        }
+        if !is_kept {
+            self.retire(witness);
         }
         if over {
-            self.drop(pick);
+            self.drop(at);
         }
     }
 
@@ -196,11 +196,11 @@ impl<T: Time> Hands<T> {
         self.gone.push((witness, wakes));
     }
 
-    /// An instant that there is not is far enough away not to be tried.
-    fn reset(&mut self, pick: usize, to: impl Fn(Instant) -> Option<Instant>) {
-        let Some(timer) = self.at(pick) else { return };
+    /// What is too far away, or no instant at all, is the end: it is not tried.
+    fn reset(&mut self, at: usize, deadline: Option<Instant>) {
+        let timer = &mut self.timers[at];
         let end = Instant::now() + 40 * YEAR;
-        let deadline = to(timer.deadline).unwrap_or(end);
+        let deadline = deadline.unwrap_or(end).min(end);
         match &mut timer.inner {
             Inner::Sleep(sleep) => sleep.as_mut().reset(deadline),
             Inner::Interval(interval, ..) => interval.reset_at(deadline),
@@ -211,25 +211,24 @@ impl<T: Time> Hands<T> {
         timer.waits = timer.witness.is_some();
     }
 
-    fn drop(&mut self, pick: usize) {
-        if let Some(at) = pick.checked_rem(self.timers.len()) {
-            let timer = self.timers.swap_remove(at);
-            timer.witness.into_iter().for_each(|old| self.retire(old));
-        }
+    fn drop(&mut self, at: usize) {
+        let timer = self.timers.swap_remove(at);
+        timer.witness.into_iter().for_each(|old| self.retire(old));
     }
 
     /// Nothing but the timers themselves makes the clock move on.
-    async fn wait_for(&mut self, place: &Place<T>, pick: usize) {
-        self.poll(place, pick, false);
-        let coarse = self.coarse.clone();
-        let Some(timer) = self.at(pick) else { return };
-        let due = timer.due(&coarse);
-        let Some(witness) = timer.witness.clone().filter(|_| timer.waits) else {
+    async fn wait_for(&mut self, place: &Place<T>, at: usize) {
+        let name = self.timers[at].name;
+        self.poll(place, at, false);
+        // It may be over.
+        let Some(timer) = self.timers.get(at).filter(|timer| timer.name == name) else {
             return;
         };
-        if due > Instant::now() + PATIENCE {
+        let due = timer.due(&self.coarse);
+        let waits = timer.waits && due <= Instant::now() + PATIENCE;
+        let Some(witness) = timer.witness.clone().filter(|_| waits) else {
             return;
-        }
+        };
         let woken = poll_fn(|cx| {
             *witness.listener.lock().unwrap() = Some(cx.waker().clone());
             match witness.wakes.lock().unwrap().is_empty() {
@@ -281,7 +280,9 @@ impl<T: Time> Hands<T> {
     /// All that is near fires, and the rest is cancelled; then nothing is left.
     async fn finish(&mut self, place: &Place<T>) {
         for pick in 0..self.timers.len() {
-            self.wait_for(&place.at(pick), pick).await;
+            if let Some(at) = pick.checked_rem(self.timers.len()) {
+                self.wait_for(&place.at(pick), at).await;
+            }
             self.check(&place.at(pick)).await;
         }
         while !self.timers.is_empty() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::program::{Program, Style};
-use super::rules::{GOES_ON, LOOKS, Ruled, TICKS_AT_ONCE};
+use super::rules::{GOES_ON, LOOKS, Ruled};
 use super::thread::run;
 use super::trace::Trace;
 use super::watchdog::{Outcome, PATIENCE, Runner};
@@ -12,30 +12,17 @@ use crate::time::{Tokio, Wheel};
 
 type Run = fn(&Program) -> Trace;
 
-/// Sets of [rules](super::rules), the smallest first, and what they come to.
-const ORACLES: [(u8, Run); 8] = [
-    (0, run::<Tokio>),
-    (GOES_ON, run::<Ruled<GOES_ON>>),
-    (LOOKS, run::<Ruled<LOOKS>>),
-    (TICKS_AT_ONCE, run::<Ruled<TICKS_AT_ONCE>>),
-    (GOES_ON | LOOKS, run::<Ruled<{ GOES_ON | LOOKS }>>),
-    (
-        TICKS_AT_ONCE | GOES_ON,
-        run::<Ruled<{ TICKS_AT_ONCE | GOES_ON }>>,
-    ),
-    (
-        TICKS_AT_ONCE | LOOKS,
-        run::<Ruled<{ TICKS_AT_ONCE | LOOKS }>>,
-    ),
-    (
-        TICKS_AT_ONCE | GOES_ON | LOOKS,
-        run::<Ruled<{ TICKS_AT_ONCE | GOES_ON | LOOKS }>>,
-    ),
+/// What each set of [rules](super::rules) comes to; the number says which are in it.
+const ORACLES: [Run; 4] = [
+    run::<Tokio>,
+    run::<Ruled<GOES_ON>>,
+    run::<Ruled<LOOKS>>,
+    run::<Ruled<{ GOES_ON | LOOKS }>>,
 ];
 
 /// One for each set of rules, and ours.
 pub(crate) struct Runners {
-    oracles: Vec<(u8, Runner<Trace>)>,
+    oracles: [Runner<Trace>; 4],
     wheel: Runner<Trace>,
 }
 
@@ -48,9 +35,8 @@ pub(crate) enum Failure {
 
 impl Runners {
     pub(crate) fn new() -> Self {
-        let runner = |&(rules, run)| (rules, Runner::new(run));
         Runners {
-            oracles: ORACLES.iter().map(runner).collect(),
+            oracles: ORACLES.map(Runner::new),
             wheel: Runner::new(run::<Wheel>),
         }
     }
@@ -62,23 +48,18 @@ impl Runners {
             Outcome::Stopped => return Err(Failure::Stopped),
             Outcome::Hangs => return Err(Failure::Hangs),
         };
-        let mut nearest: Option<String> = None;
-        for (rules, oracle) in &mut self.oracles {
+        let mut differences = Vec::new();
+        for (rules, oracle) in (0..).zip(&mut self.oracles) {
             let theirs = done(program, oracle.run(program, PATIENCE));
             if theirs == ours {
-                return Ok(*rules);
+                return Ok(rules);
             }
-            let difference = theirs.difference(&ours);
-            if nearest
-                .as_ref()
-                .is_none_or(|nearest| difference.len() < nearest.len())
-            {
-                nearest = Some(difference);
-            }
+            differences.push(theirs.difference(&ours));
         }
-        let nearest = nearest.unwrap_or_default();
+        let nearest = differences.iter().min_by_key(|difference| difference.len());
         Err(Failure::Differs(format!(
-            "{nearest}in all, with wheel:\n{ours}"
+            "{}in all, with wheel:\n{ours}",
+            nearest.unwrap()
         )))
     }
 
@@ -88,31 +69,11 @@ impl Runners {
         if program.style == Style::Hand {
             return false;
         }
-        let mut run = |rules| {
-            let oracle = self.oracles.iter_mut().find(|oracle| oracle.0 == rules);
-            done(program, oracle.unwrap().1.run(program, PATIENCE))
+        let mut run = |rules: u8| {
+            let oracle = &mut self.oracles[usize::from(rules)];
+            done(program, oracle.run(program, PATIENCE))
         };
         run(0) != run(rules)
-    }
-
-    /// tokio's timers do the same every time, or nothing could be said.
-    pub(crate) fn check_tokio(&mut self, program: &Program) {
-        for (_, oracle) in &mut self.oracles {
-            let mut run = || done(program, oracle.run(program, PATIENCE));
-            // On a busy machine a thread that was left behind may come in between: twice in a
-            // row is enough.
-            let (mut once, mut again) = (run(), run());
-            for _ in 0..5 {
-                if once != again {
-                    (once, again) = (again, run());
-                }
-            }
-            let difference = once.difference(&again);
-            assert!(
-                once == again,
-                "tokio does two things: {program}{difference}"
-            );
-        }
     }
 }
 

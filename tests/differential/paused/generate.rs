@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use tokio::time::MissedTickBehavior;
-
 use super::hand;
-use super::program::{Between, Now, Op, Program, Step, Style, Ticks};
+use super::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
 use super::world::LANES;
 use support::{Random, ms};
 
@@ -13,11 +11,7 @@ use support::{Random, ms};
 const SLOTS: u64 = 4;
 
 pub(crate) fn program(seed: u64) -> Program {
-    let mut random = Random::new(seed.wrapping_add(1));
-    // The first numbers of neighbours are alike.
-    for _ in 0..8 {
-        random.number();
-    }
+    let mut random = crate::random(seed);
     if seed % 8 == 7 {
         return hand::program(&mut random);
     }
@@ -51,11 +45,11 @@ struct Generator {
     runtimes: usize,
     tasks: usize,
     /// Each task is spawned in one place at most.
-    unspawned: Vec<usize>,
+    unspawned: Vec<Task>,
 }
 
 /// What a list of operations may contain.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Allowed {
     /// How deep they may be nested.
     depth: usize,
@@ -66,15 +60,33 @@ struct Allowed {
     local: bool,
 }
 
+impl Allowed {
+    fn root(self) -> Self {
+        Allowed { root: true, ..self }
+    }
+
+    fn plain(self) -> Self {
+        Allowed {
+            plain: true,
+            ..self
+        }
+    }
+
+    fn inside(self) -> Self {
+        Allowed {
+            depth: self.depth.saturating_sub(1),
+            root: false,
+            ..self
+        }
+    }
+}
+
 impl Generator {
     fn program(mut self) -> Program {
         let tasks = (0..self.tasks).map(|_| self.task_body()).collect();
         let steps = match self.style {
             Style::Crowd => self.crowd(),
-            _ => {
-                let count = 1 + self.below(5);
-                (0..count).map(|_| self.step(2)).collect()
-            }
+            _ => self.some(5, |it| it.step(2)),
         };
         Program {
             style: self.style,
@@ -104,11 +116,20 @@ impl Generator {
         self.below(n) == 0
     }
 
-    fn rt(&mut self) -> usize {
+    /// From one to so many of something.
+    fn some<T>(&mut self, most: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..1 + self.below(most)).map(|_| one(self)).collect()
+    }
+
+    fn rt(&mut self) -> Rt {
         self.below(self.runtimes)
     }
 
-    fn slot(&mut self) -> usize {
+    fn another_rt(&mut self, in_so_many: usize) -> Option<Rt> {
+        self.one_in(in_so_many).then(|| self.rt())
+    }
+
+    fn slot(&mut self) -> Slot {
         self.random.below(SLOTS) as usize
     }
 
@@ -120,7 +141,7 @@ impl Generator {
             4 => ms(self.random.below(40)) + Duration::from_micros(500),
             5 => ms(self.random.below(2000)),
             6 => Duration::from_secs(1 << self.random.below(20)),
-            _ => ms(1 + self.random.below(40)),
+            _ => self.short(),
         }
     }
 
@@ -129,67 +150,52 @@ impl Generator {
     }
 
     fn crowd(&mut self) -> Vec<Step> {
-        let mut body = vec![Op::JoinSet {
-            tasks: (0..self.tasks).collect(),
-        }];
+        let mut body = vec![Op::JoinSet((0..self.tasks).collect())];
         if self.one_in(2) {
             body.insert(0, Op::Advance(self.short()));
         }
-        vec![Step::Drive { rt: 0, body }]
+        vec![Step::Drive(0, body)]
     }
 
-    fn task_body(&mut self) -> Vec<Op> {
+    fn task_body(&mut self) -> Body {
         let allowed = Allowed {
             depth: 2,
-            root: false,
             plain: self.style == Style::Crowd,
-            local: false,
+            ..Allowed::default()
         };
         self.ops(allowed, 6)
+    }
+
+    fn root_body(&mut self, local: bool) -> Body {
+        let allowed = Allowed {
+            depth: 3,
+            local,
+            ..Allowed::default()
+        };
+        self.ops(allowed.root(), 7)
     }
 
     fn step(&mut self, depth: usize) -> Step {
         let rt = self.rt();
         match self.below(12) {
-            0..=4 => {
-                let body = self.root_body(false);
-                Step::Drive { rt, body }
-            }
-            5 => {
-                let body = self.root_body(true);
-                Step::DriveLocal { rt, body }
-            }
-            6 | 7 if depth > 0 => {
-                let count = 1 + self.below(3);
-                let steps = (0..count).map(|_| self.step(depth - 1)).collect();
-                Step::Enter { rt, steps }
-            }
-            8 => Step::End { rt },
-            9 if self.tasks > 0 => match self.unspawned() {
-                Some(task) => Step::Spawn { rt, task },
-                None => Step::Now(self.now()),
-            },
-            _ => Step::Now(self.now()),
+            0..=4 => Step::Drive(rt, self.root_body(false)),
+            5 => Step::DriveLocal(rt, self.root_body(true)),
+            6 | 7 if depth > 0 => Step::Enter(rt, self.some(3, |it| it.step(depth - 1))),
+            8 => Step::End(rt),
+            9 if !self.unspawned.is_empty() => Step::Spawn(self.unspawned().unwrap(), rt),
+            _ => Step::Now(self.slot(), self.now()),
         }
     }
 
-    fn unspawned(&mut self) -> Option<usize> {
-        let at = self.unspawned.len().checked_sub(1)?;
-        let at = self.below(at + 1);
-        Some(self.unspawned.swap_remove(at))
+    fn unspawned(&mut self) -> Option<Task> {
+        let count = self.unspawned.len();
+        (count > 0).then(|| {
+            self.unspawned
+                .swap_remove(self.random.below(count as u64) as usize)
+        })
     }
 
-    fn root_body(&mut self, local: bool) -> Vec<Op> {
-        let allowed = Allowed {
-            depth: 3,
-            root: true,
-            plain: false,
-            local,
-        };
-        self.ops(allowed, 7)
-    }
-
-    fn ops(&mut self, allowed: Allowed, most: usize) -> Vec<Op> {
+    fn ops(&mut self, allowed: Allowed, most: usize) -> Body {
         let mut ops = Vec::new();
         for _ in 0..1 + self.below(most) {
             match self.below(12) {
@@ -201,89 +207,51 @@ impl Generator {
     }
 
     /// A timer whose runtime ends.
-    fn outlive(&mut self, ops: &mut Vec<Op>) {
-        let (slot, rt, span) = (self.slot(), self.rt(), self.span());
-        let until = self.one_in(2);
-        let within = Some(rt);
-        ops.push(Op::Now(Now::Make {
-            slot,
-            span,
-            until,
-            within,
-        }));
+    fn outlive(&mut self, ops: &mut Body) {
+        let (slot, rt) = (self.slot(), self.rt());
+        ops.push(Op::Now(slot, self.make(Some(rt), 2)));
         if self.one_in(2) {
-            ops.push(Op::Now(Now::Poll { slot }));
+            ops.push(Op::Now(slot, Now::Poll));
         }
-        ops.push(Op::End { rt });
+        ops.push(Op::End(rt));
         if self.one_in(4) {
-            ops.push(Op::Now(Now::Reset {
-                slot,
-                span: self.span(),
-            }));
+            ops.push(Op::Now(slot, Now::Reset(self.span())));
         }
         if self.one_in(4) {
-            ops.push(Op::Now(Now::Look { slot }));
+            ops.push(Op::Now(slot, Now::Look));
         }
-        ops.push(Op::Await { slot });
+        ops.push(Op::Await(slot));
     }
 
     fn op(&mut self, allowed: Allowed) -> Op {
-        let inner = Allowed {
-            depth: allowed.depth.saturating_sub(1),
-            root: false,
-            ..allowed
-        };
+        let inner = allowed.inside();
         let deep = allowed.depth > 0;
         match self.below(if allowed.plain { 10 } else { 28 }) {
             0 | 1 => Op::Sleep(self.span()),
-            2 => Op::SleepUntil {
-                span: self.span(),
-                past: self.one_in(4),
-            },
+            2 if self.one_in(4) => Op::SleepUntilPast(self.span()),
+            2 => Op::SleepUntil(self.span()),
             3 | 4 if deep => self.timeout(inner),
             5 => Op::Interval(self.ticks(allowed)),
             6 => Op::Yield(1 + self.below(3)),
             7 if deep => Op::Select(self.bodies(inner)),
             8 if deep => Op::JoinAll(self.bodies(inner)),
-            9 if deep => {
-                let plain = Allowed {
-                    plain: true,
-                    ..inner
-                };
-                Op::Unordered(self.bodies(plain))
-            }
-            10..=12 => Op::Now(self.now()),
-            13..=15 => Op::Await { slot: self.slot() },
-            16 if deep && allowed.root => {
-                let inner = Allowed {
-                    root: true,
-                    ..inner
-                };
-                self.nested(inner, |rt, body| Op::Held { rt, body })
-            }
-            17 | 18 if deep => self.nested(inner, |rt, body| Op::Wrapped { rt, body }),
+            9 if deep => Op::Unordered(self.bodies(inner.plain())),
+            10..=12 => Op::Now(self.slot(), self.now()),
+            13..=15 => Op::Await(self.slot()),
+            16 if deep && allowed.root => Op::Held(self.rt(), self.ops(inner.root(), 4)),
+            17 | 18 if deep => Op::Wrapped(self.rt(), self.ops(inner, 4)),
             19 if deep && allowed.root && self.style == Style::Solo => {
-                let inner = Allowed {
-                    root: true,
-                    ..inner
-                };
-                self.nested(inner, |rt, body| Op::Blocking { rt, body })
+                Op::Blocking(self.rt(), self.ops(inner.root(), 4))
             }
-            20 if self.one_in(3) => Op::End { rt: self.rt() },
+            20 if self.one_in(3) => Op::End(self.rt()),
             21 => Op::Advance(self.short()),
             22.. if self.style == Style::Lanes => self.about_tasks(allowed),
             _ => Op::Sleep(self.short()),
         }
     }
 
-    fn nested(&mut self, inner: Allowed, make: fn(usize, Vec<Op>) -> Op) -> Op {
-        let rt = self.rt();
-        make(rt, self.ops(inner, 4))
-    }
-
-    fn bodies(&mut self, inner: Allowed) -> Vec<Vec<Op>> {
-        let count = 1 + self.below(3);
-        (0..count).map(|_| self.ops(inner, 2)).collect()
+    fn bodies(&mut self, inner: Allowed) -> Vec<Body> {
+        self.some(3, |it| it.ops(inner, 2))
     }
 
     fn timeout(&mut self, inner: Allowed) -> Op {
@@ -291,66 +259,51 @@ impl Generator {
             true => vec![Op::Pending],
             false => self.ops(inner, 2),
         };
-        Op::Timeout {
-            span: self.span(),
-            at: self.one_in(2),
-            body,
+        match self.one_in(2) {
+            true => Op::TimeoutAt(self.span(), body),
+            false => Op::Timeout(self.span(), body),
+        }
+    }
+
+    fn make(&mut self, within: Option<Rt>, until_one_in: usize) -> Now {
+        match self.one_in(until_one_in) {
+            true => Now::MakeUntil(within, self.span()),
+            false => Now::Make(within, self.span()),
         }
     }
 
     fn now(&mut self) -> Now {
-        let slot = self.slot();
         match self.below(9) {
-            0..=2 => Now::Make {
-                slot,
-                span: self.span(),
-                until: self.one_in(3),
-                within: self.one_in(3).then(|| self.rt()),
-            },
-            3 | 4 => Now::Poll { slot },
-            5 => Now::Reset {
-                slot,
-                span: self.span(),
-            },
-            6 => Now::ResetToPast {
-                slot,
-                span: self.short(),
-            },
-            7 => Now::Look { slot },
-            _ => Now::Drop { slot },
+            0..=2 => {
+                let within = self.another_rt(3);
+                self.make(within, 3)
+            }
+            3 | 4 => Now::Poll,
+            5 => Now::Reset(self.span()),
+            6 => Now::ResetToPast(self.short()),
+            7 => Now::Look,
+            _ => Now::Drop,
         }
     }
 
     fn about_tasks(&mut self, allowed: Allowed) -> Op {
         let task = self.below(self.tasks);
         match self.below(8) {
-            0..=3 => {
-                let Some(task) = self.unspawned() else {
-                    return Op::Join { task };
-                };
-                if allowed.local && self.one_in(2) {
-                    return Op::SpawnLocal { task };
-                }
-                let on = self.one_in(4).then(|| self.rt());
-                Op::Spawn { task, on }
-            }
+            0..=3 => match self.unspawned() {
+                None => Op::Join(task),
+                Some(task) if allowed.local && self.one_in(2) => Op::SpawnLocal(task),
+                Some(task) => Op::Spawn(task, self.another_rt(4)),
+            },
             4 => {
                 let tasks = [self.unspawned(), self.unspawned()];
-                Op::JoinSet {
-                    tasks: tasks.into_iter().flatten().collect(),
-                }
+                Op::JoinSet(tasks.into_iter().flatten().collect())
             }
-            5 => Op::Abort { task },
-            _ => Op::Join { task },
+            5 => Op::Abort(task),
+            _ => Op::Join(task),
         }
     }
 
     fn ticks(&mut self, allowed: Allowed) -> Ticks {
-        let behaviors = [
-            MissedTickBehavior::Burst,
-            MissedTickBehavior::Delay,
-            MissedTickBehavior::Skip,
-        ];
         let lanes = self.style == Style::Lanes;
         let period = match self.below(4) {
             // Ticks stay in the lane that the first is in.
@@ -358,12 +311,11 @@ impl Generator {
             0 => Duration::from_micros(500),
             _ => self.short(),
         };
-        let count = 1 + self.below(4);
         Ticks {
             period,
-            behavior: behaviors[self.below(3)],
+            behavior: hand::behavior(&mut self.random),
             start: (lanes || self.one_in(2)).then(|| self.span()),
-            between: (0..count).map(|_| self.between(allowed)).collect(),
+            between: self.some(4, |it| it.between(allowed)),
         }
     }
 

@@ -5,58 +5,19 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use super::program::{Program, Step, Style};
-use support::{DAY, Random, ms};
+use support::{DAY, Random};
 
-/// `pick` is a number whose remainder is the place of a timer among those there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Hand {
-    /// For the default driver, or one with a tick of its own.
-    Make {
-        kind: Kind,
-        coarse: bool,
-        span: Duration,
-    },
-    /// With the waker of the last poll, or with another one.
-    Poll {
-        pick: usize,
-        same: bool,
-    },
-    /// To so long from now.
-    Reset {
-        pick: usize,
-        span: Duration,
-    },
-    /// To so long before now.
-    ResetToPast {
-        pick: usize,
-        span: Duration,
-    },
-    /// To so much later or earlier than it was.
-    Move {
-        pick: usize,
-        by: Duration,
-        earlier: bool,
-    },
-    /// An interval is to make up for missed ticks in another way.
-    Behave {
-        pick: usize,
-        behavior: MissedTickBehavior,
-    },
-    /// The future inside a timeout becomes ready, and wakes nothing.
-    Complete {
-        pick: usize,
-    },
-    Drop {
-        pick: usize,
-    },
+    Make(Kind, Duration),
+    /// For a driver with a tick of its own.
+    MakeCoarse(Kind, Duration),
     /// The clock jumps.
     Advance(Duration),
     /// The clock moves on by itself, from one timer to the next.
     Pass(Duration),
-    /// The same, until this timer wakes its waker.
-    Await {
-        pick: usize,
-    },
+    /// Done to the timer whose place is this number's remainder among those there are.
+    To(usize, Act),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +26,28 @@ pub(crate) enum Kind {
     /// With this period.
     Interval(Duration, MissedTickBehavior),
     Timeout,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Act {
+    /// With the waker of the last poll, or with another one.
+    Poll {
+        same: bool,
+    },
+    /// To so long from now.
+    Reset(Duration),
+    /// To so long before now.
+    ResetToPast(Duration),
+    /// To so much later than it was.
+    PutOff(Duration),
+    BringForward(Duration),
+    /// An interval is to make up for missed ticks in another way.
+    Behave(MissedTickBehavior),
+    /// The future inside a timeout becomes ready, and wakes nothing.
+    Complete,
+    Drop,
+    /// The clock moves on by itself until the timer wakes its waker.
+    Await,
 }
 
 /// Up to eighty things, where the clock may stand anywhere in a millisecond.
@@ -84,39 +67,28 @@ pub(crate) fn program(random: &mut Random) -> Program {
 }
 
 fn hand(random: &mut Random) -> Hand {
-    let pick = random.below(1 << 8) as usize;
     match random.below(29) {
-        0..6 => Hand::Make {
-            kind: kind(random),
-            coarse: random.below(5) == 0,
-            span: far(random),
-        },
-        6..12 => Hand::Poll {
-            pick,
+        0..5 => Hand::Make(kind(random), far(random)),
+        5 => Hand::MakeCoarse(kind(random), far(random)),
+        6..9 => Hand::Advance(span(random)),
+        9..11 => Hand::Pass(span(random)),
+        _ => Hand::To(random.below(1 << 8) as usize, act(random)),
+    }
+}
+
+fn act(random: &mut Random) -> Act {
+    match random.below(18) {
+        0..6 => Act::Poll {
             same: random.below(2) == 0,
         },
-        12..15 => Hand::Reset {
-            pick,
-            span: far(random),
-        },
-        15 => Hand::ResetToPast {
-            pick,
-            span: span(random),
-        },
-        16..18 => Hand::Move {
-            pick,
-            by: span(random),
-            earlier: random.below(2) == 0,
-        },
-        18 => Hand::Complete { pick },
-        19..21 => Hand::Drop { pick },
-        21..24 => Hand::Advance(span(random)),
-        24..26 => Hand::Pass(span(random)),
-        26 => Hand::Behave {
-            pick,
-            behavior: behavior(random),
-        },
-        _ => Hand::Await { pick },
+        6..9 => Act::Reset(far(random)),
+        9 => Act::ResetToPast(span(random)),
+        10 => Act::PutOff(span(random)),
+        11 => Act::BringForward(span(random)),
+        12 => Act::Complete,
+        13..15 => Act::Drop,
+        15 => Act::Behave(behavior(random)),
+        _ => Act::Await,
     }
 }
 
@@ -128,26 +100,23 @@ fn kind(random: &mut Random) -> Kind {
     }
 }
 
-fn behavior(random: &mut Random) -> MissedTickBehavior {
+pub(crate) fn behavior(random: &mut Random) -> MissedTickBehavior {
     use MissedTickBehavior::{Burst, Delay, Skip};
     [Burst, Delay, Skip][random.below(3) as usize]
 }
 
 /// Lengths at which a wheel, a driver or tokio's own wheel may have a seam.
 fn span(random: &mut Random) -> Duration {
-    let millis =
-        |millis: u64, off: u64| Duration::from_nanos((millis * 1_000_000 + off).saturating_sub(1));
-    match random.below(17) {
-        0 => Duration::ZERO,
-        1..5 => Duration::from_nanos(random.below(3_000_000)),
-        5..9 => ms(random.below(40)),
-        9..12 => millis(random.below(3000), random.below(3)),
-        12..14 => Duration::from_nanos(random.below(3_600_000_000_000)),
-        14..16 => {
-            Duration::from_nanos(((1 << random.below(55)) + random.below(3)).saturating_sub(1))
-        }
-        _ => Duration::from_nanos(random.below(30 * DAY.as_nanos() as u64)),
-    }
+    let nanos = match random.below(17) {
+        0 => 0,
+        1..5 => random.below(3_000_000),
+        5..9 => 1_000_000 * random.below(40),
+        9..12 => (1_000_000 * random.below(3000) + random.below(3)).saturating_sub(1),
+        12..14 => random.below(3_600_000_000_000),
+        14..16 => (1 << random.below(55)) + random.below(3) - 1,
+        _ => random.below(30 * DAY.as_nanos() as u64),
+    };
+    Duration::from_nanos(nanos)
 }
 
 /// Some are further away than the clock will ever come.

@@ -1,6 +1,7 @@
 //! What a random program is made of.
 
 use std::fmt;
+use std::slice;
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
@@ -16,7 +17,7 @@ pub(crate) struct Program {
     /// By how much less than a millisecond each clock is ahead of its runtime's own count.
     pub(crate) offset: Duration,
     /// What is spawned, by number.
-    pub(crate) tasks: Vec<Vec<Op>>,
+    pub(crate) tasks: Vec<Body>,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -34,130 +35,81 @@ pub(crate) enum Style {
     Hand,
 }
 
+/// The number of a runtime.
+pub(crate) type Rt = usize;
+/// The number of what is spawned.
+pub(crate) type Task = usize;
+/// The place of a timer that is shared.
+pub(crate) type Slot = usize;
+pub(crate) type Body = Vec<Op>;
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     /// `runtime.block_on(..)`
-    Drive {
-        rt: usize,
-        body: Vec<Op>,
-    },
+    Drive(Rt, Body),
     /// `runtime.block_on(local_set.run_until(..))`
-    DriveLocal {
-        rt: usize,
-        body: Vec<Op>,
-    },
+    DriveLocal(Rt, Body),
     /// `let _guard = handle.enter();` around the steps, or around no step but the moment.
-    Enter {
-        rt: usize,
-        steps: Vec<Step>,
-    },
+    Enter(Rt, Vec<Step>),
     /// Something that needs no runtime to drive it.
-    Now(Now),
-    Spawn {
-        rt: usize,
-        task: usize,
-    },
+    Now(Slot, Now),
+    Spawn(Task, Rt),
     /// `drop(runtime)`
-    End {
-        rt: usize,
-    },
+    End(Rt),
     /// Done to timers in the first runtime, which it drives.
     Hands(Vec<Hand>),
 }
 
-/// What a thread or a task does without waiting.
+/// What a thread or a task does to a shared timer without waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Now {
-    /// A sleep is made and put on the shelf; for another runtime, with a guard that is held no longer.
-    Make {
-        slot: usize,
-        span: Duration,
-        until: bool,
-        within: Option<usize>,
-    },
-    /// Polled once, with a waker that nobody hears.
-    Poll {
-        slot: usize,
-    },
+    /// `sleep`; for another runtime, with a guard that is held no longer.
+    Make(Option<Rt>, Duration),
+    /// `sleep_until`, in the same way.
+    MakeUntil(Option<Rt>, Duration),
+    /// Once, with a waker that nobody hears.
+    Poll,
     /// To so long from now, by its own runtime's clock.
-    Reset {
-        slot: usize,
-        span: Duration,
-    },
+    Reset(Duration),
     /// To so long before now.
-    ResetToPast {
-        slot: usize,
-        span: Duration,
-    },
+    ResetToPast(Duration),
     /// `deadline` and `is_elapsed`
-    Look {
-        slot: usize,
-    },
-    Drop {
-        slot: usize,
-    },
+    Look,
+    Drop,
 }
 
 /// What a task does, which may take its time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     Sleep(Duration),
-    SleepUntil {
-        span: Duration,
-        past: bool,
-    },
-    Timeout {
-        span: Duration,
-        at: bool,
-        body: Vec<Op>,
-    },
+    SleepUntil(Duration),
+    /// Until so long before now.
+    SleepUntilPast(Duration),
+    Timeout(Duration, Body),
+    TimeoutAt(Duration, Body),
     Interval(Ticks),
-    Now(Now),
-    /// A timer from the shelf is awaited and put back.
-    Await {
-        slot: usize,
-    },
+    Now(Slot, Now),
+    /// A shared timer is awaited and put back.
+    Await(Slot),
     /// Entered, and the guard is held over awaits: a root's own future alone may do that.
-    Held {
-        rt: usize,
-        body: Vec<Op>,
-    },
+    Held(Rt, Body),
     /// Entered around each poll, as tokio-util's `RuntimeExt::wrap` does.
-    Wrapped {
-        rt: usize,
-        body: Vec<Op>,
-    },
-    Select(Vec<Vec<Op>>),
-    JoinAll(Vec<Vec<Op>>),
-    Unordered(Vec<Vec<Op>>),
+    Wrapped(Rt, Body),
+    /// Another runtime is driven on a thread of `spawn_blocking`.
+    Blocking(Rt, Body),
+    Select(Vec<Body>),
+    JoinAll(Vec<Body>),
+    Unordered(Vec<Body>),
     /// On the runtime of this place, or another one.
-    Spawn {
-        task: usize,
-        on: Option<usize>,
-    },
-    SpawnLocal {
-        task: usize,
-    },
-    JoinSet {
-        tasks: Vec<usize>,
-    },
-    Join {
-        task: usize,
-    },
-    Abort {
-        task: usize,
-    },
+    Spawn(Task, Option<Rt>),
+    SpawnLocal(Task),
+    JoinSet(Vec<Task>),
+    Join(Task),
+    Abort(Task),
     Advance(Duration),
     Yield(usize),
-    /// Another runtime is driven on a thread of `spawn_blocking`.
-    Blocking {
-        rt: usize,
-        body: Vec<Op>,
-    },
     /// `runtime.shutdown_background()`
-    End {
-        rt: usize,
-    },
+    End(Rt),
     Pending,
 }
 
@@ -181,89 +133,33 @@ pub(crate) enum Between {
     ResetAfter(Duration),
 }
 
-/// A line for each thing, with what is inside it further to the right.
-impl Program {
-    /// Whether two threads are at work at a time: one drives a runtime while a future that waits
-    /// for it may be dropped. Then even tokio may do one thing or another.
-    pub(crate) fn may_race(&self) -> bool {
-        self.to_string().contains("Blocking ")
-    }
-}
-
+/// A line for each thing that the thread does, and for each task.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Program {
-            style,
-            runtimes,
-            offset,
-            ..
-        } = self;
+        let (style, runtimes, offset) = (self.style, self.runtimes, self.offset);
         writeln!(
             f,
             "{style:?}, {runtimes} runtimes, clocks ahead by {offset:?}"
         )?;
         for (number, task) in self.tasks.iter().enumerate() {
-            if !task.is_empty() {
-                writeln!(f, "  task {number}:")?;
-                show_ops(f, 4, task)?;
-            }
+            writeln!(f, "  task {number}: {task:?}")?;
         }
-        writeln!(f, "  thread:")?;
-        show_steps(f, 4, &self.steps)
+        self.steps
+            .iter()
+            .try_for_each(|step| writeln!(f, "  thread: {step:?}"))
     }
 }
 
-fn show_steps(f: &mut fmt::Formatter<'_>, indent: usize, steps: &[Step]) -> fmt::Result {
-    for step in steps {
-        write!(f, "{:indent$}", "")?;
-        match step {
-            Step::Drive { rt, body } => {
-                writeln!(f, "Drive {rt}:")?;
-                show_ops(f, indent + 2, body)?;
+impl Op {
+    /// What is inside it.
+    pub(crate) fn bodies(&mut self) -> &mut [Body] {
+        match self {
+            Op::Timeout(_, body) | Op::TimeoutAt(_, body) => slice::from_mut(body),
+            Op::Held(_, body) | Op::Wrapped(_, body) | Op::Blocking(_, body) => {
+                slice::from_mut(body)
             }
-            Step::DriveLocal { rt, body } => {
-                writeln!(f, "DriveLocal {rt}:")?;
-                show_ops(f, indent + 2, body)?;
-            }
-            Step::Enter { rt, steps } => {
-                writeln!(f, "Enter {rt}:")?;
-                show_steps(f, indent + 2, steps)?;
-            }
-            Step::Hands(hands) => {
-                writeln!(f, "Hands:")?;
-                for hand in hands {
-                    writeln!(f, "{:indent$}  {hand:?}", "")?;
-                }
-            }
-            plain => writeln!(f, "{plain:?}")?,
+            Op::Select(bodies) | Op::JoinAll(bodies) | Op::Unordered(bodies) => bodies,
+            _ => &mut [],
         }
     }
-    Ok(())
-}
-
-fn show_ops(f: &mut fmt::Formatter<'_>, indent: usize, ops: &[Op]) -> fmt::Result {
-    for op in ops {
-        write!(f, "{:indent$}", "")?;
-        let (title, bodies) = match op {
-            Op::Timeout { span, at, body } => {
-                (format!("Timeout {span:?}, at: {at}"), vec![body.clone()])
-            }
-            Op::Held { rt, body } => (format!("Held {rt}"), vec![body.clone()]),
-            Op::Wrapped { rt, body } => (format!("Wrapped {rt}"), vec![body.clone()]),
-            Op::Blocking { rt, body } => (format!("Blocking {rt}"), vec![body.clone()]),
-            Op::Select(bodies) => ("Select".into(), bodies.clone()),
-            Op::JoinAll(bodies) => ("JoinAll".into(), bodies.clone()),
-            Op::Unordered(bodies) => ("Unordered".into(), bodies.clone()),
-            plain => (format!("{plain:?}"), Vec::new()),
-        };
-        writeln!(f, "{title}")?;
-        let many = bodies.len() > 1;
-        for body in &bodies {
-            if many {
-                writeln!(f, "{:indent$}  of:", "")?;
-            }
-            show_ops(f, indent + if many { 4 } else { 2 }, body)?;
-        }
-    }
-    Ok(())
 }

@@ -27,10 +27,6 @@ pub(crate) const GOES_ON: u8 = 1;
 /// tokio documents that it may be late.
 pub(crate) const LOOKS: u8 = 2;
 
-/// An interval's tick that is due is ready. Where a clock stands inside a millisecond of tokio's
-/// count, tokio's waits for the next millisecond that it counts.
-pub(crate) const TICKS_AT_ONCE: u8 = 4;
-
 /// tokio's timers, but for these rules.
 pub(crate) struct Ruled<const RULES: u8>;
 
@@ -52,7 +48,6 @@ pub(crate) struct RuledSleep<const RULES: u8> {
     inner: Pin<Box<time::Sleep>>,
     owner: Handle,
     registered: bool,
-    is_a_tick: bool,
     /// Found to have passed, whatever tokio's driver thinks.
     passed: bool,
     /// Of a poll that was pending.
@@ -71,7 +66,6 @@ impl<const RULES: u8> RuledSleep<RULES> {
             coarse,
             owner: Handle::current(),
             registered: false,
-            is_a_tick: false,
             passed: false,
             waker: None,
         }
@@ -79,12 +73,8 @@ impl<const RULES: u8> RuledSleep<RULES> {
 
     /// Before the timer is registered.
     fn prepare(&mut self) {
-        let now = {
-            let _guard = self.owner.enter();
-            Instant::now()
-        };
-        self.passed = RULES & LOOKS != 0 && self.is_due(now - MILLI)
-            || RULES & TICKS_AT_ONCE != 0 && self.is_a_tick && self.due() <= now;
+        let _guard = self.owner.enter();
+        self.passed = RULES & LOOKS != 0 && self.is_due(Instant::now() - MILLI);
     }
 
     fn due(&self) -> Instant {
@@ -210,7 +200,6 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
             RuledSleep::with(self.delay.coarse.take(), next)
         };
         self.delay = delay;
-        self.delay.is_a_tick = true;
         Poll::Ready(due)
     }
 
@@ -250,10 +239,8 @@ impl<const RULES: u8> Time for Ruled<RULES> {
     }
 
     fn interval_at(start: Instant, period: Duration) -> Self::Interval {
-        let mut delay = Self::sleep_until(start);
-        delay.is_a_tick = true;
         RuledInterval {
-            delay,
+            delay: Self::sleep_until(start),
             period,
             behavior: MissedTickBehavior::Burst,
         }

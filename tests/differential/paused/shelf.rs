@@ -2,88 +2,87 @@
 
 use std::future::Future;
 use std::task::{Context, Waker};
-use std::time::Duration;
 
-use super::program::Now;
+use super::program::{Now, Rt, Slot, Style};
 use super::task::Place;
 use super::world::Shelved;
 use crate::time::{Sleep, Time};
+use support::ms;
 
 impl<T: Time> Place<T> {
-    pub(crate) async fn wait(&self, slot: usize) -> String {
+    pub(crate) async fn wait(&self, slot: Slot) -> String {
         let Some(mut timer) = self.take(slot) else {
             return "nothing there".into();
         };
         timer.sleep.as_mut().await;
         self.put_back(slot, timer);
-        "it is done".into()
+        self.record("it is done");
+        // In a millisecond of the task that made the timer: another order than theirs is not promised.
+        if self.world.style == Style::Lanes {
+            T::sleep(self.span(ms(1))).await;
+        }
+        String::new()
     }
 
-    fn take(&self, slot: usize) -> Option<Shelved<T>> {
+    fn take(&self, slot: Slot) -> Option<Shelved<T>> {
         self.world.shelf.lock().unwrap()[slot].take()
     }
 
-    fn put_back(&self, slot: usize, timer: Shelved<T>) {
+    fn put_back(&self, slot: Slot, timer: Shelved<T>) {
         let old = self.world.shelf.lock().unwrap()[slot].replace(timer);
         drop(old);
     }
 
     /// What does not wait.
-    pub(crate) fn apply_now(&self, now: Now) -> String {
-        if let Now::Make {
-            slot,
-            span,
-            until,
-            within,
-        } = now
-        {
-            let _guard = within.map(|rt| self.world.handles[rt].enter());
-            return self.make(slot, span, until);
+    pub(crate) fn apply_now(&self, slot: Slot, now: Now) -> String {
+        match now {
+            Now::Make(within, span) => {
+                self.make(slot, within, || T::sleep(self.span(span)));
+                return String::new();
+            }
+            Now::MakeUntil(within, span) => {
+                self.make(slot, within, || T::sleep_until(self.deadline(span)));
+                return String::new();
+            }
+            _ => {}
         }
-        let (Now::Poll { slot }
-        | Now::Reset { slot, .. }
-        | Now::ResetToPast { slot, .. }
-        | Now::Look { slot }
-        | Now::Drop { slot }
-        | Now::Make { slot, .. }) = now;
         let Some(mut timer) = self.take(slot) else {
             return "nothing there".into();
         };
-        let Shelved { sleep, owner } = &mut timer;
-        let what = match now {
-            Now::Drop { .. } => return String::new(),
-            Now::Poll { .. } => {
-                let polled = sleep.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                format!("{polled:?}")
-            }
-            Now::Look { .. } => {
-                let deadline = self.world.since_start(*owner, sleep.deadline());
-                format!("due at {deadline}, elapsed: {}", sleep.is_elapsed())
-            }
-            Now::Reset { span, .. } => {
-                let deadline = self.world.now(*owner) + span;
-                let deadline = self.world.in_lane(self.task, *owner, deadline);
-                sleep.as_mut().reset(deadline);
-                String::new()
-            }
-            Now::ResetToPast { span, .. } => {
-                sleep.as_mut().reset(self.world.now(*owner) - span);
-                String::new()
-            }
-            Now::Make { .. } => unreachable!(),
-        };
+        if now == Now::Drop {
+            return String::new();
+        }
+        let what = self.done_to(&mut timer, now);
         self.put_back(slot, timer);
         what
     }
 
-    fn make(&self, slot: usize, span: Duration, until: bool) -> String {
-        let sleep = match until {
-            true => T::sleep_until(self.deadline(span, false)),
-            false => T::sleep(self.span(span)),
-        };
+    fn make(&self, slot: Slot, within: Option<Rt>, make: impl FnOnce() -> T::Sleep) {
+        let _guard = within.map(|rt| self.world.handles[rt].enter());
+        let sleep = Box::pin(make());
         let owner = self.world.here().expect("made in a runtime");
-        let sleep = Box::pin(sleep);
         self.put_back(slot, Shelved { sleep, owner });
+    }
+
+    fn done_to(&self, timer: &mut Shelved<T>, now: Now) -> String {
+        let Shelved { sleep, owner } = timer;
+        let owners_now = self.world.now(*owner);
+        match now {
+            Now::Poll => {
+                let polled = sleep.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                return format!("{polled:?}");
+            }
+            Now::Look => {
+                let deadline = self.world.since_start(*owner, sleep.deadline());
+                return format!("due at {deadline}, elapsed: {}", sleep.is_elapsed());
+            }
+            Now::Reset(span) => {
+                let deadline = self.world.in_lane(self.task, *owner, owners_now + span);
+                sleep.as_mut().reset(deadline);
+            }
+            Now::ResetToPast(span) => sleep.as_mut().reset(owners_now - span),
+            _ => unreachable!("needs no timer that is there"),
+        }
         String::new()
     }
 }

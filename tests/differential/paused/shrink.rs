@@ -1,6 +1,5 @@
 //! Makes a program smaller that fails, as long as it does.
 
-use super::hand::Hand;
 use super::program::{Op, Program, Step};
 
 /// The smallest found by leaving out one thing after another, or all that is around one.
@@ -8,7 +7,7 @@ pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bo
     let mut at = 0;
     let mut changed = false;
     loop {
-        match edited(&program, at) {
+        match edited(&program, at / 2, at % 2 == 1) {
             Some(candidate) if candidate != program && fails(&candidate) => {
                 program = candidate;
                 changed = true;
@@ -20,116 +19,95 @@ pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bo
     }
 }
 
-/// Each place can be edited in two ways. `None` when there are no more places.
-fn edited(program: &Program, at: usize) -> Option<Program> {
+/// How many things there are in a program.
+pub(crate) fn size(program: &Program) -> usize {
+    let is_there = |&at: &usize| edited(program, at, false).is_some();
+    (0..).take_while(is_there).count()
+}
+
+/// Without one thing, or with what is inside it in its place. `None` when there are no more things.
+fn edited(program: &Program, at: usize, hoist: bool) -> Option<Program> {
     let mut program = program.clone();
     let mut editor = Editor {
-        to_go: at / 2,
-        hoist: at % 2 == 1,
-        done: false,
+        to_go: Some(at),
+        hoist,
     };
-    editor.steps(&mut program.steps);
+    editor.edit(&mut program.steps);
     for task in &mut program.tasks {
-        if !editor.done {
-            editor.ops(task);
-        }
+        editor.edit(task);
     }
-    editor.done.then_some(program)
+    editor.to_go.is_none().then_some(program)
 }
 
 struct Editor {
-    to_go: usize,
-    /// What is inside takes the place of what is around it.
+    /// How many things come before the one that is edited; none when that is done.
+    to_go: Option<usize>,
     hoist: bool,
-    done: bool,
 }
 
 impl Editor {
-    /// Whether this is the place.
-    fn is_here(&mut self) -> bool {
-        self.done = self.done || self.to_go == 0;
-        let here = self.done;
-        self.to_go = self.to_go.saturating_sub(1);
-        here
-    }
-
-    fn steps(&mut self, steps: &mut Vec<Step>) {
-        for at in 0..steps.len() {
-            if self.is_here() {
-                let removed = steps.remove(at);
-                match removed {
-                    Step::Enter { steps: inner, .. } if self.hoist => {
-                        steps.splice(at..at, inner);
+    fn edit<T: Thing>(&mut self, list: &mut Vec<T>) {
+        for at in 0..list.len() {
+            match self.to_go {
+                None => return,
+                Some(0) => {
+                    self.to_go = None;
+                    let removed = list.remove(at);
+                    if self.hoist {
+                        list.splice(at..at, removed.hoisted());
                     }
-                    removed if self.hoist => steps.insert(at, removed),
-                    _ => {}
                 }
-                return;
-            }
-            match &mut steps[at] {
-                Step::Enter { steps, .. } => self.steps(steps),
-                Step::Drive { body, .. } | Step::DriveLocal { body, .. } => self.ops(body),
-                Step::Hands(hands) => self.hands(hands),
-                _ => {}
-            }
-            if self.done {
-                return;
-            }
-        }
-    }
-
-    fn hands(&mut self, hands: &mut Vec<Hand>) {
-        for at in 0..hands.len() {
-            if self.is_here() {
-                hands.remove(at);
-                return;
-            }
-        }
-    }
-
-    fn ops(&mut self, ops: &mut Vec<Op>) {
-        for at in 0..ops.len() {
-            if self.is_here() {
-                let removed = ops.remove(at);
-                if self.hoist {
-                    ops.splice(at..at, hoisted(removed));
+                Some(to_go) => {
+                    self.to_go = Some(to_go - 1);
+                    list[at].edit_inside(self);
                 }
-                return;
             }
-            match &mut ops[at] {
-                Op::Timeout { body, .. }
-                | Op::Held { body, .. }
-                | Op::Wrapped { body, .. }
-                | Op::Blocking { body, .. } => self.ops(body),
-                Op::Select(bodies) | Op::JoinAll(bodies) | Op::Unordered(bodies) => {
-                    self.bodies(bodies);
-                }
-                _ => {}
-            }
-            if self.done {
-                return;
-            }
-        }
-    }
-
-    fn bodies(&mut self, bodies: &mut Vec<Vec<Op>>) {
-        for body in &mut *bodies {
-            if !self.done {
-                self.ops(body);
-            }
-        }
-        if bodies.len() > 1 {
-            bodies.retain(|body| !body.is_empty());
         }
     }
 }
 
-fn hoisted(op: Op) -> Vec<Op> {
-    match op {
-        Op::Timeout { body, .. } | Op::Wrapped { body, .. } | Op::Held { body, .. } => body,
-        Op::Select(bodies) | Op::JoinAll(bodies) | Op::Unordered(bodies) => {
-            bodies.into_iter().flatten().collect()
+/// What a program is a list of.
+trait Thing: Sized {
+    fn edit_inside(&mut self, _: &mut Editor) {}
+
+    /// What is inside it, or else itself.
+    fn hoisted(self) -> Vec<Self> {
+        vec![self]
+    }
+}
+
+impl Thing for super::hand::Hand {}
+
+impl Thing for Step {
+    fn edit_inside(&mut self, editor: &mut Editor) {
+        match self {
+            Step::Enter(_, steps) => editor.edit(steps),
+            Step::Drive(_, body) | Step::DriveLocal(_, body) => editor.edit(body),
+            Step::Hands(hands) => editor.edit(hands),
+            _ => {}
         }
-        other => vec![other],
+    }
+
+    fn hoisted(self) -> Vec<Step> {
+        match self {
+            Step::Enter(_, steps) => steps,
+            other => vec![other],
+        }
+    }
+}
+
+impl Thing for Op {
+    fn edit_inside(&mut self, editor: &mut Editor) {
+        for body in self.bodies() {
+            editor.edit(body);
+        }
+    }
+
+    fn hoisted(mut self) -> Vec<Op> {
+        // Whose body is for another runtime alone.
+        if matches!(self, Op::Blocking(..)) || self.bodies().is_empty() {
+            return vec![self];
+        }
+        self.bodies().iter_mut().flat_map(std::mem::take).collect()
     }
 }

@@ -10,12 +10,12 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt, join_all, select_all};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::{EnterGuard, Handle};
-use tokio::task::{JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
+use tokio::task::{AbortHandle, JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
 use tokio::time::Instant;
 
-use super::program::{Between, Op, Ticks};
+use super::program::{Between, Body, Op, Rt, Style, Task, Ticks};
 use super::world::World;
-use crate::time::{Interval, Time};
+use crate::time::{InTime, Interval, Time};
 
 /// So long, by the clock of the runtime that drives it, a root waits for each thing it does.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ impl<T: Time> Place<T> {
     }
 
     /// What is done, one after another. A panic ends what it happens in, and no more.
-    pub(crate) fn run(self, ops: Vec<Op>) -> BoxFuture<'static, ()> {
+    pub(crate) fn run(self, ops: Body) -> BoxFuture<'static, ()> {
         async move {
             for (index, op) in ops.into_iter().enumerate() {
                 let place = self.at(index);
@@ -100,21 +100,31 @@ impl<T: Time> Place<T> {
                 T::sleep(self.span(span)).await;
                 "slept".into()
             }
-            Op::SleepUntil { span, past } => {
-                let sleep = T::sleep_until(self.deadline(span, past));
-                sleep.await;
+            Op::SleepUntil(span) => {
+                T::sleep_until(self.deadline(span)).await;
                 "slept until then".into()
             }
-            Op::Timeout { span, at, body } => self.timeout(span, at, body).await,
+            Op::SleepUntilPast(span) => {
+                T::sleep_until(Instant::now() - span).await;
+                "slept until then".into()
+            }
+            Op::Timeout(span, body) => {
+                let body = self.within(0).run(body);
+                in_time(T::timeout(self.span(span), body).await)
+            }
+            Op::TimeoutAt(span, body) => {
+                let body = self.within(0).run(body);
+                in_time(T::timeout_at(self.deadline(span), body).await)
+            }
             Op::Interval(ticks) => self.interval(ticks).await,
-            Op::Now(now) => self.apply_now(now),
-            Op::Await { slot } => self.wait(slot).await,
-            Op::Held { rt, body } => {
+            Op::Now(slot, now) => self.apply_now(slot, now),
+            Op::Await(slot) => self.wait(slot).await,
+            Op::Held(rt, body) => {
                 let _held = Held::new(&self.world.handles[rt]);
                 self.within(0).run(body).await;
                 "left".into()
             }
-            Op::Wrapped { rt, body } => {
+            Op::Wrapped(rt, body) => {
                 let mut body = self.within(0).run(body);
                 let handle = &self.world.handles[rt];
                 poll_fn(|cx| {
@@ -140,13 +150,13 @@ impl<T: Time> Place<T> {
                 }
                 "all done".into()
             }
-            Op::Spawn { task, on } => self.spawn(task, on),
-            Op::SpawnLocal { task } => self.spawn_local(task),
-            Op::JoinSet { tasks } => self.join_set(tasks).await,
-            Op::Join { task } => self.join(task).await,
-            Op::Abort { task } => self.abort(task),
+            Op::Spawn(task, on) => self.spawn(task, on),
+            Op::SpawnLocal(task) => self.spawn_local(task),
+            Op::JoinSet(tasks) => self.join_set(tasks).await,
+            Op::Join(task) => self.join(task).await,
+            Op::Abort(task) => self.abort(task),
             Op::Advance(span) => {
-                tokio::time::advance(self.span(span)).await;
+                self.advance(span).await;
                 "advanced".into()
             }
             Op::Yield(times) => {
@@ -155,8 +165,8 @@ impl<T: Time> Place<T> {
                 }
                 String::new()
             }
-            Op::Blocking { rt, body } => self.blocking(rt, body).await,
-            Op::End { rt } => self.end(rt),
+            Op::Blocking(rt, body) => self.blocking(rt, body).await,
+            Op::End(rt) => self.end(rt),
             Op::Pending => pending().await,
         }
     }
@@ -172,35 +182,27 @@ impl<T: Time> Place<T> {
         }
     }
 
-    pub(crate) fn deadline(&self, span: Duration, past: bool) -> Instant {
-        let now = Instant::now();
-        match past {
-            true => now - span,
-            false => now + self.span(span),
-        }
+    pub(crate) fn deadline(&self, span: Duration) -> Instant {
+        Instant::now() + self.span(span)
     }
 
-    fn all(&self, bodies: Vec<Vec<Op>>) -> Vec<BoxFuture<'static, ()>> {
+    async fn advance(&self, span: Duration) {
+        // What another task waits for may be due in this moment, and no order of the two is promised.
+        if self.world.style == Style::Lanes {
+            yield_now().await;
+        }
+        tokio::time::advance(self.span(span)).await;
+    }
+
+    fn all(&self, bodies: Vec<Body>) -> Vec<BoxFuture<'static, ()>> {
         let bodies = bodies.into_iter().enumerate();
         bodies.map(|(i, body)| self.within(i).run(body)).collect()
-    }
-
-    async fn timeout(&self, span: Duration, at: bool, body: Vec<Op>) -> String {
-        let body = self.within(0).run(body);
-        let in_time = match at {
-            true => T::timeout_at(self.deadline(span, false), body).await,
-            false => T::timeout(self.span(span), body).await,
-        };
-        match in_time {
-            true => "in time".into(),
-            false => "elapsed".into(),
-        }
     }
 
     async fn interval(&self, ticks: Ticks) -> String {
         let rt = self.world.here();
         let mut interval = match ticks.start {
-            Some(span) => T::interval_at(self.deadline(span, false), ticks.period),
+            Some(span) => T::interval_at(self.deadline(span), ticks.period),
             None => T::interval(ticks.period),
         };
         interval.set_missed_tick_behavior(ticks.behavior);
@@ -212,7 +214,7 @@ impl<T: Time> Place<T> {
             match between {
                 Between::Nothing => {}
                 Between::Sleep(span) => T::sleep(self.span(span)).await,
-                Between::Advance(span) => tokio::time::advance(self.span(span)).await,
+                Between::Advance(span) => self.advance(span).await,
                 Between::Reset => interval.reset(),
                 Between::ResetImmediately => interval.reset_immediately(),
                 Between::ResetAfter(span) => interval.reset_after(self.span(span)),
@@ -221,7 +223,7 @@ impl<T: Time> Place<T> {
         String::new()
     }
 
-    fn new_task(&self, task: usize, local: bool) -> Place<T> {
+    fn new_task(&self, task: Task, local: bool) -> Place<T> {
         Place {
             world: self.world.clone(),
             task: task + 1,
@@ -231,18 +233,15 @@ impl<T: Time> Place<T> {
         }
     }
 
-    pub(crate) fn spawn(&self, task: usize, on: Option<usize>) -> String {
+    pub(crate) fn spawn(&self, task: Task, on: Option<Rt>) -> String {
         let place = self.new_task(task, false);
         let future = life(place, self.world.tasks[task].clone());
-        let handle = match on {
-            Some(rt) => self.world.handles[rt].spawn(future),
-            None => Handle::current().spawn(future),
-        };
-        self.world.spawned.lock().unwrap()[task] = Some(handle);
+        let runtime = on.map_or_else(Handle::current, |rt| self.world.handles[rt].clone());
+        self.world.spawned.lock().unwrap()[task] = Some(runtime.spawn(future));
         String::new()
     }
 
-    fn spawn_local(&self, task: usize) -> String {
+    fn spawn_local(&self, task: Task) -> String {
         if !self.local {
             return "not in the local set".into();
         }
@@ -252,7 +251,7 @@ impl<T: Time> Place<T> {
         String::new()
     }
 
-    async fn join_set(&self, tasks: Vec<usize>) -> String {
+    async fn join_set(&self, tasks: Vec<Task>) -> String {
         let mut set = JoinSet::new();
         for task in tasks {
             let place = self.new_task(task, false);
@@ -264,7 +263,7 @@ impl<T: Time> Place<T> {
         "all joined".into()
     }
 
-    async fn join(&self, task: usize) -> String {
+    async fn join(&self, task: Task) -> String {
         let handle = self.world.spawned.lock().unwrap()[task].take();
         match handle {
             Some(handle) => outcome(handle.await).into(),
@@ -272,18 +271,16 @@ impl<T: Time> Place<T> {
         }
     }
 
-    fn abort(&self, task: usize) -> String {
+    fn abort(&self, task: Task) -> String {
         let spawned = self.world.spawned.lock().unwrap();
         let handle = spawned[task].as_ref().map(|handle| handle.abort_handle());
         drop(spawned);
-        if let Some(handle) = handle {
-            handle.abort();
-        }
+        handle.iter().for_each(AbortHandle::abort);
         String::new()
     }
 
     /// Only where the clock that must stand meanwhile is that of the runtime which drives this.
-    async fn blocking(&self, rt: usize, body: Vec<Op>) -> String {
+    async fn blocking(&self, rt: Rt, body: Body) -> String {
         if self.driven_by.is_none() || self.world.here() != self.driven_by {
             return "not here".into();
         }
@@ -305,7 +302,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    fn end(&self, rt: usize) -> String {
+    fn end(&self, rt: Rt) -> String {
         match self.world.take_runtime(rt) {
             Some(runtime) => {
                 runtime.shutdown_background();
@@ -317,7 +314,7 @@ impl<T: Time> Place<T> {
 }
 
 /// A task from its first poll to its end, whichever that is.
-async fn life<T: Time>(place: Place<T>, ops: Vec<Op>) {
+async fn life<T: Time>(place: Place<T>, ops: Body) {
     struct Life<T: Time>(Place<T>, &'static str);
     impl<T: Time> Drop for Life<T> {
         fn drop(&mut self) {
@@ -328,6 +325,13 @@ async fn life<T: Time>(place: Place<T>, ops: Vec<Op>) {
     let mut life = Life(place, "was dropped");
     body.await;
     life.1 = "has finished";
+}
+
+fn in_time(in_time: InTime) -> String {
+    match in_time {
+        true => "in time".into(),
+        false => "elapsed".into(),
+    }
 }
 
 fn outcome(result: Result<(), JoinError>) -> &'static str {

@@ -4,10 +4,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
 use super::by_hand;
-use super::program::{Program, Step};
+use super::program::{Program, Rt, Step};
 use super::task::{Place, message};
 use super::trace::Trace;
 use super::world::World;
@@ -45,42 +46,38 @@ fn steps<T: Time>(thread: &Place<T>, set: &LocalSet, all: &[Step]) {
 }
 
 fn apply<T: Time>(place: &Place<T>, set: &LocalSet, step: &Step) -> String {
-    let world = &place.world;
+    let drive = |rt: Rt, body: &dyn Fn(&Runtime)| {
+        let Some(runtime) = place.world.take_runtime(rt) else {
+            return "it is not there".into();
+        };
+        body(&runtime);
+        place.world.put_back(rt, runtime);
+        String::new()
+    };
     match step {
-        Step::Drive { rt, body } => {
-            let Some(runtime) = world.take_runtime(*rt) else {
-                return "it is not there".into();
-            };
+        Step::Drive(rt, body) => drive(*rt, &|runtime| {
             runtime.block_on(root(place, *rt, false).run(body.clone()));
-            world.put_back(*rt, runtime);
-        }
-        Step::DriveLocal { rt, body } => {
-            let Some(runtime) = world.take_runtime(*rt) else {
-                return "it is not there".into();
-            };
+        }),
+        Step::DriveLocal(rt, body) => drive(*rt, &|runtime| {
             let body = root(place, *rt, true).run(body.clone());
             runtime.block_on(set.run_until(body));
-            world.put_back(*rt, runtime);
-        }
-        Step::Enter { rt, steps: inner } => {
-            let _guard = world.handles[*rt].enter();
+        }),
+        Step::Hands(hands) => drive(0, &|runtime| runtime.block_on(by_hand::run(place, hands))),
+        Step::Enter(rt, inner) => {
+            let _guard = place.world.handles[*rt].enter();
             steps(place, set, inner);
+            String::new()
         }
-        Step::Now(now) => return place.apply_now(*now),
-        Step::Spawn { rt, task } => return place.spawn(*task, Some(*rt)),
-        Step::End { rt } => drop(world.take_runtime(*rt)),
-        Step::Hands(hands) => {
-            let Some(runtime) = world.take_runtime(0) else {
-                return "it is not there".into();
-            };
-            runtime.block_on(by_hand::run(place, hands));
-            world.put_back(0, runtime);
+        Step::Now(slot, now) => place.apply_now(*slot, *now),
+        Step::Spawn(task, rt) => place.spawn(*task, Some(*rt)),
+        Step::End(rt) => {
+            drop(place.world.take_runtime(*rt));
+            String::new()
         }
     }
-    String::new()
 }
 
-fn root<T: Time>(place: &Place<T>, rt: usize, local: bool) -> Place<T> {
+fn root<T: Time>(place: &Place<T>, rt: Rt, local: bool) -> Place<T> {
     Place {
         driven_by: Some(rt),
         local,

@@ -3,25 +3,24 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt, select_all};
 use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::runtime::{Builder, Handle, Runtime, worker_index};
-use tokio::task::{block_in_place, spawn_blocking, yield_now};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::runtime::{Handle, Runtime, worker_index};
+use tokio::task::{JoinError, block_in_place, spawn_blocking, yield_now};
+use tokio::time::Instant;
 use tokio_util::context::TokioContext;
 use wheel::Wheel;
 
-use super::program::{Op, Program};
-use crate::time::{Interval, Sleep, Time};
-use support::{current_thread, multi_thread};
-
-const HOUR: Duration = Duration::from_secs(3600);
+use super::program::{Op, Program, Rt, Ticks};
+use crate::time::{InTime, Interval, Sleep, Time};
+use support::{HOUR, current_thread, multi_thread, poll, with_workers};
 
 /// What a program has come to: its tasks' events, each in its own order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,51 +49,39 @@ impl fmt::Display for Outcome {
 /// Two runtimes with workers; and a third with timers that nobody but probes makes.
 pub(super) struct World<T> {
     runtimes: Option<[Runtime; 3]>,
-    shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<Shared<T>>,
 }
 
-struct Shared<T> {
+pub(super) struct Shared<T> {
     handles: [Handle; 2],
     quiet: Handle,
     /// The quiet runtime's driver, while a probe looks at it.
     quiet_wheel: Mutex<Wheel>,
-    proved: AtomicUsize,
-    probed: AtomicUsize,
-    time: std::marker::PhantomData<fn() -> T>,
+    pub(super) probes: AtomicUsize,
+    /// How often a timer was found to be the worker's, by the path that asks for no handle.
+    pub(super) proved: AtomicUsize,
+    time: PhantomData<fn() -> T>,
 }
 
 impl<T: Time> World<T> {
     pub(super) fn new() -> Self {
         // Blocking threads drive programs that wait for other programs' blocking threads.
-        let many = Builder::new_multi_thread()
-            .worker_threads(2)
-            .max_blocking_threads(4096)
-            .enable_all()
-            .build()
-            .unwrap();
+        let many = with_workers(2).max_blocking_threads(4096).build().unwrap();
         let runtimes = [many, multi_thread(3), multi_thread(1)];
-        let quiet_wheel = runtimes[2].block_on(async { Wheel::current() });
+        let [one, two, quiet] = runtimes.each_ref().map(|rt| rt.handle().clone());
+        let quiet_wheel = quiet.block_on(async { Wheel::current() });
         let shared = Arc::new(Shared {
-            handles: [runtimes[0].handle().clone(), runtimes[1].handle().clone()],
-            quiet: runtimes[2].handle().clone(),
+            handles: [one, two],
+            quiet,
             quiet_wheel: Mutex::new(quiet_wheel),
+            probes: AtomicUsize::new(0),
             proved: AtomicUsize::new(0),
-            probed: AtomicUsize::new(0),
-            time: std::marker::PhantomData,
+            time: PhantomData,
         });
         World {
             runtimes: Some(runtimes),
             shared,
         }
-    }
-
-    /// How often a timer was found to be the worker's, by the path that asks for no handle.
-    pub(super) fn proved(&self) -> usize {
-        self.shared.proved.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn probed(&self) -> usize {
-        self.shared.probed.load(Ordering::Relaxed)
     }
 }
 
@@ -141,7 +128,7 @@ type Events = Mutex<BTreeMap<Vec<usize>, String>>;
 struct Place<T> {
     shared: Arc<Shared<T>>,
     /// On a worker of which runtime this is a task's, if it is.
-    rt: Option<usize>,
+    rt: Option<Rt>,
     path: Vec<usize>,
     events: Arc<Events>,
 }
@@ -159,16 +146,13 @@ impl<T: Time> Place<T> {
     }
 
     /// The same where a thread drives it that is no worker, or where others poll it.
-    fn elsewhere(&self, rt: Option<usize>) -> Self {
+    fn elsewhere(&self, rt: Option<Rt>) -> Self {
         Place { rt, ..self.at(0) }
     }
 
     fn record(&self, what: impl Into<String>) {
-        let old = self
-            .events
-            .lock()
-            .unwrap()
-            .insert(self.path.clone(), what.into());
+        let mut events = self.events.lock().unwrap();
+        let old = events.insert(self.path.clone(), what.into());
         assert!(old.is_none(), "recorded twice");
     }
 
@@ -184,71 +168,37 @@ impl<T: Time> Place<T> {
     }
 
     async fn apply(self, op: Op) -> String {
+        let now = Instant::now();
         match op {
             Op::Sleep(span) => {
-                let begin = Instant::now();
                 T::sleep(span).await;
-                on_time(begin + span, "slept")
+                on_time(now + span, "slept")
             }
-            Op::SleepUntil { span, past } => {
-                let now = Instant::now();
-                let deadline = if past { now - span } else { now + span };
-                T::sleep_until(deadline).await;
-                on_time(deadline, "slept until then")
+            Op::SleepUntil(span) => until::<T>(now + span, "slept until then").await,
+            Op::SleepUntilPast(span) => until::<T>(now - span, "slept until then").await,
+            Op::InTime(ops) => in_time(T::timeout(HOUR, self.at(0).run(ops)).await, now),
+            Op::Elapses(span) => in_time(T::timeout(span, pending::<()>()).await, now + span),
+            Op::ElapsesAt(span) => {
+                let timeout = T::timeout_at(now + span, pending::<()>());
+                in_time(timeout.await, now + span)
             }
-            Op::InTime(ops) => {
-                let body = self.at(0).run(ops);
-                told(T::timeout(HOUR, body).await, Instant::now())
-            }
-            Op::Elapses { span, at } => {
-                let deadline = Instant::now() + span;
-                let in_time = match at {
-                    true => T::timeout_at(deadline, pending::<()>()).await,
-                    false => T::timeout(span, pending::<()>()).await,
-                };
-                told(in_time, deadline)
-            }
-            Op::Interval {
-                period,
-                start,
-                ticks,
-            } => interval::<T>(period, start, ticks).await,
-            Op::Reset(spans) => {
-                let mut sleep = Box::pin(T::sleep(HOUR));
-                let mut deadline = sleep.deadline();
-                for span in spans {
-                    if poll_once(sleep.as_mut()).await.is_ready() {
-                        assert!(Instant::now() >= deadline, "early");
-                    }
-                    deadline = Instant::now() + span;
-                    sleep.as_mut().reset(deadline);
-                }
-                sleep.as_mut().await;
-                assert!(sleep.is_elapsed());
-                on_time(deadline, "reset, and done")
-            }
-            Op::Select { span, others } => {
-                let deadline = Instant::now() + span;
-                let first = Box::pin(T::sleep_until(deadline));
+            Op::Interval(ticks) => interval::<T>(ticks).await,
+            Op::Reset(spans) => reset_to_each::<T>(spans).await,
+            Op::Select(span, others) => {
+                let first = Box::pin(T::sleep_until(now + span));
                 let others = (0..others).map(|_| Box::pin(T::sleep(HOUR)));
                 let all = std::iter::once(first).chain(others);
                 let (_, winner, losers) = select_all(all).await;
                 drop(losers);
-                on_time(deadline, &format!("branch {winner} was first"))
+                on_time(now + span, &format!("branch {winner} was first"))
             }
             Op::Unordered(spans) => {
-                let begin = Instant::now();
-                let sleeps = spans.iter().map(|&span| async move {
+                let sleeps = spans.into_iter().map(|span| async move {
                     T::sleep(span).await;
-                    Instant::now() >= begin + span
+                    assert!(Instant::now() >= now + span, "early");
                 });
-                let mut all: FuturesUnordered<_> = sleeps.collect();
-                let mut woken = 0;
-                while let Some(on_time) = all.next().await {
-                    assert!(on_time, "early");
-                    woken += 1;
-                }
-                format!("all done: {woken}")
+                let all: FuturesUnordered<_> = sleeps.collect();
+                format!("all done: {}", all.count().await)
             }
             Op::Cancel(timers) => {
                 let mut armed: Vec<_> = (0..timers).map(|_| Box::pin(T::sleep(HOUR))).collect();
@@ -264,61 +214,42 @@ impl<T: Time> Place<T> {
                 }
                 "yielded".into()
             }
-            Op::Spawn { rt, ops } => {
+            Op::Spawn(rt, ops) => {
                 let body = self.elsewhere(Some(rt)).run(ops);
-                let joined = self.shared.handles[rt].spawn(body).await;
-                joined.map_or_else(|error| format!("panicked: {error}"), |()| "joined".into())
+                joined(self.shared.handles[rt].spawn(body).await, "joined")
             }
-            Op::Abort { rt } => {
+            Op::Abort(rt) => {
                 let task = self.shared.handles[rt].spawn(async { T::sleep(HOUR).await });
                 yield_now().await;
                 task.abort();
                 let cancelled = task.await.is_err_and(|error| error.is_cancelled());
                 format!("was cancelled: {cancelled}")
             }
-            Op::Elsewhere { span, rt, polled } => {
-                let deadline = Instant::now() + span;
-                let mut sleep = Box::pin(T::sleep_until(deadline));
-                if polled {
-                    let _ = poll_once(sleep.as_mut()).await;
-                }
-                let joined = self.shared.handles[rt].spawn(sleep).await;
-                joined.expect("no panic");
-                on_time(deadline, "awaited elsewhere")
+            Op::Elsewhere(rt, span) => {
+                let sleep = Box::pin(T::sleep_until(now + span));
+                self.await_elsewhere(rt, sleep).await
             }
-            Op::Entered { span } => {
-                let deadline = Instant::now() + span;
-                let other = self.rt.map_or(0, |rt| 1 - rt);
+            Op::PolledElsewhere(rt, span) => {
+                let mut sleep = Box::pin(T::sleep_until(now + span));
+                let _ = poll_once(sleep.as_mut()).await;
+                self.await_elsewhere(rt, sleep).await
+            }
+            Op::Entered(span) => {
                 let sleep = {
-                    let _guard = self.shared.handles[other].enter();
-                    T::sleep_until(deadline)
+                    let _guard = self.other().enter();
+                    T::sleep_until(now + span)
                 };
                 sleep.await;
-                on_time(deadline, "made for another")
+                on_time(now + span, "made for another")
             }
             Op::Wrapped(ops) => {
-                let other = self.rt.map_or(0, |rt| 1 - rt);
                 // Its tasks, if it spawns some, are still those of the worker's runtime.
                 let body = self.at(0).run(ops);
-                let handle = self.shared.handles[other].clone();
-                TokioContext::new(body, handle).await;
+                TokioContext::new(body, self.other().clone()).await;
                 "left".into()
             }
-            Op::InPlace { rt, ops } => self.in_place(rt, ops),
-            Op::Blocking { rt, ops } => {
-                let body = self.elsewhere(None).run(ops);
-                let handle = rt.map(|rt| self.shared.handles[rt].clone());
-                let drive = move || match handle {
-                    Some(handle) => handle.block_on(body),
-                    None => current_thread().block_on(body),
-                };
-                let driven = match self.rt {
-                    Some(_) => spawn_blocking(drive).await,
-                    // One inside the other would need a thread for each.
-                    None => self.shared.handles[0].spawn_blocking(drive).await,
-                };
-                driven.map_or_else(|error| format!("panicked: {error}"), |()| "blocking".into())
-            }
+            Op::InPlace(rt, ops) => self.in_place(rt, ops),
+            Op::Blocking(rt, ops) => self.blocking(rt, ops).await,
             Op::Probe => {
                 self.probe().await;
                 "probed".into()
@@ -326,8 +257,35 @@ impl<T: Time> Place<T> {
         }
     }
 
+    /// The runtime that this is not a task of.
+    fn other(&self) -> &Handle {
+        &self.shared.handles[self.rt.map_or(0, |rt| 1 - rt)]
+    }
+
+    async fn await_elsewhere(&self, rt: Rt, sleep: Pin<Box<T::Sleep>>) -> String {
+        let deadline = sleep.deadline();
+        let ended = self.shared.handles[rt].spawn(sleep).await;
+        ended.expect("no panic");
+        on_time(deadline, "awaited elsewhere")
+    }
+
+    async fn blocking(&self, rt: Option<Rt>, ops: Vec<Op>) -> String {
+        let body = self.elsewhere(None).run(ops);
+        let handle = rt.map(|rt| self.shared.handles[rt].clone());
+        let drive = move || match handle {
+            Some(handle) => handle.block_on(body),
+            None => current_thread().block_on(body),
+        };
+        let driven = match self.rt {
+            Some(_) => spawn_blocking(drive).await,
+            // One inside the other would need a thread for each.
+            None => self.shared.handles[0].spawn_blocking(drive).await,
+        };
+        joined(driven, "blocking")
+    }
+
     /// On a worker, where that is possible.
-    fn in_place(&self, rt: usize, ops: Vec<Op>) -> String {
+    fn in_place(&self, rt: Rt, ops: Vec<Op>) -> String {
         let body = self.elsewhere(None).run(ops);
         let handle = self.shared.handles[rt].clone();
         if self.rt.is_some() && worker_index().is_some() {
@@ -340,7 +298,7 @@ impl<T: Time> Place<T> {
     }
 
     /// Makes a timer inside `enter()` of the quiet runtime, has it registered outside, and looks
-    /// who has it. By the rule it is the worker's; a thread that is not known to be a worker asks
+    /// whose timer it is. By the rule it is the worker's; a thread that is not known to be a worker asks
     /// the current handle, which is the quiet runtime's.
     async fn probe(&self) {
         if self.rt.is_none() {
@@ -357,9 +315,8 @@ impl<T: Time> Place<T> {
                 let _guard = shared.quiet.enter();
                 Box::pin(T::sleep(HOUR))
             };
-            let task = poll_unconstrained(sleep.as_mut(), cx.waker());
-            assert!(task.is_pending());
-            shared.probed.fetch_add(1, Ordering::Relaxed);
+            assert!(poll(&mut sleep, cx.waker()).is_pending());
+            shared.probes.fetch_add(1, Ordering::Relaxed);
             if quiet.pending() == 0 {
                 shared.proved.fetch_add(1, Ordering::Relaxed);
             }
@@ -371,14 +328,9 @@ impl<T: Time> Place<T> {
     }
 }
 
-fn poll_unconstrained<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
-    let mut future = std::pin::pin!(tokio::task::coop::unconstrained(future));
-    future.as_mut().poll(&mut Context::from_waker(waker))
-}
-
 /// Polled once with the task's own waker.
 async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
-    poll_fn(|cx| Poll::Ready(poll_unconstrained(future.as_mut(), cx.waker()))).await
+    poll_fn(|cx| Poll::Ready(poll(&mut future, cx.waker()))).await
 }
 
 fn on_time(deadline: Instant, what: &str) -> String {
@@ -388,39 +340,64 @@ fn on_time(deadline: Instant, what: &str) -> String {
     }
 }
 
-fn told(in_time: bool, deadline: Instant) -> String {
+fn in_time(in_time: InTime, deadline: Instant) -> String {
     match in_time {
         true => "in time".into(),
         false => on_time(deadline, "elapsed"),
     }
 }
 
-async fn interval<T: Time>(period: Duration, start: Option<Duration>, ticks: usize) -> String {
+fn joined(ended: Result<(), JoinError>, what: &str) -> String {
+    match ended {
+        Ok(()) => what.to_owned(),
+        Err(error) => format!("panicked: {error}"),
+    }
+}
+
+async fn until<T: Time>(deadline: Instant, what: &str) -> String {
+    T::sleep_until(deadline).await;
+    on_time(deadline, what)
+}
+
+async fn reset_to_each<T: Time>(spans: Vec<Duration>) -> String {
+    let mut sleep = Box::pin(T::sleep(HOUR));
+    for span in spans {
+        if poll_once(sleep.as_mut()).await.is_ready() {
+            assert!(Instant::now() >= sleep.deadline(), "early");
+        }
+        sleep.as_mut().reset(Instant::now() + span);
+    }
+    let deadline = sleep.deadline();
+    sleep.as_mut().await;
+    assert!(sleep.is_elapsed());
+    on_time(deadline, "reset, and done")
+}
+
+async fn interval<T: Time>(ticks: Ticks) -> String {
+    let Ticks { period, count, .. } = ticks;
     let begin = Instant::now();
-    let mut interval = match start {
+    let mut interval = match ticks.start {
         Some(span) => T::interval_at(begin + span, period),
         None => T::interval(period),
     };
-    interval.set_missed_tick_behavior(MissedTickBehavior::Burst);
-    let mut due = None;
-    for _ in 0..ticks {
+    let mut expected = ticks.start.map(|span| begin + span);
+    for _ in 0..count {
         let tick = poll_fn(|cx| interval.poll_tick(cx)).await;
         assert!(Instant::now() >= tick, "early");
-        let expected = due.map_or(tick, |due| due + period);
-        assert_eq!(tick, expected, "a tick is not a period after the last");
-        due = Some(tick);
+        assert_eq!(
+            tick,
+            expected.unwrap_or(tick),
+            "not a period after the last"
+        );
+        expected = Some(tick + period);
     }
-    let first = start.is_none_or(|span| due >= Some(begin + span + period * (ticks as u32 - 1)));
     let reset = Instant::now();
-    let least = [period, Duration::ZERO, period / 2][ticks % 3];
-    match ticks % 3 {
+    let least = [period, Duration::ZERO, period / 2][count % 3];
+    match count % 3 {
         0 => interval.reset(),
         1 => interval.reset_immediately(),
         _ => interval.reset_after(least),
     }
     poll_fn(|cx| interval.poll_tick(cx)).await;
-    on_time(
-        reset + least,
-        &format!("tick by tick: {ticks}, from the start: {first}"),
-    )
+    on_time(reset + least, &format!("tick by tick: {count}"))
 }

@@ -2,34 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Manifest, PackageNeeds, Source, relative};
-use crate::rewrite::Needs;
+use super::{Kind, Manifest, PackageNeeds, Source, relative};
 
-const PLAIN: Needs = Needs {
-    stream: false,
-    test_util: false,
-};
-const PAUSED: Needs = Needs {
-    stream: false,
-    test_util: true,
-};
-const STREAM: Needs = Needs {
-    stream: true,
-    test_util: false,
-};
-
-fn library(needs: Needs) -> PackageNeeds {
-    PackageNeeds {
-        library: Some(needs),
-        ..PackageNeeds::default()
-    }
+/// What of a package needs which features.
+fn needs<const N: usize>(kind: Kind, features: [&'static str; N]) -> PackageNeeds {
+    [(kind, features.into())].into()
 }
 
-fn tests(needs: Needs) -> PackageNeeds {
-    PackageNeeds {
-        tests: Some(needs),
-        ..PackageNeeds::default()
-    }
+fn plain() -> PackageNeeds {
+    needs(Kind::Normal, [])
+}
+
+fn paused() -> PackageNeeds {
+    needs(Kind::Normal, ["test-util"])
 }
 
 fn parse(text: &str) -> Manifest {
@@ -93,14 +78,14 @@ fn the_dependency_goes_where_tokio_stands() {
             "[dependencies]\ntokio = \"1\"\ntokio-wheel = \"1\"\n".to_owned(),
         ),
     ] {
-        assert_eq!(added(&before, &library(PLAIN)), after);
+        assert_eq!(added(&before, &plain()), after);
     }
 }
 
 #[test]
 fn paused_clocks_are_for_tests() {
     let both = "[dependencies]\ntokio = \"1\"\n\n[dev-dependencies]\ntokio = \"1\"\n";
-    let after = added(both, &library(PAUSED));
+    let after = added(both, &paused());
     assert_eq!(
         after,
         "[dependencies]\ntokio = \"1\"\ntokio-wheel = { git = \"u\" }\n\n\
@@ -111,9 +96,12 @@ fn paused_clocks_are_for_tests() {
     let there =
         "[dependencies]\ntokio = \"1\"\nwheel = { package = \"tokio-wheel\", path = \"w\" }\n";
     let mut manifest = parse(there);
-    assert!(!manifest.add(&library(PAUSED), &Source::Registry, None));
+    assert!(!manifest.add(&paused(), &Source::Registry, None));
     assert!(!manifest.has_changed());
-    let after = added("[dependencies]\ntokio = \"1\"\n", &tests(STREAM));
+    let after = added(
+        "[dependencies]\ntokio = \"1\"\n",
+        &needs(Kind::Dev, ["stream"]),
+    );
     assert_eq!(
         after,
         "[dependencies]\ntokio = \"1\"\n\n\
@@ -125,16 +113,16 @@ fn paused_clocks_are_for_tests() {
 fn an_optional_tokio_takes_this_along() {
     let named = "[dependencies]\ntokio = { version = \"1\", optional = true }\n\n\
         [features]\nrt = [\"dep:tokio\"]\nnet = [\"rt\", \"tokio/net\"]\nno = []\n";
-    let after = added(named, &library(PLAIN));
+    let after = added(named, &plain());
     assert!(after.contains("tokio-wheel = { git = \"u\", optional = true }"));
     assert!(after.contains("rt = [\"dep:tokio\", \"dep:tokio-wheel\"]"));
     assert!(after.contains("net = [\"rt\", \"tokio/net\", \"dep:tokio-wheel\"]"));
     assert!(after.contains("no = []"));
     let lines = named.replace("[\"dep:tokio\"]", "[\n    \"dep:tokio\",\n]");
-    let after = added(&lines, &library(PLAIN));
+    let after = added(&lines, &plain());
     assert!(after.contains("rt = [\n    \"dep:tokio\",\n    \"dep:tokio-wheel\",\n]"));
     let implicit = "[dependencies]\ntokio = { version = \"1\", optional = true }\n";
-    let after = added(implicit, &library(PLAIN));
+    let after = added(implicit, &plain());
     assert!(after.contains("[features]\ntokio = [\"dep:tokio\", \"dep:tokio-wheel\"]"));
 }
 
@@ -156,7 +144,7 @@ fn what_is_inherited_is_inherited() {
         let mut member = parse(&format!("[dependencies]\n{before}"));
         let from = Source::Path(PathBuf::from("/w/wheel"), PathBuf::from("../wheel"));
         assert_eq!(member.names(Some(&root)).library("rt"), "tokio");
-        assert!(member.add(&library(PLAIN), &from, Some(&root)));
+        assert!(member.add(&plain(), &from, Some(&root)));
         assert!(member.text().contains(line), "{}", member.text());
         root.add_to_workspace(&from);
         let line = "tokio-wheel = { path = \"../w/wheel\" }\n";

@@ -1,152 +1,20 @@
 //! Every form of import that was met, and what is left alone.
 
-use super::{Needs, rewrite};
+use super::rewrite;
 use crate::moves::{Direction, Names};
 
-/// Each line of a pair, before and after.
-const FORMS: &[(&str, &str)] = &[
-    ("use tokio::time;", "use wheel::time;"),
-    ("use ::tokio::time;", "use ::wheel::time;"),
-    ("use tokio::time as t;", "use wheel::time as t;"),
-    ("use tokio::time::sleep;", "use wheel::time::sleep;"),
-    (
-        "use tokio::time::sleep as nap;",
-        "use wheel::time::sleep as nap;",
-    ),
-    ("use tokio::time::*;", "use wheel::time::*;"),
-    ("use tokio::time::{*};", "use wheel::time::{*};"),
-    ("use tokio::time::error::*;", "use wheel::time::error::*;"),
-    (
-        "use tokio::time::{self as t, error::{self, Elapsed}};",
-        "use wheel::time::{self as t, error::{self, Elapsed}};",
-    ),
-    ("use tokio::{time};", "use wheel::time;"),
-    ("use tokio::{self as rt};", "use tokio::{self as rt};"),
-    (
-        "use tokio::{time::{sleep, Sleep}};",
-        "use wheel::time::{sleep, Sleep};",
-    ),
-    (
-        "use tokio::{net::TcpStream, time::{self, timeout}, sync::Mutex};",
-        "use tokio::{net::TcpStream, sync::Mutex};\nuse wheel::time::{self, timeout};",
-    ),
-    (
-        "use tokio::{net, time, time::sleep};",
-        "use tokio::{net, };\nuse wheel::{time, time::sleep};",
-    ),
-    (
-        "use {std::io, tokio::{net, time::sleep}};",
-        "use {std::io, tokio::{net, }};\nuse wheel::time::sleep;",
-    ),
-    (
-        "use {std::io, tokio::{time::sleep}};",
-        "use {std::io, };\nuse wheel::time::sleep;",
-    ),
-    (
-        "use tokio::{self, time};",
-        "use tokio::{self, };\nuse wheel::time;",
-    ),
-    (
-        "#[cfg(a)]\npub(crate) use tokio::{spawn, time};",
-        "#[cfg(a)]\npub(crate) use tokio::{spawn, };\n#[cfg(a)]\npub(crate) use wheel::time;",
-    ),
-    ("pub use tokio::time::*;", "pub use wheel::time::*;"),
-    (
-        "mod m {\n    use tokio::{join, time::Instant};\n}",
-        "mod m {\n    use tokio::{join, };\n    use wheel::time::Instant;\n}",
-    ),
-    (
-        "type S = Pin<Box<tokio::time::Sleep>>;",
-        "type S = Pin<Box<wheel::time::Sleep>>;",
-    ),
-    (
-        "fn f() -> ::tokio::time::Instant {}",
-        "fn f() -> ::wheel::time::Instant {}",
-    ),
-    (
-        "select! { _ = tokio::time::sleep(D) => {} }",
-        "select! { _ = wheel::time::sleep(D) => {} }",
-    ),
-    (
-        "macro_rules! m { () => { tokio::time::sleep(D) } }",
-        "macro_rules! m { () => { wheel::time::sleep(D) } }",
-    ),
-    // tokio by another name, and beside a glob.
-    (
-        "use tokio as rt; rt::time::sleep(D)",
-        "use tokio as rt; wheel::time::sleep(D)",
-    ),
-    (
-        "use tokio::*; time::sleep(D)",
-        "use tokio::*;\nuse wheel::time; time::sleep(D)",
-    ),
-    ("use tokio::*; spawn(f)", "use tokio::*; spawn(f)"),
-    // A module of the crate's name.
-    (
-        "mod wheel; use tokio::time; tokio::time::sleep(D)",
-        "mod wheel; use ::wheel::time; ::wheel::time::sleep(D)",
-    ),
-    // Queues.
-    (
-        "use tokio_util::{sync::X, time::{DelayQueue, delay_queue::{self, Key}}};",
-        "use tokio_util::{sync::X, };\nuse wheel::{DelayQueue, delay_queue::{self, Key}};",
-    ),
-    (
-        "use tokio_util::time::delay_queue::Expired;",
-        "use wheel::delay_queue::Expired;",
-    ),
-    (
-        "use {tokio::time, tokio_util::time::DelayQueue};",
-        "use wheel::{time, DelayQueue};",
-    ),
-    (
-        "use tokio_util::time; time::DelayQueue::new()",
-        "use tokio_util::time; wheel::DelayQueue::new()",
-    ),
-    // Futures.
-    (
-        "use tokio_util::future::FutureExt as _; f.timeout(D).await",
-        "use wheel::ext::FutureExt as _; f.timeout(D).await",
-    ),
-    // Streams.
-    (
-        "use tokio_stream::{StreamExt, wrappers::{IntervalStream, ReceiverStream}};",
-        "use tokio_stream::{StreamExt, wrappers::{ReceiverStream}};\nuse wheel::ext::stream::IntervalStream;",
-    ),
-    (
-        "use tokio_stream::wrappers; wrappers::IntervalStream::new(i)",
-        "use tokio_stream::wrappers; wheel::ext::stream::IntervalStream::new(i)",
-    ),
-    (
-        "use tokio_stream::StreamExt; a.b().throttle(D).timeout(E).next()",
-        "use tokio_stream::StreamExt; wheel::ext::StreamExt::timeout(wheel::ext::StreamExt::throttle(a.b(), D), E).next()",
-    ),
-    (
-        "use tokio_stream::StreamExt; tokio_stream::wrappers::IntervalStream::new(tokio::time::interval(D)).throttle(D)",
-        "use tokio_stream::StreamExt; wheel::ext::StreamExt::throttle(wheel::ext::stream::IntervalStream::new(wheel::time::interval(D)), D)",
-    ),
-    (
-        "tokio_stream::StreamExt::throttle(s, D)",
-        "wheel::ext::StreamExt::throttle(s, D)",
-    ),
-    // What is not tokio's time stays as it is.
-    ("s.throttle(D)", "s.throttle(D)"),
-    ("use std::time::Duration;", "use std::time::Duration;"),
-    (
-        "#[tokio::test(start_paused = true)] fn f() {}",
-        "#[tokio::test(start_paused = true)] fn f() {}",
-    ),
-    (
-        "// tokio::time::sleep\nlet s = \"tokio::time\";",
-        "// tokio::time::sleep\nlet s = \"tokio::time\";",
-    ),
-    (
-        "fn f<'a>() -> impl Sized + use<'a> {}",
-        "fn f<'a>() -> impl Sized + use<'a> {}",
-    ),
-    ("use tokio::timer::Delay;", "use tokio::timer::Delay;"),
-    ("my::tokio::time::sleep(D)", "my::tokio::time::sleep(D)"),
-];
+/// What each form becomes: pairs of lines before and lines after, or lines that stay.
+fn forms() -> impl Iterator<Item = (String, String)> {
+    include_str!("forms.txt").split("\n\n").map(|form| {
+        let lines = form.lines().filter(|line| !line.starts_with('#'));
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for (sign, line) in lines.filter_map(|line| line.split_at_checked(2)) {
+            before.extend((sign != "+ ").then_some(line));
+            after.extend((sign != "- ").then_some(line));
+        }
+        (before.join("\n"), after.join("\n"))
+    })
+}
 
 fn forth(source: &str) -> super::Rewritten {
     rewrite(source, Direction::Forth, &Names::default()).unwrap()
@@ -158,31 +26,28 @@ fn back(source: &str) -> super::Rewritten {
 
 #[test]
 fn every_form_is_moved() {
-    for (before, after) in FORMS {
-        let rewritten = forth(before);
-        assert_eq!(rewritten.text, *after, "of {before}");
+    for (before, after) in forms() {
+        let rewritten = forth(&before);
+        assert_eq!(rewritten.text, after, "of {before}");
         assert_eq!(rewritten.changes.is_empty(), before == after, "of {before}");
         // What has moved does not move again.
-        assert_eq!(forth(after).text, *after);
+        assert_eq!(forth(&after).text, after);
     }
 }
 
 #[test]
 fn what_was_moved_moves_back() {
-    for (before, after) in FORMS {
-        let rewritten = back(after);
+    for (before, after) in forms() {
+        let rewritten = back(&after);
         assert!(!rewritten.keeps_wheel, "of {after}");
         assert!(!rewritten.text.contains("wheel::time"), "of {after}");
         // Declarations that were one stay two, and calls of methods stay calls of the trait.
+        let one_way = ["rt::", "mod wheel", "tokio_util::", "wrappers;", "{time"];
         if after.matches("use ").count() == before.matches("use ").count()
             && !after.contains("StreamExt::")
-            && !before.contains("rt::")
-            && !before.contains("mod wheel")
-            && !before.contains("tokio_util::")
-            && !before.contains("wrappers;")
-            && !before.contains("{time")
+            && !one_way.iter().any(|form| before.contains(form))
         {
-            assert_eq!(rewritten.text, *before, "of {after}");
+            assert_eq!(rewritten.text, before, "of {after}");
         }
     }
     for (after, before) in [
@@ -262,20 +127,14 @@ fn what_is_left_alone_is_told() {
 
 #[test]
 fn features_are_asked_for() {
-    let needs = |source| {
-        let Needs { stream, test_util } = forth(source).needs;
-        (stream, test_util)
-    };
-    assert_eq!(needs("use tokio::time::sleep;"), (false, false));
-    assert_eq!(needs("#[tokio::test(start_paused = true)]"), (false, true));
-    assert_eq!(needs("tokio::time::advance(d)"), (false, true));
-    assert_eq!(
-        needs("use tokio_stream::wrappers::IntervalStream;"),
-        (true, false)
-    );
-    assert_eq!(needs("use tokio_util::time::DelayQueue;"), (true, false));
-    assert_eq!(
-        needs("use tokio_stream::StreamExt; s.throttle(d)"),
-        (true, false)
-    );
+    assert!(forth("use tokio::time::sleep;").needs.is_empty());
+    for (source, feature) in [
+        ("#[tokio::test(start_paused = true)]", "test-util"),
+        ("tokio::time::advance(d)", "test-util"),
+        ("use tokio_stream::wrappers::IntervalStream;", "stream"),
+        ("use tokio_util::time::DelayQueue;", "stream"),
+        ("use tokio_stream::StreamExt; s.throttle(d)", "stream"),
+    ] {
+        assert_eq!(forth(source).needs, [feature].into(), "of {source}");
+    }
 }
