@@ -151,7 +151,10 @@ impl ShardState {
     #[inline(always)]
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
         let spare = self.spare;
-        let is_same = |left: &Option<Waker>| left.as_ref().is_some_and(|it| it.will_wake(waker));
+        let is_same = |left: &Option<Waker>| match left {
+            Some(left) => left.will_wake(waker),
+            None => false,
+        };
         if spare == NO_SPARE || !self.wheel.put_off_if(spare, when.0, is_same) {
             return None;
         }
@@ -388,18 +391,18 @@ impl Shard {
         Some(key)
     }
 
-    /// Adds a timer in the place of the spare, if that has this very waker, and nothing else is
-    /// to be done under the lock.
+    /// Adds a timer in the place of the spare, if that has this very waker and no later deadline,
+    /// and nothing else is to be done under the lock.
+    ///
+    /// The spare's deadline is later than the clock, is announced, and the alarm is set for it: so
+    /// all of this holds for a later deadline.
     #[inline(always)]
     pub(super) fn arm_again(&self, generation: u32, when: Tick, waker: &Waker) -> Option<u32> {
         let mut state = self.state.try_lock()?;
-        self.check(generation, when).ok()?;
-        if self.has_cancels() {
-            return None;
+        match self.serves(generation) && !self.has_cancels() {
+            true => state.put_again(when, waker),
+            false => None,
         }
-        let key = state.put_again(when, waker)?;
-        self.announce(when);
-        Some(key)
     }
 
     /// Cancels a timer on the shard's own worker. The entry of a task's timer stays, with its

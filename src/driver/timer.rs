@@ -275,7 +275,7 @@ impl Timer {
     /// Registers in the place of the timer that this task has cancelled last.
     #[inline(always)]
     fn register_again(&mut self, tag: DriverTag, deadline: Tick, waker: &Waker) -> bool {
-        let DriverShard { shard, driver, .. } = self.shard;
+        let shard = &self.shard.shard;
         if !context::has_left(waker) {
             return false;
         }
@@ -289,9 +289,6 @@ impl Timer {
             waker: waker.data() as usize,
             vtable: waker_id::OF_TASKS,
         });
-        if deadline < shard.plain_from() {
-            driver.ring_by(deadline);
-        }
         true
     }
 

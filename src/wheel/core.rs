@@ -157,9 +157,13 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         deadline: u64,
         is_such: impl FnOnce(&T) -> bool,
     ) -> bool {
-        let entry = self.entries.get_mut(key);
-        let entry = entry.filter(|entry| deadline >= entry.deadline && is_such(&entry.value));
-        entry.map(|entry| entry.deadline = deadline).is_some()
+        match self.entries.get_mut(key) {
+            Some(entry) if deadline >= entry.deadline && is_such(&entry.value) => {
+                entry.deadline = deadline;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Gives an entry another value, and another deadline as

@@ -2,6 +2,7 @@
 //! is never taken for one that is still to come, nor forgotten.
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use super::model::Wakes;
 use super::{Model, check, fake};
@@ -138,6 +139,21 @@ fn loom_a_stale_alarm_and_arm() {
         let others = other.join().unwrap();
         model.assert_all_fire([mine, others]);
         assert!(gone.is_freed() && gone.count() == 0);
+    });
+}
+
+/// A thread has announced an earlier deadline, and lost its processor before it sets the alarm: no
+/// later timer of the shard relies on that thread.
+#[test]
+fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
+    check(|| {
+        let model = Model::new(1);
+        let shard = &model.home(0).shard;
+        let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
+        assert!(announced.is_some());
+        let timer = model.arm(0, 20);
+        assert!(model.bell.at().is_some_and(|at| at <= timer.deadline));
+        model.assert_all_fire([timer]);
     });
 }
 

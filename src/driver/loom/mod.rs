@@ -34,9 +34,13 @@
 //! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_fire_and_fire`, `loom_put_forward_and_fire` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
+//! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `mod.rs` | `ring_by` does not look whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
-//! | `timer.rs` | `register_at` reads `plain_from` before it arms | `loom_a_late_ring_and_rearm` |
+//! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
 //! | `timer.rs` | `poll_registered` reads the clock after it asks whether the driver runs | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
+//! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
+//! | `shard.rs` | `cancel` leaves an entry without a check | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
+//! | `core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `shard.rs` | `cancel_in` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
 //! | `shard.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |

@@ -222,6 +222,22 @@ fn loom_use_again_and_use_again() {
     });
 }
 
+/// What a thread knows of the spare's waker is not relied on: another thread may have used the
+/// spare, and left its own.
+#[test]
+fn loom_use_again_what_another_thread_has_left() {
+    check(|| {
+        let (model, timer) = with_one_left(40);
+        let mut next = model.unpolled(0, 60);
+        next.wakes = timer.drop();
+        let other = model.spawn(|model| model.arm(0, 50).drop());
+        let _ = next.poll();
+        let others = other.join().unwrap();
+        model.assert_all_fire([next]);
+        assert!(others.is_freed() && others.count() == 0);
+    });
+}
+
 /// What is left goes with its driver; what the next driver's timers leave stays theirs.
 #[test]
 fn loom_leave_and_shutdown_and_leave() {

@@ -120,8 +120,10 @@ fn a_closed_shard_leaves_its_figures_and_begins_anew() {
     let (shard, entries) = shard_of(10);
     cancel_later(&shard, &entries[..2]);
     let mut counted = None;
+    shard.set_plain_from(FIRST);
     drop(shard.close(|last| counted = Some(last)));
     assert_eq!(shard.snapshot(0), None);
+    assert_eq!(shard.plain_from(), Tick::NEVER, "nothing is armed");
     assert_eq!(counted.unwrap().registered, 10);
     shard.open(Tick(5), 0);
     assert_eq!(shard.snapshot(1), Some(Snapshot::default()));
@@ -157,8 +159,24 @@ fn what_is_left_does_not_outlive_its_driver() {
     assert!(shard.cancel(entries[0], true));
     drop(shard.close(|_| ()));
     shard.open(Tick(1), 0);
-    assert!(shard.arm(1, LAST, Waker::noop().clone()).is_some());
+    let waker = Waker::noop().clone();
+    let next = shard.arm(1, LAST, waker.clone());
     assert_eq!((counts_of(&shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
+    // Nor does a timer of the last driver take what one of this driver leaves.
+    assert!(shard.cancel(EntryRef::new(next.unwrap(), 1, LAST), true));
+    assert_eq!(shard.arm_again(0, LAST, &waker), None);
+    assert_eq!(shard.arm_again(1, LAST, &waker), next);
+}
+
+/// The place of an entry that has fired may be another timer's.
+#[test]
+fn a_timer_that_has_fired_puts_nothing_off() {
+    let (shard, entries) = shard_of(1);
+    while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, 1, &mut Vec::new()) {}
+    let tenant = shard.arm(0, LAST, Waker::noop().clone());
+    assert_eq!(tenant, Some(entries[0].key()));
+    assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
+    assert!(shard.put_off(EntryRef::new(entries[0].key(), 0, LAST), Tick(LAST.0 + 1)));
 }
 
 #[test]
