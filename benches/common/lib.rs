@@ -41,6 +41,12 @@ pub fn writable(path: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// What stands for this value on the command line.
+pub fn word(value: &impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value().expect("it is not skipped");
+    value.get_name().to_owned()
+}
+
 /// The middle one, or what is half-way between the two.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();

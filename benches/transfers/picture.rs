@@ -4,6 +4,9 @@ use anyhow::Result;
 use common::picture::plotters::prelude::*;
 use common::picture::{self, Area, Frame, Names, mesh, panel};
 
+use clap::ValueEnum as _;
+use common::word;
+
 use crate::play::{Peer, Service};
 use crate::table::Row;
 
@@ -20,22 +23,28 @@ fn color(peer: Peer) -> RGBColor {
 /// The picture as SVG.
 pub(crate) fn draw(rows: &[Row], note: &str) -> Result<String> {
     let sides = peers(rows);
+    let names: Vec<_> = sides.iter().map(word).collect();
+    let services = Service::value_variants();
     let frame = Frame {
         title: "Cache lines that go from one worker to another",
         about: "per operation, by workers; without those of the same work without a timer; less is better",
-        legend: &sides
+        legend: &names
             .iter()
-            .map(|&peer| (peer.name(), color(peer)))
+            .zip(&sides)
+            .map(|(name, &peer)| (name.as_str(), color(peer)))
             .collect::<Vec<_>>(),
         note,
     };
     picture::draw(SIZE, &frame, |area| {
-        let columns = area.split_evenly((1, Service::SMALL.len()));
+        let columns = area.split_evenly((1, services.len()));
         columns
             .iter()
-            .zip(Service::SMALL)
-            .try_for_each(|(area, service)| {
-                let rows: Vec<_> = rows.iter().filter(|row| row.service == service).collect();
+            .zip(services)
+            .try_for_each(|(area, &service)| {
+                let rows: Vec<_> = rows
+                    .iter()
+                    .filter(|row| row.case.service == service)
+                    .collect();
                 curves(&area.margin(0, 0, 0, 20), service, &rows, &sides)
             })
     })
@@ -49,13 +58,16 @@ fn peers(rows: &[Row]) -> Vec<Peer> {
 }
 
 fn curves(area: &Area<'_>, service: Service, rows: &[&Row], sides: &[Peer]) -> Result<()> {
-    let area = panel(area, service.name(), service.about())?;
+    let area = panel(area, &word(&service), service.about())?;
     let own = |row: &Row, peer| row.own(peer).unwrap_or(0.0).max(0.0);
     let all = rows
         .iter()
         .flat_map(|row| sides.iter().map(|&peer| own(row, peer)));
     let most = all.fold(1.0, f64::max);
-    let x: Names = rows.iter().map(|row| row.workers.to_string()).collect();
+    let x: Names = rows
+        .iter()
+        .map(|row| row.case.workers.to_string())
+        .collect();
     let mut chart = ChartBuilder::on(&area)
         .x_label_area_size(44)
         .y_label_area_size(36)

@@ -7,7 +7,10 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::play::{Peer, Service};
+use common::word;
+
+use crate::Case;
+use crate::play::Peer;
 
 /// QEMU and the plugin, in a directory of the build's own.
 pub(crate) struct Emulator {
@@ -31,37 +34,26 @@ impl Emulator {
     }
 
     /// One run.
-    pub(crate) fn count(
-        &self,
-        service: Service,
-        peer: Peer,
-        workers: usize,
-        hot: usize,
-    ) -> Result<Counted> {
+    pub(crate) fn count(&self, case: Case, peer: Peer, hot: usize) -> Result<Counted> {
+        let what = [word(&case.service), word(&peer), case.workers.to_string()];
+        eprintln!("{} …", what.join(" "));
         let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
         let plugin = self.directory.join("plugin.so");
         // A run takes seconds; the emulator of 64 processors on two now and then takes for ever.
+        let qemu = format!("usr/bin/qemu-{}", env::consts::ARCH);
         let output = Command::new("timeout")
             .arg("600")
-            .arg(
-                self.directory
-                    .join(format!("usr/bin/qemu-{}", env::consts::ARCH)),
-            )
+            .arg(self.directory.join(qemu))
             .arg("-plugin")
             .arg(format!("{},hot={hot}", plugin.display()))
             .arg(env::current_exe()?)
-            .args(["--play", service.name(), peer.name(), &workers.to_string()])
+            .arg("--play")
+            .args(&what)
             .env("LD_LIBRARY_PATH", self.directory.join(libraries))
             .output()?;
         let errors = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            bail!(
-                "{} with {}: {}: {errors}",
-                service.name(),
-                peer.name(),
-                output.status
-            );
-        }
+        let status = output.status;
+        ensure!(status.success(), "{}: {status}: {errors}", what.join(" "));
         Counted::read(&String::from_utf8_lossy(&output.stdout), &errors)
     }
 }
@@ -75,7 +67,6 @@ pub(crate) struct Counted {
     pub(crate) operations: f64,
     /// The hottest first.
     pub(crate) lines: Vec<HotLine>,
-    pub(crate) code: Vec<HotCode>,
 }
 
 pub(crate) struct HotLine {
@@ -85,13 +76,6 @@ pub(crate) struct HotLine {
     pub(crate) sites: Vec<(u64, u64, u64)>,
 }
 
-pub(crate) struct HotCode {
-    pub(crate) address: u64,
-    pub(crate) transfers: u64,
-    /// How many different ones.
-    pub(crate) lines: u64,
-}
-
 impl Counted {
     fn read(output: &str, report: &str) -> Result<Self> {
         let operations = output
@@ -99,7 +83,7 @@ impl Counted {
             .find_map(|line| line.strip_prefix("operations "));
         let operations: f64 = operations.context("no operations")?.parse()?;
         let mut single = BTreeMap::new();
-        let (mut lines, mut code) = (Vec::<HotLine>::new(), Vec::new());
+        let mut lines = Vec::<HotLine>::new();
         for line in report.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             match *words.as_slice() {
@@ -113,11 +97,6 @@ impl Counted {
                     line.sites
                         .push((offset.parse()?, hexadecimal(address)?, count.parse()?));
                 }
-                ["code", address, count, lines] => code.push(HotCode {
-                    address: hexadecimal(address)?,
-                    transfers: count.parse()?,
-                    lines: lines.parse()?,
-                }),
                 ["transfers" | "overflows", count] => drop(single.insert(words[0], count.parse()?)),
                 ["start", address] => drop(single.insert("start", hexadecimal(address)?)),
                 _ => bail!("not understood: {line}"),
@@ -138,7 +117,6 @@ impl Counted {
             start: get("start")?,
             operations,
             lines,
-            code,
         })
     }
 }

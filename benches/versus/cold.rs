@@ -10,29 +10,10 @@ use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 
 use crate::evict::Caches;
-use crate::figure::{Did, Figure, Line, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
-use crate::race::{Workload, race};
+use crate::race::Workload;
 use crate::stage::{Delays, Stage, arm};
-
-pub(crate) fn figures() -> Vec<Figure> {
-    let line = |what, own| Line {
-        own: Some(own),
-        ..nanos(what)
-    };
-    vec![
-        race(
-            "cold",
-            "arm and cancel with caches evicted in between: up to the second level, all levels",
-            Cold,
-        )
-        .line(line("second level", 3.0))
-        .line(line("all levels", 1.5))
-        .bare()
-        .rounds(5)
-        .done(),
-    ]
-}
 
 /// The median of single operations, each timed alone: what interrupts one of them does not count.
 #[derive(Clone, Copy)]

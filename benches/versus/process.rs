@@ -16,7 +16,7 @@ use crate::stage::{Stage, armed};
 
 /// CPU time of all worker threads so far.
 pub(crate) fn worker_cpu() -> Duration {
-    process::cpu_of_threads(WORKER).expect("Linux's schedstat")
+    process::cpu_of_threads(Some(WORKER)).expect("Linux's schedstat")
 }
 
 /// How often worker threads have gone to sleep so far.
@@ -28,7 +28,10 @@ fn worker_switches() -> u64 {
         line.and_then(|count| count.trim().parse::<u64>().ok())
             .expect("a count in status")
     };
-    process::threads(WORKER).into_iter().map(switches).sum()
+    process::threads(Some(WORKER))
+        .into_iter()
+        .map(switches)
+        .sum()
 }
 
 /// Context switches of the workers in a second (a quarter when quick): without a timer, and with one an hour away.

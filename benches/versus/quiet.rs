@@ -5,39 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::figure::{Did, Figure, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
-use crate::race::{Workload, race};
+use crate::race::Workload;
 use crate::stage::Stage;
-
-/// At most 1.05 times the CPU that tokio's take.
-pub(crate) fn figures() -> Vec<Figure> {
-    let figure = |name, about, workers| {
-        [
-            "5 ms / 0.1 ms",
-            "5 ms / 2 ms",
-            "50 ms / 0.1 ms",
-            "50 ms / 2 ms",
-        ]
-        .into_iter()
-        .fold(race(name, about, Quiet { workers }), |race, what| {
-            race.line(nanos(what).ratio(1.0 / 1.05))
-        })
-        .rounds(9)
-        .done()
-    };
-    vec![
-        figure(
-            "quiet-1",
-            "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker",
-            1,
-        ),
-        figure("quiet-2", "the same on two workers", 2),
-        figure("quiet-4", "the same on four", 4),
-        figure("quiet-8", "the same on eight", 8),
-    ]
-}
 
 /// One wait after the other, each under a timeout that is cancelled long before it is due.
 #[derive(Clone, Copy)]

@@ -11,16 +11,15 @@ use wheel::WheelMetrics;
 use crate::cancel::register_cancel;
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Wheel;
+use crate::race::Sides;
 use crate::stage::Stage;
 
 const EVERY: Duration = Duration::from_millis(1);
 
-pub(crate) fn watched(scale: Scale) -> Measured {
-    measure(scale, Scraper::start)
-}
-
-pub(crate) fn unwatched(scale: Scale) -> Measured {
-    measure(scale, |_| ())
+pub(crate) fn sides() -> Sides {
+    Sides(Vec::new())
+        .and_run("watched", |scale| measure(scale, Scraper::start))
+        .and_run("unwatched", |scale| measure(scale, |_| ()))
 }
 
 fn measure<S>(scale: Scale, scraper: impl FnOnce(WheelMetrics) -> S) -> Measured {
@@ -29,14 +28,13 @@ fn measure<S>(scale: Scale, scraper: impl FnOnce(WheelMetrics) -> S) -> Measured
     let metrics = stage.run(async { wheel::metrics() });
     let before = metrics.snapshot().cancelled;
     let scraper = scraper(metrics.clone());
-    let times = stage
+    let costs = stage
         .on_each_worker::<Wheel, _>(move |cx, barrier| register_cancel::<Wheel>(cx, barrier, each));
     drop(scraper);
-    let cost = times[0].as_nanos() as f64 / each as f64;
     // The first tenth is for warming up.
     let cancelled = metrics.snapshot().cancelled - before;
     assert_eq!(cancelled, (each + each / 10) as u64, "counted and done");
-    Measured::new([cost], Did::cancelled(cancelled))
+    Measured::new(costs, Did::cancelled(cancelled))
 }
 
 /// A thread that reads the metrics until this is dropped.
@@ -63,7 +61,7 @@ impl Drop for Scraper {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         let scrapes = self.thread.take().and_then(|thread| thread.join().ok());
-        assert!(scrapes > Some(0), "nobody was watching");
+        assert!(scrapes > Some(0), "nothing was watching");
     }
 }
 

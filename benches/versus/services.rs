@@ -11,61 +11,13 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Exp, LogNormal};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Figure, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
-use crate::race::{Workload, race};
+use crate::race::Workload;
 use crate::stage::{Count, Stage};
-
-pub(crate) fn figures() -> Vec<Figure> {
-    let purgatory = |name, about, median, upper_quartile| {
-        race(
-            name,
-            about,
-            Purgatory {
-                median,
-                upper_quartile,
-            },
-        )
-        .line(nanos("CPU each"))
-        .bare()
-        .rounds(5)
-        .done()
-    };
-    vec![
-        purgatory(
-            "purgatory-low",
-            "CPU per request, 20 ms at the median, timeout 200 ms",
-            20.0,
-            60.0,
-        ),
-        purgatory(
-            "purgatory-high",
-            "CPU per request, 200 ms at the median, timeout 200 ms",
-            200.0,
-            400.0,
-        ),
-        race(
-            "connections",
-            "CPU per packet of connections with timers of every fate",
-            Connections,
-        )
-        .line(nanos("CPU each"))
-        .rounds(3)
-        .done(),
-        race(
-            "fan-out-6534",
-            "a thousand tasks under one timeout after the other",
-            FanOut,
-        )
-        .line(nanos("each"))
-        .bare()
-        .done(),
-    ]
-}
 
 const WORKERS: usize = 2;
 
@@ -74,22 +26,22 @@ type Senders = Vec<Option<oneshot::Sender<()>>>;
 /// When a request arrives and how long it takes; one without an answer in time times out.
 type Request = (Duration, Option<Duration>);
 
-/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of the given quartiles.
+/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions.
 #[derive(Clone, Copy)]
-pub(crate) struct Purgatory {
-    pub(crate) median: f64,
-    pub(crate) upper_quartile: f64,
-}
+pub(crate) struct Purgatory;
 
 impl Purgatory {
     const TIMEOUT: Duration = Duration::from_millis(200);
     const PER_SECOND: f64 = 40_000.0;
+    /// Of the completions, in milliseconds.
+    const MEDIAN: f64 = 20.0;
+    const UPPER_QUARTILE: f64 = 60.0;
 
     /// None ends close to its timeout, so each one's fate is certain.
-    fn requests(&self, count: usize) -> Vec<Request> {
+    fn requests(count: usize) -> Vec<Request> {
         let mut rng = SmallRng::seed_from_u64(200);
-        let sigma = (self.upper_quartile.ln() - self.median.ln()) / 0.674_490;
-        let latency = LogNormal::new(self.median.ln(), sigma).expect("a distribution");
+        let sigma = (Self::UPPER_QUARTILE.ln() - Self::MEDIAN.ln()) / 0.674_490;
+        let latency = LogNormal::new(Self::MEDIAN.ln(), sigma).expect("a distribution");
         let gap = Exp::new(Self::PER_SECOND).expect("a distribution");
         let mut at = 0.0;
         let mut request = || {
@@ -106,10 +58,10 @@ impl Purgatory {
 
 impl Workload for Purgatory {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let mut requests = self.requests(scale.of(50_000));
+        let mut requests = Self::requests(scale.of(50_000));
         let late = requests.iter().filter(|(_, takes)| takes.is_none()).count();
         if !P::FIRES {
-            // Somebody has to end them.
+            // Something has to end them.
             let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
             unanswered.for_each(|(_, takes)| *takes = Some(Self::TIMEOUT));
         }
@@ -149,7 +101,7 @@ struct Tally {
     settled: Count,
 }
 
-/// Plays the requests in real time from this thread, whose own CPU time is not counted. Returns what nobody answered.
+/// Plays the requests in real time from this thread, whose own CPU time is not counted. Returns what is not answered.
 fn generate<P: Peer>(runtime: &Handle, requests: &[Request], tally: &Arc<Tally>) -> Senders {
     let mut events: Vec<(Duration, Option<usize>)> = Vec::new();
     for (index, &(at, takes)) in requests.iter().enumerate() {
@@ -247,48 +199,4 @@ async fn connection<P: Peer>(seed: u64, responses: usize) -> Did {
         did.cancelled += 1;
     }
     did
-}
-
-/// A thousand tasks over all workers, each under one timeout after the other (tokio #6534).
-#[derive(Clone, Copy)]
-pub(crate) struct FanOut;
-
-impl Workload for FanOut {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        const TASKS: usize = 1024;
-        let each = scale.of(200);
-        let stage = Stage::new::<P>(WORKERS);
-        stage.run(fan_out::<P>(TASKS, each / 10));
-        let begin = Instant::now();
-        let passed = stage.run(fan_out::<P>(TASKS, each));
-        let time = begin.elapsed();
-        Measured::new(
-            [time.as_nanos() as f64 / (TASKS * each) as f64],
-            Did::cancelled(passed),
-        )
-    }
-}
-
-async fn fan_out<P: Peer>(tasks: usize, each: usize) -> u64 {
-    let tasks: Vec<_> = (0..tasks)
-        .map(|_| {
-            tokio::spawn(async move {
-                let mut passed = 0;
-                for _ in 0..each {
-                    // Pending once, so the timer is armed.
-                    passed += u64::from(
-                        P::timeout(Duration::from_secs(1), yield_now())
-                            .await
-                            .is_ok(),
-                    );
-                }
-                passed
-            })
-        })
-        .collect();
-    let mut passed = 0;
-    for task in tasks {
-        passed += task.await.expect("a task panicked");
-    }
-    passed
 }

@@ -4,7 +4,6 @@
 //! polled registers nothing, and one polled on an exhausted budget is pending without being registered.
 
 use std::future::{Future, poll_fn};
-use std::hint::black_box;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -19,10 +18,10 @@ use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::peer::Peer;
+use crate::peer::{Peer, Timers};
 use crate::process::worker_cpu;
 
-pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Peer>::Sleep>>>;
+pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Timers>::Sleep>>>;
 
 const SETTLE: Duration = Duration::from_millis(20);
 const BEAT: Duration = Duration::from_millis(500);
@@ -135,7 +134,17 @@ impl Stage {
                 .collect();
             (start, sleeps)
         });
-        Volley::new(start, sleeps, fired)
+        assert!(
+            Instant::now() < start,
+            "{} timers of {} were due before all were armed",
+            count,
+            P::NAME
+        );
+        Volley {
+            start,
+            sleeps,
+            fired,
+        }
     }
 }
 
@@ -166,39 +175,15 @@ pub(crate) fn armed<P: Peer>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<P::Sl
 
 /// Timers that are going to fire.
 pub(crate) struct Volley<P: Peer> {
-    pub(crate) start: Instant,
+    start: Instant,
     sleeps: Crowd<P>,
     fired: Arc<Count>,
 }
 
 impl<P: Peer> Volley<P> {
-    /// `sleeps`, armed with `fired` for their waker, the first of them due at `start`.
-    pub(crate) fn new(start: Instant, sleeps: Crowd<P>, fired: Arc<Count>) -> Self {
-        assert!(
-            Instant::now() < start,
-            "{} timers of {} were due before all were armed",
-            sleeps.len(),
-            P::NAME
-        );
-        Self {
-            start,
-            sleeps,
-            fired,
-        }
-    }
-
-    pub(crate) fn fired(&self) -> Arc<Count> {
-        Arc::clone(&self.fired)
-    }
-
-    /// Blocks until every timer has fired.
-    pub(crate) fn wait(&self) {
-        self.fired.wait_for(self.sleeps.len());
-    }
-
     /// CPU time of the workers from the first timer to the last.
     pub(crate) fn cpu(&self) -> Duration {
-        cpu_while(self.start, || self.wait())
+        cpu_while(self.start, || self.fired.wait_for(self.sleeps.len()))
     }
 
     /// How many of the timers are ready. None may have been woken twice.
@@ -264,14 +249,16 @@ pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> Duration {
     worker_cpu() - before
 }
 
-/// Makes the allocator merge all that was freed in small pieces, as glibc's does when it is next asked for a large one:
-/// that belongs to those who freed, and can take longer than what is measured next.
-pub(crate) fn settle_heap() {
-    drop(black_box(Vec::<u8>::with_capacity(64 * 1024)));
+/// Nanoseconds for each of `count` operations, of which `run` does as many as it is told; the first tenth is for warming up.
+pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
+    run(count / 10);
+    let begin = Instant::now();
+    run(count);
+    begin.elapsed().as_nanos() as f64 / count as f64
 }
 
 /// Blocks the calling thread until a little before `at`.
-pub(crate) fn wait_until_just_before(at: Instant) {
+fn wait_until_just_before(at: Instant) {
     thread::sleep(
         at.saturating_duration_since(Instant::now())
             .saturating_sub(Duration::from_millis(5)),

@@ -7,9 +7,9 @@ use common::picture::plotters::style::text_anchor::HPos;
 use common::picture::{self, Area, Chart, Frame, Names, label, mesh, panel};
 use indicatif::HumanCount;
 
-use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::report::bytes;
+use crate::{CALLS, LOST, Options};
 
 const SIZE: (u32, u32) = (1120, 860);
 /// Pixels between two panels, and for labels beside and below each.
@@ -22,10 +22,8 @@ pub(crate) fn draw(options: &Options, outcomes: &[Outcome], note: &str) -> Resul
     let frame = Frame {
         title: &format!("{} tasks, each under a timeout", HumanCount(options.tasks)),
         about: &format!(
-            "and fanning out to {} calls, each under its own. One task in {} has a call that is never answered; \
+            "and fanning out to {CALLS} calls, each under its own. One task in {LOST} has a call that is never answered; \
              all other timeouts are cancelled.",
-            options.calls,
-            HumanCount(options.lost)
         ),
         legend: &outcomes
             .iter()
@@ -63,11 +61,15 @@ fn throughput(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
 fn memory(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
     let about = "of a pending timer: its box, and what the driver has for it; less is better";
     let area = panel(area, "Memory", about)?;
-    let heights = outcomes
-        .iter()
-        .map(|outcome| outcome.bytes_per_timer.unwrap_or(0.0));
-    let group = (String::new(), heights.collect());
-    bars(&area, outcomes, "", vec![group], bytes)
+    let heights = outcomes.iter();
+    let heights = heights.map(|outcome| outcome.bytes_per_timer.unwrap_or(0.0));
+    bars(
+        &area,
+        outcomes,
+        "",
+        vec![(String::new(), heights.collect())],
+        bytes,
+    )
 }
 
 /// Groups of bars, one for each side, with their heights as `text` above them. `axis` is what
@@ -114,10 +116,8 @@ const MOST: f64 = 0.995;
 fn lateness(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
     let about = "share of the timeouts that fired so late at most; further left is better";
     let area = panel(area, "Lateness under load", about)?;
-    let latest = outcomes
-        .iter()
-        .map(|outcome| outcome.late.at(MOST))
-        .fold(1e3, f64::max);
+    let latest = outcomes.iter().map(|outcome| outcome.late.at(MOST));
+    let latest = latest.fold(1e3, f64::max);
     let mut chart = ChartBuilder::on(&area)
         .x_label_area_size(2 * BELOW)
         .y_label_area_size(BESIDE)
@@ -129,12 +129,8 @@ fn lateness(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
         .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
         .draw()?;
     for outcome in outcomes {
-        let drawn = outcome
-            .late
-            .0
-            .iter()
-            .filter(|(quantile, _)| *quantile <= MOST);
-        let points = drawn.map(|&(quantile, nanos)| (nanos / 1e6, quantile));
+        let late = outcome.late.0.iter().filter(|(at, _)| *at <= MOST);
+        let points = late.map(|&(at, nanos)| (nanos / 1e6, at));
         curve(&mut chart, outcome.side, points.collect())?;
     }
     Ok(())
@@ -152,13 +148,11 @@ const TAIL: [(&str, f64); 6] = [
 fn waits(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
     let about = "time to arm and cancel a timer, on a logarithmic scale; lower is better";
     let area = panel(area, "Arming while all others expire", about)?;
-    let all = || {
-        outcomes
-            .iter()
-            .flat_map(|outcome| TAIL.map(|(_, at)| outcome.waits.at(at).max(1.0)))
-    };
-    let lowest = all().fold(f64::MAX, f64::min).log10().floor();
-    let highest = all().fold(0.0, f64::max).log10().ceil().max(lowest + 1.0);
+    let all = outcomes
+        .iter()
+        .flat_map(|outcome| TAIL.map(|(_, at)| outcome.waits.at(at).max(1.0)));
+    let lowest = all.clone().fold(f64::MAX, f64::min).log10().floor();
+    let highest = all.fold(0.0, f64::max).log10().ceil().max(lowest + 1.0);
     let y = (10_f64.powf(lowest)..10_f64.powf(highest)).log_scale();
     let x: Names = TAIL.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut chart = ChartBuilder::on(&area)
@@ -172,10 +166,9 @@ fn waits(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
         .y_label_formatter(&|&nanos| power(nanos))
         .draw()?;
     for outcome in outcomes {
-        let points = TAIL
-            .iter()
-            .enumerate()
-            .map(|(index, &(_, at))| (index as f64, outcome.waits.at(at).max(1.0)));
+        let waits = TAIL.map(|(_, at)| outcome.waits.at(at).max(1.0));
+        let points = waits.into_iter().enumerate();
+        let points = points.map(|(index, wait)| (index as f64, wait));
         curve(&mut chart, outcome.side, points.collect())?;
     }
     Ok(())
@@ -183,12 +176,13 @@ fn waits(area: &Area<'_>, outcomes: &[Outcome]) -> Result<()> {
 
 /// A power of ten nanoseconds.
 fn power(nanos: f64) -> String {
-    match nanos {
-        nanos if nanos < 1e3 => format!("{nanos:.0} ns"),
-        nanos if nanos < 1e6 => format!("{:.0} µs", nanos / 1e3),
-        nanos if nanos < 1e9 => format!("{:.0} ms", nanos / 1e6),
-        nanos => format!("{:.0} s", nanos / 1e9),
-    }
+    let (unit, name) = match nanos {
+        nanos if nanos < 1e3 => (1.0, "ns"),
+        nanos if nanos < 1e6 => (1e3, "µs"),
+        nanos if nanos < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{:.0} {name}", nanos / unit)
 }
 
 /// Where curves are one, that of the third is the thin one.

@@ -4,10 +4,10 @@ use anyhow::Result;
 use common::{Side, median};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use timers::expiry::Expiry;
 
-use crate::expiry::Expiry;
+use crate::Options;
 use crate::load::Load;
-use crate::options::Options;
 
 /// Everything about one side.
 #[derive(Debug, Deserialize, Serialize)]
@@ -17,18 +17,18 @@ pub(crate) struct Outcome {
     pub(crate) bytes_per_timer: Option<f64>,
     pub(crate) loads: Vec<Throughput>,
     pub(crate) late: Quantiles,
-    pub(crate) expired: u64,
+    expired: Vec<u64>,
     pub(crate) waits: Quantiles,
 }
 
 /// The load with so many workers.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Throughput {
-    pub(crate) workers: u64,
+    pub(crate) workers: usize,
     /// The median of the rounds.
     pub(crate) timeouts_per_second: f64,
     /// Of every round: what was answered, timed out, and was early.
-    pub(crate) counts: Vec<[u64; 3]>,
+    counts: Vec<[u64; 3]>,
 }
 
 /// Nanoseconds at some quantiles, in rising order.
@@ -36,22 +36,19 @@ pub(crate) struct Throughput {
 pub(crate) struct Quantiles(pub(crate) Vec<(f64, f64)>);
 
 impl Quantiles {
-    /// Where a distribution is looked at: evenly, and ever closer to its end.
-    fn of(histogram: &Histogram<u64>) -> Self {
+    /// Where a distribution is looked at: evenly, and ever closer to its end. At each the median of the rounds: the system
+    /// takes a processor away now and then.
+    fn of<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>> + Clone) -> Self {
         let even = (0..=99).map(|percent| f64::from(percent) / 100.0);
         let tail = [0.995, 0.999, 0.9995, 0.9999, 1.0];
-        let at = |quantile| (quantile, histogram.value_at_quantile(quantile) as f64);
+        let at = |quantile| {
+            let values = rounds
+                .clone()
+                .map(|round| round.value_at_quantile(quantile));
+            let values: Vec<_> = values.map(|nanos| nanos as f64).collect();
+            (quantile, median(&values))
+        };
         Quantiles(even.chain(tail).map(at).collect())
-    }
-
-    /// At each quantile the median of the rounds: the system takes a processor away now and then.
-    fn median(rounds: &[Quantiles]) -> Self {
-        let quantiles = rounds[0].0.iter().enumerate();
-        let medians = quantiles.map(|(index, &(quantile, _))| {
-            let values = rounds.iter().map(|round| round.0[index].1);
-            (quantile, median(&values.collect::<Vec<_>>()))
-        });
-        Quantiles(medians.collect())
     }
 
     pub(crate) fn at(&self, quantile: f64) -> f64 {
@@ -63,65 +60,52 @@ impl Quantiles {
 impl Outcome {
     /// Of the expiries of all rounds.
     pub(crate) fn new(side: Side, bytes_per_timer: Option<f64>, rounds: &[Expiry]) -> Self {
-        let waits: Vec<_> = rounds
-            .iter()
-            .map(|round| Quantiles::of(&round.waits))
-            .collect();
         Outcome {
             side,
             bytes_per_timer,
             loads: Vec::new(),
             late: Quantiles::default(),
-            expired: rounds.iter().map(|round| round.fired).sum(),
-            waits: Quantiles::median(&waits),
+            expired: rounds.iter().map(|round| round.fired).collect(),
+            waits: Quantiles::of(rounds.iter().map(|round| &round.waits)),
         }
     }
 
     /// Adds the rounds with so many workers; the lateness is that of the last added.
     pub(crate) fn add(&mut self, workers: usize, timeouts: u64, rounds: &[Load]) -> Result<()> {
-        let mut late = crate::load::histogram()?;
-        let mut rates = Vec::new();
+        let mut late = Histogram::new(3)?;
         for round in rounds {
             late.add(&round.late)?;
-            rates.push(timeouts as f64 / round.took.as_secs_f64());
         }
-        self.late = Quantiles::of(&late);
+        self.late = Quantiles::of([&late].into_iter());
+        let rate = |round: &Load| timeouts as f64 / round.took.as_secs_f64();
+        let counts = |round: &Load| [round.answered, round.late.len(), round.early];
         self.loads.push(Throughput {
-            workers: workers as u64,
-            timeouts_per_second: median(&rates),
-            counts: rounds
-                .iter()
-                .map(|round| [round.answered, round.timed_out, round.early])
-                .collect(),
+            workers,
+            timeouts_per_second: median(&rounds.iter().map(rate).collect::<Vec<_>>()),
+            counts: rounds.iter().map(counts).collect(),
         });
         Ok(())
     }
 
     /// Where it is not what the options say.
     pub(crate) fn faults(&self, options: &Options) -> Vec<String> {
+        let lost = options.lost_tasks();
+        let (wanted, rounds) = ([options.tasks - lost, lost, 0], options.rounds as usize);
         let mut faults = Vec::new();
-        let mut check = |what: &str, found: u64, wanted: u64| {
-            if found != wanted {
+        for load in &self.loads {
+            if load.counts != vec![wanted; rounds] {
                 faults.push(format!(
-                    "{}, {what}: {found}, not {wanted}",
-                    self.side.name()
+                    "{}, {} workers: answered, timed out, early: {:?}, not {wanted:?} each",
+                    self.side.name(),
+                    load.workers,
+                    load.counts
                 ));
             }
-        };
-        let lost = options.lost_tasks();
-        for load in &self.loads {
-            let workers = load.workers;
-            for &[answered, timed_out, early] in &load.counts {
-                let with = |what| format!("{what} with {workers} workers");
-                check(&with("answered"), answered, options.tasks - lost);
-                check(&with("timed out"), timed_out, lost);
-                check(&with("early"), early, 0);
-            }
         }
-        let rounds = self.loads.iter().map(|load| load.counts.len() as u64);
-        let wanted = options.rounds * options.worker_counts().len() as u64;
-        check("rounds", rounds.sum(), wanted);
-        check("expired", self.expired, options.tasks * options.rounds);
+        if self.expired != vec![options.tasks; rounds] {
+            let (name, expired) = (self.side.name(), &self.expired);
+            faults.push(format!("{name}: expired {expired:?}"));
+        }
         faults
     }
 }

@@ -1,7 +1,7 @@
 //! `/metrics`: the gateway's counts, and what its timers tell of themselves, for Prometheus.
 //!
 //! Nothing is emitted where requests are served. The counts are handed to the recorder when
-//! somebody asks for them.
+//! a request asks for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,8 +10,8 @@ use metrics::{Unit, counter, describe_counter};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use wheel::ext::metrics::{LAG, Reporter, lag_buckets};
 
+use crate::stack::Stack;
 use crate::tally::{Count, Tally};
-use crate::timers::Timers;
 
 /// A counter's name, what it counts, and where that is found.
 type Row = (&'static str, &'static str, fn(&Tally) -> &Count);
@@ -59,10 +59,10 @@ impl Exporter {
     }
 
     /// In the runtime that serves: the reporter is of that one's timers.
-    pub(crate) fn page<T: Timers>(&self, tally: Arc<Tally>) -> Page {
+    pub(crate) fn page<T: Stack>(&self, tally: Arc<Tally>) -> Page {
         Page {
             exporter: self.clone(),
-            timers: T::NAME,
+            timers: T::SIDE.name(),
             tally,
             reporter: Mutex::new(T::reporter()),
         }

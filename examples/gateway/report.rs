@@ -4,24 +4,23 @@ use std::time::Duration;
 
 use indicatif::HumanCount;
 
-use crate::options::Options;
-use crate::plan::Expected;
+use crate::Options;
+use crate::plan::BACKENDS;
 use crate::run::Run;
 use common::table::Columns;
 
 pub(crate) fn headline(options: &Options) -> String {
-    let plan = &options.plan;
-    let expected = Expected::of(plan);
+    let plan = options.plan();
     format!(
         "Connections: {} ({} fall silent). Requests: {}. \
          Calls: {} to {} backends ({} never answered). Workers: {}.",
         HumanCount(plan.connections),
-        HumanCount(expected.silent),
-        HumanCount(expected.requests),
-        HumanCount(expected.calls),
-        plan.backends,
-        HumanCount(expected.never),
-        options.workers,
+        HumanCount(plan.all_silent()),
+        HumanCount(plan.all_requests()),
+        HumanCount(plan.all_requests() * BACKENDS),
+        BACKENDS,
+        HumanCount(plan.all_never()),
+        options.workers(),
     )
 }
 
@@ -29,7 +28,7 @@ pub(crate) fn headline(options: &Options) -> String {
 type Row = (&'static str, fn(&Run) -> String);
 
 const ROWS: [Row; 14] = [
-    ("requests", |run| count(run.heard.requests)),
+    ("requests", |run| count(run.heard.requests())),
     ("  of them with a partial answer", |run| {
         count(run.heard.partial)
     }),
@@ -42,27 +41,27 @@ const ROWS: [Row; 14] = [
     }),
     ("request timeouts: fired", |run| count(run.heard.late)),
     ("  cancelled", |run| {
-        count(run.heard.requests - run.heard.late)
+        count(run.heard.requests() - run.heard.late)
     }),
     ("connections", |run| count(run.connections.opened)),
     ("  closed for want of a head", |run| {
         count(run.connections.timed_out)
     }),
     ("requests per second", |run| {
-        count((run.heard.requests as f64 / run.elapsed.as_secs_f64()) as u64)
+        count((run.heard.requests() as f64 / run.elapsed.as_secs_f64()) as u64)
     }),
     ("latency p50, ms", |run| latency(run, 0.5)),
     ("  p99", |run| latency(run, 0.99)),
     ("  p99.9", |run| latency(run, 0.999)),
     ("CPU time per request, µs", |run| {
         run.cpu
-            .map_or("n/a".into(), |cpu| each(cpu, run.heard.requests))
+            .map_or("n/a".into(), |cpu| each(cpu, run.heard.requests()))
     }),
 ];
 
 /// One row per figure, one column per run.
 pub(crate) fn table(runs: &[Run]) -> Columns<'_, Run> {
-    let mut columns = Columns::new(runs.iter().map(|run| (run.name, run)));
+    let mut columns = Columns::new(runs.iter().map(|run| (run.side.name(), run)));
     for (label, cell) in ROWS {
         columns.row(label, cell);
     }

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::timers::Timers;
+use crate::stack::Stack;
 
 /// All clients connect at once, and a full queue resets some of them; `TcpListener::bind` has 128.
 /// The system may hold it lower (`net.core.somaxconn`).
@@ -42,7 +42,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Listens on `address`, on a free port if that has none.
-    pub(crate) fn start<T: Timers>(
+    pub(crate) fn start<T: Stack>(
         address: SocketAddr,
         routes: Router,
         head_timeout: Duration,
@@ -66,12 +66,12 @@ impl Server {
 
     /// Takes no more connections and waits for those there are.
     pub(crate) async fn stop(self) -> Result<Connections> {
-        // Nobody listens where the server has failed; the task says why.
+        // Nothing listens where the server has failed; the task says why.
         let _ = self.stop.send(());
         self.task.await?
     }
 
-    /// Nobody stops it: it ends when it can take no more connections.
+    /// Is not stopped: ends when it can take no more connections.
     pub(crate) async fn ended(self) -> Result<Connections> {
         let _stop = self.stop;
         self.task.await?
@@ -117,7 +117,7 @@ where
 }
 
 /// Whether it was the timer that ended the connection.
-async fn serve<T: Timers>(socket: TcpStream, routes: Router, head_timeout: Duration) -> bool {
+async fn serve<T: Stack>(socket: TcpStream, routes: Router, head_timeout: Duration) -> bool {
     // To tell HTTP/2 from HTTP/1 it would read the first bytes, and that under no timer.
     let mut server = Builder::new(TokioExecutor::new()).http1_only();
     server
