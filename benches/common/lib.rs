@@ -16,7 +16,7 @@ pub mod table;
 
 pub use self::side::Side;
 
-/// As the standard library's, but where nobody reads on, as after `| head`, the program ends in silence.
+/// As the standard library's, but where nothing reads on, as after `| head`, the program ends in silence.
 #[macro_export]
 macro_rules! println {
     ($($text:tt)*) => { $crate::print_line(::std::format_args!($($text)*)) };

@@ -51,7 +51,7 @@ pub trait Timer: Future<Output = ()> + Send + 'static {}
 impl<S: Future<Output = ()> + Send + 'static> Timer for S {}
 
 /// Lets all run as tasks, and adds up what they did.
-async fn all<F>(futures: impl Iterator<Item = F>) -> u64
+pub async fn all<F>(futures: impl Iterator<Item = F>) -> u64
 where
     F: Future<Output = u64> + Send + 'static,
 {

@@ -89,36 +89,9 @@ fn name(block: &str) -> String {
     let frames = lines.chunks_exact(2).map(|frame| (frame[0], frame[1]));
     let is_ours = |place: &str| place.contains("/src/") || place.contains("/benches/");
     let telling = frames.filter(|(_, place)| is_ours(place) && !place.starts_with("/rustc/"));
-    let told: Vec<_> = telling
-        .take(FRAMES)
-        .map(|(function, place)| format!("{} ({})", short(function), file(place)))
+    let told = telling.take(FRAMES);
+    let told: Vec<_> = told
+        .map(|(function, place)| format!("{function} ({place})"))
         .collect();
     told.join(" < ")
-}
-
-/// Without parameters of types, and without the modules above the last type or function.
-fn short(function: &str) -> String {
-    let mut depth = 0;
-    let mut plain = String::new();
-    for letter in function.chars() {
-        match letter {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            _ if depth <= 0 => plain.push(letter),
-            _ => {}
-        }
-    }
-    let parts: Vec<&str> = plain.split("::").filter(|part| !part.is_empty()).collect();
-    parts[parts.len().saturating_sub(2)..].join("::")
-}
-
-/// The crate's part of a path, and the line.
-fn file(place: &str) -> String {
-    let place = place.split(" (").next().unwrap_or(place);
-    let parts: Vec<&str> = place.split('/').collect();
-    let source = parts.iter().rposition(|&part| part == "src");
-    let from = source.map_or(parts.len().saturating_sub(2), |source| {
-        source.saturating_sub(1)
-    });
-    parts[from..].join("/")
 }

@@ -7,10 +7,12 @@ use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use timers::arm;
+
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::race::Workload;
-use crate::stage::{Delays, Stage, arm, each};
+use crate::stage::{Delays, Stage, each};
 
 /// Arm and cancel, each worker on its own; `others` stay pending all the while.
 #[derive(Clone, Copy)]
@@ -60,7 +62,7 @@ pub(crate) fn register_cancel<P: Peer>(
 fn cancel_loop<P: Peer>(cx: &mut Context<'_>, delays: &Delays, count: usize) {
     for index in 0..count {
         let sleep = pin!(P::sleep(delays.get(index)));
-        arm(cx, black_box(sleep));
+        arm(black_box(sleep), cx);
     }
 }
 
@@ -91,7 +93,7 @@ impl Workload for Earliest {
             each(count, |some| {
                 for _ in 0..some {
                     at -= Duration::from_millis(1);
-                    arm(cx, black_box(pin!(P::sleep_until(at))));
+                    arm(black_box(pin!(P::sleep_until(at))), cx);
                 }
             })
         });

@@ -67,7 +67,7 @@ fn sides(name: &str) -> Option<Sides> {
         "quiet-8" => quiet(8),
         "random-replace" => bare_race(RandomReplace),
         "start-stop" => race(StartStop),
-        "purgatory-low" => bare_race(Purgatory),
+        "purgatory-low" => race(Purgatory),
         "connections" => race(Connections),
         "gateway" => gateway::sides(),
         "bytes" => race(Bytes),

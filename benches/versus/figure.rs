@@ -178,7 +178,7 @@ impl Figure {
     /// `rounds` has a value for each side and line.
     fn outcome(&self, rounds: &[Vec<Vec<f64>>]) -> Outcome {
         let sides = &self.sides.0;
-        let bare = sides.iter().position(|side| side.name == Bare::NAME);
+        let bare = sides.iter().position(|side| side.name == <Bare>::NAME);
         let mut rows = Vec::new();
         for (index, line) in self.description.lines.iter().enumerate() {
             let column = |side: usize| -> Vec<f64> {

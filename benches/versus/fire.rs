@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rand::Rng;
-use timers::expiry::{self, Expiry};
+use timers::expiry::{self, Count, Expiry, Volley};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::race::Workload;
-use crate::stage::{Count, Stage, cpu_while, seeded};
+use crate::stage::{Stage, cpu_while, seeded};
 
 const WORKERS: usize = 2;
 
@@ -28,10 +28,10 @@ impl Workload for FireCounting {
         let count = million(scale);
         let stage = Stage::new::<P>(WORKERS);
         let spread = scale.time(Duration::from_secs(1));
-        let volley = stage.volley::<P>(count, scale.time(Duration::from_millis(2000)), spread);
-        let cpu = volley.cpu();
-        let ready = volley.ready(&stage);
-        Measured::new([cpu.as_nanos() as f64 / count as f64], Did::fired(ready))
+        let volley = Volley::<P>::arm(stage.handle(), count, spread);
+        let cpu = cpu_while(volley.due, || volley.wait());
+        let each = cpu.as_nanos() as f64 / count as f64;
+        Measured::new([each], Did::fired(volley.wakes()))
     }
 }
 

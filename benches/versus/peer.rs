@@ -1,16 +1,14 @@
 //! Timers that take part: tokio's and ours, others, and none. Every workload is written once, against [`Peer`].
 
-use std::convert::Infallible;
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
 #[cfg(any(tokio_unstable, feature = "high-resolution"))]
 use timers::as_in_tokio;
-pub(crate) use timers::{Timers, Tokio, Wheel};
+pub(crate) use timers::{Bare, Timers, Tokio, Wheel};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
@@ -88,41 +86,6 @@ impl Peer for Alt {
     fn runtime(workers: usize) -> Runtime {
         let runtime = builder(workers).enable_alt_timer().build();
         runtime.expect("a runtime")
-    }
-}
-
-/// No timer: what sleeps is pending for ever, and registers nothing. No timer can go below it.
-pub(crate) enum Bare {}
-
-impl Timers for Bare {
-    const NAME: &'static str = "bare";
-    const FIRES: bool = false;
-
-    type Sleep = Pending<()>;
-    type Elapsed = Infallible;
-
-    #[inline]
-    fn sleep(_: Duration) -> Self::Sleep {
-        pending()
-    }
-
-    #[inline]
-    fn sleep_until(_: Instant) -> Self::Sleep {
-        pending()
-    }
-
-    #[inline]
-    fn reset(_: Pin<&mut Self::Sleep>, _: Instant) {}
-
-    #[inline]
-    fn timeout<F>(
-        _: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        future.map(Ok)
     }
 }
 

@@ -6,12 +6,13 @@ use std::task::Context;
 use std::time::Duration;
 
 use rand::Rng;
+use timers::arm;
 use tokio::time::Instant;
 
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::race::Workload;
-use crate::stage::{Crowd, Stage, arm, armed, each, seeded};
+use crate::stage::{Crowd, Stage, armed, each, seeded};
 
 /// A pending timer polled again and again by the same task.
 #[derive(Clone, Copy)]
@@ -23,7 +24,7 @@ impl Workload for Repoll {
         let cost = Stage::new::<P>(1).on_worker(move |cx| {
             let mut sleep = pin!(P::sleep(Duration::from_secs(30)));
             each(count, |some| {
-                (0..some).for_each(|_| arm(cx, black_box(sleep.as_mut())));
+                (0..some).for_each(|_| arm(black_box(sleep.as_mut()), cx));
             })
         });
         Measured::new([cost], Did::cancelled(1))
@@ -48,7 +49,7 @@ impl Workload for ResetLater {
                     let sleep = &mut idle[packet % CONNECTIONS];
                     let at = start + Duration::from_micros(5 * packet as u64);
                     P::reset(sleep.as_mut(), at);
-                    arm(cx, sleep.as_mut());
+                    arm(sleep.as_mut(), cx);
                     packet += 1;
                 }
             })
@@ -101,7 +102,7 @@ impl Workload for StartStop {
                 grow::<P>(cx, &mut crowd, live * million);
                 each(count, |some| {
                     for _ in 0..some {
-                        arm(cx, black_box(pin!(P::sleep(Duration::from_secs(1)))));
+                        arm(black_box(pin!(P::sleep(Duration::from_secs(1)))), cx);
                     }
                 })
             });

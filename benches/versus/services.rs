@@ -9,6 +9,8 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Exp, LogNormal};
+use timers::expiry::Count;
+use timers::shapes::all;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -17,7 +19,7 @@ use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
 use crate::race::Workload;
-use crate::stage::{Count, Stage};
+use crate::stage::Stage;
 
 const WORKERS: usize = 2;
 
@@ -58,29 +60,18 @@ impl Purgatory {
 
 impl Workload for Purgatory {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let mut requests = Self::requests(scale.of(50_000));
+        let requests = Self::requests(scale.of(50_000));
         let late = requests.iter().filter(|(_, takes)| takes.is_none()).count();
-        if !P::FIRES {
-            // Something has to end them.
-            let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
-            unanswered.for_each(|(_, takes)| *takes = Some(Self::TIMEOUT));
-        }
-        let expected = if P::FIRES { late } else { 0 };
-        let mut fired = 0;
+        let count = requests.len();
         for _ in 0..5 {
-            let cpu;
-            (cpu, fired) = play::<P>(&requests);
-            if fired.abs_diff(expected) * 100 <= requests.len() {
-                let did = Did {
-                    armed: requests.len() as u64,
-                    fired: late as u64,
-                    ..Did::default()
-                };
-                return Measured::new([cpu.as_nanos() as f64 / requests.len() as f64], did);
+            let (cpu, fired) = play::<P>(&requests);
+            if fired.abs_diff(late) * 100 <= count {
+                let each = cpu.as_nanos() as f64 / count as f64;
+                return Measured::new([each], Did::cancelled(count as u64));
             }
             // The machine stood still for so long that requests missed their fate: once more.
         }
-        panic!("{}: {fired} timed out, not {expected}", P::NAME);
+        panic!("{}: {late} are to time out, and do not", P::NAME);
     }
 }
 
@@ -136,67 +127,50 @@ fn arrive<P: Peer>(runtime: &Handle, tally: &Arc<Tally>) -> oneshot::Sender<()> 
     sender
 }
 
+const PACKETS: u64 = 32;
+const RESPONSES: u64 = 3;
+
 /// Connections whose timers have different fates (after the benchmark of ratas): the idle timer is pushed out by
 /// each packet, the pacing timer always fires, the deadline of a response is always met, the close timer just waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Connections;
 
-impl Connections {
-    const PACKETS: usize = 32;
-    const IDLE: Duration = Duration::from_secs(60);
-    const CLOSE: Duration = Duration::from_secs(180);
-    const DEADLINE: Duration = Duration::from_secs(5);
-}
-
 impl Workload for Connections {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let (connections, responses) = (scale.of(1_000), 3);
+        let count = scale.of(1_000) as u64;
         let stage = Stage::new::<P>(WORKERS);
         let before = worker_cpu();
-        let did = stage.run(async move {
-            let tasks: Vec<_> = (0..connections)
-                .map(|seed| tokio::spawn(connection::<P>(seed as u64, responses)))
-                .collect();
-            let mut all = Did::default();
-            for task in tasks {
-                let did = task.await.expect("a connection panicked");
-                all.armed += did.armed;
-                all.moved += did.moved;
-                all.fired += did.fired;
-                all.cancelled += did.cancelled;
-            }
-            all
-        });
+        stage.run(all((0..count).map(connection::<P>)));
         let cpu = worker_cpu() - before;
-        Measured::new([cpu.as_nanos() as f64 / did.moved as f64], did)
+        let packets = count * RESPONSES * PACKETS;
+        let did = Did {
+            moved: packets,
+            fired: packets,
+            ..Did::default()
+        };
+        Measured::new([cpu.as_nanos() as f64 / packets as f64], did)
     }
 }
 
-async fn connection<P: Peer>(seed: u64, responses: usize) -> Did {
+/// Returns the number of its packets.
+async fn connection<P: Peer>(seed: u64) -> u64 {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut did = Did {
-        armed: 2,
-        cancelled: 2,
-        ..Did::default()
-    };
-    let mut idle = pin!(P::sleep(Connections::IDLE));
-    let mut close = pin!(P::sleep(Connections::CLOSE));
-    for _ in 0..responses {
-        let mut deadline = pin!(P::sleep(Connections::DEADLINE));
-        for _ in 0..Connections::PACKETS {
+    let mut idle = pin!(P::sleep(minutes(1)));
+    let mut close = pin!(P::sleep(minutes(3)));
+    for _ in 0..RESPONSES {
+        let mut deadline = pin!(P::sleep(Duration::from_secs(5)));
+        for _ in 0..PACKETS {
             let pace = P::sleep(Duration::from_micros(rng.random_range(5_000..15_000)));
             tokio::select! {
                 biased;
                 () = idle.as_mut() => unreachable!("idle"),
                 () = close.as_mut() => unreachable!("closed"),
                 () = deadline.as_mut() => unreachable!("a late response"),
-                () = pace => did.fired += 1,
+                () = pace => {}
             }
-            P::reset(idle.as_mut(), Instant::now() + Connections::IDLE);
-            did.moved += 1;
+            P::reset(idle.as_mut(), Instant::now() + minutes(1));
         }
-        did.armed += 1 + Connections::PACKETS as u64;
-        did.cancelled += 1;
     }
-    did
+    RESPONSES * PACKETS
 }

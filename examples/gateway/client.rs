@@ -64,7 +64,6 @@ impl Heard {
         Ok(self.latency.add(&other.latency)?)
     }
 
-    /// `answer` has those of so many backends; `None` where the gateway's limit ended the request.
     fn note(&mut self, answer: Option<u64>, sent: Instant, plan: &Plan) -> Result<()> {
         self.finished = Instant::now();
         let took = self.finished - sent;
@@ -118,14 +117,6 @@ async fn run(gateway: SocketAddr, connection: u64, plan: Plan) -> Result<Heard> 
     Ok(heard)
 }
 
-/// The text of a page, over a connection of its own.
-pub(crate) async fn page(server: SocketAddr, path: &str) -> Result<String> {
-    let mut client = Client::connect(server).await?;
-    let (status, text) = client.get(path).await?;
-    ensure!(status == 200, "{path}: {status}");
-    Ok(text)
-}
-
 /// A connection that is kept.
 struct Client {
     requests: SendRequest<Empty<Bytes>>,
@@ -146,23 +137,21 @@ impl Client {
         })
     }
 
+    /// How many backends have answered; `None` where the gateway's limit ended the request.
     async fn ask(&mut self, number: u64) -> Result<Option<u64>> {
-        let (status, text) = self.get(&format!("/requests/{number}")).await?;
-        match status {
-            StatusCode::OK => Ok(Some(text.trim().parse()?)),
-            StatusCode::GATEWAY_TIMEOUT => Ok(None),
-            other => bail!("the gateway says {other}: {}", text.trim()),
-        }
-    }
-
-    async fn get(&mut self, path: &str) -> Result<(StatusCode, String)> {
         self.requests.ready().await?;
-        let request = Request::get(path).header("host", "gateway");
+        let request = Request::get(format!("/requests/{number}")).header("host", "gateway");
         let request = request.body(Empty::new())?;
         let answer = self.requests.send_request(request).await?;
         let status = answer.status();
         let body = answer.collect().await?.to_bytes();
-        Ok((status, String::from_utf8(body.into())?))
+        let text = String::from_utf8(body.into())?;
+        let text = text.trim();
+        match status {
+            StatusCode::OK => Ok(Some(text.parse()?)),
+            StatusCode::GATEWAY_TIMEOUT => Ok(None),
+            other => bail!("the gateway says {other}: {text}"),
+        }
     }
 
     /// Sends half a head, and holds the connection open until the gateway ends it.

@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use futures::stream::{FuturesUnordered, StreamExt};
 
-use crate::exporter::Exporter;
 use crate::plan::Plan;
 use crate::stack::Stack;
 use crate::tally::{Count, Tally};
@@ -26,14 +25,8 @@ struct Gateway {
 
 type Answer = Result<String, (StatusCode, String)>;
 
-/// `/requests/{number}`, `/` for load that knows no numbers, and `/metrics`.
-pub(crate) fn routes<T: Stack>(
-    upstream: Upstream,
-    plan: Plan,
-    tally: Arc<Tally>,
-    exporter: &Exporter,
-) -> Router {
-    let page = Arc::new(exporter.page::<T>(tally.clone()));
+/// `/requests/{number}`, and `/` for load that knows no numbers.
+pub(crate) fn routes<T: Stack>(upstream: Upstream, plan: Plan, tally: Arc<Tally>) -> Router {
     let gateway = Gateway {
         upstream,
         plan,
@@ -44,9 +37,7 @@ pub(crate) fn routes<T: Stack>(
         .route("/", get(next::<T>))
         .route("/requests/{number}", get(numbered::<T>))
         .with_state(Arc::new(gateway));
-    // Over the requests only: metrics are wanted most when nothing else is answered.
-    let limited = T::limit(requests, plan.request_timeout());
-    limited.route("/metrics", get(async move || page.render()))
+    T::limit(requests, plan.request_timeout())
 }
 
 async fn next<T: Stack>(State(gateway): State<Arc<Gateway>>) -> Answer {

@@ -9,7 +9,7 @@
 //!
 //! The same work is done once on `tokio::time` and once on `wheel`, each on a fresh runtime.
 //! Which calls are slow and which never get an answer follows from their number, so what the
-//! timers must have done is known beforehand and checked at the end, on `/metrics` too.
+//! timers must have done is known beforehand and checked at the end.
 //!
 //! `cargo run --release -p gateway -- --help`
 //!
@@ -18,7 +18,6 @@
 mod backend;
 mod check;
 mod client;
-mod exporter;
 mod gateway;
 mod load;
 mod plan;
@@ -36,7 +35,6 @@ use anyhow::{Context, Result, ensure};
 use clap::{Parser, value_parser};
 use common::println;
 
-use exporter::Exporter;
 use plan::Plan;
 use run::{Run, run, serve};
 
@@ -79,18 +77,17 @@ impl Options {
 /// Does what the command line asks for.
 pub fn command_line() -> Result<()> {
     let options = Options::parse();
-    let exporter = Exporter::install()?;
     match options.serve {
-        Some(address) => until_the_end(&options, address, &exporter),
-        None => compare(&options, &exporter),
+        Some(address) => until_the_end(&options, address),
+        None => compare(&options),
     }
 }
 
-fn compare(options: &Options, exporter: &Exporter) -> Result<()> {
+fn compare(options: &Options) -> Result<()> {
     println!("{}", report::headline(options));
     let runs = [
-        run::<Tokio>(options, exporter).context("the run on tokio::time failed")?,
-        run::<Wheel>(options, exporter).context("the run on wheel failed")?,
+        run::<Tokio>(options).context("the run on tokio::time failed")?,
+        run::<Wheel>(options).context("the run on wheel failed")?,
     ];
     println!("{}", report::table(&runs));
     let faults = |run: &Run| check::faults(&options.plan(), run);
@@ -101,14 +98,14 @@ fn compare(options: &Options, exporter: &Exporter) -> Result<()> {
 }
 
 /// Serves each side on a runtime of its own, at ports one after the other; at free ports where the first is 0.
-fn until_the_end(options: &Options, first: SocketAddr, exporter: &Exporter) -> Result<()> {
+fn until_the_end(options: &Options, first: SocketAddr) -> Result<()> {
     let mut second = first;
     if first.port() != 0 {
         let next = first.port().checked_add(1);
         second.set_port(next.context("there is no port after 65535 for the wheel's side")?);
     }
-    let (runtime, gateway) = serve::<Tokio>(options, first, exporter)?;
-    let _wheel = serve::<Wheel>(options, second, exporter)?;
-    runtime.block_on(gateway.ended())?;
+    let (runtime, service) = serve::<Tokio>(options, first)?;
+    let _wheel = serve::<Wheel>(options, second)?;
+    runtime.block_on(service.gateway.ended())?;
     Ok(())
 }

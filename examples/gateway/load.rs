@@ -1,12 +1,10 @@
 //! The gateway under as much load as it can take, for programs that measure: no call is slow, and no timer fires.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::client;
-use crate::exporter::Exporter;
 use crate::plan::Plan;
 use crate::run::{ANYWHERE, Service, runtime};
 use crate::stack::Stack;
@@ -33,7 +31,7 @@ impl Load {
     }
 
     async fn serve<T: Stack>(self, mut mark: impl FnMut()) -> Result<u64> {
-        let service = Service::start::<T>(self.plan(self.requests), ANYWHERE, exporter()?)?;
+        let service = Service::start::<T>(self.plan(self.requests), ANYWHERE)?;
         let gateway = service.gateway.address();
         client::run_all(gateway, self.plan(self.requests.div_ceil(8))).await?;
         mark();
@@ -52,11 +50,4 @@ impl Load {
             call_timeout: self.limit,
         }
     }
-}
-
-/// A process has one.
-fn exporter() -> Result<&'static Exporter> {
-    static EXPORTER: OnceLock<Option<Exporter>> = OnceLock::new();
-    let exporter = EXPORTER.get_or_init(|| Exporter::install().ok());
-    exporter.as_ref().context("another recorder is installed")
 }

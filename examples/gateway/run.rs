@@ -1,6 +1,6 @@
 //! One run: a fresh runtime, backends, a gateway and clients, all ended before it returns.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout};
 
 use crate::client::{self, Heard};
-use crate::exporter::{self, Exporter};
 use crate::plan::{BACKENDS, Plan};
 use crate::server::{Connections, Server};
 use crate::stack::Stack;
@@ -19,8 +18,7 @@ use crate::upstream::Upstream;
 use crate::{Options, backend, gateway};
 
 /// A free port of this machine.
-pub(crate) const ANYWHERE: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+pub(crate) const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// Much longer than the gateway keeps a connection to a backend that it does not use.
 const BACKEND_HEAD: Duration = Duration::from_secs(600);
@@ -32,28 +30,18 @@ pub(crate) struct Run {
     pub(crate) heard: Heard,
     pub(crate) tally: Arc<Tally>,
     pub(crate) connections: Connections,
-    pub(crate) exported: Exported,
     /// From the first connection to the last answer; silent clients are not waited for here.
     pub(crate) elapsed: Duration,
     pub(crate) cpu: Option<Duration>,
 }
 
-/// What `/metrics` says at the end.
-#[derive(Debug)]
-pub(crate) struct Exported {
-    pub(crate) requests: u64,
-    pub(crate) call_timeouts: u64,
-    /// Registered, fired, cancelled, active; `None` where the timers count nothing.
-    pub(crate) timers: Option<[u64; 4]>,
-}
-
-pub(crate) fn run<T: Stack>(options: &Options, exporter: &Exporter) -> Result<Run> {
+pub(crate) fn run<T: Stack>(options: &Options) -> Result<Run> {
     let before = process::cpu_time();
     let runtime = runtime(options.workers())?;
     let plan = options.plan();
     // A millisecond for each request is more than any takes.
     let give_up = Duration::from_secs(120) + Duration::from_millis(plan.all_requests());
-    let work = serve_all::<T>(plan, exporter);
+    let work = serve_all::<T>(plan);
     // Always on tokio's own timer: it is there to notice that the other one has lost a wake-up.
     let ended = runtime.block_on(async { timeout(give_up, work).await });
     drop(runtime);
@@ -69,19 +57,17 @@ pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
     Ok(builder.build()?)
 }
 
-async fn serve_all<T: Stack>(plan: Plan, exporter: &Exporter) -> Result<Run> {
-    let service = Service::start::<T>(plan, ANYWHERE, exporter)?;
+async fn serve_all<T: Stack>(plan: Plan) -> Result<Run> {
+    let service = Service::start::<T>(plan, ANYWHERE)?;
     let address = service.gateway.address();
     let started = Instant::now();
     let heard = client::run_all(address, plan).await?;
-    let exported = exported::<T>(address).await?;
     Ok(Run {
         side: T::SIDE,
         elapsed: heard.finished - started,
         heard,
         tally: service.tally.clone(),
         connections: service.stop().await?,
-        exported,
         cpu: None,
     })
 }
@@ -90,15 +76,12 @@ async fn serve_all<T: Stack>(plan: Plan, exporter: &Exporter) -> Result<Run> {
 pub(crate) fn serve<T: Stack>(
     options: &Options,
     address: SocketAddr,
-    exporter: &Exporter,
-) -> Result<(Runtime, Server)> {
+) -> Result<(Runtime, Service)> {
     let runtime = runtime(options.workers())?;
-    let service =
-        runtime.block_on(async { Service::start::<T>(options.plan(), address, exporter) })?;
+    let service = runtime.block_on(async { Service::start::<T>(options.plan(), address) })?;
     let (side, address) = (T::SIDE.name(), service.gateway.address());
-    println!("{side}: http://{address}/ and http://{address}/metrics");
-    println!("  wrk -t2 -c64 -d10s --latency http://{address}/");
-    Ok((runtime, service.gateway))
+    println!("{side}: wrk -t2 -c64 -d10s --latency http://{address}/");
+    Ok((runtime, service))
 }
 
 /// A gateway and its backends.
@@ -110,18 +93,14 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn start<T: Stack>(
-        plan: Plan,
-        address: SocketAddr,
-        exporter: &Exporter,
-    ) -> Result<Self> {
+    pub(crate) fn start<T: Stack>(plan: Plan, address: SocketAddr) -> Result<Self> {
         let tally = Arc::<Tally>::default();
         let routes = || backend::routes::<T>(plan, tally.clone());
         let backends: Vec<_> = (0..BACKENDS)
             .map(|_| Server::start::<T>(ANYWHERE, routes(), BACKEND_HEAD))
             .collect::<Result<_>>()?;
         let upstream = Upstream::new::<T>(backends.iter().map(Server::address).collect());
-        let routes = gateway::routes::<T>(upstream, plan, tally.clone(), exporter);
+        let routes = gateway::routes::<T>(upstream, plan, tally.clone());
         let gateway = Server::start::<T>(address, routes, plan.head_timeout())?;
         Ok(Service {
             gateway,
@@ -139,25 +118,4 @@ impl Service {
         }
         Ok(connections)
     }
-}
-
-async fn exported<T: Stack>(gateway: SocketAddr) -> Result<Exported> {
-    let page = client::page(gateway, "/metrics").await?;
-    let value = |name| {
-        let found = exporter::value(&page, name, T::SIDE.name());
-        found.with_context(|| format!("{name} is not in /metrics"))
-    };
-    let timers = || -> Result<[u64; 4]> {
-        Ok([
-            value("wheel_timers_registered_total")?,
-            value("wheel_timers_fired_total")?,
-            value("wheel_timers_cancelled_total")?,
-            value("wheel_active_timers")?,
-        ])
-    };
-    Ok(Exported {
-        requests: value(exporter::REQUESTS)?,
-        call_timeouts: value(exporter::CALL_TIMEOUTS)?,
-        timers: T::reporter().map(|_| timers()).transpose()?,
-    })
 }

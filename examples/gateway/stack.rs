@@ -7,7 +7,6 @@ use axum::Router;
 use axum::http::StatusCode;
 use common::Side;
 use wheel::ext::hyper::WheelTimer;
-use wheel::ext::metrics::Reporter;
 
 pub use ::timers::{Tokio, Wheel};
 
@@ -21,9 +20,6 @@ pub trait Stack: Timers {
     /// For hyper's servers, and for the pool of its client.
     type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
 
-    /// What publishes the timers' own counts; tokio's have none.
-    fn reporter() -> Option<Reporter>;
-
     /// Answers requests that take longer than that with 504.
     fn limit(routes: Router, limit: Duration) -> Router;
 }
@@ -32,10 +28,6 @@ impl Stack for Tokio {
     const SIDE: Side = Side::Tokio;
 
     type Hyper = hyper_util::rt::TokioTimer;
-
-    fn reporter() -> Option<Reporter> {
-        None
-    }
 
     fn limit(routes: Router, limit: Duration) -> Router {
         use tower_http::timeout::TimeoutLayer;
@@ -47,10 +39,6 @@ impl Stack for Wheel {
     const SIDE: Side = Side::Wheel;
 
     type Hyper = WheelTimer;
-
-    fn reporter() -> Option<Reporter> {
-        Some(Reporter::new(wheel::metrics()).label("timers", Self::SIDE.name()))
-    }
 
     fn limit(routes: Router, limit: Duration) -> Router {
         use wheel::ext::tower::TimeoutLayer;

@@ -10,9 +10,9 @@ use futures::{FutureExt as _, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::shapes::{MANY, arm, half_a_minute, on_task, settle};
-use crate::side::Side;
+use crate::shapes::{MANY, half_a_minute, settle};
 use crate::window::Window;
+use timers::{Timers as Side, arm, on_task};
 
 /// So many rounds of [`MANY`].
 const ROUNDS: usize = 2;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::shapes::{Boxed, MANY, arm, half_a_minute, on_task};
-use crate::side::Side;
+use crate::shapes::{Boxed, MANY, half_a_minute};
 use crate::window::Window;
+use timers::{Timers as Side, arm, on_task};
 
 const OPERATIONS: usize = 2 * MANY;
 
