@@ -1,12 +1,10 @@
 //! Runs this program under the emulator, and reads what the plugin counted.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
-
 use common::word;
 
 use crate::Case;
@@ -22,11 +20,8 @@ impl Emulator {
     pub(crate) fn new() -> Result<Self> {
         let executable = env::current_exe()?;
         // Cargo puts it into TARGET/PROFILE.
-        let target = executable
-            .ancestors()
-            .nth(2)
-            .context("a target directory")?;
-        let directory = target.join("transfers");
+        let target = executable.ancestors().nth(2);
+        let directory = target.context("a target directory")?.join("transfers");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("emulator");
         let status = Command::new(script).arg(&directory).status()?;
         ensure!(status.success(), "no emulator");
@@ -59,6 +54,7 @@ impl Emulator {
 }
 
 /// What the plugin reports of a run.
+#[derive(Default)]
 pub(crate) struct Counted {
     /// Per operation.
     pub(crate) transfers: f64,
@@ -78,46 +74,38 @@ pub(crate) struct HotLine {
 
 impl Counted {
     fn read(output: &str, report: &str) -> Result<Self> {
-        let operations = output
-            .lines()
-            .find_map(|line| line.strip_prefix("operations "));
-        let operations: f64 = operations.context("no operations")?.parse()?;
-        let mut single = BTreeMap::new();
-        let mut lines = Vec::<HotLine>::new();
+        let mut lines = output.lines();
+        let operations = lines.find_map(|line| line.strip_prefix("operations "));
+        let mut counted = Self {
+            operations: operations.context("no operations")?.parse()?,
+            ..Self::default()
+        };
         for line in report.lines() {
             let words: Vec<&str> = line.split(' ').collect();
-            match *words.as_slice() {
-                ["line", address, count] => lines.push(HotLine {
-                    address: hexadecimal(address)?,
-                    transfers: count.parse()?,
-                    sites: Vec::new(),
-                }),
-                ["site", _, offset, address, count] => {
-                    let line = lines.last_mut().context("a site without a line")?;
-                    line.sites
-                        .push((offset.parse()?, hexadecimal(address)?, count.parse()?));
-                }
-                ["transfers" | "overflows", count] => drop(single.insert(words[0], count.parse()?)),
-                ["start", address] => drop(single.insert("start", hexadecimal(address)?)),
-                _ => bail!("not understood: {line}"),
-            }
+            counted.line(&words).with_context(|| line.to_owned())?;
         }
-        ensure!(
-            !single.contains_key("overflows"),
-            "the plugin's tables are too small"
-        );
-        let get = |what: &str| {
-            single
-                .get(what)
-                .copied()
-                .with_context(|| format!("no {what}"))
-        };
-        Ok(Self {
-            transfers: get("transfers")? as f64 / operations,
-            start: get("start")?,
-            operations,
-            lines,
-        })
+        counted.transfers /= counted.operations;
+        Ok(counted)
+    }
+
+    fn line(&mut self, words: &[&str]) -> Result<()> {
+        match *words {
+            ["line", address, count] => self.lines.push(HotLine {
+                address: hexadecimal(address)?,
+                transfers: count.parse()?,
+                sites: Vec::new(),
+            }),
+            ["site", _, offset, address, count] => {
+                let line = self.lines.last_mut().context("a site without a line")?;
+                let site = (offset.parse()?, hexadecimal(address)?, count.parse()?);
+                line.sites.push(site);
+            }
+            ["transfers", count] => self.transfers = count.parse()?,
+            ["start", address] => self.start = hexadecimal(address)?,
+            ["overflows", _] => bail!("the plugin's tables are too small"),
+            _ => bail!("not understood"),
+        }
+        Ok(())
     }
 }
 

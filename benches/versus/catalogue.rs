@@ -32,8 +32,10 @@ pub(crate) fn all() -> Vec<Figure> {
 fn sides(name: &str) -> Option<Sides> {
     const MILLION: usize = 1_000_000;
     let register = |workers, others| RegisterCancel { workers, others };
-    let late = |load, quantile| race(Lateness { load, quantile });
-    let quiet = |workers| race(Quiet { workers });
+    let late = |load, quantile| race(Lateness::quantile(load, quantile));
+    // What a name may end with.
+    let (_, end) = name.rsplit_once('-').unwrap_or_default();
+    let workers = end.parse().unwrap_or_default();
     Some(match name {
         "register-cancel-1" => bare_race(register(1, 0)).and::<Pingora, _>(register(1, 0)),
         "register-cancel-2" => bare_race(register(2, 0)).and::<Pingora, _>(register(2, 0)),
@@ -41,15 +43,9 @@ fn sides(name: &str) -> Option<Sides> {
         "register-cancel-2-million" => bare_race(register(2, MILLION)),
         "scaling-1-2" => race(Scaling),
         "cold" => bare_race(Cold),
-        "conns-0" => current_thread(Shape::Conns(1000)),
-        "conns-1" => moving(Shape::Conns(1000), 1),
-        "conns-2" => moving(Shape::Conns(1000), 2),
-        "calls-0" => current_thread(Shape::Calls(64)),
-        "calls-1" => moving(Shape::Calls(64), 1),
-        "calls-2" => moving(Shape::Calls(64), 2),
-        "fresh-0" => current_thread(Shape::Fresh(100)),
-        "fresh-1" => moving(Shape::Fresh(100), 1),
-        "fresh-2" => moving(Shape::Fresh(100), 2),
+        "conns-0" | "conns-1" | "conns-2" => moving(Shape::Conns(1000), workers),
+        "calls-0" | "calls-1" | "calls-2" => moving(Shape::Calls(64), workers),
+        "fresh-0" | "fresh-1" | "fresh-2" => moving(Shape::Fresh(100), workers),
         "earliest" => bare_race(Earliest),
         "ready-timeout" => bare_race(ReadyTimeout),
         "repoll" => bare_race(Repoll),
@@ -61,10 +57,7 @@ fn sides(name: &str) -> Option<Sides> {
         "lateness-busy" => late(Load::Arming, 0.99),
         "lateness-busy-mixed" => late(Load::Mixed, 0.99),
         "lateness-computing" => late(Load::Computing, 0.99),
-        "quiet-1" => quiet(1),
-        "quiet-2" => quiet(2),
-        "quiet-4" => quiet(4),
-        "quiet-8" => quiet(8),
+        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => race(Quiet { workers }),
         "random-replace" => bare_race(RandomReplace),
         "start-stop" => race(StartStop),
         "purgatory-low" => race(Purgatory),
@@ -78,25 +71,27 @@ fn sides(name: &str) -> Option<Sides> {
 }
 
 fn moving(shape: Shape, workers: usize) -> Sides {
-    bare_race(Moving { shape, workers })
-}
-
-/// tokio's timers per worker are for runtimes with workers.
-fn current_thread(shape: Shape) -> Sides {
-    let workload = Moving { shape, workers: 0 };
-    duel::<Wheel, Tokio, _>(workload).and::<Bare, _>(workload)
+    let workload = Moving { shape, workers };
+    match workers {
+        // tokio's timers per worker are for runtimes with workers.
+        0 => duel::<Wheel, Tokio, _>(workload).and::<Bare, _>(workload),
+        _ => bare_race(workload),
+    }
 }
 
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 fn precise(name: &str) -> Option<Sides> {
-    use crate::lateness::Firing;
     use crate::peer::Precise;
 
-    let quantiles = |load, quantile| Lateness { load, quantile };
-    let (thousand, ten) = (Firing { sleepers: 10 }, Firing { sleepers: 100 });
+    let firing = |sleepers| Lateness {
+        load: Load::Quiet,
+        sleepers,
+        quantile: None,
+    };
+    let (thousand, ten) = (firing(10), firing(100));
     Some(match name {
-        "precise-quiet" => duel::<Precise, Tokio, _>(quantiles(Load::Quiet, 0.999)),
-        "precise-busy" => duel::<Precise, Wheel, _>(quantiles(Load::Arming, 0.99)),
+        "precise-quiet" => duel::<Precise, Tokio, _>(Lateness::quantile(Load::Quiet, 0.999)),
+        "precise-busy" => duel::<Precise, Wheel, _>(Lateness::quantile(Load::Arming, 0.99)),
         "precise-1000" => duel::<Precise, Wheel, _>(thousand),
         "precise-10000" => duel::<Precise, Wheel, _>(ten)
             .and::<Tokio, _>(ten)

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
-#[cfg(feature = "high-resolution")]
 use crate::process::worker_cpu;
 use crate::race::Workload;
 use crate::stage::Stage;
@@ -32,43 +31,49 @@ pub(crate) enum Load {
     Mixed,
 }
 
+/// How late tasks wake that sleep again and again.
 #[derive(Clone, Copy)]
 pub(crate) struct Lateness {
     pub(crate) load: Load,
-    /// The quantile reported beside the median.
-    pub(crate) quantile: f64,
+    pub(crate) sleepers: u64,
+    /// What is reported beside the median: this quantile, or the workers' CPU for each time.
+    pub(crate) quantile: Option<f64>,
 }
 
 impl Lateness {
     const BURNERS: u64 = 8;
 
-    /// How many there are, and how often each sleeps. Quiet: 20,000 deadlines, 10,000 a second.
-    fn sleepers(&self) -> (u64, usize) {
-        if self.load == Load::Quiet {
-            (100, 200)
-        } else {
-            (40, 150)
+    /// A hundred in a quiet runtime have 10,000 deadlines a second.
+    pub(crate) fn quantile(load: Load, quantile: f64) -> Self {
+        Lateness {
+            load,
+            sleepers: if load == Load::Quiet { 100 } else { 40 },
+            quantile: Some(quantile),
         }
     }
 }
 
 impl Workload for Lateness {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let load = self.load;
         let stage = Stage::new::<P>(WORKERS);
         let stop = Arc::new(AtomicBool::new(false));
-        if self.load != Load::Quiet {
-            let arms = self.load != Load::Computing;
+        if load != Load::Quiet {
             for seed in 0..Self::BURNERS {
-                let burning = burn::<P>(seed, arms, Arc::clone(&stop));
+                let burning = burn::<P>(seed, load != Load::Computing, Arc::clone(&stop));
                 stage.handle().spawn(burning);
             }
         }
-        let (load, (sleepers, rounds)) = (self.load, self.sleepers());
-        let rounds = scale.of(rounds);
-        let late = stage.run(sleepers_late::<P>(sleepers, load, rounds));
+        let rounds = scale.of(if load == Load::Quiet { 200 } else { 150 });
+        let before = worker_cpu();
+        let late = stage.run(sleepers_late::<P>(self.sleepers, load, rounds));
+        let each = (worker_cpu() - before).as_nanos() as f64 / late.len() as f64;
         stop.store(true, Ordering::Relaxed);
-        let values = [0.5, self.quantile].map(|at| late.value_at_quantile(at) as f64);
-        Measured::new(values, Did::fired(late.len()))
+        let at = |quantile| late.value_at_quantile(quantile) as f64;
+        Measured::new(
+            [at(0.5), self.quantile.map_or(each, at)],
+            Did::fired(late.len()),
+        )
     }
 }
 
@@ -120,24 +125,4 @@ async fn sleepers_late<P: Peer>(sleepers: u64, load: Load, rounds: usize) -> His
         all.add(late).expect("equal histograms");
     }
     all
-}
-
-/// How late tasks wake that sleep for 1 to 20 ms again and again, and the workers' CPU for each time.
-#[cfg(feature = "high-resolution")]
-#[derive(Clone, Copy)]
-pub(crate) struct Firing {
-    pub(crate) sleepers: u64,
-}
-
-#[cfg(feature = "high-resolution")]
-impl Workload for Firing {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let stage = Stage::new::<P>(WORKERS);
-        let before = worker_cpu();
-        let sleeping = sleepers_late::<P>(self.sleepers, Load::Quiet, scale.of(200));
-        let late = stage.run(sleeping);
-        let each = (worker_cpu() - before).as_nanos() as f64 / late.len() as f64;
-        let p50 = late.value_at_quantile(0.5) as f64;
-        Measured::new([p50, each], Did::fired(late.len()))
-    }
 }

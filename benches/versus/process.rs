@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use common::process;
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::{Peer, WORKER};
 use crate::race::Workload;
-use crate::stage::{Stage, armed};
+use crate::stage::Stage;
 
 /// CPU time of all worker threads so far.
 pub(crate) fn worker_cpu() -> Duration {
@@ -42,13 +41,8 @@ impl Workload for Idle {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
         let time = scale.time(Duration::from_secs(1));
         let stage = Stage::bare::<P>(2);
-        let arm = || {
-            stage.on_worker(|cx| {
-                armed::<P>(cx, tokio::time::Instant::now() + Duration::from_secs(3600))
-            })
-        };
-        let warm: Pin<Box<P::Sleep>> = arm();
-        drop(warm);
+        let arm = || stage.crowd::<P>(1);
+        drop(arm());
         let without = switches_in(time);
         let hour = arm();
         let with = switches_in(time);

@@ -17,29 +17,21 @@ pub(crate) struct Quiet {
     pub(crate) workers: usize,
 }
 
-impl Quiet {
-    /// The timeout, and how often it is cancelled.
-    const WAITS: [(Duration, Duration); 4] = [
-        (Duration::from_millis(5), Duration::from_micros(100)),
-        (Duration::from_millis(5), Duration::from_millis(2)),
-        (Duration::from_millis(50), Duration::from_micros(100)),
-        (Duration::from_millis(50), Duration::from_millis(2)),
-    ];
-    /// For each of them.
-    const TIME: Duration = Duration::from_millis(400);
-}
-
 impl Workload for Quiet {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        // For each timeout, and for how often it is cancelled.
+        let time = scale.time(Duration::from_millis(400));
         let stage = Stage::new::<P>(self.workers);
-        let time = scale.time(Self::TIME);
-        let count = |every: Duration| (time.as_nanos() / every.as_nanos()) as u64;
-        let costs = Self::WAITS.map(|(limit, every)| {
-            cost::<P>(&stage, limit, every, 5);
-            cost::<P>(&stage, limit, every, count(every))
-        });
-        let did = Self::WAITS.map(|(_, every)| count(every));
-        Measured::new(costs, Did::cancelled(did.iter().sum()))
+        let (mut costs, mut waits) = (Vec::new(), 0);
+        for limit in [5, 50].map(Duration::from_millis) {
+            for every in [100, 2_000].map(Duration::from_micros) {
+                let count = (time.as_nanos() / every.as_nanos()) as u64;
+                cost::<P>(&stage, limit, every, 5);
+                costs.push(cost::<P>(&stage, limit, every, count));
+                waits += count;
+            }
+        }
+        Measured::new(costs, Did::cancelled(waits))
     }
 }
 
@@ -53,11 +45,8 @@ fn cost<P: Peer>(stage: &Stage, limit: Duration, every: Duration, count: u64) ->
         sender.send(()).expect("a receiver");
     }
     drop(sender);
-    let received = stage
-        .handle()
-        .block_on(task)
-        .expect("the receiver panicked");
-    assert_eq!(received, count);
+    let received = stage.handle().block_on(task);
+    assert_eq!(received.expect("the receiver panicked"), count);
     (worker_cpu() - before).as_nanos() as f64 / count as f64
 }
 
