@@ -87,11 +87,23 @@ fn name(block: &str) -> String {
     }
     let lines: Vec<&str> = block.lines().skip(1).collect();
     let frames = lines.chunks_exact(2).map(|frame| (frame[0], frame[1]));
-    let is_ours = |place: &str| place.contains("/src/") || place.contains("/benches/");
-    let telling = frames.filter(|(_, place)| is_ours(place) && !place.starts_with("/rustc/"));
-    let told = telling.take(FRAMES);
-    let told: Vec<_> = told
-        .map(|(function, place)| format!("{function} ({place})"))
-        .collect();
-    told.join(" < ")
+    let is_telling = |place: &str| {
+        let is_source = place.contains("/src/") || place.contains("/benches/");
+        is_source && !place.starts_with("/rustc/")
+    };
+    let telling = frames.clone().filter(|(_, place)| is_telling(place));
+    let mut told: Vec<_> = telling.take(FRAMES).collect();
+    if told.is_empty() {
+        told.extend(frames.take(1));
+    }
+    let told = told.into_iter();
+    let told = told.map(|(function, place)| format!("{function} ({})", file(place)));
+    told.collect::<Vec<_>>().join(" < ")
+}
+
+/// The package's part of a path, and the line.
+fn file(place: &str) -> &str {
+    let source = place.rfind("/src/").unwrap_or(0);
+    let package = place[..source].rfind('/').map_or(0, |slash| slash + 1);
+    &place[package..]
 }

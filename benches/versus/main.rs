@@ -13,7 +13,8 @@
 //!
 //! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
-//! cancelled, and a round in which the sides did different work is a panic.
+//! cancelled, and a round in which the sides did different work is a panic. `catalogue.json` has the figures' names, lines
+//! and goals.
 //!
 //! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal. A line that says *own*
 //! has it taken off both sides: what the timers themselves cost, from the medians of the rounds.
