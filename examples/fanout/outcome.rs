@@ -1,10 +1,8 @@
 //! What came of a side: from the process that ran it to the one that compares, as JSON.
 
-use anyhow::Result;
 use common::{Side, median};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use timers::expiry::Expiry;
 
 use crate::Options;
 use crate::load::Load;
@@ -16,8 +14,9 @@ pub(crate) struct Outcome {
     /// While all are pending; `None` where the system does not tell.
     pub(crate) bytes_per_timer: Option<f64>,
     pub(crate) loads: Vec<Throughput>,
+    /// With the most workers.
     pub(crate) late: Quantiles,
-    expired: Vec<u64>,
+    pub(crate) expired: Vec<u64>,
     pub(crate) waits: Quantiles,
 }
 
@@ -38,7 +37,7 @@ pub(crate) struct Quantiles(pub(crate) Vec<(f64, f64)>);
 impl Quantiles {
     /// Where a distribution is looked at: evenly, and ever closer to its end. At each the median of the rounds: the system
     /// takes a processor away now and then.
-    fn of<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>> + Clone) -> Self {
+    pub(crate) fn of<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>> + Clone) -> Self {
         let even = (0..=99).map(|percent| f64::from(percent) / 100.0);
         let tail = [0.995, 0.999, 0.9995, 0.9999, 1.0];
         let at = |quantile| {
@@ -57,36 +56,19 @@ impl Quantiles {
     }
 }
 
-impl Outcome {
-    /// Of the expiries of all rounds.
-    pub(crate) fn new(side: Side, bytes_per_timer: Option<f64>, rounds: &[Expiry]) -> Self {
-        Outcome {
-            side,
-            bytes_per_timer,
-            loads: Vec::new(),
-            late: Quantiles::default(),
-            expired: rounds.iter().map(|round| round.fired).collect(),
-            waits: Quantiles::of(rounds.iter().map(|round| &round.waits)),
-        }
-    }
-
-    /// Adds the rounds with so many workers; the lateness is that of the last added.
-    pub(crate) fn add(&mut self, workers: usize, timeouts: u64, rounds: &[Load]) -> Result<()> {
-        let mut late = Histogram::new(3)?;
-        for round in rounds {
-            late.add(&round.late)?;
-        }
-        self.late = Quantiles::of([&late].into_iter());
+impl Throughput {
+    pub(crate) fn of(workers: usize, timeouts: u64, rounds: &[Load]) -> Self {
         let rate = |round: &Load| timeouts as f64 / round.took.as_secs_f64();
         let counts = |round: &Load| [round.answered, round.late.len(), round.early];
-        self.loads.push(Throughput {
+        Throughput {
             workers,
             timeouts_per_second: median(&rounds.iter().map(rate).collect::<Vec<_>>()),
             counts: rounds.iter().map(counts).collect(),
-        });
-        Ok(())
+        }
     }
+}
 
+impl Outcome {
     /// Where it is not what the options say.
     pub(crate) fn faults(&self, options: &Options) -> Vec<String> {
         let lost = options.lost_tasks();

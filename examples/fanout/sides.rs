@@ -8,7 +8,7 @@ use common::{Side, process, word};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Quantiles, Throughput};
 use crate::{Options, load};
 
 /// Runs every side, each in a process of its own with the options of this one.
@@ -43,19 +43,27 @@ pub(crate) fn run(side: Side, options: &Options) -> Result<()> {
 fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
     let (workers, tasks) = (options.workers(), options.tasks as usize);
     // First: what runs later finds memory that others have freed.
-    let bytes = bytes_per_timer::<T>(&runtime(side, workers)?, tasks);
+    let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, tasks);
     let expiries = rounds(options, || {
         let runtime = runtime(side, workers)?;
         Ok(expiry::run::<T>(runtime.handle(), workers, tasks))
     })?;
-    let mut outcome = Outcome::new(side, bytes, &expiries);
+    let (mut loads, mut late) = (Vec::new(), Quantiles::default());
     for workers in options.worker_counts() {
         let rounds = rounds(options, || {
             load::run::<T>(&runtime(side, workers)?, options.tasks, workers)
         })?;
-        outcome.add(workers, options.timeouts(), &rounds)?;
+        late = Quantiles::of(rounds.iter().map(|round| &round.late));
+        loads.push(Throughput::of(workers, options.timeouts(), &rounds));
     }
-    Ok(outcome)
+    Ok(Outcome {
+        side,
+        bytes_per_timer,
+        loads,
+        late,
+        expired: expiries.iter().map(|expiry| expiry.fired).collect(),
+        waits: Quantiles::of(expiries.iter().map(|expiry| &expiry.waits)),
+    })
 }
 
 fn rounds<R>(options: &Options, run: impl Fn() -> Result<R>) -> Result<Vec<R>> {
