@@ -3,6 +3,7 @@
 //! ```text
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, ten minutes
 //! … -- --count --workers 8,16 calls                                           # some of it
+//! … -- --workers 16 gateway                                                   # a whole service, per request; see below
 //! … -- --count --svg FILE                                                     # and its picture
 //! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
 //! ```
@@ -11,6 +12,9 @@
 //! with two cores, busy or not, tells what happens on 64. Medians of five runs, which differ, since threads meet
 //! otherwise each time: `conns` and `calls` by tenths, `fresh` by one or two. *Own* is what is left without the peer
 //! `bare`, the same work without a timer. Without `tokio_unstable` tokio's timer per worker takes no part.
+//!
+//! `gateway` is `examples/gateway` at full load, HTTP and all. It is simulated only where it is named, with tokio's timers
+//! and with ours: no run of it is without timers, so the two are compared as they are.
 //!
 //! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
 
@@ -38,10 +42,10 @@ mod table;
     bin_name = "cargo bench -p transfers --"
 )]
 struct Arguments {
-    /// The services to simulate; all without one.
+    /// The services to simulate; those in small without one.
     #[arg(value_enum)]
     services: Vec<Service>,
-    /// Simulate them, and print a table.
+    /// Simulate them, and print a table, also where no service is named.
     #[arg(long)]
     count: bool,
     /// On how many workers, one for each processor.
@@ -80,11 +84,12 @@ fn main() -> Result<()> {
     if let Some([service, peer, workers]) = arguments.play.as_deref() {
         let service = Service::from_str(service, false).map_err(Error::msg)?;
         let peer = Peer::from_str(peer, false).map_err(Error::msg)?;
-        play::play(service, peer, workers.parse()?);
-        return Ok(());
+        return play::play(service, peer, workers.parse()?);
     }
     if arguments.services.is_empty() {
-        arguments.services = Service::value_variants().to_vec();
+        arguments.services = Service::SMALL.to_vec();
+    } else {
+        arguments.count = true;
     }
     if arguments.peers.is_empty() {
         arguments.peers = Peer::value_variants().to_vec();
@@ -94,7 +99,7 @@ fn main() -> Result<()> {
     } else if arguments.count {
         count(&arguments)
     } else {
-        println!("Simulates processors for some minutes, if asked with --count; see --help.");
+        println!("Simulates processors for some minutes, if asked to with --count; see --help.");
         Ok(())
     }
 }
@@ -104,7 +109,7 @@ fn count(arguments: &Arguments) -> Result<()> {
     let mut rows = Vec::new();
     for case in cases(arguments) {
         let mut counts = Vec::new();
-        for &peer in &arguments.peers {
+        for &peer in peers(arguments, case) {
             let runs = (0..arguments.runs).map(|_| emulator.count(case, peer, 0));
             let runs: Vec<_> = runs.map(|run| Ok(run?.transfers)).collect::<Result<_>>()?;
             counts.push((peer, median(&runs)));
@@ -133,10 +138,16 @@ fn cases(arguments: &Arguments) -> impl Iterator<Item = Case> {
     })
 }
 
+/// Those that are asked for and that the service can do with.
+fn peers(arguments: &Arguments, case: Case) -> impl Iterator<Item = &Peer> {
+    let peers = arguments.peers.iter();
+    peers.filter(move |&&peer| case.service.takes(peer))
+}
+
 fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
     let emulator = Emulator::new()?;
     for case in cases(arguments) {
-        for &peer in &arguments.peers {
+        for &peer in peers(arguments, case) {
             let (service, workers) = (word(&case.service), case.workers);
             println!("{service} with {} on {workers} workers", word(&peer));
             let counted = emulator.count(case, peer, most)?;

@@ -4,11 +4,10 @@ use anyhow::Result;
 use common::picture::plotters::prelude::*;
 use common::picture::{self, Area, Frame, Names, mesh, panel};
 
-use clap::ValueEnum as _;
 use common::word;
 
 use crate::play::{Peer, Service};
-use crate::table::Row;
+use crate::table::{self, Row};
 
 const SIZE: (u32, u32) = (1120, 440);
 
@@ -22,9 +21,10 @@ fn color(peer: Peer) -> RGBColor {
 
 /// The picture as SVG.
 pub(crate) fn draw(rows: &[Row], note: &str) -> Result<String> {
-    let sides = peers(rows);
+    let mut sides = table::peers(rows);
+    sides.retain(|&peer| peer != Peer::Bare);
     let names: Vec<_> = sides.iter().map(word).collect();
-    let services = Service::value_variants();
+    let services = Service::SMALL;
     let frame = Frame {
         title: "Cache lines that go from one worker to another",
         about: "per operation, by workers; without those of the same work without a timer; less is better",
@@ -40,7 +40,7 @@ pub(crate) fn draw(rows: &[Row], note: &str) -> Result<String> {
         columns
             .iter()
             .zip(services)
-            .try_for_each(|(area, &service)| {
+            .try_for_each(|(area, service)| {
                 let rows: Vec<_> = rows
                     .iter()
                     .filter(|row| row.case.service == service)
@@ -48,13 +48,6 @@ pub(crate) fn draw(rows: &[Row], note: &str) -> Result<String> {
                 curves(&area.margin(0, 0, 0, 20), service, &rows, &sides)
             })
     })
-}
-
-/// All with a timer.
-fn peers(rows: &[Row]) -> Vec<Peer> {
-    let counts = rows.first().map_or(&[][..], |row| &row.counts);
-    let peers = counts.iter().map(|&(peer, _)| peer);
-    peers.filter(|&peer| peer != Peer::Bare).collect()
 }
 
 fn curves(area: &Area<'_>, service: Service, rows: &[&Row], sides: &[Peer]) -> Result<()> {

@@ -3,6 +3,8 @@
 use std::future::pending;
 use std::time::Duration;
 
+use ::gateway::{Load, Stack, Tokio, Wheel};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use timers::shapes::{Shape, Timer};
 use tokio::runtime::{Builder, Runtime};
@@ -12,23 +14,35 @@ pub(crate) enum Service {
     Conns,
     Calls,
     Fresh,
+    /// A whole service, which has no timers to be left out, and a runtime of its own.
+    Gateway,
 }
 
 impl Service {
+    /// Those in small, which are simulated where none is named.
+    pub(crate) const SMALL: [Self; 3] = [Self::Conns, Self::Calls, Self::Fresh];
+
+    pub(crate) fn takes(self, peer: Peer) -> bool {
+        self != Self::Gateway || matches!(peer, Peer::Tokio | Peer::Wheel)
+    }
+
     /// In a few words.
     pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Conns => "tasks with a timer each",
             Self::Calls => "pairs of tasks under timeouts",
             Self::Fresh => "a new task per timer",
+            Self::Gateway => "requests to an HTTP gateway",
         }
     }
 
-    fn shape(self, workers: usize) -> Shape {
+    /// `None` for the whole service.
+    fn shape(self, workers: usize) -> Option<Shape> {
         match self {
-            Self::Conns => Shape::Conns(4 * workers),
-            Self::Calls => Shape::Calls(2 * workers),
-            Self::Fresh => Shape::Fresh(100),
+            Self::Conns => Some(Shape::Conns(4 * workers)),
+            Self::Calls => Some(Shape::Calls(2 * workers)),
+            Self::Fresh => Some(Shape::Fresh(100)),
+            Self::Gateway => None,
         }
     }
 }
@@ -57,14 +71,35 @@ impl Peer {
 }
 
 /// One run. It says to the plugin when to count, and then how many operations there were.
-pub(crate) fn play(service: Service, peer: Peer, workers: usize) {
+pub(crate) fn play(service: Service, peer: Peer, workers: usize) -> Result<()> {
+    let Some(shape) = service.shape(workers) else {
+        return match peer {
+            Peer::Tokio => gateway::<Tokio>(workers),
+            Peer::Wheel => gateway::<Wheel>(workers),
+            _ => bail!("the gateway has tokio's timers and ours alone"),
+        };
+    };
     let runtime = peer.runtime(workers);
-    let shape = service.shape(workers);
     match peer {
         Peer::Bare => run(&runtime, shape, workers, |_| pending()),
         Peer::Wheel => run(&runtime, shape, workers, wheel::sleep),
         _ => run(&runtime, shape, workers, tokio::time::sleep),
     }
+    Ok(())
+}
+
+/// Four connections per worker, clients and backends on the same workers. A request is an operation.
+fn gateway<T: Stack>(workers: usize) -> Result<()> {
+    let load = Load {
+        workers,
+        connections: 4 * workers as u64,
+        requests: 20,
+        limit: Duration::from_secs(100),
+    };
+    let mut marks = ["begin", "end"].iter();
+    let requests = load.play::<T>(|| println!("{}", marks.next().unwrap_or(&"")))?;
+    println!("operations {requests}");
+    Ok(())
 }
 
 fn run<S: Timer>(

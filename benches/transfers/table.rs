@@ -1,5 +1,6 @@
 //! What was counted, as a table.
 
+use clap::ValueEnum as _;
 use common::table::{Cell, markdown, number};
 use common::word;
 
@@ -28,21 +29,40 @@ impl Row {
         let goal = match self.case.service {
             Service::Conns | Service::Calls => 0.5,
             Service::Fresh => 2.0,
+            Service::Gateway => return self.against_tokio(),
         };
         match self.own(Peer::Wheel) {
             Some(own) if [16, 64].contains(&self.case.workers) => {
-                let word = if own <= goal { "reached" } else { "MISSED" };
-                format!("≤ {goal} {word}")
+                format!("≤ {goal} {}", reached(own <= goal))
             }
+            _ => String::new(),
+        }
+    }
+
+    /// A whole service is to be no worse than with tokio's timers.
+    fn against_tokio(&self) -> String {
+        match (self.count(Peer::Tokio), self.count(Peer::Wheel)) {
+            (Some(tokio), Some(wheel)) => format!("≤ tokio's {}", reached(wheel <= tokio)),
             _ => String::new(),
         }
     }
 }
 
+fn reached(is_reached: bool) -> &'static str {
+    if is_reached { "reached" } else { "MISSED" }
+}
+
+/// All that any row has.
+pub(crate) fn peers(rows: &[Row]) -> Vec<Peer> {
+    let peers = Peer::value_variants().iter().copied();
+    let is_counted = |&peer: &Peer| rows.iter().any(|row| row.count(peer).is_some());
+    peers.filter(is_counted).collect()
+}
+
 pub(crate) fn table(rows: &[Row], goals: bool) -> String {
-    let counts = rows.first().map_or(&[][..], |row| &row.counts);
-    let peers: Vec<Peer> = counts.iter().map(|&(peer, _)| peer).collect();
-    let timers = || peers.iter().filter(|&&peer| peer != Peer::Bare);
+    let peers = peers(rows);
+    let has_own = peers.contains(&Peer::Bare);
+    let timers = || peers.iter().filter(|&&peer| has_own && peer != Peer::Bare);
     let mut header = vec!["transfers".to_owned(), "workers".to_owned()];
     header.extend(peers.iter().map(word));
     header.extend(timers().map(|peer| format!("own: {}", word(peer))));
