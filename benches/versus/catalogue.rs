@@ -33,6 +33,10 @@ fn sides(name: &str) -> Option<Sides> {
     const MILLION: usize = 1_000_000;
     let register = |workers, others| RegisterCancel { workers, others };
     let late = |load, quantile| race(Lateness::quantile(load, quantile));
+    let purgatory = |median, upper_quartile| Purgatory {
+        median,
+        upper_quartile,
+    };
     // What a name may end with.
     let (_, end) = name.rsplit_once('-').unwrap_or_default();
     let workers = end.parse().unwrap_or_default();
@@ -60,7 +64,8 @@ fn sides(name: &str) -> Option<Sides> {
         "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => race(Quiet { workers }),
         "random-replace" => bare_race(RandomReplace),
         "start-stop" => race(StartStop),
-        "purgatory-low" => race(Purgatory),
+        "purgatory-low" => bare_race(purgatory(20.0, 60.0)),
+        "purgatory-high" => bare_race(purgatory(200.0, 400.0)),
         "connections" => race(Connections),
         "gateway" => gateway::sides(),
         "bytes" => race(Bytes),

@@ -28,22 +28,23 @@ type Senders = Vec<Option<oneshot::Sender<()>>>;
 /// When a request arrives and how long it takes; one without an answer in time times out.
 type Request = (Duration, Option<Duration>);
 
-/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions.
+/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of these quartiles.
 #[derive(Clone, Copy)]
-pub(crate) struct Purgatory;
+pub(crate) struct Purgatory {
+    /// In milliseconds.
+    pub(crate) median: f64,
+    pub(crate) upper_quartile: f64,
+}
 
 impl Purgatory {
     const TIMEOUT: Duration = Duration::from_millis(200);
     const PER_SECOND: f64 = 40_000.0;
-    /// Of the completions, in milliseconds.
-    const MEDIAN: f64 = 20.0;
-    const UPPER_QUARTILE: f64 = 60.0;
 
     /// None ends close to its timeout, so each one's fate is certain.
-    fn requests(count: usize) -> Vec<Request> {
+    fn requests(&self, count: usize) -> Vec<Request> {
         let mut rng = SmallRng::seed_from_u64(200);
-        let sigma = (Self::UPPER_QUARTILE.ln() - Self::MEDIAN.ln()) / 0.674_490;
-        let latency = LogNormal::new(Self::MEDIAN.ln(), sigma).expect("a distribution");
+        let sigma = (self.upper_quartile.ln() - self.median.ln()) / 0.674_490;
+        let latency = LogNormal::new(self.median.ln(), sigma).expect("a distribution");
         let gap = Exp::new(Self::PER_SECOND).expect("a distribution");
         let mut at = 0.0;
         let mut request = || {
@@ -60,9 +61,16 @@ impl Purgatory {
 
 impl Workload for Purgatory {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let requests = Self::requests(scale.of(50_000));
-        let late = requests.iter().filter(|(_, takes)| takes.is_none()).count();
+        let mut requests = self.requests(scale.of(50_000));
         let count = requests.len();
+        let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
+        let late = if P::FIRES {
+            unanswered.count()
+        } else {
+            // Without a timer an answer ends them.
+            unanswered.for_each(|(_, takes)| *takes = Some(Self::TIMEOUT));
+            0
+        };
         for _ in 0..5 {
             let (cpu, fired) = play::<P>(&requests);
             if fired.abs_diff(late) * 100 <= count {
