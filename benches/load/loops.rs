@@ -49,6 +49,9 @@ pub(crate) struct Options {
     /// How many loops there are
     #[arg(long, value_name = "N", default_values_t = [1, 500, 1000])]
     tasks: Vec<usize>,
+    /// Only on this kind of runtime
+    #[arg(long, value_enum)]
+    runtime: Option<Kind>,
     /// For how long each is counted, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 500)]
     window: u64,
@@ -63,9 +66,35 @@ impl Options {
         Options {
             only: vec![Round::Zero],
             tasks: vec![1],
+            runtime: None,
             window: 20,
             rounds: 1,
         }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Two workers
+    Multi,
+    /// One thread
+    Current,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Multi => "2 workers",
+            Kind::Current => "current-thread",
+        }
+    }
+
+    fn build(self) -> Result<Runtime> {
+        let mut builder = match self {
+            Kind::Multi => Builder::new_multi_thread(),
+            Kind::Current => Builder::new_current_thread(),
+        };
+        Ok(builder.worker_threads(2).enable_all().build()?)
     }
 }
 
@@ -74,36 +103,32 @@ impl Options {
 struct Case {
     round: Round,
     tasks: usize,
-    has_workers: bool,
+    kind: Kind,
     is_full: bool,
 }
 
 impl Case {
     fn all(options: &Options) -> Vec<Case> {
-        let asked = |round: &&Round| options.only.is_empty() || options.only.contains(round);
         let mut all = Vec::new();
-        for &round in Round::value_variants().iter().filter(asked) {
-            for (has_workers, is_full) in
-                [(true, false), (true, true), (false, false), (false, true)]
-            {
-                all.extend(options.tasks.iter().map(|&tasks| Case {
-                    round,
-                    tasks,
-                    has_workers,
-                    is_full,
-                }));
+        for &round in Round::value_variants() {
+            for &kind in Kind::value_variants() {
+                for is_full in [false, true] {
+                    all.extend(options.tasks.iter().map(|&tasks| Case {
+                        round,
+                        tasks,
+                        kind,
+                        is_full,
+                    }));
+                }
             }
         }
+        all.retain(|case| case.is_asked_for(options));
         all
     }
 
-    fn runtime(&self) -> Result<Runtime> {
-        let mut builder = if self.has_workers {
-            Builder::new_multi_thread()
-        } else {
-            Builder::new_current_thread()
-        };
-        Ok(builder.worker_threads(2).enable_all().build()?)
+    fn is_asked_for(&self, options: &Options) -> bool {
+        let is_round = options.only.is_empty() || options.only.contains(&self.round);
+        is_round && options.runtime.is_none_or(|kind| kind == self.kind)
     }
 }
 
@@ -173,11 +198,7 @@ fn row(case: &Case, did: &[[Did; 2]]) -> (Vec<Cell>, bool) {
     let cells = vec![
         Cell::new(case.round.name()),
         number(case.tasks),
-        Cell::new(if case.has_workers {
-            "2 workers"
-        } else {
-            "current-thread"
-        }),
+        Cell::new(case.kind.name()),
         Cell::new(if case.is_full { "full" } else { "idle" }),
         number(format!("{tokio_rounds:.0}")),
         number(format!("{rounds:.0}")),
@@ -206,7 +227,7 @@ fn in_turns(case: &Case, options: &Options) -> Result<Vec<[Did; 2]>> {
 }
 
 fn measure<T: Timers>(case: &Case, window: Duration) -> Result<Did> {
-    let runtime = case.runtime()?;
+    let runtime = case.kind.build()?;
     let stop = Arc::new(AtomicBool::new(false));
     let loops: Vec<_> = (0..case.tasks).map(|_| Loop::new(&stop)).collect();
     let others = (0..if case.is_full { 4 } else { 0 }).map(|_| Loop::new(&stop));
