@@ -5,6 +5,8 @@
 //! | `cargo bench -p load -- loops` | rounds and CPU of tasks that do nothing but wait for very short timers |
 //! | `cargo bench -p load -- stall` | the longest stall of a worker of real-time priority that shares its processor with another thread |
 //!
+//! Lateness beside other load: `cargo run --release -p fanout -- --busy 2 --rounds 10`.
+//!
 //! | file | one idea |
 //! | --- | --- |
 //! | `loops.rs` | the loops, and the table of them |

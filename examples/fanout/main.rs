@@ -11,8 +11,9 @@
 //! It shows timeouts per second by workers, and how late those fire that do (`load.rs`); how long arming a timer takes
 //! while a million others expire, and what memory they take (`benches/timers/expiry.rs`).
 //!
-//! Each side runs in a process of its own, so that neither uses memory that the other has
-//! left. What every task must have come to is known beforehand, and checked.
+//! The sides take turns, in changing order, and each round of a side is a process of its own, so
+//! that no side uses memory that another has left. What every task must have come to is known
+//! beforehand, and checked. Lateness beside other load: `--busy 2`.
 //!
 //! `cargo run --release -p fanout -- --help`
 
@@ -48,7 +49,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
-    /// How often throughput and expiry are measured; the median counts
+    /// How often each side runs, in turns; medians count
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=1000))]
     rounds: u64,
 
@@ -60,7 +61,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PATH", default_value = "target/fanout.svg", value_parser = common::writable)]
     svg: PathBuf,
 
-    /// Run one side in this process, and print what came of it as JSON
+    /// Run a round of one side in this process, and print what came of it as JSON
     #[arg(long, value_enum, hide = true)]
     side: Option<Side>,
 }
@@ -101,18 +102,19 @@ fn compare(options: &Options) -> Result<()> {
     println!("{}", report::headline(options));
     let neighbours = Neighbours::watch();
     let busy = Busy::start(options.busy);
-    let outcomes = sides::all()?;
+    let sides = sides::all(options.rounds)?;
     drop(busy);
-    println!("{}", report::table(&outcomes));
+    println!("{}", report::table(&sides));
+    println!("Medians of the rounds; in parentheses that of the rounds' ratios to tokio's.");
     let note = others::note(neighbours);
     println!("{note}");
 
     let path = &options.svg;
-    let picture = chart::draw(options, &outcomes, &note)?;
+    let picture = chart::draw(options, &sides, &note)?;
     std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
     println!("Drawn to {}.", path.display());
 
-    let faults = outcomes.iter().flat_map(|outcome| outcome.faults(options));
+    let faults = sides.iter().flat_map(|side| side.faults(options));
     let faults: Vec<_> = faults.collect();
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
     println!("Every task came to what it should, and no timer fired early.");

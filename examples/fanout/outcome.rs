@@ -1,4 +1,4 @@
-//! What came of a side: from the process that ran it to the one that compares, as JSON.
+//! What came of a side: each round from the process that ran it to the one that compares, as JSON, and there the medians.
 
 use common::{Side, median};
 use hdrhistogram::Histogram;
@@ -7,16 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::Options;
 use crate::load::Load;
 
-/// Everything about one side.
+/// Everything about one round of one side.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Outcome {
-    pub(crate) side: Side,
     /// While all are pending; `None` where the system does not tell.
     pub(crate) bytes_per_timer: Option<f64>,
     pub(crate) loads: Vec<Throughput>,
     /// With the most workers.
     pub(crate) late: Quantiles,
-    pub(crate) expired: Vec<u64>,
+    pub(crate) expired: u64,
     pub(crate) waits: Quantiles,
 }
 
@@ -24,10 +23,9 @@ pub(crate) struct Outcome {
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Throughput {
     pub(crate) workers: usize,
-    /// The median of the rounds.
     pub(crate) timeouts_per_second: f64,
-    /// Of every round: what was answered, timed out, and was early.
-    counts: Vec<[u64; 3]>,
+    /// What was answered, timed out, and was early.
+    counts: [u64; 3],
 }
 
 /// Nanoseconds at some quantiles, in rising order.
@@ -35,18 +33,11 @@ pub(crate) struct Throughput {
 pub(crate) struct Quantiles(pub(crate) Vec<(f64, f64)>);
 
 impl Quantiles {
-    /// Where a distribution is looked at: evenly, and ever closer to its end. At each the median of the rounds: the system
-    /// takes a processor away now and then.
-    pub(crate) fn of<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>> + Clone) -> Self {
+    /// Where a distribution is looked at: evenly, and ever closer to its end.
+    pub(crate) fn of(nanos: &Histogram<u64>) -> Self {
         let even = (0..=99).map(|percent| f64::from(percent) / 100.0);
         let tail = [0.995, 0.999, 0.9995, 0.9999, 1.0];
-        let at = |quantile| {
-            let values = rounds
-                .clone()
-                .map(|round| round.value_at_quantile(quantile));
-            let values: Vec<_> = values.map(|nanos| nanos as f64).collect();
-            (quantile, median(&values))
-        };
+        let at = |quantile| (quantile, nanos.value_at_quantile(quantile) as f64);
         Quantiles(even.chain(tail).map(at).collect())
     }
 
@@ -57,36 +48,61 @@ impl Quantiles {
 }
 
 impl Throughput {
-    pub(crate) fn of(workers: usize, timeouts: u64, rounds: &[Load]) -> Self {
-        let rate = |round: &Load| timeouts as f64 / round.took.as_secs_f64();
-        let counts = |round: &Load| [round.answered, round.late.len(), round.early];
+    pub(crate) fn of(workers: usize, timeouts: u64, load: &Load) -> Self {
         Throughput {
             workers,
-            timeouts_per_second: median(&rounds.iter().map(rate).collect::<Vec<_>>()),
-            counts: rounds.iter().map(counts).collect(),
+            timeouts_per_second: timeouts as f64 / load.took.as_secs_f64(),
+            counts: [load.answered, load.late.len(), load.early],
         }
     }
 }
 
-impl Outcome {
-    /// Where it is not what the options say.
+/// All rounds of one side. Medians are what counts: the system takes a processor away now and then.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    pub(crate) side: Side,
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Rounds {
+    pub(crate) fn median(&self, get: impl Fn(&Outcome) -> f64) -> f64 {
+        median(&self.outcomes.iter().map(get).collect::<Vec<_>>())
+    }
+
+    /// How many times another side's, in the same round each.
+    pub(crate) fn ratio(&self, other: &Rounds, get: impl Fn(&Outcome) -> f64) -> f64 {
+        let rounds = self.outcomes.iter().zip(&other.outcomes);
+        let ratios = rounds.map(|(ours, theirs)| get(ours) / get(theirs));
+        median(&ratios.collect::<Vec<_>>())
+    }
+
+    pub(crate) fn bytes_per_timer(&self) -> Option<f64> {
+        let bytes = self.outcomes.iter().map(|round| round.bytes_per_timer);
+        Some(median(&bytes.collect::<Option<Vec<_>>>()?))
+    }
+
+    /// Where a round is not what the options say.
     pub(crate) fn faults(&self, options: &Options) -> Vec<String> {
+        let rounds = self.outcomes.iter();
+        let faults = rounds.flat_map(|round| round.faults(options));
+        let name = self.side.name();
+        faults.map(|fault| format!("{name}, {fault}")).collect()
+    }
+}
+
+impl Outcome {
+    fn faults(&self, options: &Options) -> Vec<String> {
         let lost = options.lost_tasks();
-        let (wanted, rounds) = ([options.tasks - lost, lost, 0], options.rounds as usize);
+        let wanted = [options.tasks - lost, lost, 0];
         let mut faults = Vec::new();
-        for load in &self.loads {
-            if load.counts != vec![wanted; rounds] {
-                faults.push(format!(
-                    "{}, {} workers: answered, timed out, early: {:?}, not {wanted:?} each",
-                    self.side.name(),
-                    load.workers,
-                    load.counts
-                ));
-            }
+        for load in self.loads.iter().filter(|load| load.counts != wanted) {
+            let (workers, counts) = (load.workers, load.counts);
+            faults.push(format!(
+                "{workers} workers: answered, timed out, early: {counts:?}, not {wanted:?}"
+            ));
         }
-        if self.expired != vec![options.tasks; rounds] {
-            let (name, expired) = (self.side.name(), &self.expired);
-            faults.push(format!("{name}: expired {expired:?}"));
+        if self.expired != options.tasks {
+            faults.push(format!("expired: {}", self.expired));
         }
         faults
     }

@@ -1,4 +1,4 @@
-//! The sides, each in a process of its own, one after the other.
+//! The sides, each round of each in a process of its own, in turns.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -8,16 +8,31 @@ use common::{Side, process, word};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::outcome::{Outcome, Quantiles, Throughput};
+use crate::outcome::{Outcome, Quantiles, Rounds, Throughput};
 use crate::{Options, load};
 
-/// Runs every side, each in a process of its own with the options of this one.
-pub(crate) fn all() -> Result<Vec<Outcome>> {
+/// Runs every side so often, in changing order: what the machine does meanwhile meets all.
+pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
     let precise = cfg!(target_os = "linux").then_some(Side::Precise);
     let sides = [Side::Tokio, Side::Wheel].into_iter().chain(precise);
-    sides.map(in_a_process).collect()
+    let empty = |side| Rounds {
+        side,
+        outcomes: Vec::new(),
+    };
+    let mut sides: Vec<_> = sides.map(empty).collect();
+    for round in 0..rounds {
+        let mut order: Vec<_> = sides.iter_mut().collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for side in order {
+            side.outcomes.push(in_a_process(side.side)?);
+        }
+    }
+    Ok(sides)
 }
 
+/// One round, with the options of this process.
 fn in_a_process(side: Side) -> Result<Outcome> {
     eprintln!("{} …", side.name());
     let output = Command::new(env::current_exe()?)
@@ -44,30 +59,20 @@ fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
     let (workers, tasks) = (options.workers(), options.tasks as usize);
     // First: what runs later finds memory that others have freed.
     let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, tasks);
-    let expiries = rounds(options, || {
-        let runtime = runtime(side, workers)?;
-        Ok(expiry::run::<T>(runtime.handle(), workers, tasks))
-    })?;
+    let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, tasks);
     let (mut loads, mut late) = (Vec::new(), Quantiles::default());
     for workers in options.worker_counts() {
-        let rounds = rounds(options, || {
-            load::run::<T>(&runtime(side, workers)?, options.tasks, workers)
-        })?;
-        late = Quantiles::of(rounds.iter().map(|round| &round.late));
-        loads.push(Throughput::of(workers, options.timeouts(), &rounds));
+        let load = load::run::<T>(&runtime(side, workers)?, options.tasks, workers)?;
+        late = Quantiles::of(&load.late);
+        loads.push(Throughput::of(workers, options.timeouts(), &load));
     }
     Ok(Outcome {
-        side,
         bytes_per_timer,
         loads,
         late,
-        expired: expiries.iter().map(|expiry| expiry.fired).collect(),
-        waits: Quantiles::of(expiries.iter().map(|expiry| &expiry.waits)),
+        expired: expiry.fired,
+        waits: Quantiles::of(&expiry.waits),
     })
-}
-
-fn rounds<R>(options: &Options, run: impl Fn() -> Result<R>) -> Result<Vec<R>> {
-    (0..options.rounds).map(|_| run()).collect()
 }
 
 /// A runtime whose timers are as the side has them.
