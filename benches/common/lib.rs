@@ -16,7 +16,7 @@ pub mod table;
 
 pub use self::side::Side;
 
-/// As the standard library's, but where nobody reads on, as after `| head`, the program ends in silence.
+/// As the standard library's, but where nothing reads on, as after `| head`, the program ends in silence.
 #[macro_export]
 macro_rules! println {
     ($($text:tt)*) => { $crate::print_line(::std::format_args!($($text)*)) };
@@ -39,6 +39,12 @@ pub fn writable(path: &str) -> io::Result<PathBuf> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     OpenOptions::new().append(true).create(true).open(&path)?;
     Ok(path)
+}
+
+/// What stands for this value on the command line.
+pub fn word(value: &impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value().expect("it is not skipped");
+    value.get_name().to_owned()
 }
 
 /// The middle one, or what is half-way between the two.

@@ -81,9 +81,8 @@ fn compiler() -> String {
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let text = text.unwrap_or_default();
     let words: Vec<&str> = text.split(' ').take(2).collect();
-    if words.len() == 2 {
-        words.join(" ")
-    } else {
-        format!("rustc {UNKNOWN}")
-    }
+    let [_, version] = words[..] else {
+        return format!("rustc {UNKNOWN}");
+    };
+    format!("rustc {version}")
 }

@@ -64,16 +64,10 @@ fn machine_busy() -> Option<f64> {
 /// User and system time of this process and of those that it has waited for; its name, in parentheses, has no space.
 fn own_busy() -> Option<f64> {
     let fields = numbers(&fs::read_to_string("/proc/self/stat").ok()?);
-    Some(
-        [13, 14, 15, 16]
-            .iter()
-            .filter_map(|&field| fields.get(field))
-            .sum(),
-    )
+    Some(fields.get(13..17)?.iter().sum())
 }
 
 fn numbers(line: &str) -> Vec<f64> {
-    line.split_whitespace()
-        .map(|word| word.parse().unwrap_or(0.0))
-        .collect()
+    let words = line.split_whitespace();
+    words.map(|word| word.parse().unwrap_or(0.0)).collect()
 }

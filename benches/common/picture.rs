@@ -56,7 +56,7 @@ pub struct Frame<'a> {
     pub title: &'a str,
     /// Below it.
     pub about: &'a str,
-    /// Who has which colour.
+    /// Which side has which colour.
     pub legend: &'a [(&'a str, RGBColor)],
     /// Where and when, at the bottom.
     pub note: &'a str,

@@ -1,7 +1,10 @@
-//! What Linux says of this process; elsewhere every answer is `None`.
+//! What Linux says of this process, elsewhere every answer is `None`; and threads that keep processors busy beside it.
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// A tick in `/proc/*/stat`: Linux shows programs 100 a second, whatever the kernel's own clock.
@@ -19,20 +22,21 @@ pub fn cpu_time() -> Option<Duration> {
     Some(TICK * (user + system))
 }
 
-/// The threads of this name, of which the kernel keeps 15 bytes.
+/// The threads of this name, of which the kernel keeps 15 bytes; all of this process without one.
 #[must_use]
-pub fn threads(name: &str) -> Vec<PathBuf> {
+pub fn threads(name: Option<&str>) -> Vec<PathBuf> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
     let paths = threads.filter_map(|thread| Some(thread.ok()?.path()));
     let is_so_called = |path: &PathBuf| {
-        fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim_end() == name)
+        let called = fs::read_to_string(path.join("comm"));
+        name.is_none_or(|name| called.is_ok_and(|called| called.trim_end() == name))
     };
     paths.filter(is_so_called).collect()
 }
 
-/// The processor time of the threads of this name so far.
+/// The processor time of these threads so far, exactly; of those that live.
 #[must_use]
-pub fn cpu_of_threads(name: &str) -> Option<Duration> {
+pub fn cpu_of_threads(name: Option<&str>) -> Option<Duration> {
     let of = |thread: PathBuf| {
         let statistics = fs::read_to_string(thread.join("schedstat")).ok()?;
         let nanos = statistics.split(' ').next()?.parse().ok()?;
@@ -51,4 +55,27 @@ pub fn resident() -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse().ok()
+}
+
+/// Threads that do nothing but compute, until this is dropped: other work for the machine beside what is measured.
+#[derive(Debug)]
+pub struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    /// So many.
+    #[must_use]
+    pub fn start(threads: usize) -> Self {
+        let busy = Busy(Arc::new(AtomicBool::new(true)));
+        for _ in 0..threads {
+            let goes_on = Arc::clone(&busy.0);
+            thread::spawn(move || while goes_on.load(Ordering::Relaxed) {});
+        }
+        busy
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }

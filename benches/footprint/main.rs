@@ -44,7 +44,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::machine::Circumstances;
 use common::println;
 
-use crate::compare::By;
 use crate::plan::{Operation, Rows, SHAPES};
 use crate::simulate::Simulator;
 use crate::table::Table;
@@ -105,38 +104,21 @@ fn main() -> Result<ExitCode> {
 fn versions() -> String {
     let Circumstances { versions, .. } = Circumstances::new();
     // This crate's own comes first.
-    let others = versions
-        .split_once(", ")
-        .map(|(_, others)| others.to_owned());
-    others.unwrap_or(versions)
+    let others = versions.split_once(", ");
+    others.map_or_else(|| versions.clone(), |(_, others)| others.to_owned())
 }
 
 fn check(rows: &Rows) -> Result<ExitCode> {
     let table = Table::read()?;
-    let now = versions();
-    let by = if table.versions == now {
-        By::Count
-    } else {
-        By::Share
-    };
-    if by == By::Share {
-        println!(
-            "The table is of {}, this is {now}: compared as shares of tokio's.",
-            table.versions
-        );
+    let (then, now) = (&table.versions, versions());
+    let by_share = *then != now;
+    if by_share {
+        println!("The table is of {then}, this is {now}: compared as shares of tokio's.");
     }
-    let changes = compare::changes(&table, rows, by);
-    let (worse, better): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.is_worse());
-    for change in better {
-        println!("less: {}", change.print());
+    if compare::is_more(&table, rows, by_share) {
+        println!("What is more by over 3 % is not accepted, but by `--accept`.");
+        return Ok(ExitCode::FAILURE);
     }
-    for change in &worse {
-        println!("MORE: {}", change.print());
-    }
-    if worse.is_empty() {
-        println!("No operation has become more. `--accept` writes the table anew.");
-        return Ok(ExitCode::SUCCESS);
-    }
-    println!("What is more by over 3 % is not accepted, but by `--accept`.");
-    Ok(ExitCode::FAILURE)
+    println!("No operation has become more. `--accept` writes the table anew.");
+    Ok(ExitCode::SUCCESS)
 }

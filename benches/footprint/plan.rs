@@ -27,10 +27,6 @@ pub(crate) const SHAPES: [(&str, &str); 9] = [
 
 const RUNTIMES: [&str; 2] = ["multi-thread", "current-thread"];
 
-const BARE: &str = "bare";
-pub(crate) const TOKIO: &str = "tokio";
-pub(crate) const WHEEL: &str = "wheel";
-
 /// An operation: a shape on a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Operation {
@@ -39,12 +35,9 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    pub(crate) fn runtime(self) -> &'static str {
-        RUNTIMES[self.runtime]
-    }
-
-    pub(crate) fn shape(self) -> &'static str {
-        SHAPES[self.shape].0
+    /// The runtime's and the shape's.
+    pub(crate) fn names(self) -> [&'static str; 2] {
+        [RUNTIMES[self.runtime], SHAPES[self.shape].0]
     }
 
     /// Of the shapes with these names, or of all; a current-thread runtime has no other worker.
@@ -62,47 +55,40 @@ impl Operation {
     }
 }
 
-/// What an operation costs with tokio's timers and with ours, each less the same run without a timer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Row {
-    pub(crate) tokio: Counts,
-    pub(crate) wheel: Counts,
-}
+/// What an operation costs with tokio's timers and then with ours, each less the same run without a timer.
+pub(crate) type Row = [f64; 6];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
 /// Counts all of them, as many at a time as there are processors: a simulated program is the same on a busy machine.
 pub(crate) fn count(simulator: &Simulator, operations: &[Operation]) -> Result<Rows> {
-    let runs = operations
-        .iter()
-        .flat_map(|&operation| [BARE, TOKIO, WHEEL].map(|side| (operation, side)));
-    let queue = Mutex::new(runs);
+    let queue = Mutex::new(operations.iter());
     let next = || queue.lock().expect("nothing panics in next").next();
-    let work = || -> Result<Vec<_>> {
-        let mut counted = Vec::new();
-        while let Some((operation, side)) = next() {
-            let counts = simulator.count(side, operation.shape(), operation.runtime())?;
-            counted.push(((operation, side), counts));
+    let work = || -> Result<Rows> {
+        let mut rows = Rows::new();
+        while let Some(&operation) = next() {
+            rows.insert(operation, row(simulator, operation)?);
         }
-        Ok(counted)
+        Ok(rows)
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let counted = thread::scope(|scope| {
+    let mut rows = Rows::new();
+    thread::scope(|scope| {
         let threads: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("no panic");
-        threads.into_iter().map(join).collect::<Result<Vec<_>>>()
-    })?;
-    Ok(rows(operations, &counted.into_iter().flatten().collect()))
+        for thread in threads {
+            rows.extend(thread.join().expect("no panic")?);
+        }
+        Ok(rows)
+    })
 }
 
-fn rows(operations: &[Operation], counted: &BTreeMap<(Operation, &str), Counts>) -> Rows {
-    let row = |&operation: &Operation| {
-        let own = |side| counted[&(operation, side)].less(counted[&(operation, BARE)]);
-        let row = Row {
-            tokio: own(TOKIO),
-            wheel: own(WHEEL),
-        };
-        (operation, row)
-    };
-    operations.iter().map(row).collect()
+fn row(simulator: &Simulator, operation: Operation) -> Result<Row> {
+    let [runtime, shape] = operation.names();
+    let count = |side| simulator.count(side, shape, runtime);
+    let (bare, tokio, wheel) = (count("bare")?, count("tokio")?, count("wheel")?);
+    let own = |of: Counts, index: usize| of[index] - bare[index];
+    Ok(std::array::from_fn(|index| match index {
+        0..3 => own(tokio, index),
+        _ => own(wheel, index - 3),
+    }))
 }

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::trace::{self, Counts};
 
@@ -75,14 +75,8 @@ impl Simulator {
 /// In a profile of its own. Features are those that the program asks for, and not those of the whole workspace.
 fn build(target: &Path) -> Result<()> {
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            "footprint",
-            "--package",
-            PROGRAM,
-        ])
+        .args(["build", "--quiet", "--profile", "footprint"])
+        .args(["--package", PROGRAM])
         .arg("--target-dir")
         .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -96,10 +90,8 @@ fn compile_clock(directory: &Path) -> Result<()> {
     let status = Command::new("cc")
         .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
         .args([&directory.join(CLOCK), &source])
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => bail!("clock.c: {status}"),
-        Err(error) => bail!("cc: {error}"),
-    }
+        .status()
+        .context("cc")?;
+    ensure!(status.success(), "clock.c: {status}");
+    Ok(())
 }

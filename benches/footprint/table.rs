@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, ensure};
-use common::table::{markdown, number};
+use anyhow::{Context as _, Result};
+use common::table::{Cell, markdown, number};
 
 use crate::plan::{Operation, Row, Rows};
-use crate::trace::Counts;
 
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub(crate) struct Table {
     pub(crate) rows: Rows,
 }
 
-const HEADER: [&str; 8] = [
+pub(crate) const HEADER: [&str; 8] = [
     "runtime",
     "operation",
     "tokio: instructions",
@@ -39,26 +38,20 @@ impl Table {
         let path = path();
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let versions = text.lines().find_map(|line| line.strip_prefix("With "));
-        let mut rows = Rows::new();
-        for line in text.lines().filter(|line| line.starts_with("| ")).skip(1) {
-            let (operation, row) = read_row(line).with_context(|| line.to_owned())?;
-            rows.insert(operation, row);
-        }
+        let lines = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+        let rows = lines.map(|line| read_row(line).with_context(|| line.to_owned()));
         Ok(Self {
             versions: versions
                 .context("no versions")?
                 .trim_end_matches('.')
                 .to_owned(),
-            rows,
+            rows: rows.collect::<Result<_>>()?,
         })
     }
 
     pub(crate) fn write(&self) -> Result<()> {
-        let text = format!(
-            "{ABOUT}\nWith {}.\n\n{}\n",
-            self.versions,
-            print(&self.rows)
-        );
+        let table = print(&self.rows);
+        let text = format!("{ABOUT}\nWith {}.\n\n{table}\n", self.versions);
         Ok(fs::write(path(), text)?)
     }
 }
@@ -67,9 +60,8 @@ impl Table {
 pub(crate) fn print(rows: &Rows) -> String {
     let mut table = markdown(HEADER);
     for (operation, row) in rows {
-        let names = [operation.runtime(), operation.shape()].map(common::table::Cell::new);
-        let counts = row.tokio.each().into_iter().chain(row.wheel.each());
-        let counts = counts.map(|count| number(format!("{count:.1}")));
+        let names = operation.names().map(Cell::new);
+        let counts = row.map(|count| number(format!("{count:.1}")));
         table.add_row(names.into_iter().chain(counts));
     }
     table.to_string()
@@ -77,23 +69,10 @@ pub(crate) fn print(rows: &Rows) -> String {
 
 fn read_row(line: &str) -> Result<(Operation, Row)> {
     let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-    ensure!(
-        cells.len() == HEADER.len(),
-        "not as many cells as the header has"
-    );
-    let all = Operation::all(&[]);
-    let named = |operation: &Operation| [operation.runtime(), operation.shape()] == cells[..2];
-    let operation = all.into_iter().find(named).context("no such operation")?;
-    let counts = |from: usize| -> Result<Counts> {
-        Ok(Counts {
-            instructions: cells[from].parse()?,
-            code: cells[from + 1].parse()?,
-            data: cells[from + 2].parse()?,
-        })
-    };
-    let row = Row {
-        tokio: counts(2)?,
-        wheel: counts(5)?,
-    };
-    Ok((operation, row))
+    let (names, counts) = cells.split_at_checked(2).context("too few cells")?;
+    let mut all = Operation::all(&[]).into_iter();
+    let operation = all.find(|operation| operation.names() == names);
+    let counts: Result<Vec<f64>, _> = counts.iter().map(|cell| cell.parse()).collect();
+    let row = counts?.try_into().ok().context("another number of cells")?;
+    Ok((operation.context("no such operation")?, row))
 }

@@ -15,29 +15,9 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, Result, bail};
 
-/// What operations cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Counts {
-    pub(crate) instructions: f64,
-    /// Different lines that are executed, wherever the linker puts functions; see [`Window::code_lines`].
-    pub(crate) code: f64,
-    /// Different lines that are read or written.
-    pub(crate) data: f64,
-}
-
-impl Counts {
-    pub(crate) fn each(self) -> [f64; 3] {
-        [self.instructions, self.code, self.data]
-    }
-
-    pub(crate) fn less(self, other: Self) -> Self {
-        Self {
-            instructions: self.instructions - other.instructions,
-            code: self.code - other.code,
-            data: self.data - other.data,
-        }
-    }
-}
+/// What operations cost: instructions; different lines that are executed, wherever the linker puts functions (see
+/// [`Window::code_lines`]); different lines that are read or written.
+pub(crate) type Counts = [f64; 3];
 
 /// Reads a trace to its end. The counts are per operation.
 pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
@@ -132,9 +112,9 @@ impl Reader {
     /// The store to a mark is a load as well, so the end may be seen twice.
     fn close(&mut self) {
         if let Some(window) = self.open.take() {
-            self.sum.instructions += window.instructions as f64;
-            self.sum.code += window.code_lines();
-            self.sum.data += window.data.len() as f64;
+            self.sum[0] += window.instructions as f64;
+            self.sum[1] += window.code_lines();
+            self.sum[2] += window.data.len() as f64;
         }
     }
 
@@ -155,11 +135,7 @@ impl Reader {
         if self.operations == 0.0 {
             bail!("the counted program did not end:\n{}", self.other);
         }
-        Ok(Counts {
-            instructions: self.sum.instructions / self.operations,
-            code: self.sum.code / self.operations,
-            data: self.sum.data / self.operations,
-        })
+        Ok(self.sum.map(|sum| sum / self.operations))
     }
 }
 

@@ -4,28 +4,21 @@
 //! | --- | --- |
 //! | `cargo bench -p load -- loops` | rounds and CPU of tasks that do nothing but wait for very short timers |
 //! | `cargo bench -p load -- stall` | the longest stall of a worker of real-time priority that shares its processor with another thread |
-//! | `cargo bench -p load -- fanout` | how late the timers of the example `fanout` are beside busy programs |
+//!
+//! Lateness beside other load: `cargo run --release -p fanout -- --busy 2 --rounds 10`.
 //!
 //! | file | one idea |
 //! | --- | --- |
 //! | `loops.rs` | the loops, and the table of them |
 //! | `rounds.rs` | what one loop does in a round |
 //! | `stall.rs` | a worker of real-time priority beside a normal thread |
-//! | `fanout.rs` | pairs of runs of `fanout` |
-//! | `timers.rs` | both sides' timers by one name |
-//! | `process.rs` | what the kernel counts for this process; busy programs |
 //!
 //! The two sides take turns, in changing order, and ratios are medians of the rounds': what the
 //! machine does meanwhile meets both.
 
-mod fanout;
 mod loops;
-mod process;
 mod rounds;
 mod stall;
-mod timers;
-
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -49,34 +42,12 @@ enum Measure {
     Loops(loops::Options),
     /// The longest stall of a worker of real-time priority
     Stall(stall::Options),
-    /// Lateness of the example `fanout` beside busy programs
-    Fanout(fanout::Options),
-    /// Keeps a processor busy until its standard input ends
-    #[command(hide = true)]
-    Spin,
 }
 
-fn main() -> ExitCode {
-    common::go_where_cargo_was_called();
-    let arguments = Arguments::parse();
-    match run(arguments.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(command: Option<Measure>) -> Result<()> {
-    match command {
+fn main() -> Result<()> {
+    match Arguments::parse().command {
         None => loops::run(&loops::Options::least()),
         Some(Measure::Loops(options)) => loops::run(&options),
         Some(Measure::Stall(options)) => stall::run(&options),
-        Some(Measure::Fanout(options)) => fanout::run(&options),
-        Some(Measure::Spin) => {
-            process::spin();
-            Ok(())
-        }
     }
 }

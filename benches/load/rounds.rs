@@ -1,11 +1,10 @@
 //! What one loop does in a round, and how its rounds are counted.
 
-use std::future::poll_fn;
 use std::hint::black_box;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -14,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::timers::Timers;
+use timers::Timers;
 
 /// What a task waits for in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -110,34 +109,18 @@ impl Loop {
     /// Computes for about 50 µs at a time, and yields.
     pub(crate) async fn compute(self) {
         while self.goes_on() {
-            compute(*PORTION);
+            compute();
             self.counter.count();
             yield_now().await;
         }
     }
 }
 
-/// Steps of computing that take about 50 µs: the same number in every run of this process, so that
-/// what is done for a second of CPU can be compared.
-static PORTION: LazyLock<u64> = LazyLock::new(|| {
-    const STEPS: u64 = 100_000;
-    let times = (0..9).map(|_| {
-        let begin = Instant::now();
-        compute(STEPS);
-        begin.elapsed().as_nanos() as u64
-    });
-    // The fastest: nobody took the processor away meanwhile.
-    STEPS * 50_000 / times.min().unwrap_or(1).max(1)
-});
-
-fn compute(steps: u64) {
+/// The same in every run, so that what is done for a second of CPU can be compared.
+fn compute() {
     let mut state = 1_u64;
-    for step in 0..steps {
-        state = black_box(
-            state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(step),
-        );
+    for step in 0..30_000 {
+        state = black_box(state.wrapping_mul(6_364_136_223_846_793_005) ^ step);
     }
 }
 
@@ -177,16 +160,4 @@ impl<T: Timers> Wake for Rearming<T> {
             drop(last);
         }
     }
-}
-
-/// Is pending until the waker has been woken from outside.
-pub(crate) async fn until(stop: Arc<AtomicBool>, waker: Arc<Mutex<Option<Waker>>>) {
-    poll_fn(|cx| {
-        *waker.lock().expect("no panic") = Some(cx.waker().clone());
-        match stop.load(Ordering::SeqCst) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    })
-    .await;
 }

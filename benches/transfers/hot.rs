@@ -13,41 +13,19 @@ use crate::simulate::Counted;
 /// Sites that are listed of a line.
 const SITES: usize = 6;
 
-pub(crate) fn list(counted: &Counted, most: usize) -> Result<String> {
+pub(crate) fn list(counted: &Counted) -> Result<String> {
     let sites = counted.lines.iter().flat_map(|line| &line.sites);
-    let code = counted.code.iter().map(|code| code.address);
-    let addresses: Vec<u64> = sites.map(|site| site.1).chain(code).collect();
+    let addresses: Vec<u64> = sites.map(|site| site.1).collect();
     let names = Names::look_up(counted.start, &addresses)?;
     let mut text = format!("{:.1} transfers per operation\n\n", counted.transfers);
     let per = |transfers: u64| transfers as f64 / counted.operations;
     for line in &counted.lines {
-        writeln!(
-            text,
-            "line {:x}: {:.3} per operation",
-            line.address,
-            per(line.transfers)
-        )?;
+        let (address, each) = (line.address, per(line.transfers));
+        writeln!(text, "line {address:x}: {each:.3} per operation")?;
         for &(offset, code, transfers) in line.sites.iter().take(SITES) {
-            writeln!(
-                text,
-                "    {:6.3}  +{offset:<2}  {}",
-                per(transfers),
-                names.get(code)
-            )?;
+            let (each, code) = (per(transfers), names.get(code));
+            writeln!(text, "    {each:6.3}  +{offset:<2}  {code}")?;
         }
-    }
-    // What was inlined in many places is one place.
-    let mut places: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for code in &counted.code {
-        let place = places.entry(names.get(code.address)).or_default();
-        place.0 += code.transfers;
-        place.1 += code.lines;
-    }
-    let mut places: Vec<_> = places.into_iter().collect();
-    places.sort_by_key(|&(_, (transfers, _))| std::cmp::Reverse(transfers));
-    writeln!(text, "\nby code, whichever the lines:")?;
-    for (name, (transfers, lines)) in places.into_iter().take(most) {
-        writeln!(text, "    {:6.3}  {lines:5} lines  {name}", per(transfers))?;
     }
     Ok(text)
 }
@@ -64,20 +42,13 @@ impl Names {
         let mut addresses = addresses.to_vec();
         addresses.sort_unstable();
         addresses.dedup();
+        let offsets = addresses.iter().map(|address| address.wrapping_sub(base));
+        let offsets = offsets.map(|offset| format!("{offset:x}"));
         let output = Command::new("addr2line")
-            .args([
-                "--addresses",
-                "--functions",
-                "--inlines",
-                "--demangle",
-                "--exe",
-            ])
+            .args(["--addresses", "--functions", "--inlines", "--demangle"])
+            .arg("--exe")
             .arg(&executable)
-            .args(
-                addresses
-                    .iter()
-                    .map(|address| format!("{:x}", address.wrapping_sub(base))),
-            )
+            .args(offsets)
             .output()
             .context("addr2line, of binutils")?;
         ensure!(output.status.success(), "addr2line failed");
@@ -115,53 +86,24 @@ fn name(block: &str) -> String {
         return "another library's (malloc, memcpy …)".to_owned();
     }
     let lines: Vec<&str> = block.lines().skip(1).collect();
-    let frames = lines.chunks(2).map(|frame| {
-        let function = frame[0];
-        let place = frame.get(1).copied().unwrap_or_default();
-        (function, place)
-    });
-    let telling = |&(_, place): &(&str, &str)| {
-        ["/src/", "/benches/"]
-            .iter()
-            .any(|part| place.contains(part))
-            && !place.starts_with("/rustc/")
+    let frames = lines.chunks_exact(2).map(|frame| (frame[0], frame[1]));
+    let is_telling = |place: &str| {
+        let is_source = place.contains("/src/") || place.contains("/benches/");
+        is_source && !place.starts_with("/rustc/")
     };
-    let told: Vec<_> = frames.clone().filter(telling).take(FRAMES).collect();
-    let told = if told.is_empty() {
-        frames.take(1).collect()
-    } else {
-        told
-    };
-    let told: Vec<_> = told
-        .into_iter()
-        .map(|(function, place)| format!("{} ({})", short(function), file(place)))
-        .collect();
-    told.join(" < ")
-}
-
-/// Without parameters of types, and without the modules above the last type or function.
-fn short(function: &str) -> String {
-    let mut depth = 0;
-    let mut plain = String::new();
-    for letter in function.chars() {
-        match letter {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            _ if depth <= 0 => plain.push(letter),
-            _ => {}
-        }
+    let telling = frames.clone().filter(|(_, place)| is_telling(place));
+    let mut told: Vec<_> = telling.take(FRAMES).collect();
+    if told.is_empty() {
+        told.extend(frames.take(1));
     }
-    let parts: Vec<&str> = plain.split("::").filter(|part| !part.is_empty()).collect();
-    parts[parts.len().saturating_sub(2)..].join("::")
+    let told = told.into_iter();
+    let told = told.map(|(function, place)| format!("{function} ({})", file(place)));
+    told.collect::<Vec<_>>().join(" < ")
 }
 
-/// The crate's part of a path, and the line.
-fn file(place: &str) -> String {
-    let place = place.split(" (").next().unwrap_or(place);
-    let parts: Vec<&str> = place.split('/').collect();
-    let source = parts.iter().rposition(|&part| part == "src");
-    let from = source.map_or(parts.len().saturating_sub(2), |source| {
-        source.saturating_sub(1)
-    });
-    parts[from..].join("/")
+/// The package's part of a path, and the line.
+fn file(place: &str) -> &str {
+    let source = place.rfind("/src/").unwrap_or(0);
+    let package = place[..source].rfind('/').map_or(0, |slash| slash + 1);
+    &place[package..]
 }

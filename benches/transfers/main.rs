@@ -3,7 +3,7 @@
 //! ```text
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, ten minutes
 //! … -- --count --workers 8,16 calls                                           # some of it
-//! … -- --count --workers 16 gateway                                           # a whole service, per request; see below
+//! … -- --workers 16 gateway                                                   # a whole service, per request; see below
 //! … -- --count --svg FILE                                                     # and its picture
 //! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
 //! ```
@@ -14,18 +14,18 @@
 //! `bare`, the same work without a timer. Without `tokio_unstable` tokio's timer per worker takes no part.
 //!
 //! `gateway` is `examples/gateway` at full load, HTTP and all. It is simulated only where it is named, with tokio's timers
-//! and with ours; what is left without a timer is not known, so the two are compared as they are.
+//! and with ours: no run of it is without timers, so the two are compared as they are.
 //!
 //! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
 
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum as _};
 use common::machine::Circumstances;
-use common::{median, println};
+use common::{median, println, word};
 
 use crate::play::{Peer, Service};
 use crate::simulate::Emulator;
@@ -33,8 +33,6 @@ use crate::simulate::Emulator;
 mod hot;
 mod picture;
 mod play;
-#[path = "../shapes/mod.rs"]
-mod shapes;
 mod simulate;
 mod table;
 
@@ -47,7 +45,7 @@ struct Arguments {
     /// The services to simulate; those in small without one.
     #[arg(value_enum)]
     services: Vec<Service>,
-    /// Simulate them, and print a table.
+    /// Simulate them, and print a table, also where no service is named.
     #[arg(long)]
     count: bool,
     /// On how many workers, one for each processor.
@@ -65,7 +63,7 @@ struct Arguments {
     /// Draw the table, too.
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     svg: Option<PathBuf>,
-    /// List so many of the lines that went most often in one run, and of the places in the code that made them.
+    /// List so many of the lines that went most often in one run, and the code that made them.
     #[arg(long, value_name = "COUNT", value_parser = count_to(1000))]
     hot: Option<usize>,
     /// Be what is simulated.
@@ -84,23 +82,24 @@ fn main() -> Result<()> {
     common::go_where_cargo_was_called();
     let mut arguments = Arguments::parse();
     if let Some([service, peer, workers]) = arguments.play.as_deref() {
-        let value = |error: String| anyhow::anyhow!(error);
-        let service = Service::from_str(service, false).map_err(value)?;
-        let peer = Peer::from_str(peer, false).map_err(value)?;
+        let service = Service::from_str(service, false).map_err(Error::msg)?;
+        let peer = Peer::from_str(peer, false).map_err(Error::msg)?;
         return play::play(service, peer, workers.parse()?);
     }
     if arguments.services.is_empty() {
         arguments.services = Service::SMALL.to_vec();
+    } else {
+        arguments.count = true;
     }
     if arguments.peers.is_empty() {
-        arguments.peers = Peer::ALL.to_vec();
+        arguments.peers = Peer::value_variants().to_vec();
     }
     if let Some(most) = arguments.hot {
         list_hot(&arguments, most)
     } else if arguments.count {
         count(&arguments)
     } else {
-        println!("Simulates processors for some minutes, if asked with --count; see --help.");
+        println!("Simulates processors for some minutes, if asked to with --count; see --help.");
         Ok(())
     }
 }
@@ -108,20 +107,14 @@ fn main() -> Result<()> {
 fn count(arguments: &Arguments) -> Result<()> {
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
-    for &service in &arguments.services {
-        for &workers in &arguments.workers {
-            let mut row = table::Row::new(service, workers);
-            for &peer in peers(arguments, service) {
-                eprint!("{} {} on {workers} … ", service.name(), peer.name());
-                let runs = (0..arguments.runs).map(|_| emulator.count(service, peer, workers, 0));
-                let runs = runs.collect::<Result<Vec<_>>>()?;
-                let transfers: Vec<_> = runs.iter().map(|run| run.transfers).collect();
-                let transfers = median(&transfers);
-                eprintln!("{transfers:.1}");
-                row.counts.push((peer, transfers));
-            }
-            rows.push(row);
+    for case in cases(arguments) {
+        let mut counts = Vec::new();
+        for &peer in peers(arguments, case) {
+            let runs = (0..arguments.runs).map(|_| emulator.count(case, peer, 0));
+            let runs: Vec<_> = runs.map(|run| Ok(run?.transfers)).collect::<Result<_>>()?;
+            counts.push((peer, median(&runs)));
         }
+        rows.push(table::Row { case, counts });
     }
     println!("{}", table::table(&rows, arguments.goals));
     if let Some(path) = &arguments.svg {
@@ -130,25 +123,35 @@ fn count(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// A service on as many workers.
+#[derive(Clone, Copy)]
+struct Case {
+    service: Service,
+    workers: usize,
+}
+
+fn cases(arguments: &Arguments) -> impl Iterator<Item = Case> {
+    let services = arguments.services.iter();
+    services.flat_map(|&service| {
+        let workers = arguments.workers.iter();
+        workers.map(move |&workers| Case { service, workers })
+    })
+}
+
 /// Those that are asked for and that the service can do with.
-fn peers(arguments: &Arguments, service: Service) -> impl Iterator<Item = &Peer> {
+fn peers(arguments: &Arguments, case: Case) -> impl Iterator<Item = &Peer> {
     let peers = arguments.peers.iter();
-    peers.filter(move |&&peer| service.has(peer))
+    peers.filter(move |&&peer| case.service.takes(peer))
 }
 
 fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
     let emulator = Emulator::new()?;
-    for &service in &arguments.services {
-        for &workers in &arguments.workers {
-            for &peer in peers(arguments, service) {
-                println!(
-                    "{} with {} on {workers} workers",
-                    service.name(),
-                    peer.name()
-                );
-                let counted = emulator.count(service, peer, workers, most)?;
-                println!("{}", hot::list(&counted, most)?);
-            }
+    for case in cases(arguments) {
+        for &peer in peers(arguments, case) {
+            let (service, workers) = (word(&case.service), case.workers);
+            println!("{service} with {} on {workers} workers", word(&peer));
+            let counted = emulator.count(case, peer, most)?;
+            println!("{}", hot::list(&counted)?);
         }
     }
     Ok(())

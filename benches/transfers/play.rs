@@ -3,19 +3,18 @@
 use std::future::pending;
 use std::time::Duration;
 
-use ::gateway::load::{Load, Side};
-use anyhow::{Context as _, Result};
+use ::gateway::{Load, Stack, Tokio, Wheel};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
+use timers::shapes::{Shape, Timer};
 use tokio::runtime::{Builder, Runtime};
-
-use crate::shapes::{Shape, Timer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Service {
     Conns,
     Calls,
     Fresh,
-    /// A whole service, with tokio's timers and ours: it has no timers to be left out, and sets its own runtime up.
+    /// A whole service, which has no timers to be left out, and a runtime of its own.
     Gateway,
 }
 
@@ -23,22 +22,8 @@ impl Service {
     /// Those in small, which are simulated where none is named.
     pub(crate) const SMALL: [Self; 3] = [Self::Conns, Self::Calls, Self::Fresh];
 
-    pub(crate) fn has(self, peer: Peer) -> bool {
-        self != Self::Gateway || side(peer).is_some()
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Conns => "conns",
-            Self::Calls => "calls",
-            Self::Fresh => "fresh",
-            Self::Gateway => "gateway",
-        }
-    }
-
-    /// How many operations: as many as it takes for what the first ones cost to be forgotten.
-    fn count(workers: usize) -> usize {
-        (1000 * workers).max(25_000)
+    pub(crate) fn takes(self, peer: Peer) -> bool {
+        self != Self::Gateway || matches!(peer, Peer::Tokio | Peer::Wheel)
     }
 
     /// In a few words.
@@ -74,24 +59,6 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    pub(crate) const ALL: &[Self] = &[
-        Self::Bare,
-        Self::Tokio,
-        #[cfg(tokio_unstable)]
-        Self::TokioAlt,
-        Self::Wheel,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Bare => "bare",
-            Self::Tokio => "tokio",
-            #[cfg(tokio_unstable)]
-            Self::TokioAlt => "tokio-alt",
-            Self::Wheel => "wheel",
-        }
-    }
-
     fn runtime(self, workers: usize) -> Runtime {
         let mut builder = Builder::new_multi_thread();
         #[cfg(tokio_unstable)]
@@ -106,7 +73,11 @@ impl Peer {
 /// One run. It says to the plugin when to count, and then how many operations there were.
 pub(crate) fn play(service: Service, peer: Peer, workers: usize) -> Result<()> {
     let Some(shape) = service.shape(workers) else {
-        return gateway(peer, workers);
+        return match peer {
+            Peer::Tokio => gateway::<Tokio>(workers),
+            Peer::Wheel => gateway::<Wheel>(workers),
+            _ => bail!("the gateway has tokio's timers and ours alone"),
+        };
     };
     let runtime = peer.runtime(workers);
     match peer {
@@ -117,18 +88,8 @@ pub(crate) fn play(service: Service, peer: Peer, workers: usize) -> Result<()> {
     Ok(())
 }
 
-/// The timers with which the gateway can be run.
-fn side(peer: Peer) -> Option<Side> {
-    match peer {
-        Peer::Tokio => Some(Side::Tokio),
-        Peer::Wheel => Some(Side::Wheel),
-        _ => None,
-    }
-}
-
 /// Four connections per worker, clients and backends on the same workers. A request is an operation.
-fn gateway(peer: Peer, workers: usize) -> Result<()> {
-    let side = side(peer).context("the gateway has timers of tokio's and ours only")?;
+fn gateway<T: Stack>(workers: usize) -> Result<()> {
     let load = Load {
         workers,
         connections: 4 * workers as u64,
@@ -136,7 +97,7 @@ fn gateway(peer: Peer, workers: usize) -> Result<()> {
         limit: Duration::from_secs(100),
     };
     let mut marks = ["begin", "end"].iter();
-    let requests = load.play(side, || println!("{}", marks.next().unwrap_or(&"")))?;
+    let requests = load.play::<T>(|| println!("{}", marks.next().unwrap_or(&"")))?;
     println!("operations {requests}");
     Ok(())
 }
@@ -147,6 +108,8 @@ fn run<S: Timer>(
     workers: usize,
     sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
 ) {
+    // As many as it takes for what the first ones cost to be forgotten.
+    let count = (1000 * workers).max(25_000);
     // Another timer is always due before those that are counted, as in a service.
     runtime.spawn(async move {
         loop {
@@ -157,9 +120,9 @@ fn run<S: Timer>(
         let task = runtime.spawn(shape.play(sleep, workers, count));
         runtime.block_on(task).expect("the service panicked")
     };
-    play(Service::count(workers) / 4);
+    play(count / 4);
     println!("begin");
-    let count = play(Service::count(workers));
+    let count = play(count);
     println!("end");
     println!("operations {count}");
 }

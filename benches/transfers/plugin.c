@@ -17,7 +17,6 @@
  *     start ADDRESS                        where the program's code was loaded
  *     line ADDRESS COUNT                   a hot line
  *     site ADDRESS OFFSET CODE COUNT       code that made it go, and by which byte of it
- *     code CODE COUNT LINES                code that made lines go, whichever they were, and how many they were
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -161,13 +160,6 @@ static int more_site(const void *left, const void *right) {
     return (a->transfers < b->transfers) - (a->transfers > b->transfers);
 }
 
-static int by_code(const void *left, const void *right) {
-    const struct site *a = left, *b = right;
-    if (a->code != b->code)
-        return a->code < b->code ? -1 : 1;
-    return a->address < b->address ? -1 : a->address > b->address;
-}
-
 static void report_lines(void) {
     qsort(sites, TABLE, sizeof *sites, more_site);
     qsort(lines, TABLE, sizeof *lines, more_line);
@@ -182,29 +174,12 @@ static void report_lines(void) {
     }
 }
 
-static void report_code(void) {
-    qsort(sites, TABLE, sizeof *sites, by_code);
-    for (size_t index = 0; index < TABLE;) {
-        uint64_t code = sites[index].code, sum = 0, different = 0, last = 0;
-        for (; index < TABLE && sites[index].code == code; index++) {
-            uint64_t number = sites[index].address >> LINE_BITS;
-            sum += sites[index].transfers;
-            different += number != last;
-            last = number;
-        }
-        if (sum)
-            fprintf(stderr, "code %" PRIx64 " %" PRIu64 " %" PRIu64 "\n", code, sum, different);
-    }
-}
-
 static void on_exit_of_program(plugin_id id, void *unused) {
     fprintf(stderr, "transfers %" PRIu64 "\nstart %" PRIx64 "\n", (uint64_t)transfers, start);
     if (overflows)
         fprintf(stderr, "overflows %" PRIu64 "\n", (uint64_t)overflows);
-    if (hot) {
+    if (hot)
         report_lines();
-        report_code();
-    }
 }
 
 EXPORT int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments) {

@@ -1,13 +1,14 @@
 //! Runs this program under the emulator, and reads what the plugin counted.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use common::word;
 
-use crate::play::{Peer, Service};
+use crate::Case;
+use crate::play::Peer;
 
 /// QEMU and the plugin, in a directory of the build's own.
 pub(crate) struct Emulator {
@@ -19,11 +20,8 @@ impl Emulator {
     pub(crate) fn new() -> Result<Self> {
         let executable = env::current_exe()?;
         // Cargo puts it into TARGET/PROFILE.
-        let target = executable
-            .ancestors()
-            .nth(2)
-            .context("a target directory")?;
-        let directory = target.join("transfers");
+        let target = executable.ancestors().nth(2);
+        let directory = target.context("a target directory")?.join("transfers");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("emulator");
         let status = Command::new(script).arg(&directory).status()?;
         ensure!(status.success(), "no emulator");
@@ -31,42 +29,32 @@ impl Emulator {
     }
 
     /// One run.
-    pub(crate) fn count(
-        &self,
-        service: Service,
-        peer: Peer,
-        workers: usize,
-        hot: usize,
-    ) -> Result<Counted> {
+    pub(crate) fn count(&self, case: Case, peer: Peer, hot: usize) -> Result<Counted> {
+        let what = [word(&case.service), word(&peer), case.workers.to_string()];
+        eprintln!("{} …", what.join(" "));
         let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
         let plugin = self.directory.join("plugin.so");
         // A run takes seconds; the emulator of 64 processors on two now and then takes for ever.
+        let qemu = format!("usr/bin/qemu-{}", env::consts::ARCH);
         let output = Command::new("timeout")
             .arg("600")
-            .arg(
-                self.directory
-                    .join(format!("usr/bin/qemu-{}", env::consts::ARCH)),
-            )
+            .arg(self.directory.join(qemu))
             .arg("-plugin")
             .arg(format!("{},hot={hot}", plugin.display()))
             .arg(env::current_exe()?)
-            .args(["--play", service.name(), peer.name(), &workers.to_string()])
+            .arg("--play")
+            .args(&what)
             .env("LD_LIBRARY_PATH", self.directory.join(libraries))
             .output()?;
         let errors = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            bail!(
-                "{} with {}: {}: {errors}",
-                service.name(),
-                peer.name(),
-                output.status
-            );
-        }
+        let status = output.status;
+        ensure!(status.success(), "{}: {status}: {errors}", what.join(" "));
         Counted::read(&String::from_utf8_lossy(&output.stdout), &errors)
     }
 }
 
 /// What the plugin reports of a run.
+#[derive(Default)]
 pub(crate) struct Counted {
     /// Per operation.
     pub(crate) transfers: f64,
@@ -75,7 +63,6 @@ pub(crate) struct Counted {
     pub(crate) operations: f64,
     /// The hottest first.
     pub(crate) lines: Vec<HotLine>,
-    pub(crate) code: Vec<HotCode>,
 }
 
 pub(crate) struct HotLine {
@@ -85,61 +72,40 @@ pub(crate) struct HotLine {
     pub(crate) sites: Vec<(u64, u64, u64)>,
 }
 
-pub(crate) struct HotCode {
-    pub(crate) address: u64,
-    pub(crate) transfers: u64,
-    /// How many different ones.
-    pub(crate) lines: u64,
-}
-
 impl Counted {
     fn read(output: &str, report: &str) -> Result<Self> {
-        let operations = output
-            .lines()
-            .find_map(|line| line.strip_prefix("operations "));
-        let operations: f64 = operations.context("no operations")?.parse()?;
-        let mut single = BTreeMap::new();
-        let (mut lines, mut code) = (Vec::<HotLine>::new(), Vec::new());
+        let mut lines = output.lines();
+        let operations = lines.find_map(|line| line.strip_prefix("operations "));
+        let mut counted = Self {
+            operations: operations.context("no operations")?.parse()?,
+            ..Self::default()
+        };
         for line in report.lines() {
             let words: Vec<&str> = line.split(' ').collect();
-            match *words.as_slice() {
-                ["line", address, count] => lines.push(HotLine {
-                    address: hexadecimal(address)?,
-                    transfers: count.parse()?,
-                    sites: Vec::new(),
-                }),
-                ["site", _, offset, address, count] => {
-                    let line = lines.last_mut().context("a site without a line")?;
-                    line.sites
-                        .push((offset.parse()?, hexadecimal(address)?, count.parse()?));
-                }
-                ["code", address, count, lines] => code.push(HotCode {
-                    address: hexadecimal(address)?,
-                    transfers: count.parse()?,
-                    lines: lines.parse()?,
-                }),
-                ["transfers" | "overflows", count] => drop(single.insert(words[0], count.parse()?)),
-                ["start", address] => drop(single.insert("start", hexadecimal(address)?)),
-                _ => bail!("not understood: {line}"),
-            }
+            counted.line(&words).with_context(|| line.to_owned())?;
         }
-        ensure!(
-            !single.contains_key("overflows"),
-            "the plugin's tables are too small"
-        );
-        let get = |what: &str| {
-            single
-                .get(what)
-                .copied()
-                .with_context(|| format!("no {what}"))
-        };
-        Ok(Self {
-            transfers: get("transfers")? as f64 / operations,
-            start: get("start")?,
-            operations,
-            lines,
-            code,
-        })
+        counted.transfers /= counted.operations;
+        Ok(counted)
+    }
+
+    fn line(&mut self, words: &[&str]) -> Result<()> {
+        match *words {
+            ["line", address, count] => self.lines.push(HotLine {
+                address: hexadecimal(address)?,
+                transfers: count.parse()?,
+                sites: Vec::new(),
+            }),
+            ["site", _, offset, address, count] => {
+                let line = self.lines.last_mut().context("a site without a line")?;
+                let site = (offset.parse()?, hexadecimal(address)?, count.parse()?);
+                line.sites.push(site);
+            }
+            ["transfers", count] => self.transfers = count.parse()?,
+            ["start", address] => self.start = hexadecimal(address)?,
+            ["overflows", _] => bail!("the plugin's tables are too small"),
+            _ => bail!("not understood"),
+        }
+        Ok(())
     }
 }
 

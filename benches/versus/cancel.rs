@@ -7,10 +7,12 @@ use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use timers::arm;
+
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::race::Workload;
-use crate::stage::{Delays, Stage, arm};
+use crate::stage::{Delays, Stage, each};
 
 /// Arm and cancel, each worker on its own; `others` stay pending all the while.
 #[derive(Clone, Copy)]
@@ -20,28 +22,27 @@ pub(crate) struct RegisterCancel {
 }
 
 impl RegisterCancel {
-    const EACH: usize = 400_000;
-
     /// Nanoseconds per timer of each worker.
-    fn cost<P: Peer>(&self, each: usize, others: usize) -> f64 {
+    fn cost<P: Peer>(self, count: usize, others: usize) -> f64 {
         let stage = Stage::new::<P>(self.workers);
         let crowd = stage.crowd::<P>(others);
-        let times = stage
-            .on_each_worker::<P, _>(move |cx, barrier| register_cancel::<P>(cx, barrier, each));
+        let costs = stage
+            .on_each_worker::<P, _>(move |cx, barrier| register_cancel::<P>(cx, barrier, count));
         drop(crowd);
-        times.iter().map(Duration::as_nanos).max().unwrap_or(0) as f64 / each as f64
+        costs.into_iter().fold(0.0, f64::max)
     }
 
-    fn each(scale: Scale) -> usize {
-        scale.of(Self::EACH)
+    /// Of each worker.
+    fn count(scale: Scale) -> usize {
+        scale.of(400_000)
     }
 }
 
 impl Workload for RegisterCancel {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let each = Self::each(scale);
-        let cost = self.cost::<P>(each, scale.of(self.others));
-        Measured::new([cost], Did::cancelled((each * self.workers) as u64))
+        let count = Self::count(scale);
+        let cost = self.cost::<P>(count, scale.of(self.others));
+        Measured::new([cost], Did::cancelled((count * self.workers) as u64))
     }
 }
 
@@ -49,19 +50,19 @@ pub(crate) fn register_cancel<P: Peer>(
     cx: &mut Context<'_>,
     barrier: &Barrier,
     count: usize,
-) -> Duration {
+) -> f64 {
     let delays = Delays::new();
     cancel_loop::<P>(cx, &delays, count / 10);
     barrier.wait();
     let begin = Instant::now();
     cancel_loop::<P>(cx, &delays, count);
-    begin.elapsed()
+    begin.elapsed().as_nanos() as f64 / count as f64
 }
 
 fn cancel_loop<P: Peer>(cx: &mut Context<'_>, delays: &Delays, count: usize) {
     for index in 0..count {
         let sleep = pin!(P::sleep(delays.get(index)));
-        arm(cx, black_box(sleep));
+        arm(black_box(sleep), cx);
     }
 }
 
@@ -71,10 +72,10 @@ pub(crate) struct Scaling;
 
 impl Workload for Scaling {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let each = RegisterCancel::each(scale);
-        let cost = |workers| RegisterCancel { workers, others: 0 }.cost::<P>(each, 0);
+        let count = RegisterCancel::count(scale);
+        let cost = |workers| RegisterCancel { workers, others: 0 }.cost::<P>(count, 0);
         let (one, two) = (cost(1), cost(2));
-        Measured::new([2.0 * one / two], Did::cancelled(3 * each as u64))
+        Measured::new([2.0 * one / two], Did::cancelled(3 * count as u64))
     }
 }
 
@@ -87,25 +88,17 @@ impl Workload for Earliest {
         let count = scale.of(100_000);
         let stage = Stage::bare::<P>(1);
         let far = stage.crowd::<P>(1);
-        let time = stage.on_worker(move |cx| {
-            descend::<P>(cx, Duration::from_secs(1700), count / 10);
-            let begin = Instant::now();
-            descend::<P>(cx, Duration::from_secs(1500), count);
-            begin.elapsed()
+        let cost = stage.on_worker(move |cx| {
+            let mut at = tokio::time::Instant::now() + Duration::from_secs(1700);
+            each(count, |some| {
+                for _ in 0..some {
+                    at -= Duration::from_millis(1);
+                    arm(black_box(pin!(P::sleep_until(at))), cx);
+                }
+            })
         });
         drop(far);
-        Measured::new(
-            [time.as_nanos() as f64 / count as f64],
-            Did::cancelled(count as u64),
-        )
-    }
-}
-
-fn descend<P: Peer>(cx: &mut Context<'_>, from: Duration, count: usize) {
-    let from = tokio::time::Instant::now() + from;
-    for index in 0..count {
-        let sleep = pin!(P::sleep_until(from - Duration::from_millis(index as u64)));
-        arm(cx, black_box(sleep));
+        Measured::new([cost], Did::cancelled(count as u64))
     }
 }
 
@@ -117,19 +110,12 @@ impl Workload for ReadyTimeout {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
         let count = scale.of(2_000_000);
         let stage = Stage::new::<P>(1);
-        let (time, passed) = stage.on_worker(move |cx| {
-            ready_timeouts::<P>(cx, count / 10);
-            let begin = Instant::now();
-            let passed = ready_timeouts::<P>(cx, count);
-            (begin.elapsed(), passed)
+        let (cost, passed) = stage.on_worker(move |cx| {
+            let mut passed = 0;
+            let cost = each(count, |some| passed += ready_timeouts::<P>(cx, some));
+            (cost, passed)
         });
-        Measured::new(
-            [time.as_nanos() as f64 / count as f64],
-            Did {
-                cancelled: passed,
-                ..Did::default()
-            },
-        )
+        Measured::new([cost], Did::cancelled(passed))
     }
 }
 

@@ -1,230 +1,115 @@
-//! Every figure there is, with the goals it is held to. Those of a kind stand beside what they run.
+//! Every figure there is: `catalogue.json` says what each is and is to reach, and this file what runs for it.
 
 use crate::bytes::Bytes;
 use crate::cancel::{Earliest, ReadyTimeout, RegisterCancel, Scaling};
-use crate::echo::Echo;
-use crate::figure::{Figure, Goals, Line, Unit, nanos};
+use crate::cold::Cold;
+use crate::figure::{Description, Figure};
 use crate::fire::{FireCounting, FireTasks, InsertWait};
-use crate::floor;
-use crate::pending::{HalfHour, RandomReplace, Repoll, ResetLater, StartStop};
+use crate::lateness::{Lateness, Load};
+use crate::moving::Moving;
+use crate::peer::{Bare, Pingora};
+use crate::pending::{RandomReplace, Repoll, ResetLater, StartStop};
 use crate::process::Idle;
-use crate::race::{Race, race};
-use crate::scrape::{unwatched, watched};
-use crate::structure::{delay_queue, timing_wheel};
-use crate::{cold, gateway, lateness, moving, quiet, services};
+use crate::quiet::Quiet;
+use crate::race::{Sides, bare_race, duel, race};
+use crate::services::{Connections, Purgatory};
+use crate::{gateway, scrape};
+use timers::shapes::Shape;
+use timers::{Tokio, Wheel};
 
 pub(crate) fn all() -> Vec<Figure> {
-    [
-        register_cancel(),
-        cold::figures(),
-        moving::figures(),
-        single(),
-        fired(),
-        lateness::figures(),
-        #[cfg(all(feature = "high-resolution", target_os = "linux"))]
-        crate::precise::figures(),
-        quiet::figures(),
-        crowds(),
-        services::figures(),
-        gateway::figures(),
-        resources(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let descriptions: Vec<Description> =
+        serde_json::from_str(include_str!("catalogue.json")).expect("the catalogue");
+    let mut figures = Vec::new();
+    for description in descriptions {
+        let sides = sides(description.name);
+        figures.extend(sides.map(|sides| Figure { description, sides }));
+    }
+    figures
 }
 
-fn register_cancel() -> Vec<Figure> {
+/// `None` where this build has not what it takes.
+fn sides(name: &str) -> Option<Sides> {
     const MILLION: usize = 1_000_000;
-    let figure = |name, about, workers, others, goal, alt| {
-        race(name, about, RegisterCancel { workers, others })
-            .line(nanos("each").ratio(goal))
-            .alt(Goals::Ratio(alt))
-            .bare()
+    let register = |workers, others| RegisterCancel { workers, others };
+    let late = |load, quantile| race(Lateness::quantile(load, quantile));
+    let purgatory = |median, upper_quartile| Purgatory {
+        median,
+        upper_quartile,
     };
-    let alone = |race: Race<RegisterCancel>| race.pingora().rounds(11).done();
-    let crowded = |race: Race<RegisterCancel>| race.rounds(5).done();
-    vec![
-        alone(figure(
-            "register-cancel-1",
-            "arm and cancel, one worker",
-            1,
-            0,
-            2.4,
-            2.5,
-        )),
-        alone(figure(
-            "register-cancel-2",
-            "arm and cancel, two workers",
-            2,
-            0,
-            25.0,
-            5.0,
-        )),
-        crowded(figure(
-            "register-cancel-1-million",
-            "one worker, 1 M pending",
-            1,
-            MILLION,
-            2.4,
-            2.5,
-        )),
-        crowded(figure(
-            "register-cancel-2-million",
-            "two workers, 1 M pending",
-            2,
-            MILLION,
-            16.0,
-            5.0,
-        )),
-        race("scaling-1-2", "throughput of two workers over one", Scaling)
-            .line(Line::new("speed-up", Unit::Times).larger_is_better())
-            .done(),
-    ]
+    // What a name may end with.
+    let (_, end) = name.rsplit_once('-').unwrap_or_default();
+    let workers = end.parse().unwrap_or_default();
+    Some(match name {
+        "register-cancel-1" => bare_race(register(1, 0)).and::<Pingora, _>(register(1, 0)),
+        "register-cancel-2" => bare_race(register(2, 0)).and::<Pingora, _>(register(2, 0)),
+        "register-cancel-1-million" => bare_race(register(1, MILLION)),
+        "register-cancel-2-million" => bare_race(register(2, MILLION)),
+        "scaling-1-2" => race(Scaling),
+        "cold" => bare_race(Cold),
+        "conns-0" | "conns-1" | "conns-2" => moving(Shape::Conns(1000), workers),
+        "calls-0" | "calls-1" | "calls-2" => moving(Shape::Calls(64), workers),
+        "fresh-0" | "fresh-1" | "fresh-2" => moving(Shape::Fresh(100), workers),
+        "earliest" => bare_race(Earliest),
+        "ready-timeout" => bare_race(ReadyTimeout),
+        "repoll" => bare_race(Repoll),
+        "reset-later" => bare_race(ResetLater),
+        "fire-million-counting" => race(FireCounting),
+        "fire-million-tasks" => race(FireTasks),
+        "insert-wait" => race(InsertWait),
+        "lateness-quiet" => late(Load::Quiet, 0.999),
+        "lateness-busy" => late(Load::Arming, 0.99),
+        "lateness-busy-mixed" => late(Load::Mixed, 0.99),
+        "lateness-computing" => late(Load::Computing, 0.99),
+        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => race(Quiet { workers }),
+        "random-replace" => bare_race(RandomReplace),
+        "start-stop" => race(StartStop),
+        "purgatory-low" => bare_race(purgatory(20.0, 60.0)),
+        "purgatory-high" => bare_race(purgatory(200.0, 400.0)),
+        "connections" => race(Connections),
+        "gateway" => gateway::sides(),
+        "bytes" => race(Bytes),
+        "idle" => race(Idle),
+        "scrape" => scrape::sides(),
+        _ => return precise(name),
+    })
 }
 
-fn single() -> Vec<Figure> {
-    vec![
-        race(
-            "earliest",
-            "every timer earlier than all before it",
-            Earliest,
-        )
-        .line(nanos("each").ratio(1.8))
-        .bare()
-        .done(),
-        race(
-            "ready-timeout",
-            "a timeout around a ready future",
-            ReadyTimeout,
-        )
-        .line(nanos("each").ratio(1.2))
-        .bare()
-        .rounds(11)
-        .done(),
-        race("repoll", "poll a pending timer again", Repoll)
-            .line(nanos("each").ratio(10.0))
-            .bare()
-            .rounds(11)
-            .done(),
-        race("reset-later", "push a timer out and poll it", ResetLater)
-            .line(nanos("each").ratio(2.5))
-            .bare()
-            .rounds(11)
-            .done(),
-    ]
+fn moving(shape: Shape, workers: usize) -> Sides {
+    let workload = Moving { shape, workers };
+    match workers {
+        // tokio's timers per worker are for runtimes with workers.
+        0 => duel::<Wheel, Tokio, _>(workload).and::<Bare, _>(workload),
+        _ => bare_race(workload),
+    }
 }
 
-fn fired() -> Vec<Figure> {
-    vec![
-        race(
-            "fire-million-counting",
-            "CPU to fire a million counting wakers",
-            FireCounting,
-        )
-        .line(nanos("each").ratio(1.8))
-        .rounds(5)
-        .done(),
-        race(
-            "fire-million-tasks",
-            "CPU to wake a million sleeping tasks",
-            FireTasks,
-        )
-        .line(nanos("each").ratio(1.2))
-        .bare_as(floor::fire_tasks)
-        .rounds(3)
-        .done(),
-        race(
-            "insert-wait",
-            "arm and cancel while a million timers fire",
-            InsertWait,
-        )
-        .line(nanos("p99.99").ratio(400.0))
-        .line(nanos("longest").at_most(25_000.0))
-        .alt(Goals::Ratio(2.0))
-        .floor(floor::insert_wait)
-        .rounds(5)
-        .done(),
-        race(
-            "echo-p99",
-            "round trips of an echo server while a million timers fire",
-            Echo,
-        )
-        .line(nanos("p50"))
-        .line(nanos("p99"))
-        .rounds(3)
-        .done(),
-    ]
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+fn precise(name: &str) -> Option<Sides> {
+    use crate::peer::Precise;
+
+    let firing = |sleepers| Lateness {
+        load: Load::Quiet,
+        sleepers,
+        quantile: None,
+    };
+    let (thousand, ten) = (firing(10), firing(100));
+    Some(match name {
+        "precise-quiet" => duel::<Precise, Tokio, _>(Lateness::quantile(Load::Quiet, 0.999)),
+        "precise-busy" => duel::<Precise, Wheel, _>(Lateness::quantile(Load::Arming, 0.99)),
+        "precise-1000" => duel::<Precise, Wheel, _>(thousand),
+        "precise-10000" => duel::<Precise, Wheel, _>(ten)
+            .and::<Tokio, _>(ten)
+            .and::<Precise<1>, _>(ten)
+            .and::<Precise<100>, _>(ten)
+            .and::<Precise<200>, _>(ten)
+            .and::<Precise<500>, _>(ten),
+        _ => unreachable!("nothing runs the figure {name}"),
+    })
 }
 
-fn crowds() -> Vec<Figure> {
-    vec![
-        race(
-            "random-replace",
-            "cancel and replace one of a million at random",
-            RandomReplace,
-        )
-        .line(nanos("each").ratio(1.5))
-        .bare()
-        .rounds(5)
-        .done(),
-        race(
-            "start-stop",
-            "start and stop with 1, 5, 10 million live (a tenth when quick)",
-            StartStop,
-        )
-        .line(nanos("1 M"))
-        .line(nanos("5 M"))
-        .line(nanos("10 M"))
-        .line(Line::new("10 M ÷ 1 M", Unit::Times).at_most(1.2))
-        .rounds(3)
-        .done(),
-        race(
-            "half-hour",
-            "a million half-hour timers at once, nine of ten cancelled, the rest fired",
-            HalfHour,
-        )
-        .line(nanos("create"))
-        .line(nanos("cancel"))
-        .line(nanos("CPU to fire"))
-        .rounds(5)
-        .done(),
-        Figure::new(
-            "wheel-vs-delayqueue",
-            "replace one of a million entries: the bare structure",
-            timing_wheel,
-        )
-        .peer("DelayQueue", delay_queue)
-        .line(nanos("each"))
-        .rounds(5),
-        crate::queue::figure(),
-    ]
-}
-
-fn resources() -> Vec<Figure> {
-    let switches = |what| Line::new(what, Unit::Count).ratio(1.0);
-    vec![
-        race(
-            "bytes",
-            "size of a sleep, and of a pending one in its box",
-            Bytes,
-        )
-        .line(Line::new("size_of", Unit::Bytes).at_most(40.0))
-        .line(Line::new("pending", Unit::Bytes).at_most(93.0))
-        .rounds(1)
-        .done(),
-        race("idle", "context switches of idle workers in a second", Idle)
-            .line(switches("no timer"))
-            .line(switches("one, an hour away"))
-            .rounds(3)
-            .done(),
-        Figure::new(
-            "scrape",
-            "arm and cancel while the metrics are read 1000 times a second",
-            watched,
-        )
-        .peer("unwatched", unwatched)
-        .line(nanos("each").ratio(0.97))
-        .rounds(11),
-    ]
+#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
+fn precise(name: &str) -> Option<Sides> {
+    assert!(name.starts_with("precise"), "nothing runs {name}");
+    None
 }

@@ -1,38 +1,19 @@
 //! Arming and cancelling where the caches hold something else, as they do between two timers of a service.
 
-use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use common::median;
+use timers::{arm, on_task};
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 
 use crate::evict::Caches;
-use crate::figure::{Did, Figure, Line, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
-use crate::race::{Workload, race};
-use crate::stage::{Delays, Stage, arm};
-
-pub(crate) fn figures() -> Vec<Figure> {
-    let line = |what, own| Line {
-        own: Some(own),
-        ..nanos(what)
-    };
-    vec![
-        race(
-            "cold",
-            "arm and cancel with caches evicted in between: up to the second level, all levels",
-            Cold,
-        )
-        .line(line("second level", 3.0))
-        .line(line("all levels", 1.5))
-        .bare()
-        .rounds(5)
-        .done(),
-    ]
-}
+use crate::race::Workload;
+use crate::stage::{Delays, Stage};
 
 /// The median of single operations, each timed alone: what interrupts one of them does not count.
 #[derive(Clone, Copy)]
@@ -63,7 +44,7 @@ async fn operations<P: Peer>(mut caches: Caches, count: usize) -> f64 {
         yield_now().await;
         let after = delays.get(index);
         caches.evict();
-        let time = poll_fn(|cx| Poll::Ready(arm_and_cancel::<P>(cx, after))).await;
+        let time = on_task(|cx| arm_and_cancel::<P>(cx, after)).await;
         times.push(time.as_nanos() as f64);
     }
     median(&times)
@@ -72,6 +53,6 @@ async fn operations<P: Peer>(mut caches: Caches, count: usize) -> f64 {
 /// The first reading of the clock fetches the clock's own code and data.
 fn arm_and_cancel<P: Peer>(cx: &mut Context<'_>, after: Duration) -> Duration {
     let begin = Instant::now();
-    arm(cx, pin!(P::sleep(after)));
+    arm(pin!(P::sleep(after)), cx);
     begin.elapsed()
 }

@@ -82,15 +82,9 @@ fn code<const ROW: u64, const COLUMN: u64>(seed: u64) -> u64 {
     const fn constant(row: u64, column: u64, step: u64) -> u64 {
         (1 + row * 4096 + column * 64 + step).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
     }
-    let mut value = seed;
-    value = (value ^ constant(ROW, COLUMN, 0)).wrapping_mul(constant(ROW, COLUMN, 1));
-    value =
-        (value.rotate_left(7) ^ constant(ROW, COLUMN, 2)).wrapping_mul(constant(ROW, COLUMN, 3));
-    value =
-        (value.rotate_left(7) ^ constant(ROW, COLUMN, 4)).wrapping_mul(constant(ROW, COLUMN, 5));
-    value =
-        (value.rotate_left(7) ^ constant(ROW, COLUMN, 6)).wrapping_mul(constant(ROW, COLUMN, 7));
-    value =
-        (value.rotate_left(7) ^ constant(ROW, COLUMN, 8)).wrapping_mul(constant(ROW, COLUMN, 9));
-    (value.rotate_left(7) ^ constant(ROW, COLUMN, 10)).wrapping_mul(constant(ROW, COLUMN, 11))
+    (0..6).fold(seed, |value, step| {
+        let (mix, factor) = (2 * step, 2 * step + 1);
+        let mixed = value.rotate_left(7) ^ constant(ROW, COLUMN, mix);
+        mixed.wrapping_mul(constant(ROW, COLUMN, factor))
+    })
 }

@@ -7,67 +7,16 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use tokio::task::{JoinHandle, yield_now};
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Figure, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
-use crate::race::{Workload, race};
+use crate::process::worker_cpu;
+use crate::race::Workload;
 use crate::stage::Stage;
 
-pub(crate) fn figures() -> Vec<Figure> {
-    let busy = |name, about, load, p50, p99| {
-        race(
-            name,
-            about,
-            Lateness {
-                load,
-                quantile: 0.99,
-            },
-        )
-        .line(nanos("p50").ratio(p50))
-        .line(nanos("p99").ratio(p99))
-        .rounds(5)
-        .done()
-    };
-    vec![
-        race(
-            "lateness-quiet",
-            "how late sleepers wake in a quiet runtime",
-            Lateness {
-                load: Load::Quiet,
-                quantile: 0.999,
-            },
-        )
-        .line(nanos("p50").ratio(1.6))
-        .line(nanos("p99.9").ratio(1.0))
-        .rounds(5)
-        .done(),
-        busy(
-            "lateness-busy",
-            "the same with every worker busy, in tasks that arm timers all the time",
-            Load::Arming,
-            10.0,
-            3.0,
-        ),
-        busy(
-            "lateness-busy-mixed",
-            "the same with longer sleeps among the short",
-            Load::Mixed,
-            10.0,
-            3.0,
-        ),
-        busy(
-            "lateness-computing",
-            "the same with every worker busy, in tasks that only compute and yield",
-            Load::Computing,
-            1.3,
-            1.05,
-        ),
-    ]
-}
-
-pub(crate) const WORKERS: usize = 2;
+const WORKERS: usize = 2;
 
 /// What keeps the workers of the runtime busy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,54 +31,49 @@ pub(crate) enum Load {
     Mixed,
 }
 
+/// How late tasks wake that sleep again and again.
 #[derive(Clone, Copy)]
 pub(crate) struct Lateness {
     pub(crate) load: Load,
-    /// The quantile reported beside the median.
-    pub(crate) quantile: f64,
+    pub(crate) sleepers: u64,
+    /// What is reported beside the median: this quantile, or the workers' CPU for each time.
+    pub(crate) quantile: Option<f64>,
 }
 
 impl Lateness {
     const BURNERS: u64 = 8;
 
-    /// How many there are, and how often each sleeps. Quiet: 20,000 deadlines, 10,000 a second.
-    fn sleepers(&self) -> (u64, usize) {
-        if self.load == Load::Quiet {
-            (100, 200)
-        } else {
-            (40, 150)
+    /// A hundred in a quiet runtime have 10,000 deadlines a second.
+    pub(crate) fn quantile(load: Load, quantile: f64) -> Self {
+        Lateness {
+            load,
+            sleepers: if load == Load::Quiet { 100 } else { 40 },
+            quantile: Some(quantile),
         }
     }
 }
 
 impl Workload for Lateness {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        let load = self.load;
         let stage = Stage::new::<P>(WORKERS);
         let stop = Arc::new(AtomicBool::new(false));
-        if self.load != Load::Quiet {
-            let arms = self.load != Load::Computing;
-            (0..Self::BURNERS).for_each(|seed| {
-                drop(
-                    stage
-                        .handle()
-                        .spawn(burn::<P>(seed, arms, Arc::clone(&stop))),
-                );
-            });
+        if load != Load::Quiet {
+            for seed in 0..Self::BURNERS {
+                let burning = burn::<P>(seed, load != Load::Computing, Arc::clone(&stop));
+                stage.handle().spawn(burning);
+            }
         }
-        let (load, (sleepers, rounds)) = (self.load, self.sleepers());
-        let rounds = scale.of(rounds);
-        let late = stage.run(async move {
-            let tasks = (0..sleepers)
-                .map(|seed| tokio::spawn(sleep_often::<P>(seed, load, rounds)))
-                .collect();
-            merge(tasks).await
-        });
+        let rounds = scale.of(if load == Load::Quiet { 200 } else { 150 });
+        let before = worker_cpu();
+        let late = stage.run(sleepers_late::<P>(self.sleepers, load, rounds));
+        let each = (worker_cpu() - before).as_nanos() as f64 / late.len() as f64;
         stop.store(true, Ordering::Relaxed);
-        let values = [
-            late.value_at_quantile(0.5) as f64,
-            late.value_at_quantile(self.quantile) as f64,
-        ];
-        Measured::new(values, Did::fired(late.len()))
+        let at = |quantile| late.value_at_quantile(quantile) as f64;
+        Measured::new(
+            [at(0.5), self.quantile.map_or(each, at)],
+            Did::fired(late.len()),
+        )
     }
 }
 
@@ -151,7 +95,7 @@ async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
 }
 
 /// Sleeps `rounds` times for 1–20 ms, or longer where the load is mixed, and records how late it woke.
-pub(crate) async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
+async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
     let long = load == Load::Mixed && seed % 2 == 1;
@@ -171,11 +115,14 @@ pub(crate) async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -
     late
 }
 
-pub(crate) async fn merge(tasks: Vec<JoinHandle<Histogram<u64>>>) -> Histogram<u64> {
+/// What as many sleepers record.
+async fn sleepers_late<P: Peer>(sleepers: u64, load: Load, rounds: usize) -> Histogram<u64> {
+    let tasks = (0..sleepers).map(|seed| tokio::spawn(sleep_often::<P>(seed, load, rounds)));
+    let tasks: Vec<_> = tasks.collect();
     let mut all = Histogram::new(3).expect("a histogram");
     for task in tasks {
-        all.add(task.await.expect("a sleeper panicked"))
-            .expect("equal histograms");
+        let late = task.await.expect("a sleeper panicked");
+        all.add(late).expect("equal histograms");
     }
     all
 }

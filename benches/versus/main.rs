@@ -13,7 +13,8 @@
 //!
 //! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
-//! cancelled, and a round in which the sides did different work is a panic.
+//! cancelled, and a round in which the sides did different work is a panic. `catalogue.json` has the figures' names, lines
+//! and goals.
 //!
 //! The peer `bare` is the same work without a timer: no timer can go below it, so it has no goal. A line that says *own*
 //! has it taken off both sides: what the timers themselves cost, from the medians of the rounds.
@@ -38,30 +39,22 @@ mod bytes;
 mod cancel;
 mod catalogue;
 mod cold;
-mod echo;
 mod evict;
 mod figure;
 mod fire;
-mod floor;
 mod gateway;
 mod lateness;
 mod moving;
 mod outcome;
 mod peer;
 mod pending;
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
-mod precise;
 mod process;
-mod queue;
 mod quiet;
 mod race;
 mod report;
 mod scrape;
 mod services;
-#[path = "../shapes/mod.rs"]
-mod shapes;
 mod stage;
-mod structure;
 
 #[derive(Parser)]
 #[command(
@@ -100,7 +93,8 @@ struct Arguments {
 
 /// What there is to be asked for.
 fn names() -> PossibleValuesParser {
-    let name = |figure: Figure| PossibleValue::new(figure.name).help(figure.about);
+    let name =
+        |figure: Figure| PossibleValue::new(figure.description.name).help(figure.description.about);
     catalogue::all().into_iter().map(name).into()
 }
 
@@ -133,11 +127,7 @@ fn main() -> ExitCode {
         let others = neighbours.map(|neighbours| neighbours.busy());
         baseline::write(path, &circumstances, run, others, &outcomes);
     }
-    if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
+    ExitCode::from(u8::from(failed))
 }
 
 /// How it is run.
@@ -156,13 +146,14 @@ fn take(figures: &[Figure], arguments: &Arguments) -> (Vec<Outcome>, bool) {
         quick: arguments.quick,
     };
     let asked = |figure: &&Figure| {
-        arguments.names.is_empty() || arguments.names.iter().any(|name| name == figure.name)
+        let name = figure.description.name;
+        arguments.names.is_empty() || arguments.names.iter().any(|asked| asked == name)
     };
     let rounds = arguments.rounds.map(|rounds| rounds as usize);
     let (mut outcomes, mut failed) = (Vec::new(), false);
     for figure in figures.iter().filter(asked) {
         let begin = Instant::now();
-        eprint!("{} … ", figure.name);
+        eprint!("{} … ", figure.description.name);
         // A figure that fails says why, and must not cost the others.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             figure.run(scale, rounds, arguments.patient)

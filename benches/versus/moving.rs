@@ -2,69 +2,12 @@
 
 use std::time::Instant;
 
-use crate::figure::{Did, Figure, Goals, Line, Measured, Scale, nanos};
-use crate::peer::{Peer, Tokio, Wheel};
-use crate::race::{Workload, duel, race};
-use crate::shapes::Shape;
-use crate::stage::Stage;
+use timers::shapes::Shape;
 
-/// Tasks that move between workers: the figures that tell what a service gains.
-pub(crate) fn figures() -> Vec<Figure> {
-    let figure = |name, about, shape, workers, own| {
-        let each = Line {
-            own,
-            ..nanos("each")
-        };
-        let workload = Moving { shape, workers };
-        // tokio's timers per worker are for runtimes with workers.
-        let sides = match workers {
-            0 => duel::<Wheel, Tokio, _>(name, about, workload),
-            _ => race(name, about, workload),
-        };
-        sides.line(each).bare().rounds(9)
-    };
-    let conns = Shape::Conns(1000);
-    let calls = Shape::Calls(64);
-    let fresh = Shape::Fresh(100);
-    vec![
-        figure(
-            "conns-0",
-            "a thousand tasks take turns, a timer each, current-thread runtime",
-            conns,
-            0,
-            Some(1.8),
-        )
-        .done(),
-        figure("conns-1", "the same on one worker", conns, 1, None).done(),
-        figure("conns-2", "the same on two workers", conns, 2, Some(16.0))
-            .alt(Goals::Own(5.0))
-            .done(),
-        figure(
-            "calls-0",
-            "64 pairs of tasks call each other under timeouts, current-thread runtime",
-            calls,
-            0,
-            None,
-        )
-        .done(),
-        figure("calls-1", "the same on one worker", calls, 1, None).done(),
-        figure("calls-2", "the same on two workers", calls, 2, Some(20.0))
-            .alt(Goals::Own(5.0))
-            .done(),
-        figure(
-            "fresh-0",
-            "a fresh task per timer, a hundred at a time, current-thread runtime",
-            fresh,
-            0,
-            None,
-        )
-        .done(),
-        figure("fresh-1", "the same on one worker", fresh, 1, Some(2.2)).done(),
-        figure("fresh-2", "the same on two workers", fresh, 2, Some(7.0))
-            .alt(Goals::Own(4.0))
-            .done(),
-    ]
-}
+use crate::figure::{Did, Measured, Scale};
+use crate::peer::Peer;
+use crate::race::Workload;
+use crate::stage::Stage;
 
 /// A service in small on a current-thread runtime, which has no workers, or on as many workers.
 #[derive(Clone, Copy)]

@@ -16,94 +16,65 @@ pub(crate) struct Row {
     /// Whether the work without a timer is taken off.
     pub(crate) own: bool,
     pub(crate) peer: &'static str,
-    pub(crate) theirs: Vec<f64>,
-    pub(crate) ours: Vec<f64>,
+    /// Medians.
+    pub(crate) theirs: f64,
+    pub(crate) ours: f64,
     /// How many times better than theirs our value is.
     pub(crate) ratio: f64,
-    /// The same round by round, sorted.
-    pub(crate) ratios: Vec<f64>,
-    pub(crate) goal: Goal,
-}
-
-/// What a row is to reach.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Goal {
-    pub(crate) ratio: Option<f64>,
-    /// What our value may be.
-    pub(crate) at_most: Option<f64>,
-}
-
-impl Goal {
-    pub(crate) fn ratio(ratio: Option<f64>) -> Self {
-        Self {
-            ratio,
-            at_most: None,
-        }
-    }
+    /// The same round by round: the least and the most.
+    pub(crate) range: [f64; 2],
+    /// The ratio to reach, and what our value may be.
+    pub(crate) goal: [Option<f64>; 2],
 }
 
 impl Row {
-    /// The two sides as they were measured. The ratio is the median of the rounds' ratios.
-    pub(crate) fn whole(
+    /// The sides as they were measured, and the median of the rounds' ratios; or the sides less the median of `bare`, and
+    /// the ratio of their medians: the difference of a single round is too uncertain to divide by.
+    pub(crate) fn new(
         line: Line,
         peer: &'static str,
-        theirs: Vec<f64>,
-        ours: Vec<f64>,
-        goal: Goal,
+        is_first: bool,
+        sides: [Vec<f64>; 2],
+        bare: Option<Vec<f64>>,
     ) -> Self {
-        let ratios = ratios(&line, &theirs, &ours);
-        Self {
-            line,
-            own: false,
-            peer,
-            theirs,
-            ours,
-            ratio: median(&ratios),
-            ratios,
-            goal,
-        }
-    }
-
-    /// The two sides less the median of `bare`. The ratio is that of their medians: the difference of a single round is
-    /// too uncertain to divide by.
-    pub(crate) fn own(
-        line: Line,
-        peer: &'static str,
-        theirs: Vec<f64>,
-        ours: Vec<f64>,
-        bare: &[f64],
-        goal: Goal,
-    ) -> Self {
-        // Nobody can tell what is less from nothing.
+        // What is less cannot be told from nothing.
         const LEAST: f64 = 1.0;
-        let bare = median(bare);
-        let less = |values: Vec<f64>| -> Vec<f64> {
-            values
-                .into_iter()
-                .map(|value| (value - bare).max(LEAST))
-                .collect()
+        let own = bare.is_some();
+        let [theirs, ours] = match bare.map(|bare| median(&bare)) {
+            None => sides,
+            Some(bare) => sides.map(|side| {
+                let less = side.into_iter().map(|value| (value - bare).max(LEAST));
+                less.collect::<Vec<_>>()
+            }),
         };
-        let (theirs, ours) = (less(theirs), less(ours));
+        let rounds = theirs.iter().zip(&ours);
+        let ratios: Vec<f64> = rounds.map(|(&a, &b)| line.compare(a, b)).collect();
+        let (theirs, ours) = (median(&theirs), median(&ours));
         Self {
             line,
-            own: true,
+            own,
             peer,
-            ratio: line.compare(median(&theirs), median(&ours)),
-            ratios: ratios(&line, &theirs, &ours),
             theirs,
             ours,
-            goal,
+            ratio: if own {
+                line.compare(theirs, ours)
+            } else {
+                median(&ratios)
+            },
+            range: [
+                ratios.iter().copied().fold(f64::MAX, f64::min),
+                ratios.iter().copied().fold(f64::MIN, f64::max),
+            ],
+            goal: goal(&line, peer, is_first, own),
         }
     }
 
     /// Whether every goal of this row was reached; `None` without one.
     pub(crate) fn reached(&self) -> Option<bool> {
-        let ratio = self.goal.ratio.map(|goal| self.ratio >= goal);
-        let bound = self.goal.at_most.map(|goal| median(&self.ours) <= goal);
-        match (ratio, bound) {
-            (None, None) => None,
-            _ => Some(ratio.unwrap_or(true) && bound.unwrap_or(true)),
-        }
+        let [ratio, at_most] = self.goal;
+        let ratio = ratio.map(|goal| self.ratio >= goal);
+        let bound = at_most.map(|goal| self.ours <= goal);
+        (ratio.is_some() || bound.is_some()).then(|| ratio.unwrap_or(true) && bound.unwrap_or(true))
     }
 
     /// What was measured, within the figure.
@@ -113,12 +84,13 @@ impl Row {
     }
 }
 
-/// Sorted.
-fn ratios(line: &Line, theirs: &[f64], ours: &[f64]) -> Vec<f64> {
-    let sides = theirs.iter().zip(ours);
-    let mut ratios: Vec<f64> = sides
-        .map(|(&theirs, &ours)| line.compare(theirs, ours))
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    ratios
+/// Goals are about the first peer and about tokio's timer per worker.
+fn goal(line: &Line, peer: &str, is_first: bool, own: bool) -> [Option<f64>; 2] {
+    match (is_first, own) {
+        (true, false) => [line.ratio, line.at_most],
+        (true, true) => [line.own, None],
+        (false, false) if peer == "tokio-alt" => [line.alt, None],
+        (false, true) if peer == "tokio-alt" => [line.alt_own, None],
+        _ => [None, None],
+    }
 }

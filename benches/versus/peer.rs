@@ -1,46 +1,32 @@
-//! What a timer has to offer to take part: every workload is written once, against [`Peer`].
+//! Timers that take part: tokio's and ours, others, and none. Every workload is written once, against [`Peer`].
 
-use std::convert::Infallible;
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
+#[cfg(any(tokio_unstable, feature = "high-resolution"))]
+use timers::as_in_tokio;
+pub(crate) use timers::{Bare, Timers, Tokio, Wheel};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
 /// The name every worker thread carries, by which its CPU time is found.
 pub(crate) const WORKER: &str = "versus-worker";
 
-/// A timer under test.
-pub(crate) trait Peer: 'static {
-    const NAME: &'static str;
-    /// Whether its timers ever fire.
-    const FIRES: bool = true;
-
-    type Sleep: Future<Output = ()> + Send + 'static;
-    type Elapsed: Send + 'static;
-
-    fn sleep(after: Duration) -> Self::Sleep;
-
-    fn sleep_until(at: Instant) -> Self::Sleep;
-
-    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant);
-
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send;
-
+/// Timers, and the runtime that they need.
+pub(crate) trait Peer: Timers {
     /// A runtime as `#[tokio::main]` builds it, I/O and all; without workers a current-thread one.
     fn runtime(workers: usize) -> Runtime {
         builder(workers).build().expect("a runtime")
     }
 }
+
+impl Peer for Tokio {}
+impl Peer for Wheel {}
+impl Peer for Bare {}
+impl Peer for Pingora {}
 
 fn builder(workers: usize) -> Builder {
     let mut builder = match workers {
@@ -54,55 +40,12 @@ fn builder(workers: usize) -> Builder {
     builder
 }
 
-/// What is the same for all modules with the API of `tokio::time`.
-macro_rules! as_in_tokio {
-    ($($time:ident)::+) => {
-        type Sleep = $($time)::+::Sleep;
-        type Elapsed = $($time)::+::error::Elapsed;
-
-        #[inline]
-        fn sleep(after: Duration) -> Self::Sleep {
-            $($time)::+::sleep(after)
-        }
-
-        #[inline]
-        fn sleep_until(at: Instant) -> Self::Sleep {
-            $($time)::+::sleep_until(at)
-        }
-
-        #[inline]
-        fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant) {
-            sleep.reset(at);
-        }
-
-        #[inline]
-        fn timeout<F>(
-            after: Duration,
-            future: F,
-        ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-        where
-            F: Future<Output: Send> + Send,
-        {
-            $($time)::+::timeout(after, future)
-        }
-    };
-}
-
-/// The library under test.
-pub(crate) struct Wheel;
-
-impl Peer for Wheel {
-    const NAME: &'static str = "wheel";
-
-    as_in_tokio!(wheel);
-}
-
-/// The same with high resolution, and so many microseconds from ring to ring.
+/// The library with high resolution, and so many microseconds from ring to ring.
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 pub(crate) struct Precise<const MICROS: u64 = 50>;
 
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
-impl<const MICROS: u64> Peer for Precise<MICROS> {
+impl<const MICROS: u64> Timers for Precise<MICROS> {
     const NAME: &'static str = match MICROS {
         1 => "1 µs",
         100 => "100 µs",
@@ -112,7 +55,10 @@ impl<const MICROS: u64> Peer for Precise<MICROS> {
     };
 
     as_in_tokio!(wheel);
+}
 
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+impl<const MICROS: u64> Peer for Precise<MICROS> {
     fn runtime(workers: usize) -> Runtime {
         let runtime = builder(workers).build().expect("a runtime");
         let builder = wheel::Builder::new()
@@ -124,65 +70,22 @@ impl<const MICROS: u64> Peer for Precise<MICROS> {
     }
 }
 
-/// `tokio::time`.
-pub(crate) struct Tokio;
-
-impl Peer for Tokio {
-    const NAME: &'static str = "tokio";
-
-    as_in_tokio!(tokio::time);
-}
-
 /// `tokio::time` on a runtime with a timer per worker.
 #[cfg(tokio_unstable)]
 pub(crate) struct Alt;
 
 #[cfg(tokio_unstable)]
-impl Peer for Alt {
+impl Timers for Alt {
     const NAME: &'static str = "tokio-alt";
 
     as_in_tokio!(tokio::time);
-
-    fn runtime(workers: usize) -> Runtime {
-        builder(workers)
-            .enable_alt_timer()
-            .build()
-            .expect("a runtime")
-    }
 }
 
-/// No timer: what sleeps is pending for ever, and registers nothing. No timer can go below it.
-pub(crate) enum Bare {}
-
-impl Peer for Bare {
-    const NAME: &'static str = "bare";
-    const FIRES: bool = false;
-
-    type Sleep = Pending<()>;
-    type Elapsed = Infallible;
-
-    #[inline]
-    fn sleep(_: Duration) -> Self::Sleep {
-        pending()
-    }
-
-    #[inline]
-    fn sleep_until(_: Instant) -> Self::Sleep {
-        pending()
-    }
-
-    #[inline]
-    fn reset(_: Pin<&mut Self::Sleep>, _: Instant) {}
-
-    #[inline]
-    fn timeout<F>(
-        _: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
-        future.map(Ok)
+#[cfg(tokio_unstable)]
+impl Peer for Alt {
+    fn runtime(workers: usize) -> Runtime {
+        let runtime = builder(workers).enable_alt_timer().build();
+        runtime.expect("a runtime")
     }
 }
 
@@ -201,7 +104,7 @@ impl Future for PingoraSleep {
     }
 }
 
-impl Peer for Pingora {
+impl Timers for Pingora {
     const NAME: &'static str = "pingora";
     type Sleep = PingoraSleep;
     type Elapsed = pingora_timeout::Elapsed;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::thread;
 use std::time::Duration;
 
@@ -12,11 +11,11 @@ use common::process;
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::{Peer, WORKER};
 use crate::race::Workload;
-use crate::stage::{Stage, armed};
+use crate::stage::Stage;
 
 /// CPU time of all worker threads so far.
 pub(crate) fn worker_cpu() -> Duration {
-    process::cpu_of_threads(WORKER).expect("Linux's schedstat")
+    process::cpu_of_threads(Some(WORKER)).expect("Linux's schedstat")
 }
 
 /// How often worker threads have gone to sleep so far.
@@ -28,7 +27,10 @@ fn worker_switches() -> u64 {
         line.and_then(|count| count.trim().parse::<u64>().ok())
             .expect("a count in status")
     };
-    process::threads(WORKER).into_iter().map(switches).sum()
+    process::threads(Some(WORKER))
+        .into_iter()
+        .map(switches)
+        .sum()
 }
 
 /// Context switches of the workers in a second (a quarter when quick): without a timer, and with one an hour away.
@@ -39,13 +41,8 @@ impl Workload for Idle {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
         let time = scale.time(Duration::from_secs(1));
         let stage = Stage::bare::<P>(2);
-        let arm = || {
-            stage.on_worker(|cx| {
-                armed::<P>(cx, tokio::time::Instant::now() + Duration::from_secs(3600))
-            })
-        };
-        let warm: Pin<Box<P::Sleep>> = arm();
-        drop(warm);
+        let arm = || stage.crowd::<P>(1);
+        drop(arm());
         let without = switches_in(time);
         let hour = arm();
         let with = switches_in(time);

@@ -5,39 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::figure::{Did, Figure, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
-use crate::race::{Workload, race};
+use crate::race::Workload;
 use crate::stage::Stage;
-
-/// At most 1.05 times the CPU that tokio's take.
-pub(crate) fn figures() -> Vec<Figure> {
-    let figure = |name, about, workers| {
-        [
-            "5 ms / 0.1 ms",
-            "5 ms / 2 ms",
-            "50 ms / 0.1 ms",
-            "50 ms / 2 ms",
-        ]
-        .into_iter()
-        .fold(race(name, about, Quiet { workers }), |race, what| {
-            race.line(nanos(what).ratio(1.0 / 1.05))
-        })
-        .rounds(9)
-        .done()
-    };
-    vec![
-        figure(
-            "quiet-1",
-            "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker",
-            1,
-        ),
-        figure("quiet-2", "the same on two workers", 2),
-        figure("quiet-4", "the same on four", 4),
-        figure("quiet-8", "the same on eight", 8),
-    ]
-}
 
 /// One wait after the other, each under a timeout that is cancelled long before it is due.
 #[derive(Clone, Copy)]
@@ -45,29 +17,21 @@ pub(crate) struct Quiet {
     pub(crate) workers: usize,
 }
 
-impl Quiet {
-    /// The timeout, and how often it is cancelled.
-    const WAITS: [(Duration, Duration); 4] = [
-        (Duration::from_millis(5), Duration::from_micros(100)),
-        (Duration::from_millis(5), Duration::from_millis(2)),
-        (Duration::from_millis(50), Duration::from_micros(100)),
-        (Duration::from_millis(50), Duration::from_millis(2)),
-    ];
-    /// For each of them.
-    const TIME: Duration = Duration::from_millis(400);
-}
-
 impl Workload for Quiet {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
+        // For each timeout, and for how often it is cancelled.
+        let time = scale.time(Duration::from_millis(400));
         let stage = Stage::new::<P>(self.workers);
-        let time = scale.time(Self::TIME);
-        let count = |every: Duration| (time.as_nanos() / every.as_nanos()) as u64;
-        let costs = Self::WAITS.map(|(limit, every)| {
-            cost::<P>(&stage, limit, every, 5);
-            cost::<P>(&stage, limit, every, count(every))
-        });
-        let did = Self::WAITS.map(|(_, every)| count(every));
-        Measured::new(costs, Did::cancelled(did.iter().sum()))
+        let (mut costs, mut waits) = (Vec::new(), 0);
+        for limit in [5, 50].map(Duration::from_millis) {
+            for every in [100, 2_000].map(Duration::from_micros) {
+                let count = (time.as_nanos() / every.as_nanos()) as u64;
+                cost::<P>(&stage, limit, every, 5);
+                costs.push(cost::<P>(&stage, limit, every, count));
+                waits += count;
+            }
+        }
+        Measured::new(costs, Did::cancelled(waits))
     }
 }
 
@@ -81,11 +45,8 @@ fn cost<P: Peer>(stage: &Stage, limit: Duration, every: Duration, count: u64) ->
         sender.send(()).expect("a receiver");
     }
     drop(sender);
-    let received = stage
-        .handle()
-        .block_on(task)
-        .expect("the receiver panicked");
-    assert_eq!(received, count);
+    let received = stage.handle().block_on(task);
+    assert_eq!(received.expect("the receiver panicked"), count);
     (worker_cpu() - before).as_nanos() as f64 / count as f64
 }
 

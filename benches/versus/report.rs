@@ -1,10 +1,9 @@
 //! Outcomes on the terminal.
 
-use common::median;
 use common::table::{Cell, markdown, number};
 use serde_json::Value;
 
-use crate::baseline::{self, Change};
+use crate::baseline::medians;
 use crate::figure::{Figure, Unit};
 use crate::outcome::{Outcome, Row};
 
@@ -17,13 +16,10 @@ const CHANGES: [&str; 6] = ["figure", "", "side", "then", "now", "ratio"];
 
 /// The names of all figures and what they are.
 pub(crate) fn list(figures: &[Figure]) -> String {
-    let width = figures
-        .iter()
-        .map(|figure| figure.name.len())
-        .max()
-        .unwrap_or(0);
-    figures
-        .iter()
+    let descriptions = || figures.iter().map(|figure| &figure.description);
+    let width = descriptions().map(|figure| figure.name.len()).max();
+    let width = width.unwrap_or(0);
+    descriptions()
         .map(|figure| format!("{:width$}  {}\n", figure.name, figure.about))
         .collect()
 }
@@ -32,9 +28,9 @@ pub(crate) fn table(outcomes: &[Outcome], goals: bool) -> String {
     let further = GOALS.into_iter().filter(|_| goals);
     let mut table = markdown(HEADER.into_iter().chain(further));
     for outcome in outcomes {
-        for (index, row) in outcome.rows.iter().enumerate() {
-            let name = if index == 0 { outcome.name } else { "" };
-            let mut cells = cells(name, row);
+        let mut name = outcome.name;
+        for row in &outcome.rows {
+            let mut cells = cells(std::mem::take(&mut name), row);
             if goals {
                 cells.extend([number(goal(row)), Cell::new(verdict(row))]);
             }
@@ -45,34 +41,24 @@ pub(crate) fn table(outcomes: &[Outcome], goals: bool) -> String {
 }
 
 fn cells(name: &str, row: &Row) -> Vec<Cell> {
-    let (low, high) = (row.ratios[0], row.ratios[row.ratios.len() - 1]);
+    let [low, high] = row.range.map(ratio);
     vec![
         Cell::new(name),
         Cell::new(row.what()),
         Cell::new(row.peer),
-        number(amount(median(&row.theirs), row.line.unit)),
-        number(amount(median(&row.ours), row.line.unit)),
+        number(amount(row.theirs, row.line.unit)),
+        number(amount(row.ours, row.line.unit)),
         number(ratio(row.ratio)),
-        number(format!("{}–{}", ratio(low), ratio(high))),
+        number(format!("{low}–{high}")),
     ]
 }
 
 fn goal(row: &Row) -> String {
-    let ratio = row.goal.ratio.map(|goal| format!("{}×", plain(goal)));
-    let bound = row
-        .goal
-        .at_most
-        .map(|goal| format!("≤ {}", amount(goal, row.line.unit)));
-    ratio
-        .into_iter()
-        .chain(bound)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// As few decimals as it takes, three at most.
-fn plain(goal: f64) -> f64 {
-    (goal * 1e3).round() / 1e3
+    match row.goal {
+        [Some(ratio), _] => format!("{ratio}×"),
+        [None, Some(bound)] => format!("≤ {}", amount(bound, row.line.unit)),
+        [None, None] => String::new(),
+    }
 }
 
 fn verdict(row: &Row) -> &'static str {
@@ -96,11 +82,8 @@ pub(crate) fn missed(outcomes: &[Outcome]) -> String {
 }
 
 fn ratio(value: f64) -> String {
-    if value < 10.0 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.1}")
-    }
+    let decimals = if value < 10.0 { 2 } else { 1 };
+    format!("{value:.decimals$}")
 }
 
 fn amount(value: f64, unit: Unit) -> String {
@@ -109,7 +92,7 @@ fn amount(value: f64, unit: Unit) -> String {
         Unit::Nanos if value < 1e6 => format!("{:.1} µs", value / 1e3),
         Unit::Nanos => format!("{:.2} ms", value / 1e6),
         Unit::Bytes => format!("{value:.1} B"),
-        Unit::Times => format!("{value:.2}×"),
+        Unit::Times | Unit::SpeedUp => format!("{value:.2}×"),
         Unit::Count => format!("{value:.0}"),
     }
 }
@@ -117,33 +100,22 @@ fn amount(value: f64, unit: Unit) -> String {
 /// This run against one of the past; a peer's ratio tells what the machine's mood did to ours.
 pub(crate) fn changes(before: &Value, outcomes: &[Outcome]) -> String {
     let mut table = markdown(CHANGES);
-    let mut last = "";
-    for change in baseline::changes(before, outcomes) {
-        let name = if change.figure == last {
-            ""
-        } else {
-            change.figure
-        };
-        last = change.figure;
-        table.add_row(change_cells(name, &change));
+    for outcome in outcomes {
+        let mut name = outcome.name;
+        for (line, side, now) in medians(outcome) {
+            let then = before["figures"][outcome.name][line.what][side].as_f64();
+            let Some(then) = then else { continue };
+            table.add_row([
+                Cell::new(std::mem::take(&mut name)),
+                Cell::new(line.what),
+                Cell::new(side),
+                number(amount(then, line.unit)),
+                number(amount(now, line.unit)),
+                number(ratio(line.compare(then, now))),
+            ]);
+        }
     }
-    let about = |what: &str| before[what].as_str().unwrap_or("unknown").to_owned();
-    format!(
-        "\nThen: {}; {}; {}\n\n{table}\nThen ÷ now: larger is better.",
-        about("machine"),
-        about("versions"),
-        about("run")
-    )
-}
-
-fn change_cells(name: &str, change: &Change) -> Vec<Cell> {
-    let unit = change.line.unit;
-    vec![
-        Cell::new(name),
-        Cell::new(change.line.what),
-        Cell::new(change.side),
-        number(amount(change.then, unit)),
-        number(amount(change.now, unit)),
-        number(ratio(change.ratio())),
-    ]
+    let [machine, versions, run] =
+        ["machine", "versions", "run"].map(|what| before[what].as_str().unwrap_or("unknown"));
+    format!("\nThen: {machine}; {versions}; {run}\n\n{table}\nThen ÷ now: larger is better.")
 }

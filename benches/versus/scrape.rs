@@ -1,9 +1,8 @@
 //! What it costs to be watched: timers armed and cancelled while their metrics are read a thousand times a second, which
 //! is ten thousand times more often than a scraper does.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use wheel::WheelMetrics;
@@ -11,70 +10,42 @@ use wheel::WheelMetrics;
 use crate::cancel::register_cancel;
 use crate::figure::{Did, Measured, Scale};
 use crate::peer::Wheel;
+use crate::race::Sides;
 use crate::stage::Stage;
 
 const EVERY: Duration = Duration::from_millis(1);
 
-pub(crate) fn watched(scale: Scale) -> Measured {
-    measure(scale, Scraper::start)
+pub(crate) fn sides() -> Sides {
+    Sides(Vec::new())
+        .and_run("watched", |scale| measure(scale, true))
+        .and_run("unwatched", |scale| measure(scale, false))
 }
 
-pub(crate) fn unwatched(scale: Scale) -> Measured {
-    measure(scale, |_| ())
-}
-
-fn measure<S>(scale: Scale, scraper: impl FnOnce(WheelMetrics) -> S) -> Measured {
+fn measure(scale: Scale, is_watched: bool) -> Measured {
     let each = scale.of(2_000_000);
     let stage = Stage::new::<Wheel>(1);
     let metrics = stage.run(async { wheel::metrics() });
     let before = metrics.snapshot().cancelled;
-    let scraper = scraper(metrics.clone());
-    let times = stage
-        .on_each_worker::<Wheel, _>(move |cx, barrier| register_cancel::<Wheel>(cx, barrier, each));
-    drop(scraper);
-    let cost = times[0].as_nanos() as f64 / each as f64;
+    let goes_on = AtomicBool::new(is_watched);
+    let costs = thread::scope(|scope| {
+        scope.spawn(|| scrape(&metrics, &goes_on));
+        let costs = stage.on_each_worker::<Wheel, _>(move |cx, barrier| {
+            register_cancel::<Wheel>(cx, barrier, each)
+        });
+        goes_on.store(false, Ordering::Relaxed);
+        costs
+    });
     // The first tenth is for warming up.
     let cancelled = metrics.snapshot().cancelled - before;
     assert_eq!(cancelled, (each + each / 10) as u64, "counted and done");
-    Measured::new([cost], Did::cancelled(cancelled))
+    Measured::new(costs, Did::cancelled(cancelled))
 }
 
-/// A thread that reads the metrics until this is dropped.
-struct Scraper {
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<u64>>,
-}
-
-impl Scraper {
-    fn start(metrics: WheelMetrics) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let thread = thread::spawn({
-            let over = Arc::clone(&over);
-            move || scrape(&metrics, &over)
-        });
-        Scraper {
-            over,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Scraper {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        let scrapes = self.thread.take().and_then(|thread| thread.join().ok());
-        assert!(scrapes > Some(0), "nobody was watching");
-    }
-}
-
-fn scrape(metrics: &WheelMetrics, over: &AtomicBool) -> u64 {
-    let mut scrapes = 0;
-    while !over.load(Ordering::Relaxed) {
+fn scrape(metrics: &WheelMetrics, goes_on: &AtomicBool) {
+    while goes_on.load(Ordering::Relaxed) {
         let now = metrics.snapshot();
         let accounted = now.fired + now.cancelled + now.pending as u64;
         assert_eq!(now.registered, accounted, "the counts balance");
-        scrapes += 1;
         thread::sleep(EVERY);
     }
-    scrapes
 }

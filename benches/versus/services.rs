@@ -9,63 +9,17 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Exp, LogNormal};
+use timers::expiry::Count;
+use timers::shapes::all;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Figure, Measured, Scale, nanos};
+use crate::figure::{Did, Measured, Scale};
 use crate::peer::Peer;
 use crate::process::worker_cpu;
-use crate::race::{Workload, race};
-use crate::stage::{Count, Stage};
-
-pub(crate) fn figures() -> Vec<Figure> {
-    let purgatory = |name, about, median, upper_quartile| {
-        race(
-            name,
-            about,
-            Purgatory {
-                median,
-                upper_quartile,
-            },
-        )
-        .line(nanos("CPU each"))
-        .bare()
-        .rounds(5)
-        .done()
-    };
-    vec![
-        purgatory(
-            "purgatory-low",
-            "CPU per request, 20 ms at the median, timeout 200 ms",
-            20.0,
-            60.0,
-        ),
-        purgatory(
-            "purgatory-high",
-            "CPU per request, 200 ms at the median, timeout 200 ms",
-            200.0,
-            400.0,
-        ),
-        race(
-            "connections",
-            "CPU per packet of connections with timers of every fate",
-            Connections,
-        )
-        .line(nanos("CPU each"))
-        .rounds(3)
-        .done(),
-        race(
-            "fan-out-6534",
-            "a thousand tasks under one timeout after the other",
-            FanOut,
-        )
-        .line(nanos("each"))
-        .bare()
-        .done(),
-    ]
-}
+use crate::race::Workload;
+use crate::stage::Stage;
 
 const WORKERS: usize = 2;
 
@@ -74,9 +28,10 @@ type Senders = Vec<Option<oneshot::Sender<()>>>;
 /// When a request arrives and how long it takes; one without an answer in time times out.
 type Request = (Duration, Option<Duration>);
 
-/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of the given quartiles.
+/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of these quartiles.
 #[derive(Clone, Copy)]
 pub(crate) struct Purgatory {
+    /// In milliseconds.
     pub(crate) median: f64,
     pub(crate) upper_quartile: f64,
 }
@@ -107,28 +62,24 @@ impl Purgatory {
 impl Workload for Purgatory {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
         let mut requests = self.requests(scale.of(50_000));
-        let late = requests.iter().filter(|(_, takes)| takes.is_none()).count();
-        if !P::FIRES {
-            // Somebody has to end them.
-            let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
+        let count = requests.len();
+        let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
+        let late = if P::FIRES {
+            unanswered.count()
+        } else {
+            // Without a timer an answer ends them.
             unanswered.for_each(|(_, takes)| *takes = Some(Self::TIMEOUT));
-        }
-        let expected = if P::FIRES { late } else { 0 };
-        let mut fired = 0;
+            0
+        };
         for _ in 0..5 {
-            let cpu;
-            (cpu, fired) = play::<P>(&requests);
-            if fired.abs_diff(expected) * 100 <= requests.len() {
-                let did = Did {
-                    armed: requests.len() as u64,
-                    fired: late as u64,
-                    ..Did::default()
-                };
-                return Measured::new([cpu.as_nanos() as f64 / requests.len() as f64], did);
+            let (cpu, fired) = play::<P>(&requests);
+            if fired.abs_diff(late) * 100 <= count {
+                let each = cpu.as_nanos() as f64 / count as f64;
+                return Measured::new([each], Did::cancelled(count as u64));
             }
             // The machine stood still for so long that requests missed their fate: once more.
         }
-        panic!("{}: {fired} timed out, not {expected}", P::NAME);
+        panic!("{}: {late} are to time out, and do not", P::NAME);
     }
 }
 
@@ -149,7 +100,7 @@ struct Tally {
     settled: Count,
 }
 
-/// Plays the requests in real time from this thread, whose own CPU time is not counted. Returns what nobody answered.
+/// Plays the requests in real time from this thread, whose own CPU time is not counted. Returns what is not answered.
 fn generate<P: Peer>(runtime: &Handle, requests: &[Request], tally: &Arc<Tally>) -> Senders {
     let mut events: Vec<(Duration, Option<usize>)> = Vec::new();
     for (index, &(at, takes)) in requests.iter().enumerate() {
@@ -184,111 +135,50 @@ fn arrive<P: Peer>(runtime: &Handle, tally: &Arc<Tally>) -> oneshot::Sender<()> 
     sender
 }
 
+const PACKETS: u64 = 32;
+const RESPONSES: u64 = 3;
+
 /// Connections whose timers have different fates (after the benchmark of ratas): the idle timer is pushed out by
 /// each packet, the pacing timer always fires, the deadline of a response is always met, the close timer just waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Connections;
 
-impl Connections {
-    const PACKETS: usize = 32;
-    const IDLE: Duration = Duration::from_secs(60);
-    const CLOSE: Duration = Duration::from_secs(180);
-    const DEADLINE: Duration = Duration::from_secs(5);
-}
-
 impl Workload for Connections {
     fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let (connections, responses) = (scale.of(1_000), 3);
+        let count = scale.of(1_000) as u64;
         let stage = Stage::new::<P>(WORKERS);
         let before = worker_cpu();
-        let did = stage.run(async move {
-            let tasks: Vec<_> = (0..connections)
-                .map(|seed| tokio::spawn(connection::<P>(seed as u64, responses)))
-                .collect();
-            let mut all = Did::default();
-            for task in tasks {
-                let did = task.await.expect("a connection panicked");
-                all.armed += did.armed;
-                all.moved += did.moved;
-                all.fired += did.fired;
-                all.cancelled += did.cancelled;
-            }
-            all
-        });
+        stage.run(all((0..count).map(connection::<P>)));
         let cpu = worker_cpu() - before;
-        Measured::new([cpu.as_nanos() as f64 / did.moved as f64], did)
+        let packets = count * RESPONSES * PACKETS;
+        let did = Did {
+            moved: packets,
+            fired: packets,
+            ..Did::default()
+        };
+        Measured::new([cpu.as_nanos() as f64 / packets as f64], did)
     }
 }
 
-async fn connection<P: Peer>(seed: u64, responses: usize) -> Did {
+/// Returns the number of its packets.
+async fn connection<P: Peer>(seed: u64) -> u64 {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut did = Did {
-        armed: 2,
-        cancelled: 2,
-        ..Did::default()
-    };
-    let mut idle = pin!(P::sleep(Connections::IDLE));
-    let mut close = pin!(P::sleep(Connections::CLOSE));
-    for _ in 0..responses {
-        let mut deadline = pin!(P::sleep(Connections::DEADLINE));
-        for _ in 0..Connections::PACKETS {
+    let mut idle = pin!(P::sleep(minutes(1)));
+    let mut close = pin!(P::sleep(minutes(3)));
+    for _ in 0..RESPONSES {
+        let mut deadline = pin!(P::sleep(Duration::from_secs(5)));
+        for _ in 0..PACKETS {
             let pace = P::sleep(Duration::from_micros(rng.random_range(5_000..15_000)));
             tokio::select! {
                 biased;
                 () = idle.as_mut() => unreachable!("idle"),
                 () = close.as_mut() => unreachable!("closed"),
                 () = deadline.as_mut() => unreachable!("a late response"),
-                () = pace => did.fired += 1,
+                () = pace => {}
             }
-            P::reset(idle.as_mut(), Instant::now() + Connections::IDLE);
-            did.moved += 1;
+            P::reset(idle.as_mut(), Instant::now() + minutes(1));
         }
-        did.armed += 1 + Connections::PACKETS as u64;
-        did.cancelled += 1;
     }
-    did
-}
-
-/// A thousand tasks over all workers, each under one timeout after the other (tokio #6534).
-#[derive(Clone, Copy)]
-pub(crate) struct FanOut;
-
-impl Workload for FanOut {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        const TASKS: usize = 1024;
-        let each = scale.of(200);
-        let stage = Stage::new::<P>(WORKERS);
-        stage.run(fan_out::<P>(TASKS, each / 10));
-        let begin = Instant::now();
-        let passed = stage.run(fan_out::<P>(TASKS, each));
-        let time = begin.elapsed();
-        Measured::new(
-            [time.as_nanos() as f64 / (TASKS * each) as f64],
-            Did::cancelled(passed),
-        )
-    }
-}
-
-async fn fan_out<P: Peer>(tasks: usize, each: usize) -> u64 {
-    let tasks: Vec<_> = (0..tasks)
-        .map(|_| {
-            tokio::spawn(async move {
-                let mut passed = 0;
-                for _ in 0..each {
-                    // Pending once, so the timer is armed.
-                    passed += u64::from(
-                        P::timeout(Duration::from_secs(1), yield_now())
-                            .await
-                            .is_ok(),
-                    );
-                }
-                passed
-            })
-        })
-        .collect();
-    let mut passed = 0;
-    for task in tasks {
-        passed += task.await.expect("a task panicked");
-    }
-    passed
+    RESPONSES * PACKETS
 }

@@ -3,32 +3,29 @@
 //! Timers are polled by hand, from inside a spawned task and without its cooperative budget: a `Sleep` that is never
 //! polled registers nothing, and one polled on an exhausted budget is pending without being registered.
 
-use std::future::{Future, poll_fn};
-use std::hint::black_box;
+use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Context;
 use std::thread;
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use timers::{arm, on_task};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::peer::Peer;
+use crate::peer::{Peer, Timers};
 use crate::process::worker_cpu;
 
-pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Peer>::Sleep>>>;
+pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Timers>::Sleep>>>;
 
 const SETTLE: Duration = Duration::from_millis(20);
 const BEAT: Duration = Duration::from_millis(500);
 const HOUR: Duration = Duration::from_secs(3600);
-/// How long every timer of a crowd may take to fire before it counts as lost.
-const LOST: Duration = Duration::from_secs(60);
 
 /// A peer's runtime. It is shut down when dropped.
 pub(crate) struct Stage {
@@ -77,7 +74,7 @@ impl Stage {
         &self,
         work: impl FnOnce(&mut Context<'_>) -> R + Send + 'static,
     ) -> R {
-        self.run(in_one_poll(work))
+        self.run(unconstrained(on_task(work)))
     }
 
     /// Runs `work` on every worker at once. Each calls the barrier when it is warm.
@@ -96,7 +93,7 @@ impl Stage {
                     barrier.wait();
                     drop(P::sleep(HOUR));
                     yield_now().await;
-                    in_one_poll(move |cx: &mut Context<'_>| work(cx, &barrier)).await
+                    unconstrained(on_task(|cx| work(cx, &barrier))).await
                 })
             })
             .collect();
@@ -116,166 +113,30 @@ impl Stage {
                 .collect()
         })
     }
-
-    /// `count` timers with one counting waker, which start to fire in about `lead` and are spread over `spread`.
-    pub(crate) fn volley<P: Peer>(
-        &self,
-        count: usize,
-        lead: Duration,
-        spread: Duration,
-    ) -> Volley<P> {
-        let fired = Arc::new(Count::default());
-        let waker = Waker::from(Arc::clone(&fired));
-        let (start, sleeps) = self.on_worker(move |_| {
-            let start = Instant::now() + lead;
-            let mut rng = seeded();
-            let cx = &mut Context::from_waker(&waker);
-            let sleeps = (0..count)
-                .map(|_| armed::<P>(cx, start + rng.random_range(Duration::ZERO..spread)))
-                .collect();
-            (start, sleeps)
-        });
-        Volley::new(start, sleeps, fired)
-    }
-}
-
-/// Runs `work` in the only poll of a future without a budget.
-async fn in_one_poll<R>(work: impl FnOnce(&mut Context<'_>) -> R) -> R {
-    let mut work = Some(work);
-    unconstrained(poll_fn(move |cx| {
-        Poll::Ready(work.take().expect("one poll")(cx))
-    }))
-    .await
-}
-
-/// Arms `sleep`: polls it once, and it must not be due.
-#[inline]
-pub(crate) fn arm<S: Future<Output = ()>>(cx: &mut Context<'_>, sleep: Pin<&mut S>) {
-    assert!(
-        sleep.poll(cx).is_pending(),
-        "a timer of the future was ready at once"
-    );
 }
 
 #[inline]
 pub(crate) fn armed<P: Peer>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<P::Sleep>> {
     let mut sleep = Box::pin(P::sleep_until(at));
-    arm(cx, sleep.as_mut());
+    arm(sleep.as_mut(), cx);
     sleep
-}
-
-/// Timers that are going to fire.
-pub(crate) struct Volley<P: Peer> {
-    pub(crate) start: Instant,
-    sleeps: Crowd<P>,
-    fired: Arc<Count>,
-}
-
-impl<P: Peer> Volley<P> {
-    /// `sleeps`, armed with `fired` for their waker, the first of them due at `start`.
-    pub(crate) fn new(start: Instant, sleeps: Crowd<P>, fired: Arc<Count>) -> Self {
-        assert!(
-            Instant::now() < start,
-            "{} timers of {} were due before all were armed",
-            sleeps.len(),
-            P::NAME
-        );
-        Self {
-            start,
-            sleeps,
-            fired,
-        }
-    }
-
-    pub(crate) fn fired(&self) -> Arc<Count> {
-        Arc::clone(&self.fired)
-    }
-
-    /// Blocks until every timer has fired.
-    pub(crate) fn wait(&self) {
-        self.fired.wait_for(self.sleeps.len());
-    }
-
-    /// CPU time of the workers from the first timer to the last.
-    pub(crate) fn cpu(&self) -> Duration {
-        cpu_while(self.start, || self.wait())
-    }
-
-    /// How many of the timers are ready. None may have been woken twice.
-    pub(crate) fn ready(mut self, stage: &Stage) -> u64 {
-        thread::sleep(SETTLE);
-        assert_eq!(
-            self.fired.get(),
-            self.sleeps.len(),
-            "{}: wakes and timers differ",
-            P::NAME
-        );
-        stage.on_worker(move |cx| {
-            self.sleeps
-                .iter_mut()
-                .map(|sleep| u64::from(sleep.as_mut().poll(cx).is_ready()))
-                .sum()
-        })
-    }
-}
-
-/// A counter; as a waker it counts its wakes.
-#[derive(Default)]
-pub(crate) struct Count(AtomicUsize);
-
-impl Count {
-    pub(crate) fn get(&self) -> usize {
-        self.0.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn add(&self) {
-        self.0.fetch_add(1, Ordering::Release);
-    }
-
-    /// Blocks until the counter stands at `count`.
-    pub(crate) fn wait_for(&self, count: usize) {
-        let begin = Instant::now();
-        while self.get() < count {
-            assert!(
-                begin.elapsed() < LOST,
-                "lost timers: {} of {count} fired",
-                self.get()
-            );
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.add();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.add();
-    }
 }
 
 /// CPU time of the workers from a little before `start` until `wait` returns.
 pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> Duration {
-    wait_until_just_before(start);
+    let ahead = start.saturating_duration_since(Instant::now());
+    thread::sleep(ahead.saturating_sub(Duration::from_millis(5)));
     let before = worker_cpu();
     wait();
     worker_cpu() - before
 }
 
-/// Makes the allocator merge all that was freed in small pieces, as glibc's does when it is next asked for a large one:
-/// that belongs to those who freed, and can take longer than what is measured next.
-pub(crate) fn settle_heap() {
-    drop(black_box(Vec::<u8>::with_capacity(64 * 1024)));
-}
-
-/// Blocks the calling thread until a little before `at`.
-pub(crate) fn wait_until_just_before(at: Instant) {
-    thread::sleep(
-        at.saturating_duration_since(Instant::now())
-            .saturating_sub(Duration::from_millis(5)),
-    );
+/// Nanoseconds for each of `count` operations, of which `run` does as many as it is told; the first tenth is for warming up.
+pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
+    run(count / 10);
+    let begin = Instant::now();
+    run(count);
+    begin.elapsed().as_nanos() as f64 / count as f64
 }
 
 /// The same random numbers for every peer.

@@ -8,68 +8,115 @@
 //!        └─ call ── never: times out   and its timeout fires
 //! ```
 //!
-//! | file | measures |
-//! | --- | --- |
-//! | `load.rs` | timeouts per second by workers, and how late those fire that do |
-//! | `expiry.rs` | how long arming a timer takes while a million others expire, and what memory they took |
+//! It shows timeouts per second by workers, and how late those fire that do (`load.rs`); how long arming a timer takes
+//! while a million others expire, and what memory they take (`benches/timers/expiry.rs`).
 //!
-//! Each side runs in a process of its own, so that neither uses memory that the other has
-//! left. What every task must have come to is known beforehand, and checked.
+//! The sides take turns, in changing order, and each round of a side is a process of its own, so
+//! that no side uses memory that another has left. What every task must have come to is known
+//! beforehand, and checked. Lateness beside other load: `--busy 2`.
 //!
 //! `cargo run --release -p fanout -- --help`
 
 mod chart;
-mod expiry;
 mod load;
-mod options;
 mod outcome;
 mod report;
 mod sides;
-mod timers;
 
-use std::process::ExitCode;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
+use clap::{Parser, value_parser};
 use common::others::{self, Neighbours};
-use common::println;
+use common::process::Busy;
+use common::{Side, println};
 
-use options::Options;
+/// Calls of each task at a time, each under a timeout of its own.
+const CALLS: u64 = 4;
+/// One task in so many has a call that is never answered.
+const LOST: u64 = 200;
 
-fn main() -> ExitCode {
+/// A million tasks under timeouts, nearly all cancelled: on tokio's timers, and on the wheel's
+#[derive(Clone, Debug, Parser)]
+#[command(name = "fanout")]
+pub(crate) struct Options {
+    /// Tasks, each under a timeout
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..=100_000_000))]
+    tasks: u64,
+
+    /// Measure with 1, 2, 4, … and so many workers [default: one per core]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// How often each side runs, in turns; medians count
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=1000))]
+    rounds: u64,
+
+    /// Threads that compute beside
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    busy: usize,
+
+    /// Where the picture goes
+    #[arg(long, value_name = "PATH", default_value = "target/fanout.svg", value_parser = common::writable)]
+    svg: PathBuf,
+
+    /// Run a round of one side in this process, and print what came of it as JSON
+    #[arg(long, value_enum, hide = true)]
+    side: Option<Side>,
+}
+
+impl Options {
+    fn workers(&self) -> usize {
+        let cores = || available_parallelism().map_or(1, usize::from);
+        self.workers.map_or_else(cores, usize::from)
+    }
+
+    /// The numbers of workers to measure with: powers of two, and the most.
+    fn worker_counts(&self) -> Vec<usize> {
+        let most = self.workers();
+        let powers = std::iter::successors(Some(1), |workers| Some(workers * 2));
+        let below = powers.take_while(|&workers| workers < most);
+        below.chain([most]).collect()
+    }
+
+    fn lost_tasks(&self) -> u64 {
+        self.tasks.div_ceil(LOST)
+    }
+
+    /// Timeouts that the load arms: one around each task and one around each call.
+    fn timeouts(&self) -> u64 {
+        self.tasks * (1 + CALLS)
+    }
+}
+
+fn main() -> Result<()> {
     let options = Options::parse();
-    let done = match options.side {
+    match options.side {
         Some(side) => sides::run(side, &options),
         None => compare(&options),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }
 
 fn compare(options: &Options) -> Result<()> {
-    let path = &options.svg;
     println!("{}", report::headline(options));
     let neighbours = Neighbours::watch();
-    let outcomes = sides::all()?;
-    println!("{}", report::table(&outcomes));
+    let busy = Busy::start(options.busy);
+    let sides = sides::all(options.rounds)?;
+    drop(busy);
+    println!("{}", report::table(&sides));
+    println!("Medians of the rounds; in parentheses that of the rounds' ratios to tokio's.");
     let note = others::note(neighbours);
     println!("{note}");
 
-    let picture = chart::draw(options, &outcomes, &note)?;
+    let path = &options.svg;
+    let picture = chart::draw(options, &sides, &note)?;
     std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
     println!("Drawn to {}.", path.display());
 
-    let faults: Vec<_> = outcomes
-        .iter()
-        .flat_map(|outcome| outcome.faults(options))
-        .collect();
-    faults.iter().for_each(|fault| eprintln!("{fault}"));
-    ensure!(faults.is_empty(), "not all that was to be done was done");
+    let faults = sides.iter().flat_map(|side| side.faults(options));
+    let faults: Vec<_> = faults.collect();
+    ensure!(faults.is_empty(), "{}", faults.join("\n"));
     println!("Every task came to what it should, and no timer fired early.");
     Ok(())
 }

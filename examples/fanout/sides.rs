@@ -1,38 +1,47 @@
-//! The sides, each in a process of its own, one after the other.
+//! The sides, each round of each in a process of its own, in turns.
 
 use std::env;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
-use common::Side;
+use anyhow::{Result, ensure};
+use common::{Side, process, word};
+use timers::{Timers, Tokio, Wheel, expiry};
+use tokio::runtime::{Builder, Runtime};
 
-use crate::options::Options;
-use crate::outcome::Outcome;
-use crate::report::progress_bar;
-use crate::timers::{Timers, Tokio, Wheel};
-use crate::{expiry, load};
+use crate::outcome::{Outcome, Quantiles, Rounds, Throughput};
+use crate::{Options, load};
 
-/// Runs every side, each in a process of its own with the options of this one.
-pub(crate) fn all() -> Result<Vec<Outcome>> {
+/// Runs every side so often, in changing order: what the machine does meanwhile meets all.
+pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
     let precise = cfg!(target_os = "linux").then_some(Side::Precise);
     let sides = [Side::Tokio, Side::Wheel].into_iter().chain(precise);
-    sides.map(in_a_process).collect()
+    let empty = |side| Rounds {
+        side,
+        outcomes: Vec::new(),
+    };
+    let mut sides: Vec<_> = sides.map(empty).collect();
+    for round in 0..rounds {
+        let mut order: Vec<_> = sides.iter_mut().collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for side in order {
+            side.outcomes.push(in_a_process(side.side)?);
+        }
+    }
+    Ok(sides)
 }
 
+/// One round, with the options of this process.
 fn in_a_process(side: Side) -> Result<Outcome> {
-    let value = side.to_possible_value().context("a side has a name")?;
+    eprintln!("{} …", side.name());
     let output = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))
-        .args(["--side", value.get_name()])
+        .args(["--side", &word(&side)])
         .stderr(Stdio::inherit())
         .output()?;
-    ensure!(
-        output.status.success(),
-        "the run on {} failed: {}",
-        side.name(),
-        output.status
-    );
+    let status = output.status;
+    ensure!(status.success(), "{} failed: {status}", side.name());
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
@@ -47,21 +56,40 @@ pub(crate) fn run(side: Side, options: &Options) -> Result<()> {
 }
 
 fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
-    let counts = options.worker_counts();
-    let parts = options.rounds * (counts.len() as u64 + 1);
-    let progress = progress_bar(side.name(), parts * options.tasks);
+    let (workers, tasks) = (options.workers(), options.tasks as usize);
     // First: what runs later finds memory that others have freed.
-    let bytes = expiry::bytes_per_timer::<T>(options)?;
-    let expiries = rounds(options, || expiry::run::<T>(options, &progress))?;
-    let mut outcome = Outcome::new(side, bytes, &expiries);
-    for workers in counts {
-        let rounds = rounds(options, || load::run::<T>(options, workers, &progress))?;
-        outcome.add(workers, options.timeouts(), &rounds)?;
+    let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, tasks);
+    let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, tasks);
+    let (mut loads, mut late) = (Vec::new(), Quantiles::default());
+    for workers in options.worker_counts() {
+        let load = load::run::<T>(&runtime(side, workers)?, options.tasks, workers)?;
+        late = Quantiles::of(&load.late);
+        loads.push(Throughput::of(workers, options.timeouts(), &load));
     }
-    progress.finish_and_clear();
-    Ok(outcome)
+    Ok(Outcome {
+        bytes_per_timer,
+        loads,
+        late,
+        expired: expiry.fired,
+        waits: Quantiles::of(&expiry.waits),
+    })
 }
 
-fn rounds<R>(options: &Options, run: impl Fn() -> Result<R>) -> Result<Vec<R>> {
-    (0..options.rounds).map(|_| run()).collect()
+/// A runtime whose timers are as the side has them.
+fn runtime(side: Side, workers: usize) -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(workers).enable_all().build()?;
+    if side == Side::Precise {
+        let precise = wheel::Builder::new().high_resolution(true);
+        runtime.block_on(async { precise.install() })?;
+    }
+    Ok(runtime)
+}
+
+/// What memory grows by while as many are armed that are far away; `None` where the system does not tell.
+fn bytes_per_timer<T: Timers>(runtime: &Runtime, count: usize) -> Option<f64> {
+    let before = process::resident()?;
+    let _sleeps = expiry::arm_far::<T>(runtime.handle(), count);
+    let grown = process::resident()?.saturating_sub(before);
+    Some(grown as f64 * 1024.0 / count as f64)
 }

@@ -1,33 +1,30 @@
 //! A backend: answers a call at once, after a while or never, as the plan has it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 
-use crate::plan::{Fate, Plan};
-use crate::timers::Timers;
+use crate::plan::{Fate, Plan, SLOW};
+use crate::stack::Stack;
+use crate::tally::Tally;
 
-#[derive(Clone, Debug)]
-struct Backend {
-    plan: Plan,
-    seen: Arc<AtomicU64>,
-}
-
-/// The routes of all backends; `seen` counts the calls that come.
-pub(crate) fn routes<T: Timers>(plan: Plan, seen: Arc<AtomicU64>) -> Router {
+/// The routes of all backends.
+pub(crate) fn routes<T: Stack>(plan: Plan, tally: Arc<Tally>) -> Router {
     Router::new()
         .route("/calls/{number}", get(answer::<T>))
-        .with_state(Backend { plan, seen })
+        .with_state((plan, tally))
 }
 
-async fn answer<T: Timers>(State(backend): State<Backend>, Path(call): Path<u64>) -> &'static str {
-    backend.seen.fetch_add(1, Ordering::Relaxed);
-    match backend.plan.fate(call) {
+async fn answer<T: Stack>(
+    State((plan, tally)): State<(Plan, Arc<Tally>)>,
+    Path(call): Path<u64>,
+) -> &'static str {
+    tally.seen.add(1);
+    match plan.fate(call) {
         Fate::Fast => {}
-        Fate::Slow => T::sleep(backend.plan.slow_delay).await,
+        Fate::Slow => T::sleep(SLOW).await,
         Fate::Never => std::future::pending().await,
     }
     "here you are"

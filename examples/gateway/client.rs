@@ -10,94 +10,91 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, Parts, SendRequest};
 use hyper_util::rt::TokioIo;
-use indicatif::ProgressBar;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
-use crate::plan::Plan;
-use crate::timers::Instant;
+use crate::plan::{BACKENDS, Plan};
 
 /// What the clients heard.
 #[derive(Debug)]
 pub(crate) struct Heard {
-    pub(crate) requests: u64,
     /// Answers without one or more of the backends.
     pub(crate) partial: u64,
     /// Requests that the gateway's limit ended.
     pub(crate) late: u64,
     /// Answers of backends, over all requests.
     pub(crate) answered: u64,
-    /// Connections that the gateway closed on a client who was slow to go on: on a machine that
+    /// Connections that the gateway closed on a client that was slow to go on: on a machine that
     /// stands still, that happens.
     pub(crate) reopened: u64,
     /// Ended by a timer before its time.
     pub(crate) early: u64,
-    /// In microseconds.
+    /// In microseconds, of each request.
     pub(crate) latency: Histogram<u32>,
     /// When the last answer came.
     pub(crate) finished: Instant,
 }
 
 impl Heard {
-    pub(crate) fn nothing() -> Result<Self> {
-        let latency = Histogram::new(3)?;
+    fn nothing() -> Result<Self> {
         Ok(Heard {
-            requests: 0,
             partial: 0,
             late: 0,
             answered: 0,
             reopened: 0,
             early: 0,
-            latency,
+            latency: Histogram::new(3)?,
             finished: Instant::now(),
         })
     }
 
-    pub(crate) fn add(&mut self, other: Heard) -> Result<()> {
-        self.requests += other.requests;
+    pub(crate) fn requests(&self) -> u64 {
+        self.latency.len()
+    }
+
+    fn add(&mut self, other: &Heard) -> Result<()> {
         self.partial += other.partial;
         self.late += other.late;
         self.answered += other.answered;
         self.reopened += other.reopened;
         self.early += other.early;
-        self.latency.add(other.latency)?;
         self.finished = self.finished.max(other.finished);
-        Ok(())
+        Ok(self.latency.add(&other.latency)?)
     }
 
-    fn note(&mut self, answer: Answer, sent: Instant, plan: &Plan) -> Result<()> {
+    fn note(&mut self, answer: Option<u64>, sent: Instant, plan: &Plan) -> Result<()> {
         self.finished = Instant::now();
         let took = self.finished - sent;
-        self.requests += 1;
         match answer {
-            Answer::From(backends) => {
-                self.partial += u64::from(backends < plan.backends);
+            Some(backends) => {
+                self.partial += u64::from(backends < BACKENDS);
                 self.answered += backends;
             }
-            Answer::Late => {
+            None => {
                 self.late += 1;
-                self.early += u64::from(took < plan.request_timeout);
+                self.early += u64::from(took < plan.request_timeout());
             }
         }
-        self.latency.record(took.as_micros() as u64)?;
-        Ok(())
+        Ok(self.latency.record(took.as_micros() as u64)?)
     }
 }
 
-/// The gateway's answer.
-#[derive(Debug)]
-enum Answer {
-    From(u64),
-    Late,
+/// Runs every client; the first failure drops, and so closes, the others.
+pub(crate) async fn run_all(gateway: SocketAddr, plan: Plan) -> Result<Heard> {
+    let mut clients = JoinSet::new();
+    for connection in 0..plan.connections {
+        clients.spawn(run(gateway, connection, plan));
+    }
+    let mut heard = Heard::nothing()?;
+    while let Some(ended) = clients.join_next().await {
+        heard.add(&ended??)?;
+    }
+    Ok(heard)
 }
 
-pub(crate) async fn run(
-    gateway: SocketAddr,
-    connection: u64,
-    plan: Plan,
-    progress: ProgressBar,
-) -> Result<Heard> {
+async fn run(gateway: SocketAddr, connection: u64, plan: Plan) -> Result<Heard> {
     let mut client = Client::connect(gateway).await?;
     let mut heard = Heard::nothing()?;
     let mut sent = Instant::now();
@@ -112,21 +109,12 @@ pub(crate) async fn run(
             }
         };
         heard.note(answer, sent, &plan)?;
-        progress.inc(1);
     }
     if plan.is_silent(connection) {
         client.fall_silent().await?;
-        heard.early += u64::from(sent.elapsed() < plan.head_timeout);
+        heard.early += u64::from(sent.elapsed() < plan.head_timeout());
     }
     Ok(heard)
-}
-
-/// The text of a page, over a connection of its own.
-pub(crate) async fn page(server: SocketAddr, path: &str) -> Result<String> {
-    let mut client = Client::connect(server).await?;
-    let (status, text) = client.get(path).await?;
-    ensure!(status == 200, "{path}: {status}");
-    Ok(text)
 }
 
 /// A connection that is kept.
@@ -138,48 +126,41 @@ struct Client {
 
 impl Client {
     async fn connect(server: SocketAddr) -> Result<Self> {
-        let socket = TcpStream::connect(server)
-            .await
-            .context("the gateway cannot be reached")?;
+        let socket = TcpStream::connect(server).await;
+        let socket = socket.context("the gateway cannot be reached")?;
         socket.set_nodelay(true)?;
         let (requests, connection) = http1::handshake(TokioIo::new(socket)).await?;
+        let connection = tokio::spawn(connection.without_shutdown());
         Ok(Client {
             requests,
-            connection: tokio::spawn(connection.without_shutdown()),
+            connection,
         })
     }
 
-    async fn ask(&mut self, number: u64) -> Result<Answer> {
-        let (status, text) = self.get(&format!("/requests/{number}")).await?;
-        match status {
-            StatusCode::OK => Ok(Answer::From(text.trim().parse()?)),
-            StatusCode::GATEWAY_TIMEOUT => Ok(Answer::Late),
-            other => bail!("the gateway says {other}: {}", text.trim()),
-        }
-    }
-
-    async fn get(&mut self, path: &str) -> Result<(StatusCode, String)> {
+    /// How many backends have answered; `None` where the gateway's limit ended the request.
+    async fn ask(&mut self, number: u64) -> Result<Option<u64>> {
         self.requests.ready().await?;
-        let request = Request::get(path).header("host", "gateway");
-        let answer = self
-            .requests
-            .send_request(request.body(Empty::new())?)
-            .await?;
+        let request = Request::get(format!("/requests/{number}")).header("host", "gateway");
+        let request = request.body(Empty::new())?;
+        let answer = self.requests.send_request(request).await?;
         let status = answer.status();
         let body = answer.collect().await?.to_bytes();
-        Ok((status, String::from_utf8(body.into())?))
+        let text = String::from_utf8(body.into())?;
+        let text = text.trim();
+        match status {
+            StatusCode::OK => Ok(Some(text.parse()?)),
+            StatusCode::GATEWAY_TIMEOUT => Ok(None),
+            other => bail!("the gateway says {other}: {text}"),
+        }
     }
 
     /// Sends half a head, and holds the connection open until the gateway ends it.
     async fn fall_silent(self) -> Result<()> {
         drop(self.requests);
         let mut socket = self.connection.await??.io.into_inner();
+        let half = socket.write_all(b"GET / HTTP/1.1\r\nHost: gate");
         // Where the machine has stood still, the gateway may have closed already.
-        if socket
-            .write_all(b"GET / HTTP/1.1\r\nHost: gate")
-            .await
-            .is_ok()
-        {
+        if half.await.is_ok() {
             let heard = socket.read_to_end(&mut Vec::new()).await.unwrap_or(0);
             ensure!(heard == 0, "an answer to half a request");
         }

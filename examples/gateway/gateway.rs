@@ -9,10 +9,9 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use futures::stream::{FuturesUnordered, StreamExt};
 
-use crate::exporter::Exporter;
 use crate::plan::Plan;
+use crate::stack::Stack;
 use crate::tally::{Count, Tally};
-use crate::timers::Timers;
 use crate::upstream::Upstream;
 
 #[derive(Debug)]
@@ -26,14 +25,8 @@ struct Gateway {
 
 type Answer = Result<String, (StatusCode, String)>;
 
-/// `/requests/{number}`, `/` for load that knows no numbers, and `/metrics`.
-pub(crate) fn routes<T: Timers>(
-    upstream: Upstream,
-    plan: Plan,
-    tally: Arc<Tally>,
-    exporter: &Exporter,
-) -> Router {
-    let page = Arc::new(exporter.page::<T>(tally.clone()));
+/// `/requests/{number}`, and `/` for load that knows no numbers.
+pub(crate) fn routes<T: Stack>(upstream: Upstream, plan: Plan, tally: Arc<Tally>) -> Router {
     let gateway = Gateway {
         upstream,
         plan,
@@ -44,17 +37,15 @@ pub(crate) fn routes<T: Timers>(
         .route("/", get(next::<T>))
         .route("/requests/{number}", get(numbered::<T>))
         .with_state(Arc::new(gateway));
-    // Over the requests only: metrics are wanted most when nothing else is answered.
-    let limited = T::limit(requests, plan.request_timeout);
-    limited.route("/metrics", get(async move || page.render()))
+    T::limit(requests, plan.request_timeout())
 }
 
-async fn next<T: Timers>(State(gateway): State<Arc<Gateway>>) -> Answer {
-    let number = gateway.next.next();
+async fn next<T: Stack>(State(gateway): State<Arc<Gateway>>) -> Answer {
+    let number = gateway.next.add(1);
     gateway.answer::<T>(number).await
 }
 
-async fn numbered<T: Timers>(
+async fn numbered<T: Stack>(
     State(gateway): State<Arc<Gateway>>,
     Path(number): Path<u64>,
 ) -> Answer {
@@ -62,7 +53,7 @@ async fn numbered<T: Timers>(
 }
 
 impl Gateway {
-    async fn answer<T: Timers>(&self, request: u64) -> Answer {
+    async fn answer<T: Stack>(&self, request: u64) -> Answer {
         self.tally.requests.add(1);
         let answered = self.fan_out::<T>(request).await;
         let answered =
@@ -72,14 +63,11 @@ impl Gateway {
     }
 
     /// How many backends have answered.
-    async fn fan_out<T: Timers>(&self, request: u64) -> Result<u64> {
-        let numbers = self.plan.calls_of(request);
-        let mut calls: FuturesUnordered<_> = numbers
+    async fn fan_out<T: Stack>(&self, request: u64) -> Result<u64> {
+        let Gateway { plan, tally, .. } = self;
+        let mut calls: FuturesUnordered<_> = Plan::calls_of(request)
             .zip(&*self.upstream.backends)
-            .map(|(number, &backend)| {
-                let Gateway { plan, tally, .. } = self;
-                self.upstream.call::<T>(backend, number, plan, tally)
-            })
+            .map(|(number, &backend)| self.upstream.call::<T>(backend, number, plan, tally))
             .collect();
         let mut answered = 0;
         while let Some(in_time) = calls.next().await {

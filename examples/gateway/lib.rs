@@ -9,80 +9,103 @@
 //!
 //! The same work is done once on `tokio::time` and once on `wheel`, each on a fresh runtime.
 //! Which calls are slow and which never get an answer follows from their number, so what the
-//! timers must have done is known beforehand and checked at the end, on `/metrics` too.
+//! timers must have done is known beforehand and checked at the end.
 //!
 //! `cargo run --release -p gateway -- --help`
 //!
-//! Programs that measure have [`load`].
+//! Programs that measure have [`Load`].
 
 mod backend;
 mod check;
 mod client;
-mod exporter;
 mod gateway;
-pub mod load;
-mod machine;
-mod options;
+mod load;
 mod plan;
 mod report;
 mod run;
-mod serve;
 mod server;
+mod stack;
 mod tally;
-mod timers;
 mod upstream;
 
-use std::process::ExitCode;
+use std::net::SocketAddr;
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, ensure};
+use clap::{Parser, value_parser};
 use common::println;
-use exporter::Exporter;
-use options::{Options, Side};
-use timers::{Tokio, Wheel};
+
+use plan::Plan;
+use run::{Run, run, serve};
+
+pub use load::Load;
+pub use stack::{Stack, Tokio, Wheel};
+
+/// An HTTP gateway with a timer per call, per request and per head: tokio's, and the wheel's
+#[derive(Debug, Parser)]
+#[command(name = "gateway")]
+pub(crate) struct Options {
+    /// Client connections, all open at once
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u64).range(1..=100_000))]
+    connections: u64,
+
+    /// Requests that each connection sends
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = value_parser!(u64).range(1..=1_000_000))]
+    requests: u64,
+
+    /// Worker threads of the runtime [default: one per core]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// Wait for load from outside, at this address, until the process is ended; the wheel's side is
+    /// served at the next port
+    #[arg(long, value_name = "ADDRESS")]
+    serve: Option<SocketAddr>,
+}
+
+impl Options {
+    fn workers(&self) -> usize {
+        let cores = || available_parallelism().map_or(1, usize::from);
+        self.workers.map_or_else(cores, usize::from)
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::with_every_fate(self.connections, self.requests)
+    }
+}
 
 /// Does what the command line asks for.
-pub fn command_line() -> ExitCode {
-    match start(&Options::read()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn start(options: &Options) -> Result<()> {
-    let exporter = Exporter::install()?;
+pub fn command_line() -> Result<()> {
+    let options = Options::parse();
     match options.serve {
-        Some(address) => serve::until_the_end(options, address, &exporter),
-        None => compare(options, &exporter),
+        Some(address) => until_the_end(&options, address),
+        None => compare(&options),
     }
 }
 
-fn compare(options: &Options, exporter: &Exporter) -> Result<()> {
+fn compare(options: &Options) -> Result<()> {
     println!("{}", report::headline(options));
-    let runs: Vec<_> = options
-        .sides()
-        .iter()
-        .map(|&side| run_on(side, options, exporter))
-        .collect::<Result<_>>()?;
+    let runs = [
+        run::<Tokio>(options).context("the run on tokio::time failed")?,
+        run::<Wheel>(options).context("the run on wheel failed")?,
+    ];
     println!("{}", report::table(&runs));
-
-    let faults = check::all(&options.plan, &runs);
-    faults.iter().for_each(|fault| eprintln!("{fault}"));
-    ensure!(
-        faults.is_empty(),
-        "what the timers did is not what the shares say ({} of the checks)",
-        faults.len()
-    );
+    let faults = |run: &Run| check::faults(&options.plan(), run);
+    let faults: Vec<_> = runs.iter().flat_map(faults).collect();
+    ensure!(faults.is_empty(), "{}", faults.join("\n"));
     println!("All counts are what the shares say, and no timer fired early.");
     Ok(())
 }
 
-fn run_on(side: Side, options: &Options, exporter: &Exporter) -> Result<run::Run> {
-    match side {
-        Side::Tokio => run::run::<Tokio>(options, exporter),
-        Side::Wheel => run::run::<Wheel>(options, exporter),
+/// Serves each side on a runtime of its own, at ports one after the other; at free ports where the first is 0.
+fn until_the_end(options: &Options, first: SocketAddr) -> Result<()> {
+    let mut second = first;
+    if first.port() != 0 {
+        let next = first.port().checked_add(1);
+        second.set_port(next.context("there is no port after 65535 for the wheel's side")?);
     }
-    .with_context(|| format!("the run on {side} failed"))
+    let (runtime, service) = serve::<Tokio>(options, first)?;
+    let _wheel = serve::<Wheel>(options, second)?;
+    runtime.block_on(service.gateway.ended())?;
+    Ok(())
 }

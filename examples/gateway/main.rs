@@ -1,7 +1,5 @@
-//! `cargo run --release -p gateway -- --help`
+//! The program: `cargo run --release -p gateway -- --help`
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> anyhow::Result<()> {
     gateway::command_line()
 }

@@ -1,45 +1,17 @@
-//! What a run is to do, and what must come of it: both follow from the options alone.
+//! What a run is to do: what becomes of a call or a connection follows from its number alone.
 
 use std::ops::Range;
 use std::time::Duration;
 
-/// Shares are counted in hundredths of a percent.
-const WHOLE: u64 = 10_000;
-
-/// Coprime to `WHOLE`, so any `WHOLE` numbers in a row fall on every slot once, and near the
-/// golden ratio, so a short row is spread evenly too.
-const STRIDE: u64 = 6_181;
-
-/// A share of something numbered, at least 0 and at most all of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(u64);
-
-impl Share {
-    pub(crate) const NONE: Self = Share(0);
-
-    /// From a percentage with at most two decimals.
-    pub(crate) fn percent(text: &str) -> Result<Share, String> {
-        let percent: f64 = text
-            .parse()
-            .map_err(|_| "a share is a percentage, such as 5 or 0.25")?;
-        let parts = percent * WHOLE as f64 / 100.0;
-        match (0.0..=WHOLE as f64).contains(&parts) {
-            false => Err("a share is at least 0 and at most 100 percent".into()),
-            true if (parts - parts.round()).abs() > 1e-6 => {
-                Err("a share has at most two decimals".into())
-            }
-            true => Ok(Share(parts.round() as u64)),
-        }
-    }
-
-    pub(crate) fn and(self, other: Share) -> Option<Share> {
-        Some(Share(self.0 + other.0)).filter(|both| both.0 <= WHOLE)
-    }
-
-    fn takes(self, number: u64) -> bool {
-        number % WHOLE * STRIDE % WHOLE < self.0
-    }
-}
+/// Each gets one call of every request.
+pub(crate) const BACKENDS: u64 = 4;
+/// When a slow answer comes.
+pub(crate) const SLOW: Duration = Duration::from_millis(20);
+/// One call in so many is answered late, but in time; one is never answered.
+const CALLS_PER_SLOW: u64 = 10;
+const CALLS_PER_NEVER: u64 = 1_000;
+/// One client in so many falls silent in the middle of a head.
+const CLIENTS_PER_SILENT: u64 = 20;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,87 +24,71 @@ pub(crate) enum Fate {
     Never,
 }
 
-/// Sizes, shares and limits of a run.
+/// Sizes and limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) connections: u64,
+    /// Of each connection.
     pub(crate) requests: u64,
-    pub(crate) backends: u64,
-    pub(crate) never: Share,
-    /// The share of calls that are slow or never answered; the two cannot overlap.
-    pub(crate) never_or_slow: Share,
-    pub(crate) silent: Share,
-    pub(crate) slow_delay: Duration,
+    /// Whether all calls are fast, and no client falls silent.
+    pub(crate) is_calm: bool,
+    /// Of a call to a backend.
     pub(crate) call_timeout: Duration,
-    pub(crate) request_timeout: Duration,
-    pub(crate) head_timeout: Duration,
 }
 
 impl Plan {
-    pub(crate) fn fate(&self, call: u64) -> Fate {
-        if self.never.takes(call) {
-            Fate::Never
-        } else if self.never_or_slow.takes(call) {
-            Fate::Slow
-        } else {
-            Fate::Fast
+    pub(crate) fn with_every_fate(connections: u64, requests: u64) -> Self {
+        Plan {
+            connections,
+            requests,
+            is_calm: false,
+            call_timeout: Duration::from_millis(250),
         }
     }
 
-    /// Whether the client falls silent: it sends half of its requests, then half a head.
+    /// Of a request with all its calls.
+    pub(crate) fn request_timeout(&self) -> Duration {
+        4 * self.call_timeout
+    }
+
+    /// How long a connection may take for the head of its next request.
+    pub(crate) fn head_timeout(&self) -> Duration {
+        8 * self.call_timeout
+    }
+
+    pub(crate) fn fate(&self, call: u64) -> Fate {
+        match call {
+            _ if self.is_calm => Fate::Fast,
+            call if (call + 1) % CALLS_PER_NEVER == 0 => Fate::Never,
+            call if call % CALLS_PER_SLOW == 0 => Fate::Slow,
+            _ => Fate::Fast,
+        }
+    }
+
     pub(crate) fn is_silent(&self, connection: u64) -> bool {
-        self.silent.takes(connection)
+        !self.is_calm && (connection + 1) % CLIENTS_PER_SILENT == 0
     }
 
     /// The numbers of the requests a client sends; no two clients share one.
     pub(crate) fn requests_of(&self, connection: u64) -> Range<u64> {
-        let first = connection * self.requests;
-        let count = if self.is_silent(connection) {
-            self.requests.div_ceil(2)
-        } else {
-            self.requests
-        };
-        first..first + count
+        connection * self.requests..(connection + 1) * self.requests
     }
 
     /// The numbers of a request's calls, one for each backend.
-    pub(crate) fn calls_of(&self, request: u64) -> Range<u64> {
-        request * self.backends..(request + 1) * self.backends
+    pub(crate) fn calls_of(request: u64) -> Range<u64> {
+        request * BACKENDS..(request + 1) * BACKENDS
     }
 
-    pub(crate) fn never_answered(&self, request: u64) -> u64 {
-        self.calls_of(request)
-            .filter(|&call| self.fate(call) == Fate::Never)
-            .count() as u64
+    pub(crate) fn all_requests(&self) -> u64 {
+        self.connections * self.requests
     }
-}
 
-/// The counts that a plan must lead to.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Expected {
-    pub(crate) requests: u64,
-    pub(crate) calls: u64,
-    /// Calls that get no answer.
-    pub(crate) never: u64,
-    /// Requests with at least one such call.
-    pub(crate) partial: u64,
-    /// Connections that the timer for a head closes.
-    pub(crate) silent: u64,
-}
+    /// Calls that get no answer; as many requests have one of these.
+    pub(crate) fn all_never(&self) -> u64 {
+        self.all_requests() * BACKENDS / CALLS_PER_NEVER
+    }
 
-impl Expected {
-    pub(crate) fn of(plan: &Plan) -> Self {
-        let mut expected = Expected::default();
-        for connection in 0..plan.connections {
-            expected.silent += u64::from(plan.is_silent(connection));
-            for request in plan.requests_of(connection) {
-                let never = plan.never_answered(request);
-                expected.requests += 1;
-                expected.calls += plan.backends;
-                expected.never += never;
-                expected.partial += u64::from(never > 0);
-            }
-        }
-        expected
+    pub(crate) fn all_silent(&self) -> u64 {
+        self.connections / CLIENTS_PER_SILENT
     }
 }

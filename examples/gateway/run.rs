@@ -1,28 +1,24 @@
 //! One run: a fresh runtime, backends, a gateway and clients, all ended before it returns.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
+use common::{Side, println, process};
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 use crate::client::{self, Heard};
-use crate::exporter::{self, Exporter};
-use crate::options::Options;
-use crate::plan::{Expected, Plan};
+use crate::plan::{BACKENDS, Plan};
 use crate::server::{Connections, Server};
+use crate::stack::Stack;
 use crate::tally::Tally;
-use crate::timers::{Instant, Timers};
 use crate::upstream::Upstream;
-use crate::{backend, gateway};
+use crate::{Options, backend, gateway};
 
 /// A free port of this machine.
-pub(crate) const ANYWHERE: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+pub(crate) const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// Much longer than the gateway keeps a connection to a backend that it does not use.
 const BACKEND_HEAD: Duration = Duration::from_secs(600);
@@ -30,50 +26,28 @@ const BACKEND_HEAD: Duration = Duration::from_secs(600);
 /// What a run came to, as each of the parties saw it.
 #[derive(Debug)]
 pub(crate) struct Run {
-    pub(crate) name: &'static str,
+    pub(crate) side: Side,
     pub(crate) heard: Heard,
     pub(crate) tally: Arc<Tally>,
     pub(crate) connections: Connections,
-    /// Calls that reached a backend.
-    pub(crate) backends_saw: u64,
-    pub(crate) exported: Exported,
     /// From the first connection to the last answer; silent clients are not waited for here.
     pub(crate) elapsed: Duration,
     pub(crate) cpu: Option<Duration>,
 }
 
-/// What `/metrics` says at the end.
-#[derive(Debug)]
-pub(crate) struct Exported {
-    pub(crate) requests: u64,
-    pub(crate) call_timeouts: u64,
-    /// `None` where the timers count nothing.
-    pub(crate) timers: Option<TimerCounts>,
-}
-
-/// What the timers say of themselves.
-#[derive(Debug)]
-pub(crate) struct TimerCounts {
-    pub(crate) registered: u64,
-    pub(crate) fired: u64,
-    pub(crate) cancelled: u64,
-    pub(crate) active: u64,
-}
-
-pub(crate) fn run<T: Timers>(options: &Options, exporter: &Exporter) -> Result<Run> {
-    let cpu_before = common::process::cpu_time();
-    let runtime = runtime(options.workers)?;
-    let progress = progress_bar(T::NAME, Expected::of(&options.plan).requests);
-    let work = serve_all::<T>(options.plan, exporter.clone(), progress.clone());
+pub(crate) fn run<T: Stack>(options: &Options) -> Result<Run> {
+    let before = process::cpu_time();
+    let runtime = runtime(options.workers())?;
+    let plan = options.plan();
+    // A millisecond for each request is more than any takes.
+    let give_up = Duration::from_secs(120) + Duration::from_millis(plan.all_requests());
+    let work = serve_all::<T>(plan);
     // Always on tokio's own timer: it is there to notice that the other one has lost a wake-up.
-    let ended = runtime.block_on(async { tokio::time::timeout(options.give_up, work).await });
-    progress.finish_and_clear();
+    let ended = runtime.block_on(async { timeout(give_up, work).await });
     drop(runtime);
-    let mut run =
-        ended.context("no end within --give-up: a timer was lost, or this is too much work")??;
-    run.cpu = common::process::cpu_time()
-        .zip(cpu_before)
-        .map(|(after, before)| after - before);
+    let mut run = ended.context("a timer was lost, or this is too much work")??;
+    let spent = process::cpu_time().zip(before);
+    run.cpu = spent.map(|(after, before)| after - before);
     Ok(run)
 }
 
@@ -83,28 +57,31 @@ pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
     Ok(builder.build()?)
 }
 
-async fn serve_all<T: Timers>(
-    plan: Plan,
-    exporter: Exporter,
-    progress: ProgressBar,
-) -> Result<Run> {
-    let service = Service::start::<T>(plan, ANYWHERE, &exporter)?;
+async fn serve_all<T: Stack>(plan: Plan) -> Result<Run> {
+    let service = Service::start::<T>(plan, ANYWHERE)?;
+    let address = service.gateway.address();
     let started = Instant::now();
-    let heard = run_clients(service.gateway.address(), plan, progress).await?;
-    let exported = exported::<T>(service.gateway.address()).await?;
-    let elapsed = heard.finished - started;
-    let (tally, seen) = (service.tally.clone(), service.seen.clone());
-    let connections = service.stop().await?;
+    let heard = client::run_all(address, plan).await?;
     Ok(Run {
-        name: T::NAME,
+        side: T::SIDE,
+        elapsed: heard.finished - started,
         heard,
-        tally,
-        connections,
-        backends_saw: seen.load(Ordering::Relaxed),
-        exported,
-        elapsed,
+        tally: service.tally.clone(),
+        connections: service.stop().await?,
         cpu: None,
     })
+}
+
+/// A gateway and its backends, for load from outside.
+pub(crate) fn serve<T: Stack>(
+    options: &Options,
+    address: SocketAddr,
+) -> Result<(Runtime, Service)> {
+    let runtime = runtime(options.workers())?;
+    let service = runtime.block_on(async { Service::start::<T>(options.plan(), address) })?;
+    let (side, address) = (T::SIDE.name(), service.gateway.address());
+    println!("{side}: wrk -t2 -c64 -d10s --latency http://{address}/");
+    Ok((runtime, service))
 }
 
 /// A gateway and its backends.
@@ -113,32 +90,22 @@ pub(crate) struct Service {
     pub(crate) gateway: Server,
     backends: Vec<Server>,
     tally: Arc<Tally>,
-    /// Calls that reached a backend.
-    seen: Arc<AtomicU64>,
 }
 
 impl Service {
-    pub(crate) fn start<T: Timers>(
-        plan: Plan,
-        address: SocketAddr,
-        exporter: &Exporter,
-    ) -> Result<Self> {
-        let seen = Arc::<AtomicU64>::default();
-        let backends: Vec<_> = (0..plan.backends)
-            .map(|_| {
-                let routes = backend::routes::<T>(plan, seen.clone());
-                Server::start::<T>(ANYWHERE, routes, BACKEND_HEAD)
-            })
+    pub(crate) fn start<T: Stack>(plan: Plan, address: SocketAddr) -> Result<Self> {
+        let tally = Arc::<Tally>::default();
+        let routes = || backend::routes::<T>(plan, tally.clone());
+        let backends: Vec<_> = (0..BACKENDS)
+            .map(|_| Server::start::<T>(ANYWHERE, routes(), BACKEND_HEAD))
             .collect::<Result<_>>()?;
         let upstream = Upstream::new::<T>(backends.iter().map(Server::address).collect());
-        let tally = Arc::<Tally>::default();
-        let routes = gateway::routes::<T>(upstream, plan, tally.clone(), exporter);
-        let gateway = Server::start::<T>(address, routes, plan.head_timeout)?;
+        let routes = gateway::routes::<T>(upstream, plan, tally.clone());
+        let gateway = Server::start::<T>(address, routes, plan.head_timeout())?;
         Ok(Service {
             gateway,
             backends,
             tally,
-            seen,
         })
     }
 
@@ -151,50 +118,4 @@ impl Service {
         }
         Ok(connections)
     }
-}
-
-async fn exported<T: Timers>(gateway: SocketAddr) -> Result<Exported> {
-    let page = client::page(gateway, "/metrics").await?;
-    let find = |name| exporter::value(&page, name, T::NAME);
-    let value = |name| find(name).with_context(|| format!("{name} is not in /metrics"));
-    let timers = match T::reporter() {
-        Some(_) => Some(TimerCounts {
-            registered: value("wheel_timers_registered_total")?,
-            fired: value("wheel_timers_fired_total")?,
-            cancelled: value("wheel_timers_cancelled_total")?,
-            active: value("wheel_active_timers")?,
-        }),
-        None => None,
-    };
-    Ok(Exported {
-        requests: value(exporter::REQUESTS)?,
-        call_timeouts: value(exporter::CALL_TIMEOUTS)?,
-        timers,
-    })
-}
-
-/// Runs every client; the first failure drops, and so closes, the others.
-pub(crate) async fn run_clients(
-    gateway: SocketAddr,
-    plan: Plan,
-    progress: ProgressBar,
-) -> Result<Heard> {
-    let mut clients = JoinSet::new();
-    for connection in 0..plan.connections {
-        clients.spawn(client::run(gateway, connection, plan, progress.clone()));
-    }
-    let mut heard = Heard::nothing()?;
-    while let Some(ended) = clients.join_next().await {
-        heard.add(ended??)?;
-    }
-    Ok(heard)
-}
-
-/// Draws to stderr, and only where that is a terminal.
-fn progress_bar(name: &'static str, requests: u64) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{prefix:11} {wide_bar} {human_pos}/{human_len} requests");
-    let bar = ProgressBar::new(requests).with_prefix(name);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

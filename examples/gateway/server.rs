@@ -4,7 +4,6 @@
 //! `axum::serve` is shorter and sets no timer: there a client that sends half a head, or nothing
 //! after an answer, holds its connection for ever.
 
-use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::timers::Timers;
+use crate::stack::Stack;
 
 /// All clients connect at once, and a full queue resets some of them; `TcpListener::bind` has 128.
 /// The system may hold it lower (`net.core.somaxconn`).
@@ -42,7 +41,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Listens on `address`, on a free port if that has none.
-    pub(crate) fn start<T: Timers>(
+    pub(crate) fn start<T: Stack>(
         address: SocketAddr,
         routes: Router,
         head_timeout: Duration,
@@ -50,9 +49,7 @@ impl Server {
         let listener = listen(address).with_context(|| format!("cannot listen on {address}"))?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(accept(listener, stopped, move |socket| {
-            serve::<T>(socket, routes.clone(), head_timeout)
-        }));
+        let task = tokio::spawn(accept::<T>(listener, stopped, routes, head_timeout));
         Ok(Server {
             address,
             stop,
@@ -66,12 +63,12 @@ impl Server {
 
     /// Takes no more connections and waits for those there are.
     pub(crate) async fn stop(self) -> Result<Connections> {
-        // Nobody listens where the server has failed; the task says why.
+        // Nothing listens where the server has failed; the task says why.
         let _ = self.stop.send(());
         self.task.await?
     }
 
-    /// Nobody stops it: it ends when it can take no more connections.
+    /// Is not stopped: ends when it can take no more connections.
     pub(crate) async fn ended(self) -> Result<Connections> {
         let _stop = self.stop;
         self.task.await?
@@ -88,14 +85,12 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-async fn accept<C>(
+async fn accept<T: Stack>(
     listener: TcpListener,
     mut stopped: oneshot::Receiver<()>,
-    serve: impl Fn(TcpStream) -> C,
-) -> Result<Connections>
-where
-    C: Future<Output = bool> + Send + 'static,
-{
+    routes: Router,
+    head_timeout: Duration,
+) -> Result<Connections> {
     let mut open = JoinSet::new();
     let mut connections = Connections::default();
     loop {
@@ -104,7 +99,7 @@ where
                 let (socket, _) = accepted?;
                 socket.set_nodelay(true)?;
                 connections.opened += 1;
-                open.spawn(serve(socket));
+                open.spawn(serve::<T>(socket, routes.clone(), head_timeout));
             }
             Some(timed_out) = open.join_next() => connections.timed_out += u64::from(timed_out?),
             _ = &mut stopped => break,
@@ -117,7 +112,7 @@ where
 }
 
 /// Whether it was the timer that ended the connection.
-async fn serve<T: Timers>(socket: TcpStream, routes: Router, head_timeout: Duration) -> bool {
+async fn serve<T: Stack>(socket: TcpStream, routes: Router, head_timeout: Duration) -> bool {
     // To tell HTTP/2 from HTTP/1 it would read the first bytes, and that under no timer.
     let mut server = Builder::new(TokioExecutor::new()).http1_only();
     server
@@ -127,9 +122,5 @@ async fn serve<T: Timers>(socket: TcpStream, routes: Router, head_timeout: Durat
     let routes = TowerToHyperService::new(routes);
     let ended = server.serve_connection(TokioIo::new(socket), routes).await;
     // Any other error is seen, and told, by the other end.
-    ended.is_err_and(|error| is_timeout(&*error))
-}
-
-fn is_timeout(error: &(dyn Error + Send + Sync + 'static)) -> bool {
-    error.downcast_ref().is_some_and(hyper::Error::is_timeout)
+    ended.is_err_and(|error| error.downcast_ref().is_some_and(hyper::Error::is_timeout))
 }

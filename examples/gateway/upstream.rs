@@ -11,10 +11,11 @@ use hyper::body::Bytes;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use tokio::time::Instant;
 
 use crate::plan::{Fate, Plan};
+use crate::stack::Stack;
 use crate::tally::Tally;
-use crate::timers::{Instant, Timers};
 
 /// Shorter than a backend waits for a head, so that a call seldom meets a connection that ends.
 const POOL_IDLE: Duration = Duration::from_secs(15);
@@ -26,7 +27,7 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    pub(crate) fn new<T: Timers>(backends: Arc<[SocketAddr]>) -> Self {
+    pub(crate) fn new<T: Stack>(backends: Arc<[SocketAddr]>) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new())
@@ -37,25 +38,24 @@ impl Upstream {
     }
 
     /// Whether the backend has answered in time.
-    pub(crate) async fn call<T: Timers>(
+    pub(crate) async fn call<T: Stack>(
         &self,
         backend: SocketAddr,
         number: u64,
         plan: &Plan,
         tally: &Tally,
     ) -> Result<bool> {
-        let mut call = tally.begin_call(plan.fate(number) == Fate::Never);
+        tally.calls.add(1);
         let started = Instant::now();
-        match T::timeout(plan.call_timeout, self.fetch(backend, number)).await {
-            Ok(answered) => {
-                call.answered();
-                answered.map(|()| true)
-            }
-            Err(_) => {
-                call.timed_out(started.elapsed() < plan.call_timeout);
-                Ok(false)
-            }
+        if let Ok(answered) = T::timeout(plan.call_timeout, self.fetch(backend, number)).await {
+            return answered.map(|()| true);
         }
+        let is_never = plan.fate(number) == Fate::Never;
+        tally.call_fired.add(1);
+        tally.never_fired.add(u64::from(is_never));
+        let is_early = started.elapsed() < plan.call_timeout;
+        tally.early.add(u64::from(is_early));
+        Ok(false)
     }
 
     /// Takes as long as it takes: limits are the caller's.

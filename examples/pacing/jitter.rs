@@ -1,14 +1,11 @@
 //! By how much the time between two packets differs from the period.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
 /// Where one bar ends and the next one begins, in microseconds. The last bar is all the rest.
 const EDGES: [u64; 8] = [10, 25, 50, 100, 250, 500, 1_000, 2_500];
-/// The widest bar.
-const WIDTH: f64 = 50.0;
 
 /// The differences, in nanoseconds.
 pub(crate) struct Jitter(Histogram<u64>);
@@ -43,16 +40,5 @@ impl Jitter {
             .collect();
         shares.push(("more".into(), (self.0.len() - below) as f64 / all));
         shares
-    }
-
-    /// The shares as a drawing for the terminal.
-    pub(crate) fn bars(&self) -> String {
-        let mut text = String::new();
-        for (name, share) in self.shares() {
-            let bar = "█".repeat((share * WIDTH).ceil() as usize);
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{name:>10} {:>5.1} % {bar}", share * 100.0);
-        }
-        text
     }
 }

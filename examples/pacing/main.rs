@@ -8,7 +8,7 @@
 //!
 //! A task sends a packet with each tick, on the loopback interface. A thread receives them,
 //! and notes when. Jitter is by how much the time between two packets differs from the
-//! period. The same is printed as a histogram, and drawn.
+//! period. Its histogram is drawn.
 
 mod jitter;
 mod pace;
@@ -19,8 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::Parser;
-use clap::builder::RangedU64ValueParser;
+use clap::{Parser, value_parser};
 use common::others::{self, Neighbours};
 use common::table::{Cell, Table, markdown, number};
 use common::{Side, println};
@@ -32,11 +31,11 @@ use self::pace::{Outcome, run};
 #[command(name = "pacing")]
 pub(crate) struct Options {
     /// Packets a second
-    #[arg(long, value_name = "N", default_value_t = 4_000, value_parser = up_to(100_000))]
+    #[arg(long, value_name = "N", default_value_t = 4_000, value_parser = value_parser!(u64).range(1..=100_000))]
     rate: u64,
 
     /// How long each side sends
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = up_to(600))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=600))]
     seconds: u64,
 
     /// Where the picture goes
@@ -54,10 +53,6 @@ impl Options {
     }
 }
 
-fn up_to(most: u64) -> RangedU64ValueParser {
-    RangedU64ValueParser::new().range(1..=most)
-}
-
 fn main() -> Result<()> {
     let options = Options::parse();
     let neighbours = Neighbours::watch();
@@ -71,41 +66,38 @@ fn main() -> Result<()> {
     println!("{}\n", table(&outcomes));
     let note = others::note(neighbours);
     println!("{note}\n");
-    for outcome in &outcomes {
-        println!("{}: jitter, share of packets", outcome.side.name());
-        println!("{}", outcome.jitter.bars());
-    }
     fs::write(&options.svg, picture::draw(&options, &outcomes, &note)?)?;
     println!("The picture: {}", options.svg.display());
     Ok(())
 }
 
+const HEADER: [&str; 8] = [
+    "interval",
+    "packets",
+    "lost",
+    "a second",
+    "jitter p50",
+    "p99",
+    "p99.9",
+    "CPU",
+];
+
 fn table(outcomes: &[Outcome]) -> Table {
-    let header = [
-        "interval",
-        "packets",
-        "lost",
-        "a second",
-        "jitter p50",
-        "p99",
-        "p99.9",
-        "CPU",
-    ];
-    let mut table = markdown(header);
+    let mut table = markdown(HEADER);
     for outcome in outcomes {
+        let jitter = |quantile| micros(outcome.jitter.quantile(quantile));
+        let cpu = outcome.cpu.map(|share| format!("{:.1} %", share * 100.0));
         let numbers = [
             outcome.received.to_string(),
             outcome.lost.to_string(),
-            format!("{:.0}", outcome.rate()),
-            micros(outcome.jitter.quantile(0.5)),
-            micros(outcome.jitter.quantile(0.99)),
-            micros(outcome.jitter.quantile(0.999)),
-            outcome
-                .cpu
-                .map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
+            format!("{:.0}", outcome.rate),
+            jitter(0.5),
+            jitter(0.99),
+            jitter(0.999),
+            cpu.unwrap_or("–".into()),
         ];
-        let cells = numbers.map(number);
-        table.add_row([Cell::new(outcome.side.name())].into_iter().chain(cells));
+        let name = Cell::new(outcome.side.name());
+        table.add_row([name].into_iter().chain(numbers.map(number)));
     }
     table
 }

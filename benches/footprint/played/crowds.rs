@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Waker};
 
-use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::shapes::{MANY, arm, half_a_minute, on_task, settle};
-use crate::side::Side;
+use crate::shapes::{MANY, half_a_minute, settle};
 use crate::window::Window;
+use timers::{Timers as Side, arm, on_task};
 
 /// So many rounds of [`MANY`].
 const ROUNDS: usize = 2;
@@ -66,7 +66,7 @@ fn call_and_answer<S: Side>(window: &Window, cx: &mut Context<'_>) {
         answers.push(answer);
         let after = half_a_minute(index);
         window.around(|| {
-            place.set(Some(S::timeout(after, answered)));
+            place.set(Some(S::timeout(after, answered).map(Result::ok)));
             calls.push(Call(place.as_mut()));
             assert!(calls.poll_next_unpin(cx).is_pending(), "an answer too many");
         });

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::shapes::{Boxed, MANY, arm};
-use crate::side::Side;
+use crate::shapes::{Boxed, MANY};
 use crate::window::Window;
+use timers::{Timers as Side, arm};
 
 const ROUNDS: usize = 4;
 

@@ -12,13 +12,12 @@ use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::side::{Bare, Side, Tokio, Wheel};
 use crate::window::COUNTED;
+use timers::{Bare, Timers as Side, Tokio, Wheel};
 
 mod crowds;
 mod fire;
 mod shapes;
-mod side;
 mod single;
 mod window;
 
@@ -31,7 +30,7 @@ fn main() {
     let (side, shape, runtime) = (side.clone(), shape.clone(), runtime.clone());
     // A thread's stack is mapped. The place of the first thread's depends on the environment.
     let thread = thread::spawn(move || match side.as_str() {
-        "bare" => play::<Bare>(&shape, &runtime),
+        "bare" => play::<Bare<true>>(&shape, &runtime),
         "tokio" => play::<Tokio>(&shape, &runtime),
         "wheel" => play::<Wheel>(&shape, &runtime),
         _ => panic!("no side is called {side}"),

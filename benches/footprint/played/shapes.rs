@@ -2,16 +2,16 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 
-use crate::side::Side;
 use crate::window::{COUNTED, WARM_UP};
 use crate::{crowds, fire, single};
+use timers::{Timers as Side, arm, on_task};
 
 /// A timer in a place of its own.
 pub(crate) type Boxed<S> = Pin<Box<<S as Side>::Sleep>>;
@@ -77,18 +77,6 @@ pub(crate) async fn settle<S: Side>() {
         drop(S::sleep(Duration::from_millis(1)));
         yield_now().await;
     }
-}
-
-/// Runs `work` once with the context of the task.
-pub(crate) async fn on_task<R>(work: impl FnOnce(&mut Context<'_>) -> R) -> R {
-    let mut work = Some(work);
-    poll_fn(move |cx| Poll::Ready(work.take().expect("one poll")(cx))).await
-}
-
-/// Polls a timer that is not due.
-#[inline(always)]
-pub(crate) fn arm<S: Future<Output = ()>>(sleep: Pin<&mut S>, cx: &mut Context<'_>) {
-    assert!(sleep.poll(cx).is_pending(), "a timer of the future is due");
 }
 
 /// Half a minute and up to five seconds more: not in the order in which the timers are made.

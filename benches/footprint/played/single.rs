@@ -6,11 +6,12 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::shapes::{Boxed, MANY, arm, half_a_minute, on_task};
-use crate::side::Side;
+use crate::shapes::{Boxed, MANY, half_a_minute};
 use crate::window::Window;
+use timers::{Timers as Side, arm, on_task};
 
 const OPERATIONS: usize = 2 * MANY;
 
@@ -39,7 +40,7 @@ fn arm_and_cancel<S: Side>(window: &Window, index: usize, cx: &mut Context<'_>) 
 pub(crate) async fn ready<S: Side>(window: &Window) -> usize {
     const AFTER: Duration = Duration::from_secs(30);
     let operation = |cx: &mut Context<'_>| {
-        let mut timeout = pin!(S::timeout(AFTER, ready_once()));
+        let mut timeout = pin!(S::timeout(AFTER, ready_once()).map(Result::ok));
         assert!(black_box(timeout.as_mut().poll(cx)).is_ready());
     };
     on_task(|cx| (0..OPERATIONS).for_each(|_| window.around(|| operation(cx)))).await;

@@ -1,4 +1,4 @@
-//! Somebody depends on this crate from the registry too, and so has a second copy of it, whose
+//! A package that depends on this crate from the registry too has a second copy of it, whose
 //! tokio is the tree's. Both work; each has its driver, its counts and its types.
 
 use std::any::TypeId;
@@ -53,8 +53,8 @@ fn each_has_its_error() {
     assert_ne!(outer, inner);
 }
 
-/// The cure: where the tree is, the tree's copy is at `tokio::wheel`; and who depends on it by its
-/// own name has the same one.
+/// The cure: where the tree is, the tree's copy is at `tokio::wheel`; and a package that depends on
+/// it by its own name has the same one.
 #[test]
 fn the_trees_copy_can_be_named() {
     let times = TypeId::of::<tokio::time::error::Elapsed>();

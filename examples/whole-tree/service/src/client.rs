@@ -1,27 +1,17 @@
-//! The client: reqwest with its pool, under tower's retries with backoff and its limit for each
-//! attempt.
+//! The client: reqwest with its pool and its limits, under tower's limit for each request.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
-use reqwest::{Method, Request, Response, StatusCode, Url};
-use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
-use tower::retry::{Policy, Retry};
+use reqwest::{Method, Request, StatusCode, Url};
 use tower::timeout::Timeout;
-use tower::util::rng::HasherRng;
-use tower::{BoxError, Service, ServiceBuilder, ServiceExt};
-
-/// A request is tried so often.
-const ATTEMPTS: u32 = 10;
+use tower::{Service, ServiceBuilder, ServiceExt};
 
 #[derive(Clone)]
 pub(crate) struct Client {
-    service: Retry<Again, Timeout<reqwest::Client>>,
+    service: Timeout<reqwest::Client>,
     url: Url,
-    retries: Arc<AtomicU64>,
 }
 
 pub(crate) fn new(server: SocketAddr, connections: usize) -> Result<Client> {
@@ -32,81 +22,21 @@ pub(crate) fn new(server: SocketAddr, connections: usize) -> Result<Client> {
         .pool_idle_timeout(Duration::from_secs(30))
         .pool_max_idle_per_host(connections)
         .build()?;
-    let backoff = ExponentialBackoffMaker::new(
-        Duration::from_millis(2),
-        Duration::from_millis(50),
-        0.5,
-        HasherRng::new(),
-    )?
-    .make_backoff();
-    let retries = Arc::new(AtomicU64::new(0));
-    let again = Again {
-        backoff,
-        left: ATTEMPTS - 1,
-        retries: retries.clone(),
-    };
-    let service = ServiceBuilder::new()
-        .retry(again)
-        .timeout(Duration::from_secs(1))
-        .service(pool);
-    let url = format!("http://{server}/").parse()?;
-    Ok(Client {
-        service,
-        url,
-        retries,
-    })
+    let limited = ServiceBuilder::new().timeout(Duration::from_secs(5));
+    let (service, url) = (limited.service(pool), format!("http://{server}/").parse()?);
+    Ok(Client { service, url })
 }
 
 impl Client {
-    /// One request, with as many attempts as it takes.
+    /// One request.
     pub(crate) async fn get(&mut self) -> Result<()> {
         let request = Request::new(Method::GET, self.url.clone());
         let service = self.service.ready().await.map_err(|error| anyhow!(error))?;
-        let response = service
-            .call(request)
-            .await
-            .map_err(|error| anyhow!(error))?;
-        ensure!(
-            response.status() == StatusCode::OK,
-            "answered {}",
-            response.status()
-        );
+        let response = service.call(request).await;
+        let response = response.map_err(|error| anyhow!(error))?;
+        let status = response.status();
+        ensure!(status == StatusCode::OK, "answered {status}");
         ensure!(response.bytes().await? == "done", "another answer");
         Ok(())
-    }
-
-    pub(crate) fn retries(&self) -> u64 {
-        self.retries.load(Ordering::Relaxed)
-    }
-}
-
-/// Tries again what the server has refused, after tower's backoff.
-#[derive(Clone)]
-struct Again {
-    backoff: ExponentialBackoff,
-    left: u32,
-    retries: Arc<AtomicU64>,
-}
-
-impl Policy<Request, Response, BoxError> for Again {
-    type Future = <ExponentialBackoff as Backoff>::Future;
-
-    fn retry(
-        &mut self,
-        _: &mut Request,
-        result: &mut Result<Response, BoxError>,
-    ) -> Option<Self::Future> {
-        let refused =
-            matches!(result, Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE);
-        if !refused || self.left == 0 {
-            return None;
-        }
-        self.left -= 1;
-        self.retries.fetch_add(1, Ordering::Relaxed);
-        Some(self.backoff.next_backoff())
-    }
-
-    fn clone_request(&mut self, request: &Request) -> Option<Request> {
-        request.try_clone()
     }
 }

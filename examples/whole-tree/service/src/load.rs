@@ -12,14 +12,13 @@ use crate::client::Client;
 /// What has become of the requests.
 pub(crate) struct Outcome {
     pub(crate) requests: u64,
-    pub(crate) retries: u64,
     pub(crate) took: Duration,
-    /// Microseconds from request to answer, retries included.
+    /// Microseconds from request to answer.
     pub(crate) latency: Histogram<u64>,
 }
 
 pub(crate) async fn run(client: &Client, connections: usize, time: Duration) -> Result<Outcome> {
-    let (start, retries) = (Instant::now(), client.retries());
+    let start = Instant::now();
     let mut tasks = JoinSet::new();
     for _ in 0..connections {
         tasks.spawn(one(client.clone(), start + time));
@@ -30,7 +29,6 @@ pub(crate) async fn run(client: &Client, connections: usize, time: Duration) -> 
     }
     Ok(Outcome {
         requests: latency.len(),
-        retries: client.retries() - retries,
         took: start.elapsed(),
         latency,
     })

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 /// How many tasks there are, and what they do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// As many tasks that live on, each with one timer after the other.
     Conns(usize),
     /// As many pairs of tasks that call each other, with every wait under a timeout.
@@ -22,7 +22,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// Runs about `count` operations, from `spawners` tasks at once where tasks are spawned all the time. Returns how many.
-    pub(crate) async fn play<S: Timer>(
+    pub async fn play<S: Timer>(
         self,
         sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
         spawners: usize,
@@ -46,12 +46,12 @@ impl Shape {
 }
 
 /// A timer that a task can own.
-pub(crate) trait Timer: Future<Output = ()> + Send + 'static {}
+pub trait Timer: Future<Output = ()> + Send + 'static {}
 
 impl<S: Future<Output = ()> + Send + 'static> Timer for S {}
 
 /// Lets all run as tasks, and adds up what they did.
-async fn all<F>(futures: impl Iterator<Item = F>) -> u64
+pub async fn all<F>(futures: impl Iterator<Item = F>) -> u64
 where
     F: Future<Output = u64> + Send + 'static,
 {
