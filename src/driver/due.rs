@@ -9,7 +9,7 @@
 //!   often as with tokio, however often an overdue check finds the runtime busy. A driver of high
 //!   resolution fires such timers at their deadline.
 //! * The clock is read only where the deadline is earlier than `plain_from`: within a millisecond
-//!   of what the alarm is armed for. (While the alarm is overdue by more than a millisecond, a
+//!   of what the alarm is armed for, and not in that very millisecond of tokio's. (While the alarm is overdue by more than a millisecond, a
 //!   timer for now or a little later counts as plain, and fires in the turn that is overdue.)
 
 use std::time::Duration;
@@ -22,8 +22,12 @@ impl Driver {
     /// When a timer fires whose deadline is earlier than `plain_from`; `None` if it is due.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick) -> Option<Tick> {
-        let (when, now) = (self.round_up_to_tick(deadline), self.alarm.now());
-        let may_pause = self.alarm.may_pause();
+        let when = self.round_up_to_tick(deadline);
+        let set_for = self.is_set_for(when);
+        if set_for.is_some() {
+            return set_for;
+        }
+        let (may_pause, now) = (self.alarm.may_pause(), self.alarm.now());
         if !may_pause && when.0 >= now.0.saturating_add(MILLISECOND) {
             return Some(when);
         }
@@ -37,6 +41,17 @@ impl Driver {
             None if now.0.saturating_sub(when.0) >= MILLISECOND => None,
             None => Some(when.max(now.saturating_add(Duration::from_nanos(1)))),
         }
+    }
+
+    /// Tokio's millisecond, if the alarm is set for that very millisecond: the clock is not read for
+    /// each of many timers that are due together. (If the millisecond has passed, the alarm is
+    /// about to ring, or has rung.)
+    fn is_set_for(&self, when: Tick) -> Option<Tick> {
+        if self.settings.is_precise || self.alarm.may_pause() {
+            return None;
+        }
+        let tokios = self.alarm.tokios_millisecond(when);
+        tokios.filter(|&tokios| tokios == self.alarm.armed_for())
     }
 
     /// Whether a paused clock shows a millisecond that tokio has not looked at yet.
