@@ -75,7 +75,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 
 /// Waits until `deadline`.
 ///
-/// Completes at once if that passed more than a millisecond ago; otherwise as [`sleep`].
+/// A deadline that passed more than a millisecond ago completes at once, or in the turn that is due.
+/// Otherwise as [`sleep`].
 ///
 /// # Panics
 ///
@@ -182,7 +183,8 @@ impl Sleep {
     ///
     /// The task that polled this last is woken at the new deadline, without
     /// polling again, and not at the old one. A deadline that passed more than a
-    /// millisecond ago wakes it on the spot. Never panics, also when the runtime has ended.
+    /// millisecond ago wakes it on the spot, or in the turn that is due. Never panics, also when
+    /// the runtime has ended.
     ///
     /// To call it through `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
     ///

@@ -8,9 +8,10 @@
 //!   millisecond, as tokio's own timers do. So `sleep(Duration::ZERO)` in a loop goes round as
 //!   often as with tokio, however often an overdue check finds the runtime busy. A driver of high
 //!   resolution fires such timers at their deadline.
-//! * The clock is read only where the deadline is earlier than `plain_from`: within a millisecond
-//!   of what the alarm is armed for, and not in that very millisecond of tokio's. (While the alarm is overdue by more than a millisecond, a
-//!   timer for now or a little later counts as plain, and fires in the turn that is overdue.)
+//! * The clock is read only where the deadline is earlier than `plain_from`, within a millisecond
+//!   of what the alarm is armed for, and where the next ring may not do. (While the alarm is
+//!   overdue by more than a millisecond, a timer for now or a little later counts as plain, and
+//!   fires in the turn that is overdue.)
 
 use std::time::Duration;
 
@@ -19,11 +20,12 @@ use super::clock::{MILLISECOND, Tick};
 use super::sync::Ordering;
 
 impl Driver {
-    /// When a timer fires whose deadline is earlier than `plain_from`; `None` if it is due.
+    /// When a timer fires whose deadline is earlier than `plain_from`; `None` if it is due. `clock`
+    /// is that of the timer's shard.
     #[cold]
-    pub(super) fn when_near(&self, deadline: Tick) -> Option<Tick> {
+    pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
         let when = self.round_up_to_tick(deadline);
-        let set_for = self.is_set_for(when);
+        let set_for = self.is_set_for(when, clock);
         if set_for.is_some() {
             return set_for;
         }
@@ -43,15 +45,17 @@ impl Driver {
         }
     }
 
-    /// Tokio's millisecond, if the alarm is set for that very millisecond: the clock is not read for
-    /// each of many timers that are due together. (If the millisecond has passed, the alarm is
-    /// about to ring, or has rung.)
-    fn is_set_for(&self, when: Tick) -> Option<Tick> {
+    /// Tokio's millisecond, if the alarm is set for that very millisecond, or is ringing now and
+    /// the shard's clock is less than a millisecond before: the clock is not read for each of many
+    /// timers that are due together. (If the millisecond has passed meanwhile, the turn or the
+    /// ring that follows fires the timer.)
+    fn is_set_for(&self, when: Tick, clock: Tick) -> Option<Tick> {
         if self.settings.is_precise || self.alarm.may_pause() {
             return None;
         }
-        let tokios = self.alarm.tokios_millisecond(when);
-        tokios.filter(|&tokios| tokios == self.alarm.armed_for())
+        let (tokios, armed_for) = (self.alarm.tokios_millisecond(when)?, self.alarm.armed_for());
+        let is_next = clock < tokios && tokios.0 - clock.0 <= MILLISECOND;
+        (tokios == armed_for || armed_for <= clock && is_next).then_some(tokios)
     }
 
     /// Whether a paused clock shows a millisecond that tokio has not looked at yet.

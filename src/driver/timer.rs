@@ -308,7 +308,7 @@ impl Timer {
 
     #[cold]
     fn register_near(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.shard.driver.when_near(deadline) {
+        match self.shard.driver.when_near(deadline, self.clock()) {
             Some(when) => self.register_at(when, waker),
             None if self.has_ended() => Err(Closed),
             None => Ok(Poll::Ready(())),
@@ -347,7 +347,7 @@ impl Timer {
     /// The shard's clock passed `when` before the lock was taken: check again.
     #[cold]
     fn register_overtaken(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.shard.driver.when_near(when) {
+        match self.shard.driver.when_near(when, self.clock()) {
             Some(later) if later > when => self.register_at(later, waker),
             _ => Ok(Poll::Ready(())),
         }
@@ -421,7 +421,10 @@ impl Timer {
             deadline
         } else {
             // Already due: `Tick::ZERO` fires immediately.
-            self.shard.driver.when_near(deadline).unwrap_or(Tick::ZERO)
+            self.shard
+                .driver
+                .when_near(deadline, self.clock())
+                .unwrap_or(Tick::ZERO)
         };
         match self.shard.shard.reschedule(entry, when) {
             Ok(None) => self.moved(when),
