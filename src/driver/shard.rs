@@ -14,14 +14,15 @@
 //! * **Bounded holds.** One hold touches at most `hold` entries while firing, removes at most
 //!   [`DRAINED`] cancelled entries and the spare, and moves at most one chunk for each.
 //! * **A mass expiry keeps no worker waiting.** Arming tries the lock for a few instructions,
-//!   then takes another shard for that timer; cancelling a task's timer then uses the queue. The
-//!   driver, a reset, and a cancel with a waker that is no task's wait for one hold.
+//!   then takes another shard for that timer; cancelling a task's timer tries once, then uses the
+//!   queue. The driver, a reset, and a cancel with a waker that is no task's wait for one hold.
 //! * **Generations.** A shard outlives the runtimes that it serves, one after another. Every
 //!   operation says for which generation it is meant, and finds [`Closed`](Refused::Closed) once
 //!   that generation has ended.
 //!
-//! One race remains: a cancel may be queued just after the holder has read `waiting`. The next
-//! holder removes its entry, which is still in the wheel, so that a turn comes at its deadline.
+//! One race remains: a cancel may be queued just after the holder has read `waiting`, and a
+//! cancel that leaves the spare does not read it. The next holder removes the queued entry, which
+//! is still in the wheel, so that a turn comes at its deadline.
 //!
 //! # The spare
 //!
@@ -29,9 +30,15 @@
 //! one. So a cancelled timer's entry stays in the wheel, if there is no such entry yet: the
 //! *spare*. The next timer takes it, and moves its deadline lazily: nothing is removed from a
 //! slot and nothing inserted. The waker of a task stays in the spare, and if the next timer is
-//! the same task's, nothing is cloned or dropped; any other waker is dropped with its timer. The
-//! spare is the timer's by the rule above: each hold that moves the clock, or looks for the next
-//! deadline, removes it first.
+//! the same task's, and due no earlier, nothing is cloned or dropped; any other waker is dropped
+//! with its timer. The spare is the timer's by the rule above: each hold that moves the clock, or
+//! looks for the next deadline, removes it first.
+//!
+//! # Straight ways
+//!
+//! What a worker does all day is one try of the lock and a few stores: [`Shard::arm_again`],
+//! [`Shard::cancel`] and [`Shard::put_off`] call nothing that may panic, block, or run for long.
+//! They refuse where anything else is to be done, and the caller takes the longer way.
 //!
 //! # Lines of memory
 //!

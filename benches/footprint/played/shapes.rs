@@ -29,13 +29,13 @@ pub(crate) fn play<S: Side>(shape: &str, runtime: &Runtime) -> usize {
         arm_all(&mut pending).await;
         settle::<S>().await;
         let mut operations = 0;
-        for window in [&WARM_UP, &COUNTED] {
+        for (round, window) in [&WARM_UP, &COUNTED].into_iter().enumerate() {
             operations = match shape.as_str() {
                 "same" => single::same::<S>(window).await,
                 "fresh" => single::fresh::<S>(window, &wakers),
                 "ready" => single::ready::<S>(window).await,
                 "repoll" => single::repoll::<S>(window, &mut pending).await,
-                "reset" => single::reset::<S>(window, &mut pending).await,
+                "reset" => single::reset::<S>(window, &mut pending, round).await,
                 "crowd" => crowds::crowd::<S>(window, &wakers),
                 "set" => crowds::set::<S>(window).await,
                 "elsewhere" => crowds::elsewhere(window, dropper.as_ref()).await,

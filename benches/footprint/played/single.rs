@@ -57,8 +57,12 @@ pub(crate) async fn repoll<S: Side>(window: &Window, pending: &mut [Boxed<S>]) -
 }
 
 /// Puts a pending timer off, and polls it.
-pub(crate) async fn reset<S: Side>(window: &Window, pending: &mut [Boxed<S>]) -> usize {
-    let later = Instant::now() + Duration::from_secs(4000);
+pub(crate) async fn reset<S: Side>(
+    window: &Window,
+    pending: &mut [Boxed<S>],
+    round: usize,
+) -> usize {
+    let later = Instant::now() + Duration::from_secs(4000 + round as u64);
     each(pending, |mut sleep, index, cx| {
         let at = later + Duration::from_micros(index as u64);
         window.around(|| {
