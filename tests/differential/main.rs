@@ -5,13 +5,10 @@
 //! | --- | --- |
 //! | `paused/` | in virtual time, to the millisecond, on current-thread runtimes (feature `test-util`) |
 //! | `real/` | in real time, never early, on multi-thread runtimes |
-//!
-//! `time.rs` has the functions under comparison.
 
 #[cfg(feature = "test-util")]
 mod paused;
 mod real;
-mod time;
 
 use std::env;
 use std::ops::Range;

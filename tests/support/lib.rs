@@ -8,6 +8,7 @@
 //! | `load.rs` | what keeps a runtime busy, and timers in it |
 //! | `panics.rs` | what a function panics with, and where |
 //! | `wakers.rs` | wakers that count or call, and one poll with them |
+//! | `time.rs` | tokio's timers and these, by one name |
 //! | `wheel_model.rs` | the wheel beside a naive model |
 //! | `queue_model.rs` | `DelayQueue` beside a naive model (feature `test-util`) |
 //! | `storm/` | threads and tasks that do to timers whatever can be done |
@@ -21,6 +22,7 @@ mod process;
 #[cfg(feature = "test-util")]
 pub mod queue_model;
 pub mod storm;
+pub mod time;
 mod wakers;
 pub mod wheel_model;
 

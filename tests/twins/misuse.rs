@@ -7,8 +7,8 @@ use tokio::runtime::Builder;
 use tokio::time::Instant;
 
 use crate::runtimes::{Current, KINDS, Kind, MULTI, cross, end, in_task};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
+use support::time::{Ours, Time, Tokio};
 use support::{HOUR, NO_TIMERS, ms, poll_quietly, tried};
 
 /// How a timer comes to be; each with a line of its own.

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
+use support::time::{Ours, Sleep as _, Time, Tokio};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
 
 /// What has been done with a timer in the runtime it was made in.
@@ -36,12 +36,12 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
         New => {}
         Registered => {
             assert!(poll_quietly(&mut sleep).is_pending());
-            T::reset(sleep.as_mut(), Instant::now() + ms(20));
+            sleep.as_mut().reset(Instant::now() + ms(20));
             assert!(poll_quietly(&mut sleep).is_pending());
         }
-        Reset => T::reset(sleep.as_mut(), Instant::now() + ms(20)),
+        Reset => sleep.as_mut().reset(Instant::now() + ms(20)),
         Fired => {
-            T::reset(sleep.as_mut(), Instant::now() + ms(1));
+            sleep.as_mut().reset(Instant::now() + ms(1));
             runtime.block_on(sleep.as_mut());
         }
     }
@@ -105,7 +105,7 @@ fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
         });
         let (mut sleep, theirs) = polled?;
         drop(two);
-        T::reset(sleep.as_mut(), Instant::now() + ms(1));
+        sleep.as_mut().reset(Instant::now() + ms(1));
         let end = in_task(&one, sleep);
         drop(theirs);
         one.block_on(ticks::<T>());
@@ -121,12 +121,11 @@ fn polled_reset_and_dropped_after_the_end() {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
         drop(runtime);
-        let elapsed = [T::is_elapsed(&sleep), T::is_elapsed(&kept)];
+        let elapsed = [sleep.is_elapsed(), kept.is_elapsed()];
         let polled = |sleep: &mut Pin<Box<T::Sleep>>| tried(|| poll_quietly(sleep).is_ready());
         let mut ends = vec![polled(&mut kept), polled(&mut kept)];
-        let reset = |sleep: &mut Pin<Box<T::Sleep>>, to| {
-            tried(|| T::reset(sleep.as_mut(), to)).map(|()| true)
-        };
+        let reset =
+            |sleep: &mut Pin<Box<T::Sleep>>, to| tried(|| sleep.as_mut().reset(to)).map(|()| true);
         ends.push(reset(&mut sleep, Instant::now() + HOUR));
         ends.push(polled(&mut sleep));
         let _guard = other.enter();

@@ -8,8 +8,8 @@ use tokio::runtime::Handle;
 use tokio::task::{LocalSet, block_in_place, spawn_blocking, spawn_local};
 
 use crate::runtimes::{Current, KINDS, Kind, MULTI, One, cross, cross3, in_task, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
+use support::time::{Ours, Time, Tokio};
 use support::{ms, poll_quietly};
 
 /// What a worker blocks on.

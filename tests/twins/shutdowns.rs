@@ -19,8 +19,8 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, cross};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
+use support::time::{Ours, Sleep as _, Time, Tokio};
 use support::{HOUR, ms, secs};
 
 const ROUNDS: usize = 30;
@@ -154,7 +154,7 @@ fn tasks_that_use_timers_while_they_are_dropped() {
 
     impl<T: Time> std::ops::Drop for Last<T> {
         fn drop(&mut self) {
-            T::reset(self.0.as_mut(), Instant::now() + ms(1));
+            self.0.as_mut().reset(Instant::now() + ms(1));
         }
     }
 

@@ -8,8 +8,8 @@ use tokio_util::context::{RuntimeExt, TokioContext};
 use crate::runtimes::{
     Current, KINDS, Kind, MULTI, One, Two, cross, cross3, end, in_task, joined, ticks,
 };
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
+use support::time::{Ours, Time, Tokio};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
 
 /// Plain ones are made before that runtime ends, and after.

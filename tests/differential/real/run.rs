@@ -19,7 +19,7 @@ use tokio_util::context::TokioContext;
 use wheel::Wheel;
 
 use super::program::{Op, Program, Rt, Ticks};
-use crate::time::{InTime, Interval, Sleep, Time};
+use support::time::{InTime, Interval, Sleep, Time};
 use support::{HOUR, current_thread, multi_thread, poll, with_workers};
 
 /// What a program has come to: its tasks' events, each in its own order.
@@ -340,10 +340,10 @@ fn on_time(deadline: Instant, what: &str) -> String {
     }
 }
 
-fn in_time(in_time: InTime, deadline: Instant) -> String {
+fn in_time(in_time: InTime<()>, deadline: Instant) -> String {
     match in_time {
-        true => "in time".into(),
-        false => on_time(deadline, "elapsed"),
+        Ok(()) => "in time".into(),
+        Err(()) => on_time(deadline, "elapsed"),
     }
 }
 
@@ -382,7 +382,7 @@ async fn interval<T: Time>(ticks: Ticks) -> String {
     };
     let mut expected = ticks.start.map(|span| begin + span);
     for _ in 0..count {
-        let tick = poll_fn(|cx| interval.poll_tick(cx)).await;
+        let tick = interval.tick().await;
         assert!(Instant::now() >= tick, "early");
         assert_eq!(
             tick,
@@ -398,6 +398,6 @@ async fn interval<T: Time>(ticks: Ticks) -> String {
         1 => interval.reset_immediately(),
         _ => interval.reset_after(least),
     }
-    poll_fn(|cx| interval.poll_tick(cx)).await;
+    interval.tick().await;
     on_time(reset + least, &format!("tick by tick: {count}"))
 }
