@@ -1,8 +1,8 @@
-//! Under a paused clock: exact to the millisecond, never later than tokio's own
-//! timers, and drawn by nothing that was cancelled.
+//! Under a paused clock timers are exact to the millisecond, and what was cancelled draws no time.
+//!
+//! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
 #![cfg(feature = "test-util")]
 
-use std::future::pending;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -69,32 +69,6 @@ async fn every_duration_is_exact_to_the_millisecond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn durations_are_exact_from_odd_starting_points() {
-    let mut random = Random::new(7);
-    for _ in 0..300 {
-        advance(ms(random.of_any_size(36))).await;
-        is_exact(ms(1 + random.of_any_size(32))).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_later_timer_does_not_hide_an_earlier_one_in_a_wider_slot() {
-    // glommio #44, in several units.
-    for unit in [1, 64, 4096, 1 << 18] {
-        let start = Instant::now();
-        let mut first = sleep(ms(300 * unit));
-        assert!(poll_quietly(&mut first).is_pending());
-        advance(ms(250 * unit)).await;
-        let mut second = sleep_until(start + ms(400 * unit));
-        assert!(poll_quietly(&mut second).is_pending());
-        first.await;
-        assert_eq!(start.elapsed(), ms(300 * unit));
-        second.await;
-        assert_eq!(start.elapsed(), ms(400 * unit));
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_longest_sleeps_complete() {
     for long in [Duration::MAX, Duration::MAX - ms(1)] {
         let start = Instant::now();
@@ -129,104 +103,6 @@ fn virtual_days_pass_in_real_seconds() {
             assert_eq!(start.elapsed(), DAY);
         });
     });
-}
-
-/// The same sleeps from the same place inside a millisecond, with tokio's timers and with these.
-macro_rules! elapsed_with {
-    ($module:ident, $time:path) => {
-        mod $module {
-            use std::time::Duration;
-
-            use futures::future::join_all;
-            use $time as time;
-
-            /// How long each takes, in nanoseconds.
-            pub(super) fn one_by_one(phase: u64, sleeps: &[u64]) -> Vec<u64> {
-                support::paused().block_on(async {
-                    time::advance(Duration::from_nanos(phase)).await;
-                    let mut elapsed = Vec::new();
-                    for &nanos in sleeps {
-                        elapsed.push(slept(nanos).await);
-                    }
-                    elapsed
-                })
-            }
-
-            /// The same, where all begin at once.
-            pub(super) fn in_a_crowd(phase: u64, sleeps: &[u64]) -> Vec<u64> {
-                support::paused().block_on(async {
-                    time::advance(Duration::from_nanos(phase)).await;
-                    let crowd = sleeps.iter().map(|&nanos| tokio::spawn(slept(nanos)));
-                    let crowd: Vec<_> = crowd.collect();
-                    join_all(crowd)
-                        .await
-                        .into_iter()
-                        .map(Result::unwrap)
-                        .collect()
-                })
-            }
-
-            async fn slept(nanos: u64) -> u64 {
-                let start = time::Instant::now();
-                time::sleep(Duration::from_nanos(nanos)).await;
-                start.elapsed().as_nanos() as u64
-            }
-        }
-    };
-}
-
-elapsed_with!(with_tokio, tokio::time);
-elapsed_with!(with_wheel, wheel);
-
-#[track_caller]
-fn assert_no_later_than_tokios(phase: u64, sleeps: &[u64]) {
-    let theirs = with_tokio::one_by_one(phase, sleeps);
-    let ours = with_wheel::one_by_one(phase, sleeps);
-    for ((nanos, theirs), ours) in sleeps.iter().zip(theirs).zip(ours) {
-        assert!(ours >= *nanos, "{nanos} ns, paused at {phase} ns: early");
-        assert!(ours <= theirs, "{nanos} ns, paused at {phase} ns: late");
-    }
-}
-
-#[test]
-fn ten_thousand_sub_millisecond_sleeps_take_no_longer_than_tokios() {
-    for round in 0..50 {
-        let mut random = Random::new(round + 1);
-        let phase = random.below(5_000_000);
-        let sleeps: Vec<u64> = (0..200).map(|_| 1 + random.below(1_000_000)).collect();
-        assert_no_later_than_tokios(phase, &sleeps);
-    }
-}
-
-#[test]
-fn sleeps_of_any_length_take_no_longer_than_tokios_wherever_the_clock_was_paused() {
-    for phase in [0, 1, 500_000, 999_999, 1_000_000] {
-        assert_no_later_than_tokios(phase, &[0; 20]);
-    }
-    for round in 0..40 {
-        let mut random = Random::new(1000 + round);
-        let phase = random.of_any_size(40);
-        let sleeps: Vec<u64> = (0..50).map(|_| 1 + random.of_any_size(50)).collect();
-        assert_no_later_than_tokios(phase, &sleeps);
-    }
-}
-
-#[test]
-fn a_crowd_of_sleeps_completes_when_tokios_does_or_a_millisecond_before() {
-    for round in 0..30 {
-        let mut random = Random::new(500 + round);
-        let phase = random.below(3_000_000);
-        let sleeps: Vec<u64> = (0..100).map(|_| 1 + random.of_any_size(44)).collect();
-        let theirs = with_tokio::in_a_crowd(phase, &sleeps);
-        let ours = with_wheel::in_a_crowd(phase, &sleeps);
-        for ((nanos, theirs), ours) in sleeps.iter().zip(theirs).zip(ours) {
-            assert!(ours >= *nanos, "early");
-            // Where the clock stops for another's sake, inside the millisecond
-            // that tokio rounds up to, an exact deadline may have passed already.
-            let early = theirs.checked_sub(ours).expect("later than tokio's");
-            assert!(early <= 1_000_000, "{nanos} ns, round {round}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -399,31 +275,6 @@ async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_poll_after_advance_sees_the_deadline_passed() {
-    let mut sleep = sleep(ms(5));
-    let mut late = timeout(ms(5), pending::<()>());
-    advance(ms(6)).await;
-    assert!(!sleep.is_elapsed(), "not registered yet");
-    assert!(poll_quietly(&mut sleep).is_ready());
-    assert!(poll_quietly(&mut late).is_ready());
-}
-
-#[tokio::test(start_paused = true)]
-async fn advance_in_small_steps_fires_each_at_its_own_before_it_returns() {
-    let (waker, count) = counting();
-    let mut sleeps: Vec<_> = (1..=200).map(|n| sleep(ms(n))).collect();
-    for sleep in &mut sleeps {
-        assert!(poll(sleep, &waker).is_pending());
-    }
-    for woken in 1..=200 {
-        advance(ms(1)).await;
-        assert_eq!(count.wakes(), woken);
-        let elapsed = sleeps.iter().filter(|sleep| sleep.is_elapsed());
-        assert_eq!(elapsed.count(), woken);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn io_wins_over_a_paused_clock() {
     let (mut writer, reader) = UnixStream::pair().unwrap();
     reader.set_nonblocking(true).unwrap();
@@ -496,21 +347,4 @@ async fn a_hundred_thousand_ticks_of_three_seconds_do_not_drift() {
         }
     }
     assert_eq!(start.elapsed().as_secs(), 3 * 99_999);
-}
-
-#[test]
-fn intervals_side_by_side_tick_equally_often() {
-    within(secs(120), || {
-        support::paused().block_on(async {
-            let start = Instant::now();
-            let each = (0..1000).map(|_| async {
-                let mut ticking = interval(secs(3));
-                for _ in 0..=100 {
-                    ticking.tick().await;
-                }
-                assert_eq!(start.elapsed(), secs(300));
-            });
-            join_all(each).await;
-        });
-    });
 }

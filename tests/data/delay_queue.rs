@@ -38,11 +38,10 @@ async fn a_deadline_within_a_millisecond_is_rounded_up() {
     assert_eq!(start.elapsed(), ms(2));
 }
 
-/// A queue that waits for entries after so many milliseconds: its keys, its waker and that one's count.
+/// A queue that waits for entries after so many milliseconds: its keys, and its waker's count.
 struct Waiting {
     queue: DelayQueue<u64>,
     keys: Vec<Key>,
-    waker: Waker,
     count: Arc<Count>,
 }
 
@@ -54,57 +53,8 @@ impl Waiting {
         let (waker, count) = counting();
         let is_empty = poll_with(&mut queue, &waker).is_ready();
         assert_eq!(is_empty, delays.is_empty());
-        Waiting {
-            queue,
-            keys,
-            waker,
-            count,
-        }
+        Waiting { queue, keys, count }
     }
-
-    #[track_caller]
-    fn wakes_once_for(mut self, entry: Option<u64>) {
-        assert_eq!(self.count.wakes(), 1);
-        let polled = poll_with(&mut self.queue, &self.waker);
-        assert_eq!(polled, Poll::Ready(entry));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn removing_the_last_entry_wakes() {
-    let mut waiting = Waiting::for_entries(&[1000, 2000]);
-    waiting.queue.remove(&waiting.keys[0]);
-    assert_eq!(waiting.count.wakes(), 0);
-    waiting.queue.remove(&waiting.keys[1]);
-    sleep(secs(5)).await;
-    waiting.wakes_once_for(None);
-}
-
-#[tokio::test(start_paused = true)]
-async fn clearing_wakes_unless_there_is_nothing() {
-    let mut waiting = Waiting::for_entries(&[1000, 2000]);
-    waiting.queue.clear();
-    waiting.queue.clear();
-    waiting.wakes_once_for(None);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_earlier_entry_wakes_on_time() {
-    let mut waiting = Waiting::for_entries(&[3_600_000]);
-    waiting.queue.insert(10, ms(10));
-    sleep(ms(9)).await;
-    assert_eq!(waiting.count.wakes(), 0);
-    sleep(ms(1)).await;
-    waiting.wakes_once_for(Some(10));
-}
-
-#[tokio::test(start_paused = true)]
-async fn resetting_to_earlier_wakes_on_time() {
-    let mut waiting = Waiting::for_entries(&[3_600_000]);
-    waiting.queue.reset(&waiting.keys[0], ms(10));
-    waiting.queue.reset(&waiting.keys[0], ms(5));
-    sleep(ms(5)).await;
-    waiting.wakes_once_for(Some(3_600_000));
 }
 
 #[tokio::test(start_paused = true)]

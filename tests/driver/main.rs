@@ -5,7 +5,6 @@
 
 mod blocked_workers;
 mod busy;
-mod clocks;
 mod contexts;
 mod driver;
 mod everywhere;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::runtimes::{Current, KINDS, Kind, MULTI, cross, end, in_task};
 use crate::twin::{differs, same};
-use support::time::{Ours, Time, Tokio};
+use support::time::{Ours, Sleep as _, Time, Tokio};
 use support::{HOUR, NO_TIMERS, ms, poll_quietly, tried};
 
 /// How a timer comes to be; each with a line of its own.
@@ -93,7 +93,7 @@ fn under_the_guard_of_a_runtime_without_timers() {
 
 #[test]
 fn made_and_blocked_on_after_the_end() {
-    fn body<T: Time>(kind: Kind) -> Vec<Result<bool, String>> {
+    fn body<T: Time>(kind: Kind) -> String {
         let runtime = kind.build();
         let handle = runtime.handle().clone();
         runtime.block_on(async { T::sleep(ms(1)).await });
@@ -101,10 +101,14 @@ fn made_and_blocked_on_after_the_end() {
         let is_ready = |nap| {
             let _guard = handle.enter();
             let mut sleep = T::boxed(nap);
-            tried(|| poll_quietly(&mut sleep).is_ready())
+            let ready = tried(|| poll_quietly(&mut sleep).is_ready());
+            let reset = tried(|| sleep.as_mut().reset(Instant::now() + HOUR));
+            let again = tried(|| poll_quietly(&mut sleep).is_ready());
+            (ready, reset, again)
         };
         let block = || tried(|| handle.block_on(async { T::sleep(ms(1)).await })).map(|()| true);
-        vec![is_ready(HOUR), is_ready(ms(0)), block(), block()]
+        let made = [HOUR, ms(0)].map(is_ready);
+        format!("{made:?} {:?}", [block(), block()])
     }
     same(KINDS, body::<Tokio>, body::<Ours>);
 }

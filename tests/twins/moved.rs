@@ -3,6 +3,7 @@
 //! One whose runtime has ended panics with tokio's timers, wherever it is polled. Ours goes on,
 //! for the same deadline, where it is polled, if that runtime lives.
 
+use std::future::pending;
 use std::pin::Pin;
 
 use futures::FutureExt as _;
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
 use crate::twin::{differs, same};
-use support::time::{Ours, Sleep as _, Time, Tokio};
+use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
 
 /// What has been done with a timer in the runtime it was made in.
@@ -120,10 +121,26 @@ fn polled_reset_and_dropped_after_the_end() {
     fn body<T: Time>((kind, state): (Kind, State)) -> ([bool; 2], Vec<Result<bool, String>>) {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
+        let (mut timeout, mut interval) = runtime.block_on(async {
+            let (mut timeout, mut interval) = (
+                Box::pin(T::timeout(HOUR, pending::<()>())),
+                T::interval(HOUR),
+            );
+            assert!(poll_quietly(&mut timeout).is_pending());
+            interval.tick().await;
+            (timeout, interval)
+        });
         drop(runtime);
         let elapsed = [sleep.is_elapsed(), kept.is_elapsed()];
         let polled = |sleep: &mut Pin<Box<T::Sleep>>| tried(|| poll_quietly(sleep).is_ready());
         let mut ends = vec![polled(&mut kept), polled(&mut kept)];
+        ends.push(tried(|| poll_quietly(&mut timeout).is_ready()));
+        for _ in 0..2 {
+            ends.push(tried(|| {
+                poll_quietly(&mut Box::pin(interval.tick())).is_ready()
+            }));
+            interval.reset();
+        }
         let reset =
             |sleep: &mut Pin<Box<T::Sleep>>, to| tried(|| sleep.as_mut().reset(to)).map(|()| true);
         ends.push(reset(&mut sleep, Instant::now() + HOUR));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::task::block_in_place;
+use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, advance};
 use tokio_util::context::TokioContext;
 
@@ -84,17 +84,22 @@ async fn history<T: Time>() -> Vec<(usize, u128)> {
 
 #[test]
 fn a_paused_runtime_nested_in_a_task() {
-    fn body<T: Time>(before: bool) -> Result<Vec<(usize, u128)>, String> {
+    fn body<T: Time>((before, in_place): (bool, bool)) -> Result<Vec<(usize, u128)>, String> {
         in_task(&One.build(), async move {
             if before {
                 T::sleep(ms(1)).await;
             }
-            let history = block_in_place(|| paused().block_on(history::<T>()));
+            let nested = || paused().block_on(history::<T>());
+            let history = match in_place {
+                true => block_in_place(nested),
+                false => spawn_blocking(nested).await.unwrap(),
+            };
             T::sleep(ms(1)).await;
             history
         })
     }
-    same([false, true], body::<Tokio>, body::<Exact>);
+    same([(false, true), (true, true)], body::<Tokio>, body::<Exact>);
+    same([(false, false), (true, false)], body::<Tokio>, body::<Ours>);
 }
 
 /// Made in a runtime that goes on by itself, awaited in a paused one.
