@@ -3,7 +3,9 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use support::{DAY, HOUR, current_thread, ms, multi_thread, poll_quietly, runtimes, secs, within};
+use support::{
+    DAY, HOUR, current_thread, ms, multi_thread, pending, poll_quietly, runtimes, secs, within,
+};
 use wheel::{BuildError, Builder, Instant, Wheel, sleep};
 
 /// What is refused is refused in the same way by `build` and by `install`.
@@ -82,8 +84,7 @@ fn install_comes_before_the_first_timer_and_only_once() {
             error.to_string(),
             "this runtime's timers have a driver already: install one before the first timer",
         );
-        let mut held = sleep(HOUR);
-        assert!(poll_quietly(&mut held).is_pending());
+        let _held = pending(HOUR);
         assert_eq!(installed.pending(), 1, "{name}: the free functions use it");
         assert_eq!(Wheel::current().pending(), 1);
         assert_eq!(runtime.metrics().num_alive_tasks(), 1);
@@ -94,8 +95,7 @@ fn install_comes_before_the_first_timer_and_only_once() {
 fn install_after_the_first_timer_is_refused_and_changes_nothing() {
     for (_, runtime) in runtimes() {
         let _guard = runtime.enter();
-        let mut held = sleep(HOUR);
-        assert!(poll_quietly(&mut held).is_pending());
+        let held = pending(HOUR);
         let refused = Builder::new().tick(secs(1)).install();
         assert!(matches!(refused, Err(BuildError::AlreadyStarted)));
         assert_eq!(Wheel::current().pending(), 1);

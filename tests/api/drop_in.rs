@@ -4,10 +4,9 @@
 use std::future::{Future, Ready, pending, ready};
 use std::io;
 use std::pin::Pin;
-use std::sync::LazyLock;
 use std::task::{Context, Poll};
 
-use support::{Log, NO_RUNTIME, NO_TIMERS, ms, panic_of};
+use support::{Log, NO_RUNTIME, NO_TIMERS, at_the_end_of_a_thread, ms, panic_of};
 use tokio::runtime::Builder;
 use wheel::time;
 
@@ -203,29 +202,20 @@ fn a_timeout_beyond_the_end_of_time_needs_no_runtime() {
 
 #[test]
 fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
-    struct Last;
-    impl Drop for Last {
-        fn drop(&mut self) {
-            MESSAGES.push((
-                panic_of(|| time::sleep(SECOND)).map(|panic| panic.message),
-                panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message),
-            ));
-        }
-    }
-    static MESSAGES: LazyLock<Log<(Option<String>, Option<String>)>> = LazyLock::new(Log::new);
-    thread_local!(static LAST: Last = const { Last });
-
     let runtime = support::current_thread();
     let handle = runtime.handle().clone();
-    let arms_a_timer = move || {
-        // Initialised first, so destroyed last.
-        LAST.with(|_| ());
+    let messages = Log::new();
+    let log = messages.clone();
+    at_the_end_of_a_thread(move || {
         let _guard = handle.enter();
         drop(time::sleep(SECOND));
-    };
-    std::thread::spawn(arms_a_timer).join().unwrap();
-    let [(ours, theirs)] = &MESSAGES.entries()[..] else {
-        panic!("the local was destroyed once");
+        Box::new(move || {
+            log.push(panic_of(|| time::sleep(SECOND)).map(|panic| panic.message));
+            log.push(panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message));
+        })
+    });
+    let [ours, theirs] = &messages.entries()[..] else {
+        panic!("the thread has ended once");
     };
     assert_eq!(ours, theirs);
     assert!(ours.is_some());

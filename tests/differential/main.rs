@@ -11,6 +11,7 @@ mod paused;
 mod real;
 
 use std::env;
+use std::fmt::Display;
 use std::ops::Range;
 
 use support::Random;
@@ -33,4 +34,14 @@ fn random(seed: u64) -> Random {
         random.number();
     }
     random
+}
+
+/// What only one of two runs has.
+fn difference<E: Display + PartialEq>(theirs: &[E], ours: &[E]) -> String {
+    let only = |mark, one: &[E], other: &[E]| {
+        let missing = one.iter().filter(|event| !other.contains(event));
+        let lines = missing.map(|event| format!("{mark} {event}\n"));
+        lines.collect::<String>()
+    };
+    only("tokio", theirs, ours) + &only("wheel", ours, theirs)
 }

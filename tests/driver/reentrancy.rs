@@ -155,7 +155,9 @@ fn a_panicking_waker_takes_nothing_else_down() {
             assert_eq!(poll_all(&mut bads, |_| &good), 0);
             assert_eq!(poll_all(&mut goods, |_| &good), 0);
         }
-        assert_eq!(Wheel::current().pending(), 0);
+        // Those that panic have fired, too: nothing was cancelled but the limits of 20 s.
+        let counts = wheel::metrics().snapshot();
+        assert!(counts.cancelled <= 3 && counts.pending == 0, "{counts:?}");
     });
 }
 
@@ -207,25 +209,6 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
         assert_eq!(pending, 20);
         eventually("all others are woken", || count.wakes() == 19);
         runtime.block_on(async { timeout(secs(20), sleep(ms(2))).await.unwrap() });
-    });
-}
-
-#[test]
-#[expect(clippy::async_yields_async, reason = "timers are handed on by tasks")]
-fn a_timer_that_moves_between_tasks_wakes_the_last() {
-    in_each(async |_| {
-        let mut moving = sleep(ms(50));
-        for _ in 0..10 {
-            // A task of its own each time, which polls once and passes it on.
-            let polls = tokio::spawn(async move {
-                let _ = futures::poll!(&mut moving);
-                moving
-            });
-            moving = polls.await.unwrap();
-        }
-        let deadline = moving.deadline();
-        tokio::spawn(moving).await.unwrap();
-        assert!(Instant::now() >= deadline);
     });
 }
 

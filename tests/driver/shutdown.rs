@@ -7,8 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use support::{
-    Count, HOUR, OnWake, SHUT_DOWN, counting, current_thread, eventually, in_a_process_of_its_own,
-    message_of, ms, multi_thread, panic_of, poll, poll_quietly, resident_kib, secs, within,
+    Count, HOUR, OnWake, SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, eventually,
+    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll, poll_quietly,
+    resident_kib, secs, within,
 };
 use tokio::runtime::{Builder, Runtime};
 use wheel::{Instant, Sleep, Wheel, sleep};
@@ -20,7 +21,7 @@ fn small() -> Runtime {
 }
 
 /// A pending timer made in a runtime, and its waker's count.
-pub(crate) fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
+fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
     let _guard = runtime.enter();
     let (waker, count) = counting();
     let mut sleep = sleep(duration);
@@ -29,7 +30,7 @@ pub(crate) fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<C
 }
 
 #[track_caller]
-pub(crate) fn is_shut_down<F: Future + Unpin>(future: &mut F) {
+fn is_shut_down<F: Future + Unpin>(future: &mut F) {
     assert_eq!(message_of(|| poll_quietly(future)), SHUT_DOWN);
 }
 
@@ -144,26 +145,6 @@ fn arming_on_an_ended_runtime_leaves_the_drivers_of_others_whole() {
         // All drivers that served it, in service again.
         [(); 16].map(|()| small()).iter().for_each(works);
     });
-}
-
-/// On a thread that has used tokio or not, does something when tokio's own thread-locals may be gone.
-fn at_the_end_of_a_thread(prepare: impl FnOnce() -> Box<dyn FnOnce()> + Send + 'static) {
-    struct Late(Option<Box<dyn FnOnce()>>);
-    impl Drop for Late {
-        fn drop(&mut self) {
-            self.0.take().into_iter().for_each(|late| late());
-        }
-    }
-    thread_local! {
-        static LATE: std::cell::RefCell<Late> = const { std::cell::RefCell::new(Late(None)) };
-    }
-    let thread = thread::spawn(|| {
-        // Initialised before tokio's own locals, so destroyed after them.
-        LATE.with(|_| ());
-        let late = prepare();
-        LATE.with_borrow_mut(|end| end.0 = Some(late));
-    });
-    thread.join().unwrap();
 }
 
 #[test]

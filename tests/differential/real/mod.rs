@@ -74,7 +74,8 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
 #[test]
 fn programs_come_to_all_that_can_be_told() {
     let (outcomes, _) = batch::<Tokio>(0..BATCH);
-    let said: String = outcomes.values().map(Outcome::to_string).collect();
+    let said: Vec<_> = outcomes.values().flat_map(Outcome::lines).collect();
+    let said = said.join("\n");
     for what in [
         "slept",
         "in time",
