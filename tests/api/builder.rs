@@ -1,4 +1,4 @@
-//! Settings: what is refused, and that none of the others changes what timers do.
+//! Settings out of range are refused, and none of the others changes what timers do.
 
 use std::error::Error as _;
 use std::time::Duration;

@@ -102,13 +102,6 @@ fn every_name_of_tokio_time_is_there_with_its_signature() {
     with_root::traits();
 }
 
-#[test]
-fn instants_durations_and_behaviours_are_tokios_own() {
-    let _: tokio::time::Instant = time::Instant::now();
-    let _: std::time::Duration = time::Duration::ZERO;
-    let _: tokio::time::MissedTickBehavior = time::MissedTickBehavior::Skip;
-}
-
 #[tokio::test]
 async fn errors_read_as_tokios() {
     let theirs = with_tokio::errors().await;
@@ -157,6 +150,12 @@ macro_rules! assert_timers_panic_here {
 #[test]
 fn outside_a_runtime_timers_panic_at_the_callers_line() {
     assert_timers_panic_here!(NO_RUNTIME);
+    // And where one has been left.
+    for (_, runtime) in support::runtimes() {
+        runtime.block_on(async { drop(time::sleep(SECOND)) });
+        drop(runtime.enter());
+        assert_timers_panic_here!(NO_RUNTIME);
+    }
 }
 
 #[test]
@@ -168,6 +167,7 @@ fn in_a_runtime_without_timers_they_panic_at_the_callers_line() {
             let _guard = runtime.enter();
             assert_timers_panic_here!(NO_TIMERS);
         }
+        runtime.block_on(async { assert_timers_panic_here!(NO_TIMERS) });
         let task = runtime.spawn(async { assert_timers_panic_here!(NO_TIMERS) });
         runtime.block_on(task).unwrap();
     }

@@ -1,4 +1,4 @@
-//! The counts of timers: that they balance whatever happens, and what each says.
+//! The counts of timers balance whatever happens, and each says what is documented of it.
 
 use std::future::ready;
 use std::sync::Arc;

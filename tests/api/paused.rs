@@ -233,18 +233,6 @@ async fn io_wins_over_a_paused_clock() {
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_blocking_task_holds_the_clock() {
-    let start = Instant::now();
-    let blocking = tokio::task::spawn_blocking(|| thread::sleep(ms(50)));
-    tokio::select! {
-        biased;
-        () = sleep(HOUR) => panic!("time ran away"),
-        result = blocking => result.unwrap(),
-    }
-    assert!(start.elapsed() < HOUR);
-}
-
 #[tokio::test]
 async fn pausing_and_resuming_keeps_pending_timers() {
     let start = Instant::now();

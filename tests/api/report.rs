@@ -1,4 +1,4 @@
-//! What is published to the `metrics` crate.
+//! What is published to the `metrics` crate is what was counted, each lag once, and in its bucket.
 #![cfg(feature = "metrics")]
 
 use std::collections::HashMap;

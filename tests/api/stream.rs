@@ -1,4 +1,4 @@
-//! Streams and extension traits, where tokio-stream's own tests leave something open.
+//! Streams and extension traits do as documented, where tokio-stream's own tests leave something open.
 #![cfg(all(feature = "test-util", feature = "stream"))]
 
 use std::pin::{Pin, pin};

@@ -67,29 +67,6 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
     });
 }
 
-#[test]
-fn two_runtimes_taking_turns_on_one_thread_keep_their_timers_apart() {
-    within(LIMIT, || {
-        let runtimes = [current_thread(), current_thread()];
-        let mut held = Vec::new();
-        for n in 1..20 {
-            for runtime in &runtimes {
-                let mut long = inside(runtime, || sleep(HOUR));
-                assert!(poll_quietly(&mut long).is_pending());
-                held.push(long);
-                // A task often lies where one of the other has lain, and has a waker that looks
-                // the same.
-                runtime.block_on(async {
-                    sleep(ms(1)).await;
-                    tokio::spawn(sleep(ms(1))).await.unwrap();
-                });
-            }
-            let pending = runtimes.each_ref().map(|one| wheel_of(one).pending());
-            assert_eq!(pending, [n, n]);
-        }
-    });
-}
-
 /// Within a blocking task. (Within a blocking section, a current-thread runtime counts as the worker
 /// that it is nested on: see `contexts.rs`.)
 #[test]

@@ -8,8 +8,8 @@ use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
 use support::{
-    HOUR, OnWake, counting, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread,
-    poll, poll_quietly, secs, within,
+    HOUR, OnWake, counting, eventually, in_a_process_of_its_own, ms, multi_thread, poll,
+    poll_quietly, secs, within,
 };
 use wheel::{Instant, Sleep, Wheel, sleep, sleep_until, timeout};
 
@@ -94,29 +94,6 @@ impl Wake for Owner {
 
 fn owner_of(timers: Vec<Sleep>) -> Waker {
     Waker::from(Arc::new(Owner(timers)))
-}
-
-#[test]
-fn a_waker_whose_drop_drops_timers() {
-    in_each(async |_| {
-        let (waker, count) = counting();
-        let own = || owner_of(pending_crowd(100, &waker));
-        // Dropped with the timer, replaced, woken, and reset to the past.
-        let [mut dropped, mut replaced, mut past] = [HOUR; 3].map(sleep);
-        assert!(poll(&mut dropped, &own()).is_pending());
-        drop(dropped);
-        assert!(poll(&mut replaced, &own()).is_pending());
-        assert!(poll_quietly(&mut replaced).is_pending());
-        let mut fired = sleep(ms(5));
-        let _ = poll(&mut fired, &own());
-        until("fired", || fired.is_elapsed()).await;
-        assert!(poll(&mut past, &own()).is_pending());
-        past.reset_unpin(Instant::now());
-        drop(replaced);
-        until("freed", || Arc::strong_count(&count) == 2).await;
-        assert_eq!(count.wakes(), 0);
-        until("cancelled", || Wheel::current().pending() <= 1).await;
-    });
 }
 
 #[test]
@@ -232,40 +209,5 @@ fn a_timer_polled_from_inside_a_wake_of_itself() {
         if polled.is_pending() {
             until("woken", || done.load(Ordering::SeqCst) == 1).await;
         }
-    });
-}
-
-#[test]
-fn a_wake_may_block_on_a_runtime_of_its_own() {
-    // Not advisable, but nobody's lock is held meanwhile.
-    within(LIMIT, || {
-        let (runtime, other) = (multi_thread(2), Arc::new(current_thread()));
-        let (quick, count) = counting();
-        let slow = OnWake::waker(move || {
-            let mut inner = inside(&other, || pending_crowd(1, Waker::noop()));
-            inner[0].reset_unpin(Instant::now());
-            assert!(inner[0].is_elapsed() || poll_quietly(&mut inner[0]).is_ready());
-        });
-        let mut sleeps = inside(&runtime, || crowd(10, Instant::now() + ms(20)));
-        poll_all(&mut sleeps, |n| if n == 0 { &slow } else { &quick });
-        eventually("fired", || sleeps.iter().all(Sleep::is_elapsed));
-        eventually("woken", || count.wakes() == 9);
-    });
-}
-
-#[test]
-fn a_task_that_is_aborted_frees_its_timer() {
-    in_each(async |_| {
-        let wheel = Wheel::current();
-        let never = || timeout(HOUR, std::future::pending::<()>());
-        let tasks = [(); 100].map(|()| tokio::spawn(async move { never().await }));
-        until("armed", || wheel.pending() >= 100).await;
-        for task in &tasks {
-            task.abort();
-        }
-        for task in tasks {
-            assert!(task.await.unwrap_err().is_cancelled());
-        }
-        until("cancelled", || wheel.pending() <= 1).await;
     });
 }

@@ -49,27 +49,6 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
     sleep
 }
 
-/// Awaited in a task or in `block_on`.
-#[test]
-fn a_timer_whose_runtime_has_ended_goes_on_in_another() {
-    type Case = (Kind, Kind, (State, bool));
-
-    fn body<T: Time>((one, two, (state, in_a_task)): Case) -> Result<(), String> {
-        let (one, two) = (one.build(), two.build());
-        let sleep = made::<T>(&one, state);
-        drop(one);
-        let end = match in_a_task {
-            true => in_task(&two, sleep),
-            false => tried(|| two.block_on(sleep)),
-        };
-        two.block_on(ticks::<T>());
-        end
-    }
-    let cases = cross3(KINDS, [Current, One], cross(STATES, [false, true]));
-    let panicked = Err(SHUT_DOWN.to_owned());
-    differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
-}
-
 /// It is waited for in the second while the first ends: what was waiting is woken.
 #[test]
 fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
