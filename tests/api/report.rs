@@ -7,10 +7,10 @@ use std::time::Duration;
 use metrics::Unit;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use support::{HOUR, current_thread, message_of, ms, pending};
+use support::{HOUR, current_thread, message_of, pending};
 use tokio::runtime::Runtime;
-use wheel::ext::metrics::{LAG, Reporter, describe, lag_buckets, report};
-use wheel::{Builder, sleep};
+use wheel::Builder;
+use wheel::ext::metrics::{LAG, Reporter, describe, report};
 
 /// Name and labels; the unit, the meaning and the value.
 type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
@@ -53,13 +53,6 @@ fn gauge(all: &Published, name: &str) -> f64 {
     match value(all, name, "") {
         DebugValue::Gauge(level) => level.into_inner(),
         other => panic!("{name}: {other:?}"),
-    }
-}
-
-fn lags(all: &Published, labels: &str) -> Vec<f64> {
-    match value(all, LAG, labels) {
-        DebugValue::Histogram(lags) => lags.iter().map(|lag| lag.into_inner()).collect(),
-        other => panic!("{other:?}"),
     }
 }
 
@@ -162,8 +155,16 @@ fn the_reporter_refuses_to_report_all_the_time() {
 mod paused {
     use super::*;
     use futures::future::join_all;
-    use support::paused;
-    use wheel::advance;
+    use support::{ms, paused};
+    use wheel::ext::metrics::lag_buckets;
+    use wheel::{advance, sleep};
+
+    fn lags(all: &Published, labels: &str) -> Vec<f64> {
+        match value(all, LAG, labels) {
+            DebugValue::Histogram(lags) => lags.iter().map(|lag| lag.into_inner()).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn the_future_describes_and_publishes_at_once_and_at_each_interval() {
