@@ -1,5 +1,5 @@
-//! What the compiler checks and no test has to run for: auto traits of every type
-//! and future, as in tokio's own `async_send_sync`, and sizes.
+//! Auto traits of every type and future are as in tokio's own `async_send_sync`, and sizes as promised: what the
+//! compiler checks, and no test has to run for.
 //!
 //! That there is no `unsafe` is checked too: by `#![forbid(unsafe_code)]` in src/lib.rs.
 

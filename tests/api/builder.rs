@@ -1,9 +1,11 @@
-//! Settings: what is refused, and that none of the others changes what timers do.
+//! Settings out of range are refused, and none of the others changes what timers do.
 
 use std::error::Error as _;
 use std::time::Duration;
 
-use support::{DAY, HOUR, current_thread, ms, multi_thread, poll_quietly, runtimes, secs, within};
+use support::{
+    DAY, HOUR, current_thread, ms, multi_thread, pending, poll_quietly, runtimes, secs, within,
+};
 use wheel::{BuildError, Builder, Instant, Wheel, sleep};
 
 /// What is refused is refused in the same way by `build` and by `install`.
@@ -82,8 +84,7 @@ fn install_comes_before_the_first_timer_and_only_once() {
             error.to_string(),
             "this runtime's timers have a driver already: install one before the first timer",
         );
-        let mut held = sleep(HOUR);
-        assert!(poll_quietly(&mut held).is_pending());
+        let _held = pending(HOUR);
         assert_eq!(installed.pending(), 1, "{name}: the free functions use it");
         assert_eq!(Wheel::current().pending(), 1);
         assert_eq!(runtime.metrics().num_alive_tasks(), 1);
@@ -94,8 +95,7 @@ fn install_comes_before_the_first_timer_and_only_once() {
 fn install_after_the_first_timer_is_refused_and_changes_nothing() {
     for (_, runtime) in runtimes() {
         let _guard = runtime.enter();
-        let mut held = sleep(HOUR);
-        assert!(poll_quietly(&mut held).is_pending());
+        let held = pending(HOUR);
         let refused = Builder::new().tick(secs(1)).install();
         assert!(matches!(refused, Err(BuildError::AlreadyStarted)));
         assert_eq!(Wheel::current().pending(), 1);
@@ -157,78 +157,16 @@ async fn fires_everything(builder: Builder) {
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
-    use support::{counting, paused, poll};
-    use wheel::advance;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_coarse_tick_rounds_deadlines_up_to_its_multiples() {
-        let start = Instant::now();
-        let wheel = Builder::new().tick(ms(10)).build().unwrap();
-        for (asked, taken) in [(1, 10), (9, 20), (10, 30), (11, 50), (20, 70), (25, 100)] {
-            wheel.sleep(ms(asked)).await;
-            assert_eq!(start.elapsed(), ms(taken), "{asked}");
-        }
-        wheel.sleep(Duration::from_nanos(1)).await;
-        assert_eq!(start.elapsed(), ms(110));
-        wheel.sleep_until(start + ms(120)).await;
-        assert_eq!(start.elapsed(), ms(120));
-        // The free functions are not affected.
-        sleep(ms(1)).await;
-        assert_eq!(start.elapsed(), ms(121));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_coarse_tick_shares_wake_ups_and_applies_to_resets() {
-        let wheel = Builder::new().tick(secs(1)).build().unwrap();
-        let (waker, count) = counting();
-        let mut timers: Vec<_> = (1..=100).map(|n| wheel.sleep(ms(n * 10))).collect();
-        for sleep in &mut timers {
-            assert!(poll(sleep, &waker).is_pending());
-        }
-        advance(ms(999)).await;
-        assert_eq!(count.wakes(), 0);
-        advance(ms(1)).await;
-        assert_eq!(count.wakes(), 100);
-
-        let start = Instant::now();
-        let mut moved = wheel.sleep(HOUR);
-        moved.reset_unpin(start + ms(1));
-        assert_eq!(moved.deadline(), start + ms(1), "as it was asked for");
-        moved.await;
-        assert_eq!(start.elapsed(), secs(1));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_coarse_tick_keeps_an_intervals_rate() {
-        let start = Instant::now();
-        let wheel = Builder::new().tick(ms(10)).build().unwrap();
-        let mut ticking = wheel.interval_at(start + ms(3), ms(7));
-        for n in 0..100 {
-            assert_eq!(ticking.tick().await, start + ms(3 + 7 * n));
-            let elapsed = start.elapsed();
-            assert!(elapsed >= ms(3 + 7 * n) && elapsed < ms(13 + 7 * n));
-        }
-    }
-
-    #[test]
-    fn ticks_that_divide_a_millisecond_are_exact() {
-        for tick in [Duration::from_nanos(1), Duration::from_micros(250), ms(1)] {
-            paused().block_on(async {
-                let wheel = Builder::new().tick(tick).build().unwrap();
-                for millis in [1, 2, 63, 64, 65, 1000, 4095, 4096, 100_000, 86_400_000] {
-                    let start = Instant::now();
-                    wheel.sleep(ms(millis)).await;
-                    assert_eq!(start.elapsed(), ms(millis), "{tick:?}");
-                }
-            });
-        }
-    }
+    use support::paused;
 
     #[test]
     fn a_custom_wheel_is_exact_under_a_paused_clock_whatever_its_settings() {
         for (shards, hold, capacity) in [(1, 1, 0), (1, 4096, 1), (7, 1, 100_000), (64, 16, 1000)] {
             let builder = Builder::new().shards(shards).entries_per_hold(hold);
             paused().block_on(is_exact(builder.capacity(capacity)));
+        }
+        for tick in [Duration::from_nanos(1), Duration::from_micros(250), ms(1)] {
+            paused().block_on(is_exact(Builder::new().tick(tick)));
         }
     }
 

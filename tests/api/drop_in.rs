@@ -4,10 +4,9 @@
 use std::future::{Future, Ready, pending, ready};
 use std::io;
 use std::pin::Pin;
-use std::sync::LazyLock;
 use std::task::{Context, Poll};
 
-use support::{Log, NO_RUNTIME, NO_TIMERS, ms, panic_of};
+use support::{Log, NO_RUNTIME, NO_TIMERS, at_the_end_of_a_thread, ms, panic_of};
 use tokio::runtime::Builder;
 use wheel::time;
 
@@ -103,13 +102,6 @@ fn every_name_of_tokio_time_is_there_with_its_signature() {
     with_root::traits();
 }
 
-#[test]
-fn instants_durations_and_behaviours_are_tokios_own() {
-    let _: tokio::time::Instant = time::Instant::now();
-    let _: std::time::Duration = time::Duration::ZERO;
-    let _: tokio::time::MissedTickBehavior = time::MissedTickBehavior::Skip;
-}
-
 #[tokio::test]
 async fn errors_read_as_tokios() {
     let theirs = with_tokio::errors().await;
@@ -158,6 +150,12 @@ macro_rules! assert_timers_panic_here {
 #[test]
 fn outside_a_runtime_timers_panic_at_the_callers_line() {
     assert_timers_panic_here!(NO_RUNTIME);
+    // And where one has been left.
+    for (_, runtime) in support::runtimes() {
+        runtime.block_on(async { drop(time::sleep(SECOND)) });
+        drop(runtime.enter());
+        assert_timers_panic_here!(NO_RUNTIME);
+    }
 }
 
 #[test]
@@ -169,6 +167,7 @@ fn in_a_runtime_without_timers_they_panic_at_the_callers_line() {
             let _guard = runtime.enter();
             assert_timers_panic_here!(NO_TIMERS);
         }
+        runtime.block_on(async { assert_timers_panic_here!(NO_TIMERS) });
         let task = runtime.spawn(async { assert_timers_panic_here!(NO_TIMERS) });
         runtime.block_on(task).unwrap();
     }
@@ -203,29 +202,20 @@ fn a_timeout_beyond_the_end_of_time_needs_no_runtime() {
 
 #[test]
 fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
-    struct Last;
-    impl Drop for Last {
-        fn drop(&mut self) {
-            MESSAGES.push((
-                panic_of(|| time::sleep(SECOND)).map(|panic| panic.message),
-                panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message),
-            ));
-        }
-    }
-    static MESSAGES: LazyLock<Log<(Option<String>, Option<String>)>> = LazyLock::new(Log::new);
-    thread_local!(static LAST: Last = const { Last });
-
     let runtime = support::current_thread();
     let handle = runtime.handle().clone();
-    let arms_a_timer = move || {
-        // Initialised first, so destroyed last.
-        LAST.with(|_| ());
+    let messages = Log::new();
+    let log = messages.clone();
+    at_the_end_of_a_thread(move || {
         let _guard = handle.enter();
         drop(time::sleep(SECOND));
-    };
-    std::thread::spawn(arms_a_timer).join().unwrap();
-    let [(ours, theirs)] = &MESSAGES.entries()[..] else {
-        panic!("the local was destroyed once");
+        Box::new(move || {
+            log.push(panic_of(|| time::sleep(SECOND)).map(|panic| panic.message));
+            log.push(panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message));
+        })
+    });
+    let [ours, theirs] = &messages.entries()[..] else {
+        panic!("the thread has ended once");
     };
     assert_eq!(ours, theirs);
     assert!(ours.is_some());

@@ -1,97 +1,28 @@
-//! Under a paused clock: exact to the millisecond, never later than tokio's own
-//! timers, and drawn by nothing that was cancelled.
+//! Under a paused clock timers are exact to the millisecond, and what was cancelled draws no time.
+//!
+//! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
 #![cfg(feature = "test-util")]
 
-use std::future::pending;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
 use futures::future::join_all;
-use support::{DAY, HOUR, Log, OnWake, Random, counting, ms, poll, poll_quietly, secs, within};
+use support::{
+    DAY, HOUR, Log, OnWake, Random, counting, ms, pending, poll, poll_quietly, secs, watched,
+    within,
+};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::oneshot;
 use wheel::{Instant, Sleep, advance, interval, sleep, sleep_until, timeout};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A sleep that is registered.
-fn pending_sleep(duration: Duration) -> Sleep {
-    let mut sleep = sleep(duration);
-    assert!(poll_quietly(&mut sleep).is_pending());
-    sleep
-}
-
-/// Durations where a wheel of any shape has its seams.
-fn table() -> Vec<Duration> {
-    let mut table: Vec<u64> = (1..=130).collect();
-    for bit in 2..40 {
-        let power = 1_u64 << bit;
-        table.extend([power - 1, power, power + 1]);
-    }
-    for unit in [secs(1), secs(60), HOUR, DAY, 7 * DAY, YEAR] {
-        let unit = unit.as_millis() as u64;
-        table.extend([unit - 1, unit, unit + 1, 2 * unit, 10 * unit]);
-    }
-    // In nanoseconds, the wheel's own unit, the seams are elsewhere.
-    for bit in 20..60 {
-        let nanos = 1_u64 << bit;
-        table.extend([nanos / 1_000_000, nanos / 1_000_000 + 1]);
-    }
-    let table = table.into_iter().map(ms).chain([30 * YEAR]);
-    table
-        .filter(|&duration| duration > Duration::ZERO && duration <= 30 * YEAR)
-        .collect()
-}
-
 async fn is_exact(duration: Duration) {
     let start = Instant::now();
     sleep(duration).await;
     assert_eq!(start.elapsed(), duration);
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_duration_is_exact_to_the_millisecond() {
-    // Beside longer timers, and, as a clock may not reach beyond 584 years, the long ones after that.
-    let start = Instant::now();
-    let (month, year) = (pending_sleep(30 * DAY), pending_sleep(YEAR));
-    for duration in table().into_iter().filter(|&duration| duration <= DAY) {
-        is_exact(duration).await;
-    }
-    month.await;
-    assert_eq!(start.elapsed(), 30 * DAY);
-    year.await;
-    assert_eq!(start.elapsed(), YEAR);
-    for duration in table() {
-        is_exact(duration).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn durations_are_exact_from_odd_starting_points() {
-    let mut random = Random::new(7);
-    for _ in 0..300 {
-        advance(ms(random.of_any_size(36))).await;
-        is_exact(ms(1 + random.of_any_size(32))).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_later_timer_does_not_hide_an_earlier_one_in_a_wider_slot() {
-    // glommio #44, in several units.
-    for unit in [1, 64, 4096, 1 << 18] {
-        let start = Instant::now();
-        let mut first = sleep(ms(300 * unit));
-        assert!(poll_quietly(&mut first).is_pending());
-        advance(ms(250 * unit)).await;
-        let mut second = sleep_until(start + ms(400 * unit));
-        assert!(poll_quietly(&mut second).is_pending());
-        first.await;
-        assert_eq!(start.elapsed(), ms(300 * unit));
-        second.await;
-        assert_eq!(start.elapsed(), ms(400 * unit));
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,104 +60,6 @@ fn virtual_days_pass_in_real_seconds() {
             assert_eq!(start.elapsed(), DAY);
         });
     });
-}
-
-/// The same sleeps from the same place inside a millisecond, with tokio's timers and with these.
-macro_rules! elapsed_with {
-    ($module:ident, $time:path) => {
-        mod $module {
-            use std::time::Duration;
-
-            use futures::future::join_all;
-            use $time as time;
-
-            /// How long each takes, in nanoseconds.
-            pub(super) fn one_by_one(phase: u64, sleeps: &[u64]) -> Vec<u64> {
-                support::paused().block_on(async {
-                    time::advance(Duration::from_nanos(phase)).await;
-                    let mut elapsed = Vec::new();
-                    for &nanos in sleeps {
-                        elapsed.push(slept(nanos).await);
-                    }
-                    elapsed
-                })
-            }
-
-            /// The same, where all begin at once.
-            pub(super) fn in_a_crowd(phase: u64, sleeps: &[u64]) -> Vec<u64> {
-                support::paused().block_on(async {
-                    time::advance(Duration::from_nanos(phase)).await;
-                    let crowd = sleeps.iter().map(|&nanos| tokio::spawn(slept(nanos)));
-                    let crowd: Vec<_> = crowd.collect();
-                    join_all(crowd)
-                        .await
-                        .into_iter()
-                        .map(Result::unwrap)
-                        .collect()
-                })
-            }
-
-            async fn slept(nanos: u64) -> u64 {
-                let start = time::Instant::now();
-                time::sleep(Duration::from_nanos(nanos)).await;
-                start.elapsed().as_nanos() as u64
-            }
-        }
-    };
-}
-
-elapsed_with!(with_tokio, tokio::time);
-elapsed_with!(with_wheel, wheel);
-
-#[track_caller]
-fn assert_no_later_than_tokios(phase: u64, sleeps: &[u64]) {
-    let theirs = with_tokio::one_by_one(phase, sleeps);
-    let ours = with_wheel::one_by_one(phase, sleeps);
-    for ((nanos, theirs), ours) in sleeps.iter().zip(theirs).zip(ours) {
-        assert!(ours >= *nanos, "{nanos} ns, paused at {phase} ns: early");
-        assert!(ours <= theirs, "{nanos} ns, paused at {phase} ns: late");
-    }
-}
-
-#[test]
-fn ten_thousand_sub_millisecond_sleeps_take_no_longer_than_tokios() {
-    for round in 0..50 {
-        let mut random = Random::new(round + 1);
-        let phase = random.below(5_000_000);
-        let sleeps: Vec<u64> = (0..200).map(|_| 1 + random.below(1_000_000)).collect();
-        assert_no_later_than_tokios(phase, &sleeps);
-    }
-}
-
-#[test]
-fn sleeps_of_any_length_take_no_longer_than_tokios_wherever_the_clock_was_paused() {
-    for phase in [0, 1, 500_000, 999_999, 1_000_000] {
-        assert_no_later_than_tokios(phase, &[0; 20]);
-    }
-    for round in 0..40 {
-        let mut random = Random::new(1000 + round);
-        let phase = random.of_any_size(40);
-        let sleeps: Vec<u64> = (0..50).map(|_| 1 + random.of_any_size(50)).collect();
-        assert_no_later_than_tokios(phase, &sleeps);
-    }
-}
-
-#[test]
-fn a_crowd_of_sleeps_completes_when_tokios_does_or_a_millisecond_before() {
-    for round in 0..30 {
-        let mut random = Random::new(500 + round);
-        let phase = random.below(3_000_000);
-        let sleeps: Vec<u64> = (0..100).map(|_| 1 + random.of_any_size(44)).collect();
-        let theirs = with_tokio::in_a_crowd(phase, &sleeps);
-        let ours = with_wheel::in_a_crowd(phase, &sleeps);
-        for ((nanos, theirs), ours) in sleeps.iter().zip(theirs).zip(ours) {
-            assert!(ours >= *nanos, "early");
-            // Where the clock stops for another's sake, inside the millisecond
-            // that tokio rounds up to, an exact deadline may have passed already.
-            let early = theirs.checked_sub(ours).expect("later than tokio's");
-            assert!(early <= 1_000_000, "{nanos} ns, round {round}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -280,12 +113,12 @@ const DROPS: [Drops; 3] = [
 async fn a_dropped_sleep_does_not_draw_time() {
     for (how, drop) in DROPS {
         for duration in [ms(1), secs(1), HOUR, DAY - ms(1), DAY + ms(1), 20 * YEAR] {
-            drop(pending_sleep(duration));
+            drop(pending(duration));
             let clock = clock_after_a_real_wait().await;
             assert_eq!(clock, Duration::ZERO, "{duration:?}, dropped {how}");
         }
     }
-    let thousand: Vec<_> = (1..=1000).map(|n| pending_sleep(ms(n * n))).collect();
+    let thousand: Vec<_> = (1..=1000).map(|n| pending(ms(n * n))).collect();
     drop(thousand);
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
@@ -315,19 +148,6 @@ async fn an_interval_that_has_ticked_draws_time_only_when_polled() {
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
 
-/// A paused runtime, and what its clock shows whenever it parks.
-fn watched() -> (tokio::runtime::Runtime, Log<Instant>) {
-    let seen = Log::new();
-    let log = seen.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .on_thread_park(move || log.push(Instant::now()))
-        .build()
-        .unwrap();
-    (runtime, seen)
-}
-
 #[track_caller]
 fn assert_no_stop_after_a_second(seen: &Log<Instant>, start: Instant) {
     let seen = seen.entries().into_iter();
@@ -341,8 +161,8 @@ fn a_dropped_sleep_does_not_stop_the_clock_on_its_way_to_the_next() {
     let (runtime, seen) = watched();
     runtime.block_on(async {
         let start = Instant::now();
-        let first = pending_sleep(secs(1));
-        let second = pending_sleep(secs(10));
+        let first = pending(secs(1));
+        let second = pending(secs(10));
         drop(first);
         second.await;
         assert_eq!(start.elapsed(), secs(10));
@@ -399,31 +219,6 @@ async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_poll_after_advance_sees_the_deadline_passed() {
-    let mut sleep = sleep(ms(5));
-    let mut late = timeout(ms(5), pending::<()>());
-    advance(ms(6)).await;
-    assert!(!sleep.is_elapsed(), "not registered yet");
-    assert!(poll_quietly(&mut sleep).is_ready());
-    assert!(poll_quietly(&mut late).is_ready());
-}
-
-#[tokio::test(start_paused = true)]
-async fn advance_in_small_steps_fires_each_at_its_own_before_it_returns() {
-    let (waker, count) = counting();
-    let mut sleeps: Vec<_> = (1..=200).map(|n| sleep(ms(n))).collect();
-    for sleep in &mut sleeps {
-        assert!(poll(sleep, &waker).is_pending());
-    }
-    for woken in 1..=200 {
-        advance(ms(1)).await;
-        assert_eq!(count.wakes(), woken);
-        let elapsed = sleeps.iter().filter(|sleep| sleep.is_elapsed());
-        assert_eq!(elapsed.count(), woken);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn io_wins_over_a_paused_clock() {
     let (mut writer, reader) = UnixStream::pair().unwrap();
     reader.set_nonblocking(true).unwrap();
@@ -438,23 +233,10 @@ async fn io_wins_over_a_paused_clock() {
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_blocking_task_holds_the_clock() {
-    let start = Instant::now();
-    let blocking = tokio::task::spawn_blocking(|| thread::sleep(ms(50)));
-    tokio::select! {
-        biased;
-        () = sleep(HOUR) => panic!("time ran away"),
-        result = blocking => result.unwrap(),
-    }
-    assert!(start.elapsed() < HOUR);
-}
-
 #[tokio::test]
 async fn pausing_and_resuming_keeps_pending_timers() {
     let start = Instant::now();
-    let mut long = sleep(HOUR);
-    assert!(poll_quietly(&mut long).is_pending());
+    let long = pending(HOUR);
     wheel::pause();
     sleep(secs(60)).await;
     wheel::resume();
@@ -496,21 +278,4 @@ async fn a_hundred_thousand_ticks_of_three_seconds_do_not_drift() {
         }
     }
     assert_eq!(start.elapsed().as_secs(), 3 * 99_999);
-}
-
-#[test]
-fn intervals_side_by_side_tick_equally_often() {
-    within(secs(120), || {
-        support::paused().block_on(async {
-            let start = Instant::now();
-            let each = (0..1000).map(|_| async {
-                let mut ticking = interval(secs(3));
-                for _ in 0..=100 {
-                    ticking.tick().await;
-                }
-                assert_eq!(start.elapsed(), secs(300));
-            });
-            join_all(each).await;
-        });
-    });
 }

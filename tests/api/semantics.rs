@@ -1,5 +1,6 @@
-//! A `Sleep`, a `Timeout` and an `Interval` wake, spend budgets, and make up for ticks as documented; what random
-//! programs would hardly come upon.
+//! A `Sleep`, a `Timeout` and an `Interval` spend budgets, and take the longest durations, as documented.
+//!
+//! Polls, resets, wakers and missed ticks are those of random programs, `tests/differential/`.
 #![cfg(feature = "test-util")]
 
 use std::future::{Future, pending, poll_fn};
@@ -9,75 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use support::{Count, HOUR, counting, ms, poll, poll_quietly, secs};
+use support::{HOUR, ms, poll, poll_quietly, secs};
 use tokio::task::coop;
-use wheel::{Instant, MissedTickBehavior, Sleep, advance, interval, sleep, timeout};
-
-fn pending_sleep(duration: Duration) -> (Sleep, Arc<Count>) {
-    let (waker, count) = counting();
-    let mut sleep = sleep(duration);
-    assert!(poll(&mut sleep, &waker).is_pending());
-    (sleep, count)
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_to_earlier_keeps_the_waker() {
-    let start = Instant::now();
-    let (mut sleep, count) = pending_sleep(HOUR);
-    sleep.reset_unpin(start + ms(5));
-    advance(ms(4)).await;
-    assert_eq!(count.wakes(), 0);
-    advance(ms(1)).await;
-    assert_eq!(count.wakes(), 1);
-    advance(2 * HOUR).await;
-    assert_eq!(count.wakes(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn reset_again_and_again_leaves_one_timer() {
-    let wheel = wheel::Wheel::current();
-    let start = Instant::now();
-    let (mut sleep, count) = pending_sleep(ms(1));
-    for n in 0..10_000 {
-        sleep.reset_unpin(start + ms(10 + n % 977 * 13));
-    }
-    assert_eq!(wheel.pending(), 1);
-    sleep.reset_unpin(start + ms(50));
-    advance(ms(49)).await;
-    assert_eq!(count.wakes(), 0);
-    advance(ms(1)).await;
-    assert_eq!(count.wakes(), 1);
-    assert_eq!(wheel.pending(), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_sleep_dropped_where_it_was_rescheduled_to_harms_nobody() {
-    let start = Instant::now();
-    let (a, _) = pending_sleep(ms(5));
-    let (mut b, _) = pending_sleep(ms(5));
-    let (c, c_count) = pending_sleep(ms(10));
-    b.reset_unpin(start + ms(10));
-    a.await;
-    drop(b);
-    advance(ms(5)).await;
-    assert_eq!(c_count.wakes(), 1);
-    drop(c);
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_waker_of_the_last_poll_is_the_one_that_is_woken() {
-    let mut sleep = sleep(ms(10));
-    let wakers: Vec<_> = (0..5).map(|_| counting()).collect();
-    for (waker, _) in &wakers {
-        assert!(poll(&mut sleep, waker).is_pending());
-    }
-    // Back to the second, and the same twice.
-    assert!(poll(&mut sleep, &wakers[1].0).is_pending());
-    assert!(poll(&mut sleep, &wakers[1].0).is_pending());
-    advance(ms(10)).await;
-    let wakes: Vec<_> = wakers.iter().map(|(_, count)| count.wakes()).collect();
-    assert_eq!(wakes, [0, 1, 0, 0, 0]);
-}
+use wheel::{Instant, advance, interval, sleep, timeout};
 
 #[tokio::test(start_paused = true)]
 async fn wakers_that_share_their_data_are_told_apart() {
@@ -104,17 +39,6 @@ async fn wakers_that_share_their_data_are_told_apart() {
     advance(ms(10)).await;
     let woken = both.0.each_ref().map(|wakes| wakes.load(Ordering::SeqCst));
     assert_eq!(woken, [0, 1]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_waker_is_freed_with_the_sleep() {
-    let (waker, count) = counting();
-    let held = Arc::strong_count(&count);
-    let mut sleep = sleep(HOUR);
-    assert!(poll(&mut sleep, &waker).is_pending());
-    assert_eq!(Arc::strong_count(&count), held + 1);
-    drop(sleep);
-    assert_eq!(Arc::strong_count(&count), held);
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,17 +119,6 @@ async fn a_sleep_polled_without_budget_is_neither_lost_nor_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_a_tick_consumes_none() {
-    let start = Instant::now();
-    let mut ticking = interval(ms(100));
-    ticking.tick().await;
-    for _ in 0..3 {
-        assert!(timeout(ms(30), ticking.tick()).await.is_err());
-    }
-    assert_eq!(ticking.tick().await, start + ms(100));
-}
-
-#[tokio::test(start_paused = true)]
 async fn intervals_take_the_longest_durations() {
     let mut long = interval(Duration::MAX);
     let theirs = tokio::time::interval(Duration::MAX);
@@ -216,24 +129,4 @@ async fn intervals_take_the_longest_durations() {
     assert!(poll_quietly(&mut Box::pin(long.tick())).is_pending());
     long.reset_immediately();
     long.tick().await;
-}
-
-/// Late by 150 of 100 ms, once. Random programs are in tests/differential.
-#[tokio::test(start_paused = true)]
-async fn each_behavior_makes_up_for_missed_ticks_as_documented() {
-    for (behavior, expected) in [
-        (MissedTickBehavior::Burst, [0, 100, 200, 300, 400]),
-        (MissedTickBehavior::Delay, [0, 100, 350, 450, 550]),
-        (MissedTickBehavior::Skip, [0, 100, 300, 400, 500]),
-    ] {
-        let start = Instant::now();
-        let mut interval = interval(ms(100));
-        interval.set_missed_tick_behavior(behavior);
-        let mut ticks = [interval.tick().await; 5];
-        sleep(ms(250)).await;
-        for tick in &mut ticks[1..] {
-            *tick = interval.tick().await;
-        }
-        assert_eq!(ticks.map(|tick| (tick - start).as_millis()), expected);
-    }
 }

@@ -5,15 +5,13 @@
 //! | --- | --- |
 //! | `paused/` | in virtual time, to the millisecond, on current-thread runtimes (feature `test-util`) |
 //! | `real/` | in real time, never early, on multi-thread runtimes |
-//!
-//! `time.rs` has the functions under comparison.
 
 #[cfg(feature = "test-util")]
 mod paused;
 mod real;
-mod time;
 
 use std::env;
+use std::fmt::Display;
 use std::ops::Range;
 
 use support::Random;
@@ -36,4 +34,14 @@ fn random(seed: u64) -> Random {
         random.number();
     }
     random
+}
+
+/// What only one of two runs has.
+fn difference<E: Display + PartialEq>(theirs: &[E], ours: &[E]) -> String {
+    let only = |mark, one: &[E], other: &[E]| {
+        let missing = one.iter().filter(|event| !other.contains(event));
+        let lines = missing.map(|event| format!("{mark} {event}\n"));
+        lines.collect::<String>()
+    };
+    only("tokio", theirs, ours) + &only("wheel", ours, theirs)
 }

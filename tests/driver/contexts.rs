@@ -2,13 +2,12 @@
 //!
 //! The one consequence of that rule, and its cure, `Wheel::current()`.
 
-use std::sync::mpsc;
 use std::thread;
 
 use tokio::runtime::Handle;
-use tokio::task::{block_in_place, spawn_blocking, yield_now};
+use tokio::task::block_in_place;
 
-use support::{HOUR, current_thread, eventually, ms, multi_thread, poll_quietly, within};
+use support::{HOUR, current_thread, ms, multi_thread, poll_quietly, within};
 use wheel::{Sleep, Wheel, sleep};
 
 use crate::everywhere::LIMIT;
@@ -89,41 +88,5 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
             task.await.unwrap();
         });
         here.block_on(waits).unwrap();
-    });
-}
-
-/// After a blocking section the worker may be another thread's. That thread takes over, and the
-/// thread that lost the worker has it no more, also where it later drives a runtime of its own.
-#[test]
-fn a_thread_that_lost_its_worker_makes_timers_for_the_current_runtime() {
-    within(LIMIT, || {
-        let here = multi_thread(1);
-        let waits = here.spawn(async move {
-            be_known().await;
-            let former = thread::current().id();
-            block_in_place(|| thread::sleep(ms(20)));
-            yield_now().await;
-            be_known().await;
-            if thread::current().id() == former {
-                return;
-            }
-            for _ in 0..5 {
-                let (tell, told) = mpsc::channel();
-                spawn_blocking(move || {
-                    let own = current_thread();
-                    own.block_on(async { sleep(ms(1)).await });
-                    let pending = own.block_on(async {
-                        let mut held = sleep(HOUR);
-                        assert!(poll_quietly(&mut held).is_pending());
-                        Wheel::current().pending()
-                    });
-                    tell.send(pending).unwrap();
-                });
-                assert_eq!(told.recv().unwrap(), 1);
-            }
-        });
-        here.block_on(waits).unwrap();
-        let handle = here.handle().clone();
-        eventually("cancelled", || pending_in(&handle) == 0);
     });
 }

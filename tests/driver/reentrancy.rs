@@ -8,8 +8,8 @@ use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
 use support::{
-    HOUR, OnWake, counting, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread,
-    poll, poll_quietly, secs, within,
+    HOUR, OnWake, counting, eventually, in_a_process_of_its_own, ms, multi_thread, poll,
+    poll_quietly, secs, within,
 };
 use wheel::{Instant, Sleep, Wheel, sleep, sleep_until, timeout};
 
@@ -97,29 +97,6 @@ fn owner_of(timers: Vec<Sleep>) -> Waker {
 }
 
 #[test]
-fn a_waker_whose_drop_drops_timers() {
-    in_each(async |_| {
-        let (waker, count) = counting();
-        let own = || owner_of(pending_crowd(100, &waker));
-        // Dropped with the timer, replaced, woken, and reset to the past.
-        let [mut dropped, mut replaced, mut past] = [HOUR; 3].map(sleep);
-        assert!(poll(&mut dropped, &own()).is_pending());
-        drop(dropped);
-        assert!(poll(&mut replaced, &own()).is_pending());
-        assert!(poll_quietly(&mut replaced).is_pending());
-        let mut fired = sleep(ms(5));
-        let _ = poll(&mut fired, &own());
-        until("fired", || fired.is_elapsed()).await;
-        assert!(poll(&mut past, &own()).is_pending());
-        past.reset_unpin(Instant::now());
-        drop(replaced);
-        until("freed", || Arc::strong_count(&count) == 2).await;
-        assert_eq!(count.wakes(), 0);
-        until("cancelled", || Wheel::current().pending() <= 1).await;
-    });
-}
-
-#[test]
 fn a_chain_of_wakers_that_own_timers_is_freed_from_the_top() {
     in_each(async |_| {
         let mut top = pending_crowd(1, Waker::noop());
@@ -155,7 +132,9 @@ fn a_panicking_waker_takes_nothing_else_down() {
             assert_eq!(poll_all(&mut bads, |_| &good), 0);
             assert_eq!(poll_all(&mut goods, |_| &good), 0);
         }
-        assert_eq!(Wheel::current().pending(), 0);
+        // Those that panic have fired, too: nothing was cancelled but the limits of 20 s.
+        let counts = wheel::metrics().snapshot();
+        assert!(counts.cancelled <= 3 && counts.pending == 0, "{counts:?}");
     });
 }
 
@@ -211,25 +190,6 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
 }
 
 #[test]
-#[expect(clippy::async_yields_async, reason = "timers are handed on by tasks")]
-fn a_timer_that_moves_between_tasks_wakes_the_last() {
-    in_each(async |_| {
-        let mut moving = sleep(ms(50));
-        for _ in 0..10 {
-            // A task of its own each time, which polls once and passes it on.
-            let polls = tokio::spawn(async move {
-                let _ = futures::poll!(&mut moving);
-                moving
-            });
-            moving = polls.await.unwrap();
-        }
-        let deadline = moving.deadline();
-        tokio::spawn(moving).await.unwrap();
-        assert!(Instant::now() >= deadline);
-    });
-}
-
-#[test]
 fn a_timer_polled_from_inside_a_wake_of_itself() {
     // The waker polls the very timer that wakes it, and drops it.
     in_each(async |_| {
@@ -249,40 +209,5 @@ fn a_timer_polled_from_inside_a_wake_of_itself() {
         if polled.is_pending() {
             until("woken", || done.load(Ordering::SeqCst) == 1).await;
         }
-    });
-}
-
-#[test]
-fn a_wake_may_block_on_a_runtime_of_its_own() {
-    // Not advisable, but nobody's lock is held meanwhile.
-    within(LIMIT, || {
-        let (runtime, other) = (multi_thread(2), Arc::new(current_thread()));
-        let (quick, count) = counting();
-        let slow = OnWake::waker(move || {
-            let mut inner = inside(&other, || pending_crowd(1, Waker::noop()));
-            inner[0].reset_unpin(Instant::now());
-            assert!(inner[0].is_elapsed() || poll_quietly(&mut inner[0]).is_ready());
-        });
-        let mut sleeps = inside(&runtime, || crowd(10, Instant::now() + ms(20)));
-        poll_all(&mut sleeps, |n| if n == 0 { &slow } else { &quick });
-        eventually("fired", || sleeps.iter().all(Sleep::is_elapsed));
-        eventually("woken", || count.wakes() == 9);
-    });
-}
-
-#[test]
-fn a_task_that_is_aborted_frees_its_timer() {
-    in_each(async |_| {
-        let wheel = Wheel::current();
-        let never = || timeout(HOUR, std::future::pending::<()>());
-        let tasks = [(); 100].map(|()| tokio::spawn(async move { never().await }));
-        until("armed", || wheel.pending() >= 100).await;
-        for task in &tasks {
-            task.abort();
-        }
-        for task in tasks {
-            assert!(task.await.unwrap_err().is_cancelled());
-        }
-        until("cancelled", || wheel.pending() <= 1).await;
     });
 }

@@ -7,11 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use support::{
-    Count, HOUR, OnWake, SHUT_DOWN, counting, current_thread, eventually, in_a_process_of_its_own,
-    message_of, ms, multi_thread, panic_of, poll, poll_quietly, resident_kib, secs, within,
+    Count, HOUR, OnWake, SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, eventually,
+    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll, poll_quietly,
+    resident_kib, secs, within,
 };
 use tokio::runtime::{Builder, Runtime};
-use wheel::{Instant, Sleep, Wheel, interval, sleep, timeout};
+use wheel::{Instant, Sleep, Wheel, sleep};
 
 use crate::everywhere::{LIMIT, inside, wheel_of, with_each};
 
@@ -20,7 +21,7 @@ fn small() -> Runtime {
 }
 
 /// A pending timer made in a runtime, and its waker's count.
-pub(crate) fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
+fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
     let _guard = runtime.enter();
     let (waker, count) = counting();
     let mut sleep = sleep(duration);
@@ -29,7 +30,7 @@ pub(crate) fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<C
 }
 
 #[track_caller]
-pub(crate) fn is_shut_down<F: Future + Unpin>(future: &mut F) {
+fn is_shut_down<F: Future + Unpin>(future: &mut F) {
     assert_eq!(message_of(|| poll_quietly(future)), SHUT_DOWN);
 }
 
@@ -51,126 +52,28 @@ fn pending_timers_are_woken_and_then_panic_when_polled() {
     });
 }
 
-/// Timers in every state that a living runtime gives them.
-fn in_every_state(runtime: &Runtime) -> [Sleep; 6] {
-    let (pending, _) = pending_in(runtime, HOUR);
-    let (fired, _) = pending_in(runtime, ms(1));
-    let made_in_a_task = runtime.spawn(async { [sleep(HOUR)] });
-    let [made_in_a_task] = runtime.block_on(made_in_a_task).unwrap();
-    let [new, mut reset, mut done] = inside(runtime, || [HOUR, HOUR, ms(1)].map(sleep));
-    reset.reset_unpin(Instant::now() + 2 * HOUR);
-    runtime.block_on(&mut done);
-    [pending, fired, made_in_a_task, new, reset, done]
-}
-
-#[test]
-fn every_state_of_a_timer_survives_its_runtime() {
-    with_each(|runtime| {
-        let sleeps = in_every_state(&runtime);
-        let mut timeout = inside(&runtime, || timeout(HOUR, pending::<()>()));
-        let mut interval = inside(&runtime, || interval(HOUR));
-        let wheel = wheel_of(&runtime);
-        assert!(poll_quietly(&mut timeout).is_pending());
-        runtime.block_on(interval.tick());
-        drop(runtime);
-
-        assert_eq!(wheel.pending(), 0);
-        let far = Instant::now() + HOUR;
-        for mut sleep in sleeps {
-            is_shut_down(&mut sleep);
-            let _ = sleep.is_elapsed();
-            for deadline in [Instant::now(), far, Instant::now() - ms(1)] {
-                sleep.reset_unpin(deadline);
-                assert_eq!(sleep.deadline(), deadline);
-                is_shut_down(&mut sleep);
-            }
-        }
-        is_shut_down(&mut timeout);
-        is_shut_down(&mut Box::pin(interval.tick()));
-        interval.reset();
-        interval.reset_immediately();
-        interval.reset_after(HOUR);
-        interval.reset_at(far);
-        is_shut_down(&mut Box::pin(interval.tick()));
-        assert_eq!(wheel.pending(), 0);
-    });
-}
-
-/// What polls, resets and drops timers made after the end: by a handle, or by a `Wheel`.
-fn made_after_the_end(sleep: impl Fn(Duration) -> Sleep) {
-    for duration in [Duration::ZERO, HOUR] {
-        let mut late = sleep(duration);
-        is_shut_down(&mut late);
-        late.reset_unpin(Instant::now() + HOUR);
-        is_shut_down(&mut late);
-        let mut reset = sleep(duration);
-        reset.reset_unpin(Instant::now() + 2 * HOUR);
-    }
-}
-
-#[test]
-fn timers_made_on_an_ended_runtime_panic_when_polled() {
-    with_each(|runtime| {
-        let handle = runtime.handle().clone();
-        drop(runtime);
-        let _guard = handle.enter();
-        made_after_the_end(sleep);
-        made_after_the_end(|duration| wheel::sleep_until(Instant::now() + duration));
-        assert_eq!(Wheel::current().pending(), 0);
-        assert_eq!(Wheel::builder().build().unwrap().pending(), 0);
-        handle.spawn(sleep(HOUR));
-    });
-}
-
 #[test]
 fn a_wheel_of_an_ended_runtime_makes_timers_that_panic_when_polled() {
     with_each(|runtime| {
-        let wheel = wheel_of(&runtime);
+        let (wheel, handle) = (wheel_of(&runtime), runtime.handle().clone());
         drop(runtime);
-        assert_eq!(wheel.pending(), 0);
+        let _guard = handle.enter();
+        let [current, own] = [Wheel::current(), Wheel::builder().build().unwrap()];
+        assert_eq!([&wheel, &current, &own].map(Wheel::pending), [0; 3]);
         assert!(format!("{wheel:?}").contains("Wheel"));
-        made_after_the_end(|duration| wheel.sleep(duration));
-        made_after_the_end(|duration| wheel.sleep_until(Instant::now() - ms(1) + duration));
         for duration in [Duration::ZERO, HOUR] {
+            let until = Instant::now() - ms(1) + duration;
+            for mut late in [wheel.sleep(duration), wheel.sleep_until(until)] {
+                is_shut_down(&mut late);
+                late.reset_unpin(Instant::now() + HOUR);
+                is_shut_down(&mut late);
+            }
+            wheel.sleep(duration).reset_unpin(Instant::now() + HOUR);
             is_shut_down(&mut wheel.timeout(duration, pending::<()>()));
             let answered = poll_quietly(&mut wheel.timeout(duration, ready(5)));
             assert_eq!(answered, Poll::Ready(Ok(5)));
         }
         drop(wheel.interval(HOUR));
-    });
-}
-
-/// Makes, polls, resets and drops a timer of a runtime that ends or has ended: no deadlock.
-fn use_a_timer() {
-    let mut again = sleep(ms(1));
-    let _ = panic_of(|| poll_quietly(&mut again));
-    again.reset_unpin(Instant::now() + HOUR);
-}
-
-#[test]
-fn destructors_of_an_ending_runtime_may_use_timers() {
-    struct Last(Option<Sleep>, mpsc::Sender<()>);
-    impl Drop for Last {
-        fn drop(&mut self) {
-            use_a_timer();
-            drop(self.0.take());
-            let _ = Wheel::current().pending();
-            self.1.send(()).unwrap();
-        }
-    }
-    with_each(|runtime| {
-        let (tell, told) = mpsc::channel();
-        for _ in 0..20 {
-            let (held, _) = pending_in(&runtime, HOUR);
-            let last = Last(Some(held), tell.clone());
-            runtime.spawn(async move {
-                let _last = last;
-                sleep(HOUR).await;
-            });
-        }
-        runtime.block_on(async { sleep(ms(5)).await });
-        drop(runtime);
-        assert_eq!(told.try_iter().count(), 20);
     });
 }
 
@@ -182,7 +85,10 @@ fn wakers_called_at_the_end_may_use_timers() {
         let taken = own.clone();
         let waker = OnWake::waker(move || {
             let _guard = handle.enter();
-            use_a_timer();
+            // Makes, polls, resets and drops another one: no deadlock.
+            let mut another = sleep(ms(1));
+            let _ = panic_of(|| poll_quietly(&mut another));
+            another.reset_unpin(Instant::now() + HOUR);
             drop(taken.lock().unwrap().take());
         });
         let mut sleep = inside(&runtime, || sleep(HOUR));
@@ -239,26 +145,6 @@ fn arming_on_an_ended_runtime_leaves_the_drivers_of_others_whole() {
         // All drivers that served it, in service again.
         [(); 16].map(|()| small()).iter().for_each(works);
     });
-}
-
-/// On a thread that has used tokio or not, does something when tokio's own thread-locals may be gone.
-fn at_the_end_of_a_thread(prepare: impl FnOnce() -> Box<dyn FnOnce()> + Send + 'static) {
-    struct Late(Option<Box<dyn FnOnce()>>);
-    impl Drop for Late {
-        fn drop(&mut self) {
-            self.0.take().into_iter().for_each(|late| late());
-        }
-    }
-    thread_local! {
-        static LATE: std::cell::RefCell<Late> = const { std::cell::RefCell::new(Late(None)) };
-    }
-    let thread = thread::spawn(|| {
-        // Initialised before tokio's own locals, so destroyed after them.
-        LATE.with(|_| ());
-        let late = prepare();
-        LATE.with_borrow_mut(|end| end.0 = Some(late));
-    });
-    thread.join().unwrap();
 }
 
 #[test]

@@ -8,8 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use cap::Cap;
-#[cfg(feature = "test-util")]
-use support::{DAY, counting, poll};
 use support::{
     HOUR, Random, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread,
     poll_quietly, secs, within,
@@ -84,20 +82,6 @@ fn all_workers_blocked_for_seconds() {
     });
 }
 
-/// On a current-thread runtime nothing happens meanwhile; all of it happens after.
-#[test]
-fn the_only_thread_blocked_for_seconds() {
-    within(LIMIT, || {
-        let runtime = current_thread();
-        let tasks = sleepers(&runtime, 20_000, secs(3));
-        runtime.block_on(async {
-            sleep(ms(10)).await;
-            thread::sleep(secs(2));
-        });
-        all_end(&runtime, tasks);
-    });
-}
-
 /// Has this process stopped for a while, a little later.
 #[cfg(unix)]
 fn stop_this_process(after: Duration, length: Duration) -> Child {
@@ -149,41 +133,6 @@ async fn ticks_until_a_gap(gap: Duration) {
         }
         assert!(start.elapsed() < secs(60), "was not stopped");
     }
-}
-
-/// The clock leaps by years, past a hundred thousand timers at once.
-#[cfg(feature = "test-util")]
-#[test]
-fn the_clock_leaps_ahead() {
-    const YEAR: Duration = Duration::from_secs(365 * 86_400);
-    support::paused().block_on(async {
-        let mut random = Random::new(1);
-        let start = Instant::now();
-        let mut sleeps = Vec::new();
-        for _ in 0..100_000 {
-            // Up to nine years.
-            let mut sleep = sleep(Duration::from_nanos(random.of_any_size(59)));
-            let (waker, count) = counting();
-            if poll(&mut sleep, &waker).is_pending() {
-                sleeps.push((sleep, count));
-            }
-        }
-        for leap in [ms(1), HOUR, DAY, YEAR, YEAR, 10 * YEAR] {
-            wheel::advance(leap).await;
-            let now = Instant::now();
-            for (sleep, count) in &sleeps {
-                let due = sleep.deadline() <= now;
-                assert_eq!(
-                    count.wakes(),
-                    usize::from(due),
-                    "{:?}",
-                    sleep.deadline() - start
-                );
-            }
-            let pending = sleeps.iter().filter(|(sleep, _)| sleep.deadline() > now);
-            assert_eq!(Wheel::current().pending(), pending.count());
-        }
-    });
 }
 
 /// Timers that are pending at once, in bursts whose memory is looked at.

@@ -8,6 +8,7 @@
 //! | `load.rs` | what keeps a runtime busy, and timers in it |
 //! | `panics.rs` | what a function panics with, and where |
 //! | `wakers.rs` | wakers that count or call, and one poll with them |
+//! | `time.rs` | tokio's timers and these, by one name |
 //! | `wheel_model.rs` | the wheel beside a naive model |
 //! | `queue_model.rs` | `DelayQueue` beside a naive model (feature `test-util`) |
 //! | `storm/` | threads and tasks that do to timers whatever can be done |
@@ -21,20 +22,24 @@ mod process;
 #[cfg(feature = "test-util")]
 pub mod queue_model;
 pub mod storm;
+pub mod time;
 mod wakers;
 pub mod wheel_model;
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+#[cfg(feature = "test-util")]
+use tokio::time::Instant;
 
 pub use choices::{Choices, Random};
 pub use panics::{Panic, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
-pub use wakers::{Count, Log, OnWake, counting, poll, poll_quietly};
+pub use wakers::{Count, Log, OnWake, counting, pending, poll, poll_quietly};
 // What `wheel_model.rs` looks for around it.
 use wheel::timing_wheel;
 
@@ -79,6 +84,17 @@ pub fn paused() -> Runtime {
         .unwrap()
 }
 
+/// A paused runtime, and what its clock shows whenever it goes on after a park.
+#[cfg(feature = "test-util")]
+pub fn watched() -> (Runtime, Log<Instant>) {
+    let seen = Log::new();
+    let log = seen.clone();
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().start_paused(true);
+    builder.on_thread_unpark(move || log.push(Instant::now()));
+    (builder.build().unwrap(), seen)
+}
+
 /// Every kind of runtime, with a name for messages.
 pub fn runtimes() -> Vec<(&'static str, Runtime)> {
     vec![
@@ -100,6 +116,26 @@ pub fn within<T: Send + 'static>(limit: Duration, test: impl FnOnce() -> T + Sen
         Ok(Err(panic)) => resume_unwind(panic),
         Err(_) => panic!("not done within {limit:?}: it hangs"),
     }
+}
+
+/// On a thread that has used tokio or not, does something when tokio's own thread-locals may be gone.
+pub fn at_the_end_of_a_thread(prepare: impl FnOnce() -> Box<dyn FnOnce()> + Send + 'static) {
+    struct Late(Option<Box<dyn FnOnce()>>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            self.0.take().into_iter().for_each(|late| late());
+        }
+    }
+    thread_local! {
+        static LATE: RefCell<Late> = const { RefCell::new(Late(None)) };
+    }
+    let thread = thread::spawn(|| {
+        // Initialised before tokio's own locals, so destroyed after them.
+        LATE.with(|_| ());
+        let late = prepare();
+        LATE.with_borrow_mut(|end| end.0 = Some(late));
+    });
+    thread.join().unwrap();
 }
 
 /// Waits, in real time and on this thread, until something is so.

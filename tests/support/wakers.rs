@@ -5,8 +5,10 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use tokio::task::coop;
+use wheel::Sleep;
 
 /// Polls once, whatever is left of the task's budget.
 pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
@@ -16,6 +18,14 @@ pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output>
 /// Polls once with a waker that does nothing.
 pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
+}
+
+/// A timer that is registered, with a waker that does nothing.
+#[track_caller]
+pub fn pending(duration: Duration) -> Sleep {
+    let mut sleep = wheel::sleep(duration);
+    assert!(poll_quietly(&mut sleep).is_pending());
+    sleep
 }
 
 /// Counts its wakes; how often it is referred to says whether something still holds it.

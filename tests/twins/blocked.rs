@@ -7,8 +7,8 @@ use futures::executor;
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
 use crate::runtimes::{One, in_task, ticks};
-use crate::time::{Exact, Ours, Time, Tokio};
 use crate::twin::same_once;
+use support::time::{Exact, Interval as _, Ours, Time, Tokio};
 use support::{current_thread, ms, with_workers};
 
 /// The only worker drives a future by itself, under the guard of another runtime.
@@ -24,7 +24,7 @@ fn a_future_that_the_only_worker_drives_by_itself() {
             let mut interval = T::interval(ms(2));
             executor::block_on(async {
                 for _ in 0..4 {
-                    T::tick(&mut interval).await;
+                    interval.tick().await;
                 }
             });
         })

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, One, Two, in_task, ticks};
-use crate::time::{Exact, Ours, Time, Tokio};
 use crate::twin::same_once;
 use support::ms;
+use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
 
 /// The only worker waits for a task of another runtime, which awaits what was made for it here.
 #[test]
@@ -50,7 +50,7 @@ fn made_and_reset_in_the_context_of_a_runtime_that_nobody_drives() {
             let mut sleep = T::boxed(ms(1));
             {
                 let _guard = handle.enter();
-                T::reset(sleep.as_mut(), Instant::now() + ms(5));
+                sleep.as_mut().reset(Instant::now() + ms(5));
             }
             sleep.await;
         })
@@ -66,7 +66,7 @@ fn a_timer_that_was_reset_is_awaited_where_a_worker_blocks() {
         let nested = async {
             let mut sleep = T::boxed(ms(1));
             for _ in 0..3 {
-                T::reset(sleep.as_mut(), Instant::now() + ms(2));
+                sleep.as_mut().reset(Instant::now() + ms(2));
                 sleep.as_mut().await;
             }
             join_all((0..40).map(|_| T::boxed(ms(2)))).await;
@@ -94,7 +94,7 @@ fn a_timer_outlives_the_nested_runtime_that_polled_it() {
                     }
                 });
             });
-            assert!(!T::is_elapsed(&sleep));
+            assert!(!sleep.is_elapsed());
             let waits = thread::spawn(|| executor::block_on(sleep));
             block_in_place(|| waits.join().unwrap());
         })

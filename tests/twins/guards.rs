@@ -10,8 +10,8 @@ use tokio::runtime::Runtime;
 use tokio::task::{LocalSet, block_in_place, spawn_local, yield_now};
 
 use crate::runtimes::{KINDS, Kind, MULTI, cross, cross3, end, in_task, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
+use support::time::{Ours, Time, Tokio};
 use support::{HOUR, ms, poll_quietly};
 
 /// How a task makes its first timer in another runtime.

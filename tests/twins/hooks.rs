@@ -3,9 +3,9 @@
 use tokio::runtime::Builder;
 
 use crate::runtimes::cross;
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
 use support::ms;
+use support::time::{Ours, Time, Tokio};
 
 #[derive(Clone, Copy, Debug)]
 enum Hook {

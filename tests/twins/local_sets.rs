@@ -12,8 +12,8 @@ use tokio::sync::{Barrier, oneshot};
 use tokio::task::LocalSet;
 
 use crate::runtimes::{KINDS, Kind, One, cross, cross3, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
+use support::time::{Ours, Time, Tokio};
 use support::{HOUR, ms, poll_quietly};
 
 /// In the end the second alone, when the first idles or has ended.

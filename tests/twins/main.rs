@@ -1,6 +1,6 @@
 //! Twins: one program ends on these timers as it does on `tokio::time`. What tokio does with it is right.
 //!
-//! Each body is generic over [`Time`](time::Time), takes a case, and is run in a process of its own:
+//! Each body is generic over [`Time`](support::time::Time), takes a case, and is run in a process of its own:
 //! once on tokio's timers and once on ours. What is compared is how it ended (finished, with this
 //! value; panicked, with these words; hung; died) and every panic on the way, on whatever thread. A
 //! twin that is allowed to differ says what tokio does, and what ours does instead.
@@ -8,7 +8,6 @@
 //! | file | one idea |
 //! | --- | --- |
 //! | `twin.rs` | runs both, and compares; the watchdog |
-//! | `time.rs` | the timers of a body: tokio's or ours |
 //! | `runtimes.rs` | kinds of runtimes, threads that drive them, and their ends |
 //! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
@@ -42,6 +41,5 @@ mod paused;
 mod runtimes;
 mod shutdowns;
 mod threads;
-mod time;
 mod twin;
 mod wrapped;

@@ -3,6 +3,7 @@
 //! One whose runtime has ended panics with tokio's timers, wherever it is polled. Ours goes on,
 //! for the same deadline, where it is polled, if that runtime lives.
 
+use std::future::pending;
 use std::pin::Pin;
 
 use futures::FutureExt as _;
@@ -11,8 +12,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
+use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
 use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
 
 /// What has been done with a timer in the runtime it was made in.
@@ -36,37 +37,16 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
         New => {}
         Registered => {
             assert!(poll_quietly(&mut sleep).is_pending());
-            T::reset(sleep.as_mut(), Instant::now() + ms(20));
+            sleep.as_mut().reset(Instant::now() + ms(20));
             assert!(poll_quietly(&mut sleep).is_pending());
         }
-        Reset => T::reset(sleep.as_mut(), Instant::now() + ms(20)),
+        Reset => sleep.as_mut().reset(Instant::now() + ms(20)),
         Fired => {
-            T::reset(sleep.as_mut(), Instant::now() + ms(1));
+            sleep.as_mut().reset(Instant::now() + ms(1));
             runtime.block_on(sleep.as_mut());
         }
     }
     sleep
-}
-
-/// Awaited in a task or in `block_on`.
-#[test]
-fn a_timer_whose_runtime_has_ended_goes_on_in_another() {
-    type Case = (Kind, Kind, (State, bool));
-
-    fn body<T: Time>((one, two, (state, in_a_task)): Case) -> Result<(), String> {
-        let (one, two) = (one.build(), two.build());
-        let sleep = made::<T>(&one, state);
-        drop(one);
-        let end = match in_a_task {
-            true => in_task(&two, sleep),
-            false => tried(|| two.block_on(sleep)),
-        };
-        two.block_on(ticks::<T>());
-        end
-    }
-    let cases = cross3(KINDS, [Current, One], cross(STATES, [false, true]));
-    let panicked = Err(SHUT_DOWN.to_owned());
-    differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
 }
 
 /// It is waited for in the second while the first ends: what was waiting is woken.
@@ -105,7 +85,7 @@ fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
         });
         let (mut sleep, theirs) = polled?;
         drop(two);
-        T::reset(sleep.as_mut(), Instant::now() + ms(1));
+        sleep.as_mut().reset(Instant::now() + ms(1));
         let end = in_task(&one, sleep);
         drop(theirs);
         one.block_on(ticks::<T>());
@@ -120,13 +100,28 @@ fn polled_reset_and_dropped_after_the_end() {
     fn body<T: Time>((kind, state): (Kind, State)) -> ([bool; 2], Vec<Result<bool, String>>) {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
+        let (mut timeout, mut interval) = runtime.block_on(async {
+            let (mut timeout, mut interval) = (
+                Box::pin(T::timeout(HOUR, pending::<()>())),
+                T::interval(HOUR),
+            );
+            assert!(poll_quietly(&mut timeout).is_pending());
+            interval.tick().await;
+            (timeout, interval)
+        });
         drop(runtime);
-        let elapsed = [T::is_elapsed(&sleep), T::is_elapsed(&kept)];
+        let elapsed = [sleep.is_elapsed(), kept.is_elapsed()];
         let polled = |sleep: &mut Pin<Box<T::Sleep>>| tried(|| poll_quietly(sleep).is_ready());
         let mut ends = vec![polled(&mut kept), polled(&mut kept)];
-        let reset = |sleep: &mut Pin<Box<T::Sleep>>, to| {
-            tried(|| T::reset(sleep.as_mut(), to)).map(|()| true)
-        };
+        ends.push(tried(|| poll_quietly(&mut timeout).is_ready()));
+        for _ in 0..2 {
+            ends.push(tried(|| {
+                poll_quietly(&mut Box::pin(interval.tick())).is_ready()
+            }));
+            interval.reset();
+        }
+        let reset =
+            |sleep: &mut Pin<Box<T::Sleep>>, to| tried(|| sleep.as_mut().reset(to)).map(|()| true);
         ends.push(reset(&mut sleep, Instant::now() + HOUR));
         ends.push(polled(&mut sleep));
         let _guard = other.enter();

@@ -1,15 +1,14 @@
-//! Timers fire in a `block_on` within `block_in_place` or on a blocking thread, and around it.
+//! Timers fire in a `block_on` within `block_in_place`, and around it.
 
 use std::future::Future;
-use std::thread;
 
 use futures::future::join_all;
 use tokio::runtime::Handle;
-use tokio::task::{LocalSet, block_in_place, spawn_blocking, spawn_local};
+use tokio::task::{LocalSet, block_in_place, spawn_local};
 
-use crate::runtimes::{Current, KINDS, Kind, MULTI, One, cross, cross3, in_task, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
+use crate::runtimes::{Current, KINDS, Kind, MULTI, One, cross3, in_task, joined, ticks};
 use crate::twin::same;
+use support::time::{Ours, Time, Tokio};
 use support::{ms, poll_quietly};
 
 /// What a worker blocks on.
@@ -82,24 +81,4 @@ fn timers_in_a_nested_block_on_and_around_it() {
     inners.extend(KINDS.map(Inner::LocalSet));
     let cases = cross3(MULTI, inners, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn blocking_threads_with_the_handle_and_with_a_runtime_of_their_own() {
-    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
-        in_task(&kind.build(), async move {
-            for _ in 0..3 {
-                let own = spawn_blocking(|| {
-                    let sleep = T::boxed(ms(1));
-                    Handle::current().block_on(ticks::<T>());
-                    sleep
-                });
-                own.await.unwrap().await;
-                let client = move || of.build().block_on(ticks::<T>());
-                spawn_blocking(client).await.unwrap();
-                thread::spawn(client).join().unwrap();
-            }
-        })
-    }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }

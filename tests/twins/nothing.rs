@@ -11,8 +11,8 @@ use futures::FutureExt as _;
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, cross3, in_task};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
+use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
 use support::{ms, poll_quietly};
 
 const NOTHING: [Duration; 3] = [
@@ -49,12 +49,12 @@ async fn pace<T: Time>(nap: Nap) -> Pace {
             Nap::Sleep(nothing) => T::sleep(nothing).await,
             Nap::Timeout(nothing) => T::timeout(nothing, pending::<()>()).await.unwrap_err(),
             Nap::Reset => {
-                T::reset(one.as_mut(), Instant::now());
+                one.as_mut().reset(Instant::now());
                 one.as_mut().await;
             }
             Nap::FirstTick => {
                 let mut interval = T::interval(ms(1000));
-                T::tick(&mut interval).await;
+                interval.tick().await;
             }
             Nap::None => T::timeout(Duration::ZERO, async {}).await.unwrap(),
         }
@@ -101,13 +101,13 @@ fn a_deadline_that_has_passed_is_ready_at_the_first_poll() {
             let ready = |mut sleep: Pin<Box<T::Sleep>>| poll_quietly(&mut sleep).is_ready();
             let until = |deadline| ready(Box::pin(T::sleep_until(deadline)));
             let mut reset = T::boxed(ms(1000));
-            T::reset(reset.as_mut(), then);
+            reset.as_mut().reset(then);
             [
                 until(then),
                 until(then + ms(2)),
                 until(then - ms(2)),
                 ready(reset),
-                T::tick(&mut interval).now_or_never().is_some(),
+                interval.tick().now_or_never().is_some(),
             ]
         })
     }

@@ -15,8 +15,8 @@ use tokio::task::{LocalSet, block_in_place, spawn_local};
 use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, Kind, One, Two, cross, cross3, joined};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{Outcome, compare};
+use support::time::{Ours, Time, Tokio};
 use support::{SHUT_DOWN, ms, poll_quietly, tried};
 
 const FIRED: &str = "fired";

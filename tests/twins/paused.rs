@@ -8,13 +8,13 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::task::block_in_place;
+use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, advance};
 use tokio_util::context::TokioContext;
 
 use crate::runtimes::{One, in_task};
-use crate::time::{Exact, Ours, Time, Tokio};
 use crate::twin::{same, same_once};
+use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
 use support::{ms, paused, poll_quietly, tried};
 
 fn since(start: Instant) -> u128 {
@@ -43,7 +43,7 @@ fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
             tokio::task::yield_now().await;
             leap(ms(leapt));
             match to {
-                Some(to) => T::reset(earliest.as_mut(), start + ms(to)),
+                Some(to) => earliest.as_mut().reset(start + ms(to)),
                 None => earliest = T::boxed(ms(0)),
             }
             let overdue = overdue.await.unwrap();
@@ -75,7 +75,7 @@ async fn history<T: Time>() -> Vec<(usize, u128)> {
     while let Some(n) = sleeps.next().await {
         history.push((n, since(start)));
         if n % 3 == 0 {
-            T::reset(kept.as_mut(), Instant::now() + ms(1));
+            kept.as_mut().reset(Instant::now() + ms(1));
             kept.as_mut().await;
         }
     }
@@ -84,17 +84,22 @@ async fn history<T: Time>() -> Vec<(usize, u128)> {
 
 #[test]
 fn a_paused_runtime_nested_in_a_task() {
-    fn body<T: Time>(before: bool) -> Result<Vec<(usize, u128)>, String> {
+    fn body<T: Time>((before, in_place): (bool, bool)) -> Result<Vec<(usize, u128)>, String> {
         in_task(&One.build(), async move {
             if before {
                 T::sleep(ms(1)).await;
             }
-            let history = block_in_place(|| paused().block_on(history::<T>()));
+            let nested = || paused().block_on(history::<T>());
+            let history = match in_place {
+                true => block_in_place(nested),
+                false => spawn_blocking(nested).await.unwrap(),
+            };
             T::sleep(ms(1)).await;
             history
         })
     }
-    same([false, true], body::<Tokio>, body::<Exact>);
+    same([(false, true), (true, true)], body::<Tokio>, body::<Exact>);
+    same([(false, false), (true, false)], body::<Tokio>, body::<Ours>);
 }
 
 /// Made in a runtime that goes on by itself, awaited in a paused one.

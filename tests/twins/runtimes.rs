@@ -7,7 +7,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::time::Time;
+use support::time::Time;
 use support::{current_thread, ms, multi_thread, words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, cross};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::same;
-use support::{HOUR, ms, secs};
+use support::time::{Ours, Sleep as _, Time, Tokio};
+use support::{HOUR, ms, poll_quietly, secs, tried};
 
 const ROUNDS: usize = 30;
 
@@ -154,7 +154,10 @@ fn tasks_that_use_timers_while_they_are_dropped() {
 
     impl<T: Time> std::ops::Drop for Last<T> {
         fn drop(&mut self) {
-            T::reset(self.0.as_mut(), Instant::now() + ms(1));
+            self.0.as_mut().reset(Instant::now() + ms(1));
+            let mut another = T::boxed(ms(1));
+            let _ = tried(|| poll_quietly(&mut another));
+            another.as_mut().reset(Instant::now() + HOUR);
         }
     }
 

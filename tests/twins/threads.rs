@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::runtimes::{Current, KINDS, Kind, cross, in_task, joined, ticks};
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{same, same_once};
+use support::time::{Ours, Time, Tokio};
 use support::{HOUR, ms, poll_quietly};
 
 /// A timer that the last thread has made, and the next one polls; and how many there were.

@@ -1,16 +1,16 @@
 //! Timers awaited in another runtime's context, `RuntimeExt::wrap`, leave later ones alone.
 
 use futures::future::join_all;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio_util::context::{RuntimeExt, TokioContext};
 
 use crate::runtimes::{
     Current, KINDS, Kind, MULTI, One, Two, cross, cross3, end, in_task, joined, ticks,
 };
-use crate::time::{Ours, Time, Tokio};
 use crate::twin::{differs, same};
-use support::{HOUR, SHUT_DOWN, ms, poll_quietly, secs};
+use support::time::{Ours, Time, Tokio};
+use support::{SHUT_DOWN, ms, poll_quietly, secs};
 
 /// Plain ones are made before that runtime ends, and after.
 #[test]
@@ -40,30 +40,6 @@ fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
     }
     let cases = cross3(KINDS, KINDS, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-/// Also with a wrapped task that is dropped.
-#[test]
-fn wrapped_and_plain_timers_take_turns() {
-    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        in_task(&here, async move {
-            let waiter = tokio::spawn(TokioContext::new(T::sleep(HOUR), handle.clone()));
-            for _ in 0..5 {
-                ticks::<T>().await;
-                TokioContext::new(ticks::<T>(), handle.clone()).await;
-                let nested = TokioContext::new(ticks::<T>(), Handle::current());
-                TokioContext::new(nested, handle.clone()).await;
-            }
-            waiter.abort();
-            assert!(joined(waiter).await.is_err());
-            TokioContext::new(ticks::<T>(), handle).await;
-            there.end();
-            ticks::<T>().await;
-        })
-    }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }
 
 /// What tokio-util's own example does: the runtime that polls has no timers at all.

@@ -14,11 +14,12 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, advance};
 
+use super::coarse::Coarse;
 use super::hand::{Act, Hand, Kind};
 use super::rules::next_tick;
 use super::task::Place;
-use crate::time::{Coarse, InTime, Interval, Sleep, Time};
 use support::DAY;
+use support::time::{InTime, Interval, Sleep, Time};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// The clock passes no more than that from timer to timer, of which there is one a day.
@@ -59,7 +60,7 @@ enum Inner<T: Time> {
     Interval(T::Interval, Duration, MissedTickBehavior),
     /// And the switch that makes its future ready.
     Timeout(
-        Pin<Box<dyn Future<Output = InTime> + Send>>,
+        Pin<Box<dyn Future<Output = InTime<()>> + Send>>,
         Arc<AtomicBool>,
     ),
 }
@@ -68,11 +69,16 @@ fn from_now(span: Duration) -> Instant {
     Instant::now() + span.min(40 * YEAR)
 }
 
-fn make<T: Time>(kind: Kind, span: Duration) -> Inner<T> {
+/// Of the types of `T`, which `By` makes.
+fn make<T, By>(kind: Kind, span: Duration) -> Inner<T>
+where
+    T: Time,
+    By: Time<Sleep = T::Sleep, Interval = T::Interval>,
+{
     match kind {
-        Kind::Sleep => Inner::Sleep(Box::pin(T::sleep(span))),
+        Kind::Sleep => Inner::Sleep(By::boxed(span)),
         Kind::Interval(period, behavior) => {
-            let mut interval = T::interval_at(from_now(span), period);
+            let mut interval = By::interval_at(from_now(span), period);
             interval.set_missed_tick_behavior(behavior);
             Inner::Interval(interval, period, behavior)
         }
@@ -83,7 +89,7 @@ fn make<T: Time>(kind: Kind, span: Duration) -> Inner<T> {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             });
-            let timeout = T::timeout(span.min(40 * YEAR), future);
+            let timeout = By::timeout(span.min(40 * YEAR), future);
             Inner::Timeout(Box::pin(timeout), switch)
         }
     }
@@ -114,9 +120,9 @@ struct Hands<T: Time> {
 impl<T: Time> Hands<T> {
     async fn apply(&mut self, place: &Place<T>, hand: Hand) {
         match hand {
-            Hand::Make(kind, span) => self.keep(make(kind, span), span, false),
+            Hand::Make(kind, span) => self.keep(make::<T, T>(kind, span), span, false),
             Hand::MakeCoarse(kind, span) => {
-                let inner = self.coarse.make(|| make(kind, span));
+                let inner = self.coarse.make(|| make::<T, T::ByHandle>(kind, span));
                 self.keep(inner, span, true);
             }
             Hand::Advance(by) => advance(by).await,
@@ -299,10 +305,8 @@ impl<T: Time> Timer<T> {
         let ready = match &mut self.inner {
             Inner::Sleep(sleep) => sleep.as_mut().poll(&mut cx).map(|()| "elapsed".into()),
             Inner::Timeout(timeout, _) => {
-                timeout.as_mut().poll(&mut cx).map(|in_time| match in_time {
-                    true => "in time".into(),
-                    false => "out of time".into(),
-                })
+                let polled = timeout.as_mut().poll(&mut cx);
+                polled.map(|in_time| in_time.map_or("out of time", |()| "in time").into())
             }
             Inner::Interval(interval, period, behavior) => interval.poll_tick(&mut cx).map(|due| {
                 self.deadline = next_tick(due, Instant::now(), *period, *behavior);

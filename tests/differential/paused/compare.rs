@@ -8,7 +8,7 @@ use super::rules::{GOES_ON, LOOKS, Ruled};
 use super::thread::run;
 use super::trace::Trace;
 use super::watchdog::{Outcome, PATIENCE, Runner};
-use crate::time::{Tokio, Wheel};
+use support::time::{Ours, Tokio};
 
 type Run = fn(&Program) -> Trace;
 
@@ -37,7 +37,7 @@ impl Runners {
     pub(crate) fn new() -> Self {
         Runners {
             oracles: ORACLES.map(Runner::new),
-            wheel: Runner::new(run::<Wheel>),
+            wheel: Runner::new(run::<Ours>),
         }
     }
 

@@ -10,6 +10,7 @@
 //! | `task.rs` | the interpreter of what tasks do |
 //! | `shelf.rs` | timers that tasks and threads share |
 //! | `hand.rs`, `by_hand.rs` | timers that are polled by hand, with wakers that are watched |
+//! | `coarse.rs` | a driver with a tick of its own |
 //! | `world.rs` | what they share; clocks that agree; a millisecond for each task |
 //! | `trace.rs` | what has finished, as it is compared |
 //! | `rules.rs` | tokio's timers by the rules that are documented, each a constant |
@@ -21,6 +22,7 @@
 //! one. `SHOW` says how many of those that fail are made small, `FAILURES` after how many to stop.
 
 mod by_hand;
+mod coarse;
 mod compare;
 mod generate;
 mod hand;

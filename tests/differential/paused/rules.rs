@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use super::task::message;
-use crate::time::{Coarse, InTime, Interval, Sleep, Time};
-use support::{DAY, SHUT_DOWN};
+use super::coarse::Coarse;
+use support::time::{InTime, Interval, Sleep, Time};
+use support::{DAY, SHUT_DOWN, words};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -102,7 +102,7 @@ impl<const RULES: u8> RuledSleep<RULES> {
             Err(panic) => panic,
         };
         let elsewhere = Handle::try_current().is_ok_and(|here| here.id() != self.owner.id());
-        if RULES & GOES_ON == 0 || !elsewhere || !message(&*panic).contains(SHUT_DOWN) {
+        if RULES & GOES_ON == 0 || !elsewhere || words(&*panic) != SHUT_DOWN {
             resume_unwind(panic);
         }
         *self = RuledSleep::with(self.coarse.take(), self.deadline);
@@ -223,6 +223,7 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
 impl<const RULES: u8> Time for Ruled<RULES> {
     type Sleep = RuledSleep<RULES>;
     type Interval = RuledInterval<RULES>;
+    type ByHandle = Self;
 
     fn sleep(duration: Duration) -> Self::Sleep {
         // Beyond the end of time, tokio takes thirty years.
@@ -246,26 +247,26 @@ impl<const RULES: u8> Time for Ruled<RULES> {
         }
     }
 
-    fn timeout<F>(duration: Duration, future: F) -> impl Future<Output = InTime> + Send
-    where
-        F: Future + Send,
-    {
+    fn timeout<F: Future<Output: Send> + Send>(
+        duration: Duration,
+        future: F,
+    ) -> impl Future<Output = InTime<F::Output>> + Send {
         in_time(Self::sleep(duration), future)
     }
 
-    fn timeout_at<F>(deadline: Instant, future: F) -> impl Future<Output = InTime> + Send
-    where
-        F: Future + Send,
-    {
+    fn timeout_at<F: Future<Output: Send> + Send>(
+        deadline: Instant,
+        future: F,
+    ) -> impl Future<Output = InTime<F::Output>> + Send {
         in_time(Self::sleep_until(deadline), future)
     }
 }
 
 /// The future is polled first, and its timer then.
-async fn in_time<F: Future>(delay: impl Sleep + Unpin, future: F) -> InTime {
+async fn in_time<F: Future>(delay: impl Sleep + Unpin, future: F) -> InTime<F::Output> {
     tokio::select! {
         biased;
-        _ = future => true,
-        () = delay => false,
+        output = future => Ok(output),
+        () = delay => Err(()),
     }
 }

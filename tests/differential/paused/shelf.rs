@@ -6,8 +6,8 @@ use std::task::{Context, Waker};
 use super::program::{Now, Rt, Slot, Style};
 use super::task::Place;
 use super::world::Shelved;
-use crate::time::{Sleep, Time};
 use support::ms;
+use support::time::{Sleep, Time};
 
 impl<T: Time> Place<T> {
     pub(crate) async fn wait(&self, slot: Slot) -> String {

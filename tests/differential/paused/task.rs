@@ -15,7 +15,8 @@ use tokio::time::Instant;
 
 use super::program::{Between, Body, Op, Rt, Style, Task, Ticks};
 use super::world::World;
-use crate::time::{InTime, Interval, Time};
+use support::time::{InTime, Interval, Time};
+use support::words;
 
 /// So long, by the clock of the runtime that drives it, a root waits for each thing it does.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -208,7 +209,7 @@ impl<T: Time> Place<T> {
         interval.set_missed_tick_behavior(ticks.behavior);
         for (index, between) in ticks.between.into_iter().enumerate() {
             let place = self.within(index);
-            let due = poll_fn(|cx| interval.poll_tick(cx)).await;
+            let due = interval.tick().await;
             let due = rt.map(|rt| self.world.since_start(rt, due));
             place.record(format!("tick of {due:?}"));
             match between {
@@ -327,11 +328,8 @@ async fn life<T: Time>(place: Place<T>, ops: Body) {
     life.1 = "has finished";
 }
 
-fn in_time(in_time: InTime) -> String {
-    match in_time {
-        true => "in time".into(),
-        false => "elapsed".into(),
-    }
+fn in_time(in_time: InTime<()>) -> String {
+    in_time.map_or("elapsed", |()| "in time").into()
 }
 
 fn outcome(result: Result<(), JoinError>) -> &'static str {
@@ -343,9 +341,7 @@ fn outcome(result: Result<(), JoinError>) -> &'static str {
 }
 
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
-    let literal = panic.downcast_ref::<&str>().copied();
-    let formatted = panic.downcast_ref::<String>().map(String::as_str);
-    format!("panicked: {}", literal.or(formatted).unwrap_or("?"))
+    format!("panicked: {}", words(panic))
 }
 
 thread_local! {

@@ -12,7 +12,7 @@ use super::program::{Program, Rt, Step};
 use super::task::{Place, message};
 use super::trace::Trace;
 use super::world::World;
-use crate::time::Time;
+use support::time::Time;
 
 /// Runs it, and says what it has done.
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {

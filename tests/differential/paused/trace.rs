@@ -37,13 +37,7 @@ impl Trace {
 
     /// What only one of the two has.
     pub(crate) fn difference(&self, other: &Trace) -> String {
-        let only = |mark, one: &Trace, other: &Trace| {
-            let missing = one.0.iter().filter(|event| !other.0.contains(event));
-            missing
-                .map(|event| format!("{mark} {event}\n"))
-                .collect::<String>()
-        };
-        only("tokio", self, other) + &only("wheel", other, self)
+        crate::difference(&self.0, &other.0)
     }
 }
 

@@ -13,7 +13,7 @@ use super::program::{Program, Style};
 use super::rules;
 use super::trace::Event;
 use super::watchdog::{QUIET, Stop};
-use crate::time::Time;
+use support::time::Time;
 
 /// Each clock is set on by so much before a program begins, so that it can go back to before.
 const START: Duration = Duration::from_millis(160);

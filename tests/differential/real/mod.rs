@@ -23,9 +23,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::seeds;
-use crate::time::{Time, Tokio, Wheel};
 use program::Program;
 use run::{Outcome, World};
+use support::time::{Ours, Time, Tokio};
 use support::within;
 
 /// Programs that run side by side, so that workers are busy and tasks move.
@@ -51,7 +51,7 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
     for first in all.clone().step_by(BATCH as usize) {
         let seeds = first..all.end.min(first + BATCH);
         let (theirs, _) = batch::<Tokio>(seeds.clone());
-        let (ours, world) = batch::<Wheel>(seeds);
+        let (ours, world) = batch::<Ours>(seeds);
         proved += world.shared.proved.load(Ordering::Relaxed);
         probes += world.shared.probes.load(Ordering::Relaxed);
         for (seed, ours) in ours {
@@ -74,7 +74,8 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
 #[test]
 fn programs_come_to_all_that_can_be_told() {
     let (outcomes, _) = batch::<Tokio>(0..BATCH);
-    let said: String = outcomes.values().map(Outcome::to_string).collect();
+    let said: Vec<_> = outcomes.values().flat_map(Outcome::lines).collect();
+    let said = said.join("\n");
     for what in [
         "slept",
         "in time",

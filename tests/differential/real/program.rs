@@ -42,10 +42,8 @@ pub(super) enum Op {
     Spawn(Rt, Vec<Op>),
     /// A task that waits for an hour is aborted.
     Abort(Rt),
-    /// A timer is made here and awaited in a task of either runtime.
-    Elsewhere(Rt, Duration),
-    /// The same, polled before.
-    PolledElsewhere(Rt, Duration),
+    /// A timer is made here, polled or not, and awaited in a task of either runtime.
+    Elsewhere(Rt, Duration, bool),
     /// A timer is made inside `enter()` of the other runtime, and awaited outside.
     Entered(Duration),
     /// Polled in the context of the other runtime, as tokio-util's `RuntimeExt::wrap` does.
@@ -127,8 +125,7 @@ impl Generator {
             8 => Op::Cancel(1 + self.below(40)),
             9 => Op::Yield(1 + self.below(5)),
             10 => Op::Abort(rt),
-            11 if self.one_in(2) => Op::PolledElsewhere(rt, self.span()),
-            11 => Op::Elsewhere(rt, self.span()),
+            11 => Op::Elsewhere(rt, self.span(), self.one_in(2)),
             12 => Op::Entered(self.span()),
             13 => Op::Probe,
             14 | 15 => Op::InTime(self.ops(depth - 1, 3)),

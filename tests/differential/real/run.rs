@@ -1,7 +1,6 @@
 //! The interpreter: runs programs side by side, and notes what each of them has come to.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::future::{Future, pending, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -19,7 +18,7 @@ use tokio_util::context::TokioContext;
 use wheel::Wheel;
 
 use super::program::{Op, Program, Rt, Ticks};
-use crate::time::{InTime, Interval, Sleep, Time};
+use support::time::{InTime, Interval, Sleep, Time};
 use support::{HOUR, current_thread, multi_thread, poll, with_workers};
 
 /// What a program has come to: its tasks' events, each in its own order.
@@ -29,20 +28,13 @@ pub(super) struct Outcome(BTreeMap<Vec<usize>, String>);
 impl Outcome {
     /// What only one of the two has.
     pub(super) fn difference(&self, ours: &Outcome) -> String {
-        let only = |mark, one: &Outcome, other: &Outcome| {
-            let events = one.0.iter();
-            let missing = events.filter(|(path, what)| other.0.get(*path) != Some(what));
-            let lines = missing.map(|(path, what)| format!("{mark} at {path:?}: {what}\n"));
-            lines.collect::<String>()
-        };
-        only("tokio", self, ours) + &only("wheel", ours, self)
+        crate::difference(&self.lines(), &ours.lines())
     }
-}
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut events = self.0.iter();
-        events.try_for_each(|(path, what)| writeln!(f, "at {path:?}: {what}"))
+    pub(super) fn lines(&self) -> Vec<String> {
+        let events = self.0.iter();
+        let lines = events.map(|(path, what)| format!("at {path:?}: {what}"));
+        lines.collect()
     }
 }
 
@@ -225,14 +217,14 @@ impl<T: Time> Place<T> {
                 let cancelled = task.await.is_err_and(|error| error.is_cancelled());
                 format!("was cancelled: {cancelled}")
             }
-            Op::Elsewhere(rt, span) => {
-                let sleep = Box::pin(T::sleep_until(now + span));
-                self.await_elsewhere(rt, sleep).await
-            }
-            Op::PolledElsewhere(rt, span) => {
+            Op::Elsewhere(rt, span, is_polled) => {
                 let mut sleep = Box::pin(T::sleep_until(now + span));
-                let _ = poll_once(sleep.as_mut()).await;
-                self.await_elsewhere(rt, sleep).await
+                if is_polled {
+                    let _ = poll_once(sleep.as_mut()).await;
+                }
+                let ended = self.shared.handles[rt].spawn(sleep).await;
+                ended.expect("no panic");
+                on_time(now + span, "awaited elsewhere")
             }
             Op::Entered(span) => {
                 let sleep = {
@@ -260,13 +252,6 @@ impl<T: Time> Place<T> {
     /// The runtime that this is not a task of.
     fn other(&self) -> &Handle {
         &self.shared.handles[self.rt.map_or(0, |rt| 1 - rt)]
-    }
-
-    async fn await_elsewhere(&self, rt: Rt, sleep: Pin<Box<T::Sleep>>) -> String {
-        let deadline = sleep.deadline();
-        let ended = self.shared.handles[rt].spawn(sleep).await;
-        ended.expect("no panic");
-        on_time(deadline, "awaited elsewhere")
     }
 
     async fn blocking(&self, rt: Option<Rt>, ops: Vec<Op>) -> String {
@@ -340,10 +325,10 @@ fn on_time(deadline: Instant, what: &str) -> String {
     }
 }
 
-fn in_time(in_time: InTime, deadline: Instant) -> String {
+fn in_time(in_time: InTime<()>, deadline: Instant) -> String {
     match in_time {
-        true => "in time".into(),
-        false => on_time(deadline, "elapsed"),
+        Ok(()) => "in time".into(),
+        Err(()) => on_time(deadline, "elapsed"),
     }
 }
 
@@ -382,7 +367,7 @@ async fn interval<T: Time>(ticks: Ticks) -> String {
     };
     let mut expected = ticks.start.map(|span| begin + span);
     for _ in 0..count {
-        let tick = poll_fn(|cx| interval.poll_tick(cx)).await;
+        let tick = interval.tick().await;
         assert!(Instant::now() >= tick, "early");
         assert_eq!(
             tick,
@@ -398,6 +383,6 @@ async fn interval<T: Time>(ticks: Ticks) -> String {
         1 => interval.reset_immediately(),
         _ => interval.reset_after(least),
     }
-    poll_fn(|cx| interval.poll_tick(cx)).await;
+    interval.tick().await;
     on_time(reset + least, &format!("tick by tick: {count}"))
 }

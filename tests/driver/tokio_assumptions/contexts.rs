@@ -1,15 +1,14 @@
-//! Assumed: which runtime and worker a thread has, and tokio's words where something is missing.
+//! Assumed: which runtime and worker a thread has.
+//!
+//! tokio's words where a runtime or timers are missing: `tests/api/drop_in.rs`.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use support::{
-    Log, NO_RUNTIME, NO_TIMERS, current_thread, ms, multi_thread, panic_of, with_workers,
-};
+use support::{Log, current_thread, ms, multi_thread, with_workers};
 use tokio::runtime::{Builder, Handle, worker_index};
 use tokio::task::{self, JoinSet, block_in_place};
-use tokio::time;
 
 use crate::everywhere::inside;
 
@@ -112,18 +111,5 @@ fn the_identity_of_a_runtime_is_not_used_again() {
         assumed! { "registry.rs";
             "no two runtimes have one identity, also after the first has ended": seen.insert(id),
         }
-    }
-}
-
-#[test]
-fn what_tokio_panics_with_where_something_is_missing() {
-    let timeless = Builder::new_current_thread().build().unwrap();
-    let without_runtime = panic_of(|| drop(time::interval(ms(1)))).unwrap();
-    let without_timers = panic_of(|| inside(&timeless, || drop(time::sleep(ms(1))))).unwrap();
-    assumed! { "alarm_timer.rs";
-        "without a runtime `interval` panics in known words": without_runtime.message == NO_RUNTIME,
-        "in a runtime without timers `sleep` panics in known words, when it is made":
-            without_timers.message == NO_TIMERS,
-        "`sleep` names the line of its caller": without_timers.file == file!(),
     }
 }

@@ -1,11 +1,12 @@
 //! Assumed of the end of a runtime or thread: tasks go before time, and what is left panics or says so.
 
-use std::cell::RefCell;
 use std::future::pending;
 use std::sync::mpsc;
 use std::thread;
 
-use support::{SHUT_DOWN, counting, current_thread, ms, panic_of, poll_quietly, secs};
+use support::{
+    SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, ms, panic_of, poll_quietly, secs,
+};
 use tokio::runtime::Handle;
 use tokio::task;
 use tokio::time::{self, Instant};
@@ -110,23 +111,17 @@ fn a_handle_of_a_runtime_that_has_ended_can_be_entered_and_shows_a_clock() {
 
 #[test]
 fn a_thread_that_is_about_to_end_says_so() {
-    type Last = AtEnd<Box<dyn FnMut()>>;
-    std::thread_local! {
-        static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
-    }
     let (tell, told) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        // Before tokio's own: it is dropped after them, or before; neither is to panic.
-        LAST.set(Some(AtEnd(Box::new(move || {
+    at_the_end_of_a_thread(move || {
+        current_thread().block_on(async {});
+        Box::new(move || {
             let current = Handle::try_current();
             let says = current.is_err_and(|error| {
                 error.is_thread_local_destroyed() || error.is_missing_context()
             });
-            let _ = tell.send(says);
-        }))));
-        current_thread().block_on(async {});
+            tell.send(says).unwrap();
+        })
     });
-    thread.join().unwrap();
     assumed! { "sync.rs";
         "`Handle::try_current` returns an error while a thread ends, and does not panic":
             told.recv() == Ok(true),

@@ -37,7 +37,6 @@
 //! | a thread works for one runtime only | what a thread has learned stays true |
 //! | as many workers as `num_workers()` says | one shard for each |
 //! | `Handle::id()` is never used again | finding a driver by its runtime |
-//! | panics without a runtime or timers, in known words | the same panics here |
 
 use std::future::poll_fn;
 use std::sync::mpsc;

@@ -3,24 +3,10 @@
 use std::task::Waker;
 use std::time::Duration;
 
-use support::{Log, counting, ms, poll_quietly, secs};
-use tokio::runtime::{Builder, Runtime};
+use support::{counting, ms, poll_quietly, secs, watched};
 use tokio::time::{self, Instant, Interval};
 
 use super::{arm, interval, past};
-
-/// A paused runtime, and where its clock has stopped.
-fn watched() -> (Runtime, Log<Instant>) {
-    let stops = Log::new();
-    let log = stops.clone();
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .on_thread_unpark(move || log.push(Instant::now()))
-        .build()
-        .unwrap();
-    (runtime, stops)
-}
 
 /// Where the clock stops on the way to a timer of 50 ms beside what `prepare` has made at 1 ms, and
 /// how often its waker is woken.

@@ -1,0 +1,198 @@
+//! What `tokio::time` and this crate have, under one name each, for programs that are run on both.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// `Err`: the deadline has elapsed.
+pub type InTime<T> = Result<T, ()>;
+
+pub trait Time: Send + Sync + 'static {
+    /// Whether these are this crate's.
+    const OURS: bool = false;
+
+    type Sleep: Sleep;
+    type Interval: Interval;
+    /// The same, made by a [handle](by_handle).
+    type ByHandle: Time<Sleep = Self::Sleep, Interval = Self::Interval>;
+
+    fn sleep(duration: Duration) -> Self::Sleep;
+    fn sleep_until(deadline: Instant) -> Self::Sleep;
+    fn interval(period: Duration) -> Self::Interval;
+    fn interval_at(start: Instant, period: Duration) -> Self::Interval;
+    fn timeout<F: Future<Output: Send> + Send>(
+        duration: Duration,
+        future: F,
+    ) -> impl Future<Output = InTime<F::Output>> + Send;
+    fn timeout_at<F: Future<Output: Send> + Send>(
+        deadline: Instant,
+        future: F,
+    ) -> impl Future<Output = InTime<F::Output>> + Send;
+
+    #[track_caller]
+    fn boxed(duration: Duration) -> Pin<Box<Self::Sleep>> {
+        Box::pin(Self::sleep(duration))
+    }
+}
+
+pub trait Sleep: Future<Output = ()> + Send + 'static {
+    fn deadline(&self) -> Instant;
+    fn is_elapsed(&self) -> bool;
+    fn reset(self: Pin<&mut Self>, deadline: Instant);
+}
+
+pub trait Interval: Send + 'static {
+    fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior);
+    fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant>;
+    fn reset(&mut self);
+    fn reset_immediately(&mut self);
+    fn reset_after(&mut self, after: Duration);
+    fn reset_at(&mut self, deadline: Instant);
+
+    fn tick(&mut self) -> impl Future<Output = Instant> + Send {
+        poll_fn(|cx| self.poll_tick(cx))
+    }
+}
+
+/// Methods that call the type's own ones of the same name.
+macro_rules! own {
+    ($($name:ident($me:ident: $Me:ty $(, $argument:ident: $type:ty)*) -> $output:ty;)+) => {$(
+        #[track_caller]
+        fn $name($me: $Me $(, $argument: $type)*) -> $output {
+            $me.$name($($argument),*)
+        }
+    )+};
+}
+
+macro_rules! implement_for_types_of {
+    ($module:ident) => {
+        impl Sleep for $module::Sleep {
+            own! {
+                deadline(self: &Self) -> Instant;
+                is_elapsed(self: &Self) -> bool;
+                reset(self: Pin<&mut Self>, deadline: Instant) -> ();
+            }
+        }
+
+        impl Interval for $module::Interval {
+            own! {
+                set_missed_tick_behavior(self: &mut Self, behavior: MissedTickBehavior) -> ();
+                poll_tick(self: &mut Self, cx: &mut Context<'_>) -> Poll<Instant>;
+                reset(self: &mut Self) -> ();
+                reset_immediately(self: &mut Self) -> ();
+                reset_after(self: &mut Self, after: Duration) -> ();
+                reset_at(self: &mut Self, deadline: Instant) -> ();
+            }
+        }
+    };
+}
+
+use tokio::time as tokios;
+implement_for_types_of!(tokios);
+implement_for_types_of!(wheel);
+
+/// This crate's, by a handle: of the current runtime's driver, also on a worker of another runtime;
+/// or of the driver that this thread makes timers for.
+pub mod by_handle {
+    use super::*;
+    pub use wheel::{Interval, Sleep};
+    use wheel::{Timeout, Wheel};
+
+    thread_local! {
+        static WHEEL: RefCell<Option<Wheel>> = const { RefCell::new(None) };
+    }
+
+    /// What the function makes is of this driver.
+    pub fn with<R>(wheel: &Option<Wheel>, make: impl FnOnce() -> R) -> R {
+        WHEEL.set(wheel.clone());
+        let made = make();
+        WHEEL.set(None);
+        made
+    }
+
+    #[track_caller]
+    fn wheel() -> Wheel {
+        let set = WHEEL.with_borrow(Option::clone);
+        set.unwrap_or_else(Wheel::current)
+    }
+
+    pub fn sleep(duration: Duration) -> Sleep {
+        wheel().sleep(duration)
+    }
+
+    pub fn sleep_until(deadline: Instant) -> Sleep {
+        wheel().sleep_until(deadline)
+    }
+
+    pub fn interval(period: Duration) -> Interval {
+        wheel().interval(period)
+    }
+
+    pub fn interval_at(start: Instant, period: Duration) -> Interval {
+        wheel().interval_at(start, period)
+    }
+
+    pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
+        wheel().timeout(duration, future)
+    }
+
+    pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
+        wheel().timeout_at(deadline, future)
+    }
+}
+
+/// Methods that call a module's functions of the same name.
+macro_rules! functions {
+    ($module:ident; $($name:ident($($argument:ident: $type:ty),+) -> $output:ty;)+) => {$(
+        #[track_caller]
+        fn $name($($argument: $type),+) -> $output {
+            $module::$name($($argument),+)
+        }
+    )+};
+}
+
+macro_rules! timeouts {
+    ($module:ident; $($name:ident($limit:ident: $type:ty);)+) => {$(
+        #[track_caller]
+        fn $name<F: Future<Output: Send> + Send>(
+            $limit: $type,
+            future: F,
+        ) -> impl Future<Output = InTime<F::Output>> + Send {
+            let timeout = $module::$name($limit, future);
+            async { timeout.await.map_err(drop) }
+        }
+    )+};
+}
+
+macro_rules! implement {
+    ($name:ident: $module:ident, $is_ours:literal, $by_handle:ident) => {
+        pub enum $name {}
+
+        impl Time for $name {
+            const OURS: bool = $is_ours;
+
+            type Sleep = $module::Sleep;
+            type Interval = $module::Interval;
+            type ByHandle = $by_handle;
+
+            functions! { $module;
+                sleep(duration: Duration) -> Self::Sleep;
+                sleep_until(deadline: Instant) -> Self::Sleep;
+                interval(period: Duration) -> Self::Interval;
+                interval_at(start: Instant, period: Duration) -> Self::Interval;
+            }
+            timeouts! { $module;
+                timeout(duration: Duration);
+                timeout_at(deadline: Instant);
+            }
+        }
+    };
+}
+
+implement!(Tokio: tokios, false, Tokio);
+implement!(Ours: wheel, true, Exact);
+implement!(Exact: by_handle, true, Exact);
