@@ -235,3 +235,37 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
         assert_eq!(told.recv().unwrap(), None);
     });
 }
+
+/// A driver is used again, by another thread's runtime, as soon as its own has ended.
+fn start_and_end_runtimes() {
+    let mut relics: Vec<(Sleep, Arc<Count>)> = Vec::new();
+    for _ in 0..150 {
+        let runtime = small();
+        let held = [(); 5].map(|()| pending_in(&runtime, HOUR));
+        // They have the same keys.
+        for (mut relic, _) in relics.drain(..) {
+            is_shut_down(&mut relic);
+        }
+        assert_eq!(
+            wheel_of(&runtime).pending(),
+            5,
+            "a relic has cancelled a stranger's timer"
+        );
+        works(&runtime);
+        assert!(held.iter().all(|(_, count)| count.wakes() == 0));
+        drop(runtime);
+        assert!(held.iter().all(|(_, count)| count.wakes() == 1));
+        relics.extend(held);
+    }
+}
+
+#[test]
+fn runtimes_that_start_and_end_on_many_threads_keep_their_timers_apart() {
+    within(LIMIT, || {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(start_and_end_runtimes);
+            }
+        });
+    });
+}
