@@ -67,7 +67,7 @@ pub(crate) enum Now {
     Make(Option<Rt>, Duration),
     /// `sleep_until`, in the same way.
     MakeUntil(Option<Rt>, Duration),
-    /// Once, with a waker that nobody hears.
+    /// Once, with a waker that does nothing.
     Poll,
     /// To so long from now, by its own runtime's clock.
     Reset(Duration),

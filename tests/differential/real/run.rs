@@ -38,7 +38,7 @@ impl Outcome {
     }
 }
 
-/// Two runtimes with workers; and a third with timers that nobody but probes makes.
+/// Two runtimes with workers; and a third in which only probes make timers.
 pub(super) struct World<T> {
     runtimes: Option<[Runtime; 3]>,
     pub(super) shared: Arc<Shared<T>>,

@@ -89,7 +89,7 @@ fn a_waker_uses_timers(workers: usize) {
     let (tell, rung) = mpsc::channel();
     let again = intervals.clone();
     let waker = OnWake::waker(move || {
-        // Nobody polls them: the lock is free, unless this is re-entered.
+        // They are not polled: the lock is free, unless this is re-entered.
         let Ok(mut both) = again.try_lock() else {
             return;
         };
