@@ -24,9 +24,31 @@ use super::settings::Settings;
 use super::timerfd::HighResolution;
 use super::{Driver, DriverRef, waker_id};
 
-/// A timer keeps its driver's generation in 14 bits; a driver that has served
-/// so many runtimes is not used again.
+/// A [`DriverTag`] has room for no greater generation; a driver that has served so many runtimes
+/// is not used again.
 const LAST_GENERATION: u32 = (1 << 14) - 1;
+
+/// The driver's generation in 15 bits, and whether the timer is a `Wheel`'s, which stays with its
+/// driver.
+#[derive(Clone, Copy)]
+pub(super) struct DriverTag(u16);
+
+impl DriverTag {
+    #[inline]
+    pub(super) fn new(generation: u32, of_a_wheel: bool) -> Self {
+        // No generation is greater than `LAST_GENERATION`.
+        DriverTag((generation as u16) << 1 | u16::from(of_a_wheel))
+    }
+
+    #[inline]
+    pub(super) fn generation(self) -> u32 {
+        u32::from(self.0 >> 1)
+    }
+
+    pub(super) fn is_of_a_wheel(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
 
 #[derive(Default)]
 struct Registry {

@@ -36,9 +36,9 @@
 //!
 //! # Straight ways
 //!
-//! What a worker does all day is one try of the lock and a few stores: [`Shard::arm_again`],
-//! [`Shard::cancel`] and [`Shard::put_off`] call nothing that may panic, block, or run for long.
-//! They refuse where anything else is to be done, and the caller takes the longer way.
+//! What a worker does all day is one try of the lock and a few stores, without a call:
+//! [`Shard::arm_again`], [`Shard::put_off`], and [`Shard::cancel`] where it leaves the spare. The
+//! first two refuse where anything else is to be done, and the caller takes the longer way.
 //!
 //! # Lines of memory
 //!

@@ -32,10 +32,11 @@ use tokio::task::coop;
 
 use super::cancel_queue::EntryRef;
 use super::clock::Tick;
+use super::registry::{self, DriverTag};
 use super::shard::Refused;
 use super::sync::back_off;
 use super::waker_id::{self, VtableId};
-use super::{DriverRef, DriverShard, ShardRef, context, fire, registry};
+use super::{DriverRef, DriverShard, ShardRef, context, fire};
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -63,28 +64,6 @@ enum State {
         tag: DriverTag,
         sleep: Pin<Box<tokio::time::Sleep>>,
     },
-}
-
-/// The driver's generation in 15 bits, and whether the timer is a `Wheel`'s, which stays with its
-/// driver.
-#[derive(Clone, Copy)]
-struct DriverTag(u16);
-
-impl DriverTag {
-    #[inline]
-    fn new(generation: u32, of_a_wheel: bool) -> Self {
-        // The registry lets no generation be greater.
-        DriverTag((generation as u16) << 1 | u16::from(of_a_wheel))
-    }
-
-    #[inline]
-    fn generation(self) -> u32 {
-        u32::from(self.0 >> 1)
-    }
-
-    fn is_of_a_wheel(self) -> bool {
-        self.0 & 1 != 0
-    }
 }
 
 /// The driver has ended.
@@ -216,7 +195,10 @@ impl Timer {
     ) -> Poll<()> {
         match polled {
             Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(())) => self.done(),
+            Ok(Poll::Ready(())) => {
+                self.set_done(None);
+                Poll::Ready(())
+            }
             Err(Closed) => self.poll_after_the_end(deadline, waker),
         }
     }
@@ -241,11 +223,6 @@ impl Timer {
             Err(Refused::Closed) => Err(Closed),
             Err(_fired) => Ok(Poll::Ready(())),
         }
-    }
-
-    fn done(&mut self) -> Poll<()> {
-        self.set_done(None);
-        Poll::Ready(())
     }
 
     /// Keeps the waker that a timer which is done was polled with, to be woken if the timer is
@@ -292,7 +269,8 @@ impl Timer {
         true
     }
 
-    /// Changes a state that owns nothing, without a look at what is to be dropped.
+    /// Changes a state that owns nothing, neither a waker nor tokio's timer: there is nothing to be
+    /// dropped, and nothing is looked at for that.
     #[inline(always)]
     fn forget_for(&mut self, next: State) {
         mem::forget(mem::replace(&mut self.state, next));
