@@ -45,8 +45,8 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Cancel safety
 ///
 /// Dropping the future cancels the timer. Its waker is freed at once. A Tokio task's waker may be
-/// kept until the worker that the timer was made on next makes or cancels a timer, or the driver
-/// fires, but not beyond the deadline.
+/// kept until the worker that the timer was made on next makes a timer, or the driver fires, but
+/// not beyond the deadline.
 ///
 /// # Examples
 ///

@@ -6,8 +6,8 @@ use crate::table::{HEADER, Table};
 /// By so much a count may rise.
 const MOST: f64 = 1.03;
 
-/// Or by so much, where the share above is less: another alignment alone moves a line.
-const SLACK: f64 = 1.0;
+/// Or by so much, where the share above is less: where the heap and the stacks begin moves up to two lines.
+const SLACK: f64 = 2.5;
 
 /// Prints what differs from the table by more than it may, of operations that are in both. Whether something is more.
 pub(crate) fn is_more(table: &Table, rows: &Rows, by_share: bool) -> bool {

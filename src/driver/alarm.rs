@@ -15,7 +15,9 @@
 //! * **Never lost.** A thread that registers a deadline stores it in its shard's `next`, and then
 //!   loads the shard's `plain_from`. A thread that arms stores `armed_for`, then `plain_from` of
 //!   each shard, and then loads every `next` again. All of these are sequentially consistent, so
-//!   at least one of the two threads sees the store of the other.
+//!   at least one of the two threads sees the store of the other. A timer that is put off, or takes
+//!   the place of a spare with an earlier deadline, does neither: that deadline is in `next`, and a
+//!   thread has armed for it, or is to look again.
 //! * The alarm rings at `armed_for` or earlier, but for tokio's delay. `plain_from` is later than
 //!   that, or equal to it.
 //! * **One at a time.** The first request to rearm does the work. All others, also those that a
@@ -145,6 +147,12 @@ impl Alarm {
                 .iter_mut()
                 .for_each(|timer| self.grid.note_clock(timer));
         }
+    }
+
+    /// tokio's milliseconds are the models' ticks.
+    #[cfg(all(test, loom))]
+    pub(super) fn know_grid(&self) {
+        self.grid.know();
     }
 
     #[cfg(all(test, loom))]

@@ -132,7 +132,8 @@ static ORIGIN: LazyLock<Origin> = LazyLock::new(|| Origin::new(StdInstant::now()
 /// instant mean something else, [`NO_SECS`].
 static ORIGIN_SECS: AtomicU64 = AtomicU64::new(NO_SECS);
 
-/// No instant is so near to this that its parts count: see [`Parts::since`].
+/// No platform's clock shows an instant within 584 years of this, whose parts would count: see
+/// [`Parts::since`].
 const NO_SECS: u64 = 1 << 63;
 
 /// The tick of an instant outside of the range, of the first instant of all, and where the parts

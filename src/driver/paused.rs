@@ -77,8 +77,13 @@ impl Grid {
     }
 
     #[cfg(all(test, loom))]
-    pub(super) fn pause(&self, timer: &mut AlarmTimer) {
+    pub(super) fn know(&self) {
         self.offset.store(0, Ordering::Relaxed);
+    }
+
+    #[cfg(all(test, loom))]
+    pub(super) fn pause(&self, timer: &mut AlarmTimer) {
+        self.know();
         self.set_may_pause(timer);
     }
 }

@@ -189,3 +189,49 @@ fn loom_what_a_turn_leaves_over_waits_for_no_task() {
         model.assert_empty();
     });
 }
+
+/// A model in which no clock is read for what is due in the millisecond that the alarm is set for.
+fn with_a_known_grid(shards: usize) -> Model {
+    let model = Model::new(shards);
+    model.driver.alarm.know_grid();
+    model
+}
+
+#[test]
+fn loom_arm_for_the_alarms_millisecond_and_fire() {
+    check(|| {
+        let model = with_a_known_grid(1);
+        let due = [model.arm(0, 10), model.arm(0, 10)];
+        let other = model.spawn(|model| model.turn_at(10));
+        let near = [model.arm(0, 11), model.arm(0, 10)];
+        other.join().unwrap();
+        model.assert_all_fire(due.into_iter().chain(near));
+    });
+}
+
+#[test]
+fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
+    check(|| {
+        let model = with_a_known_grid(2);
+        let due = model.arm(0, 10);
+        let other = model.spawn(|model| model.turn_at(10));
+        let near = [model.arm(1, 10), model.arm(1, 11)];
+        other.join().unwrap();
+        model.assert_all_fire([due].into_iter().chain(near));
+    });
+}
+
+/// The alarm is ringing, and stale: the millisecond after the shard's clock is the next one.
+#[test]
+fn loom_arm_in_a_turn_while_the_alarm_is_stale() {
+    check(|| {
+        let model = with_a_known_grid(1);
+        let due = [model.arm(0, 10), model.arm(0, 10)];
+        let other = model.spawn(|model| model.turn_at(10));
+        model.driver.alarm.set_stale();
+        model.driver.publish(Tick::NEVER);
+        let near = model.arm(0, 11);
+        other.join().unwrap();
+        model.assert_all_fire(due.into_iter().chain([near]));
+    });
+}

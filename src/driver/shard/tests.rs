@@ -3,7 +3,7 @@
 
 use super::super::cancel_queue::CAPACITY;
 use super::*;
-use crate::wheel::core::Progress;
+use crate::wheel::core::{PAGE, Progress};
 
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);
@@ -190,4 +190,15 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let mut batch = Vec::new();
     while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 1, &mut batch) {}
     assert_eq!((batch.len(), counts(&shard)), (0, (1, 0, 1, 0)));
+}
+
+/// Where the clock may be paused, each cancel looks for the next deadline.
+#[test]
+fn what_a_look_for_the_next_deadline_removes_is_freed() {
+    let (shard, entries) = shard_of(4 * PAGE);
+    for entry in entries {
+        assert!(shard.cancel(entry, true));
+        shard.refresh();
+        assert!(!shard.wait().wheel.has_garbage());
+    }
 }

@@ -84,7 +84,7 @@ impl Shard {
         let left = state.remove_spare();
         let (before, after) = (self.next(), next(&state));
         self.publish(after);
-        drop(state);
+        self.unlock(state);
         drop((left, leftovers));
         before != after
     }
