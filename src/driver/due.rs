@@ -25,18 +25,18 @@ impl Driver {
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
         let when = self.round_up_to_tick(deadline);
-        let set_for = self.is_set_for(when, clock);
-        if set_for.is_some() {
-            return set_for;
-        }
-        let (may_pause, now) = (self.alarm.may_pause(), self.alarm.now());
-        if !may_pause && when.0 >= now.0.saturating_add(MILLISECOND) {
-            return Some(when);
-        }
+        let may_pause = self.alarm.may_pause();
         let tokios = match self.settings.is_precise && !may_pause {
             true => None,
             false => self.alarm.tokios_millisecond(when),
         };
+        if !may_pause && tokios.is_some_and(|tokios| self.rings_for(tokios, clock)) {
+            return tokios;
+        }
+        let now = self.alarm.now();
+        if !may_pause && when.0 >= now.0.saturating_add(MILLISECOND) {
+            return Some(when);
+        }
         match tokios {
             Some(tokios) if now < tokios => Some(tokios),
             Some(tokios) => self.is_still_to_come(tokios, now).then_some(tokios),
@@ -45,17 +45,14 @@ impl Driver {
         }
     }
 
-    /// Tokio's millisecond, if the alarm is set for that very millisecond, or is ringing now and
-    /// the shard's clock is less than a millisecond before: the clock is not read for each of many
+    /// Whether the alarm is set for this very millisecond of tokio's, or is ringing now and the
+    /// shard's clock is less than a millisecond before: the clock is not read for each of many
     /// timers that are due together. (If the millisecond has passed meanwhile, the turn or the
     /// ring that follows fires the timer.)
-    fn is_set_for(&self, when: Tick, clock: Tick) -> Option<Tick> {
-        if self.settings.is_precise || self.alarm.may_pause() {
-            return None;
-        }
-        let (tokios, armed_for) = (self.alarm.tokios_millisecond(when)?, self.alarm.armed_for());
+    fn rings_for(&self, tokios: Tick, clock: Tick) -> bool {
+        let armed_for = self.alarm.armed_for();
         let is_next = clock < tokios && tokios.0 - clock.0 <= MILLISECOND;
-        (tokios == armed_for || armed_for <= clock && is_next).then_some(tokios)
+        tokios == armed_for || armed_for <= clock && is_next
     }
 
     /// Whether a paused clock shows a millisecond that tokio has not looked at yet.

@@ -390,6 +390,7 @@ impl Shard {
         self.check(generation, when).ok()?;
         let (key, left) = state.put(when, waker);
         self.announce(when);
+        // An insert leaves no garbage.
         match self.has_cancels() {
             false => drop(state),
             true => self.unlock(state),

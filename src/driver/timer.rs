@@ -127,8 +127,7 @@ fn checked_by_handle(now: Tick) -> (ShardRef, u32) {
 /// before there is a timer: a timer that outlasts a call has to be in memory.
 #[cold]
 fn checked(here: (ShardRef, u32), now: Tick) -> (ShardRef, u32) {
-    let shard = here.0;
-    shard.driver.check_for_overdue(&shard.shard, now);
+    here.0.driver.check_for_overdue(&here.0.shard, now);
     here
 }
 
@@ -286,7 +285,7 @@ impl Timer {
 
     #[cold]
     fn register_near(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.shard.driver.when_near(deadline, self.clock()) {
+        match self.when_near(deadline) {
             Some(when) => self.register_at(when, waker),
             None if self.has_ended() => Err(Closed),
             None => Ok(Poll::Ready(())),
@@ -325,7 +324,7 @@ impl Timer {
     /// The shard's clock passed `when` before the lock was taken: check again.
     #[cold]
     fn register_overtaken(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.shard.driver.when_near(when, self.clock()) {
+        match self.when_near(when) {
             Some(later) if later > when => self.register_at(later, waker),
             _ => Ok(Poll::Ready(())),
         }
@@ -399,10 +398,7 @@ impl Timer {
             deadline
         } else {
             // Already due: `Tick::ZERO` fires immediately.
-            self.shard
-                .driver
-                .when_near(deadline, self.clock())
-                .unwrap_or(Tick::ZERO)
+            self.when_near(deadline).unwrap_or(Tick::ZERO)
         };
         match self.shard.shard.reschedule(entry, when) {
             Ok(None) => self.moved(when),
@@ -581,6 +577,10 @@ impl Timer {
     #[inline]
     fn clock(&self) -> Tick {
         self.shard.shard.clock()
+    }
+
+    fn when_near(&self, deadline: Tick) -> Option<Tick> {
+        self.shard.driver.when_near(deadline, self.clock())
     }
 
     #[inline]

@@ -142,6 +142,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// moves when the clock comes to its slot, and only then, however often it was put off before.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
+        debug_assert!(
+            deadline > self.now,
+            "a deadline at or before now is already due"
+        );
         let before = mem::replace(&mut self.entries.at_mut(key).deadline, deadline);
         if deadline < before {
             self.put_forward(key, deadline);
@@ -159,6 +163,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     ) -> bool {
         match self.entries.get_mut(key) {
             Some(entry) if deadline >= entry.deadline && is_such(&entry.value) => {
+                debug_assert!(
+                    deadline > self.now,
+                    "a deadline at or before now is already due"
+                );
                 entry.deadline = deadline;
                 true
             }
