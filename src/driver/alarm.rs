@@ -269,7 +269,7 @@ impl Alarm {
 
     /// From which deadline on a timer is armed as it is: nothing has to be rounded, the alarm
     /// need not be moved, and unless the alarm is overdue, a millisecond of tokio's lies between.
-    fn plain_from(&self, armed_for: Tick) -> Tick {
+    pub(super) fn plain_from(&self, armed_for: Tick) -> Tick {
         if self.settings.tick != 1 || self.may_pause() {
             Tick::NEVER
         } else if self.settings.is_precise {

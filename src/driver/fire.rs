@@ -5,7 +5,7 @@
 //! * Wakers are woken with no lock held. One that panics takes nothing else down: the
 //!   others are woken, and the driver goes on.
 //! * A turn inside tokio's own delays tokio's I/O, so on a multi-thread runtime it ends
-//!   after [`IN_TOKIOS_TURN`] timers. What is left goes to the driver task. A
+//!   after [`PER_TURN`] timers. What is left goes to turns of the driver task. A
 //!   current-thread runtime fires everything, as tokio does.
 //! * A turn may outlive its runtime, in a waker that takes its time, and the shards may
 //!   serve another one by then. Every hold asks for the generation; the rest of the turn
@@ -19,10 +19,8 @@ use super::clock::Tick;
 use super::shard::Shard;
 use crate::wheel::core::Progress;
 
-/// Timers, give or take one hold, that a turn inside tokio's turn fires.
-pub(super) const IN_TOKIOS_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
-/// The same for one poll of the driver task.
-pub(super) const IN_TASK_POLL: usize = if cfg!(all(test, loom)) { 1 } else { 256 };
+/// Timers, give or take one hold, that a turn fires.
+pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 
 /// A turn that is under way.
 pub(super) struct Turn {

@@ -83,7 +83,7 @@ use tokio::runtime::Handle;
 use self::alarm::Alarm;
 use self::alarm_timer::AlarmTimer;
 use self::clock::{MILLISECOND, SOON, Tick};
-use self::fire::{IN_TASK_POLL, IN_TOKIOS_TURN, Turn};
+use self::fire::{PER_TURN, Turn};
 use self::settings::Settings;
 use self::shard::Shard;
 use self::sync::time::Interval;
@@ -91,7 +91,7 @@ use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use self::timerfd::HighResolution;
 use crate::metrics::final_counts::FinalCounts;
 
-/// Minimum interval between overdue checks that ask for a turn.
+/// Minimum interval from a turn, or an overdue check, to a check that asks for a turn.
 const BETWEEN_CHECKS: u64 = 250_000;
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
@@ -105,7 +105,7 @@ pub(crate) struct Driver {
     opened: AtomicU64,
     /// The shard that the next turn begins with.
     first: AtomicUsize,
-    /// When an overdue check last did something.
+    /// The last turn, or overdue check that did something.
     checked: AtomicU64,
     /// What is counted in this time in service.
     last: Mutex<Arc<FinalCounts>>,
@@ -265,6 +265,15 @@ impl Driver {
         }
     }
 
+    /// The same before a turn, whose alarm may have rung late: no timer for now is plain. Only
+    /// ever later, so that a timer which had to move the alarm still does.
+    fn raise(&self, plain_from: Tick) {
+        let shards = self.shards().iter().map(|home| &home.shard);
+        for shard in shards.filter(|shard| shard.plain_from() < plain_from) {
+            shard.raise_plain_from(plain_from);
+        }
+    }
+
     /// A timer of this shard was cancelled or put off. Where the clock may be paused,
     /// auto-advance must not stop at its deadline.
     #[cold]
@@ -309,6 +318,8 @@ impl Driver {
 impl Driver {
     /// Fires what is due at `now`, or about `limit` timers; `true` if all.
     fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
+        self.raise(self.alarm.plain_from(now));
+        self.checked.store(now.0, Ordering::Relaxed);
         let mut turn = Turn::new(generation, now, self.settings.hold, limit);
         let done = self.visit(&mut turn);
         if let Some(counts) = self.last(generation) {
@@ -344,14 +355,9 @@ impl Driver {
         }
         let limit = match self.settings.current_thread {
             true => usize::MAX,
-            false => IN_TOKIOS_TURN,
+            false => PER_TURN,
         };
-        let done = self.turn(generation, now, limit);
-        // Whether done or not: the driver task may sit in the queue of a worker that blocks.
-        self.rearm();
-        if !done {
-            self.ask_for_turn();
-        }
+        self.turn_and_rearm(generation, now, limit);
     }
 
     /// One poll of the driver task. The first poll was not asked for; where a clock was advanced,
@@ -362,9 +368,15 @@ impl Driver {
         if is_first && self.alarm.may_pause() {
             return;
         }
-        if self.turn(generation, self.alarm.now(), IN_TASK_POLL) {
-            self.rearm();
-        } else {
+        self.turn_and_rearm(generation, self.alarm.now(), PER_TURN);
+    }
+
+    /// Rearms whether the turn is done or not: the driver task may wait in the queue of a worker
+    /// that blocks, and `plain_from` has to keep up with the clock.
+    fn turn_and_rearm(&self, generation: u32, now: Tick, limit: usize) {
+        let done = self.turn(generation, now, limit);
+        self.rearm();
+        if !done {
             self.ask_for_turn();
         }
     }

@@ -267,6 +267,12 @@ impl Shard {
         self.published.plain_from.store(from.0, Ordering::SeqCst);
     }
 
+    pub(super) fn raise_plain_from(&self, from: Tick) {
+        self.published
+            .plain_from
+            .fetch_max(from.0, Ordering::SeqCst);
+    }
+
     #[inline]
     pub(crate) fn generation(&self) -> u32 {
         self.published.generation.load(Ordering::Acquire)

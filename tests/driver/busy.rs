@@ -2,11 +2,15 @@
 //!
 //! Quiet runtimes: `timing/parks.rs`.
 
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+use std::thread;
+
 use futures::future::join_all;
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
-use support::{HOUR, ms, multi_thread, with_workers, within};
+use support::{Count, HOUR, ms, multi_thread, poll, with_workers, within};
 use tokio::runtime::Runtime;
-use wheel::{Instant, sleep, timeout};
+use wheel::{Instant, Sleep, sleep, timeout};
 
 use crate::everywhere::LIMIT;
 
@@ -63,5 +67,67 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
             u128::from(looked_in_vain) < most,
             "{looked_in_vain} looks in vain, not {most}"
         );
+    });
+}
+
+/// A waker that sleeps for no time, again and again.
+struct Loop {
+    sleep: Mutex<Option<Sleep>>,
+    rounds: Arc<Count>,
+    stop: Stop,
+}
+
+impl Loop {
+    fn arm(self: Arc<Self>) {
+        let waker = Waker::from(Arc::clone(&self));
+        let mut next = sleep(ms(0));
+        while poll(&mut next, &waker).is_ready() {
+            next = sleep(ms(0));
+        }
+        let old = self.sleep.lock().unwrap().replace(next);
+        drop(old);
+    }
+}
+
+impl Wake for Loop {
+    fn wake(self: Arc<Self>) {
+        Arc::clone(&self.rounds).wake();
+        if !self.stop.is_told() {
+            self.arm();
+        }
+    }
+}
+
+/// A worker that blocks makes the alarm late, and so many timers are due that one turn does not
+/// fire all of them. A timer that a waker makes in such a turn fires in a later millisecond.
+#[test]
+fn no_timer_is_finer_than_tokios_clock_after_a_late_alarm() {
+    const LOOPS: usize = 300;
+    let (rounds, stop) = (Count::new(), Stop::default());
+    let counted = Arc::clone(&rounds);
+    within(LIMIT, move || {
+        let runtime = with_workers(1).build().unwrap();
+        let task = runtime.spawn(async move {
+            let start = Instant::now();
+            for _ in 0..LOOPS {
+                let (sleep, rounds, stop) = (Mutex::new(None), rounds.clone(), stop.clone());
+                Arc::new(Loop {
+                    sleep,
+                    rounds,
+                    stop,
+                })
+                .arm();
+            }
+            for _ in 0..20 {
+                thread::sleep(ms(4));
+                tokio::time::sleep(ms(5)).await;
+            }
+            stop.tell();
+            start.elapsed()
+        });
+        let elapsed = runtime.block_on(task).unwrap();
+        let rounds = counted.wakes() / LOOPS;
+        let most = elapsed.as_millis() + 2;
+        assert!(rounds as u128 <= most, "{rounds} rounds in {elapsed:?}");
     });
 }
