@@ -57,8 +57,8 @@ pub(super) struct Alarm {
     /// Pending requests to rearm; non-zero while a thread is arming.
     requests: AtomicUsize,
     rung: AtomicBool,
-    /// Recompute the target at the next registration: the alarm would ring soon, and the timer
-    /// that it was armed for may have been cancelled.
+    /// Recompute the target at the next registration: the alarm would ring soon, and the timer of
+    /// that tick may have been cancelled.
     is_stale: AtomicBool,
     settings: Settings,
     grid: Grid,

@@ -4,9 +4,10 @@
 //! single origin, so that a conversion touches nothing that belongs to a driver.
 //!
 //! An instant gives its seconds and nanoseconds to a [`Hasher`] alone. Subtracting the origin
-//! instead takes 57 instructions, a third of what arming a timer does. So [`Parts`] "hashes" an
-//! instant. The values that an instant feeds to a hasher are not documented: [`Origin`] compares a
-//! few differences with those of `std` once, and if they disagree, each conversion subtracts.
+//! instead takes 57 instructions, a third of the instructions of arming a timer. So [`Parts`]
+//! "hashes" an instant. The values that an instant feeds to a hasher are not documented: [`Origin`]
+//! compares a few differences with those of `std` once, and if they disagree, each conversion
+//! subtracts.
 
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
@@ -106,7 +107,7 @@ pub(crate) const SOON: u64 = 2 * MILLISECOND;
 /// Seconds from the origin for which a tick is less than [`Tick::LAST`].
 const MOST_SECS: u64 = u64::MAX / NANOS_PER_SEC;
 
-/// A duration in nanoseconds, if it is less than 584 years.
+/// A duration in nanoseconds, if less than 584 years.
 #[inline]
 const fn nanos(duration: Duration) -> Option<u64> {
     // Cheaper than checked arithmetic: a single comparison, and no overflow below that bound.

@@ -21,9 +21,9 @@
 //!   the thread that runs this task is a worker. Until then, the current handle decides. A thread
 //!   that is a worker of one runtime never becomes a worker of another.
 //! * **A proof ends with the worker.** After `block_in_place` another thread may have the worker,
-//!   and this thread run blocking tasks. The other thread, when it makes its first timer, ends
-//!   the proof of this thread: the shard counts its workers. A thread that makes a timer of another
-//!   runtime meanwhile has to be proved anew, too.
+//!   and this thread run blocking tasks. The other thread, with its first timer, ends the proof of
+//!   this thread: the shard counts its workers. A thread that makes a timer of another runtime
+//!   meanwhile has to be proved anew, too.
 //! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from it,
 //!   another thread has its worker. So a shard's worker writes nothing of the shard without the
 //!   shard's lock. Which thread has a shard decides only the cheapest way to cancel there.

@@ -128,7 +128,7 @@ pub(crate) fn start(
     Service::new(handle, settings, precise).spawn(handle)
 }
 
-/// A driver's time in service. Held by its task; dropping it closes the driver.
+/// A driver's time in service. Held by the driver's task; the drop closes the driver.
 struct Service {
     serving: DriverRef,
     runtime: runtime::Id,

@@ -194,7 +194,7 @@ impl ShardState {
         self.spare != NO_SPARE
     }
 
-    /// A pending timer was reset to a time that has passed: it fires with a lag of zero.
+    /// A pending timer was reset to a time that has passed, and fires with a lag of zero.
     #[cold]
     fn fire_by_reset(&mut self, key: u32) -> Option<Waker> {
         self.lag.record(0);

@@ -90,7 +90,7 @@ impl HighResolution {
         if target.saturating_since(now) > NEAR {
             return false;
         }
-        // Expired but not yet delivered: do not set it again.
+        // Expired but not yet delivered: not set again.
         if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
             return true;
         }
