@@ -1,37 +1,37 @@
-//! The alarm: one `tokio::time::Interval` that rings for the earliest deadline of all shards.
-//! This file says when the alarm is armed, and by which thread. A driver of high resolution has
-//! a second source for what is near; see `timerfd.rs`.
+//! The alarm: a `tokio::time::Interval` that rings for the earliest deadline of all shards. This
+//! file says when the alarm is armed, and by which thread. A driver of high resolution has a second
+//! source for near deadlines; see `timerfd.rs`.
 //!
-//! tokio calls wakers with none of its locks held, on the thread that drives time. So the waker
-//! of the interval fires what is due itself: that saves a hop through the run queue, is on time
-//! when the queue is long, and is over before `advance().await` returns.
+//! tokio calls wakers with none of its locks held, on the thread that drives time. So the waker of
+//! the interval itself fires due timers: that saves a hop through the run queue, is on time when
+//! the queue is long, and is over before `advance().await` returns.
 //!
-//! From a deadline to tokio's timer it is a straight line: [`rearm`](Alarm::rearm), one thread
-//! at a time; [`arm_earliest`](Alarm::arm_earliest), which publishes a target until it is
-//! stable; [`set`](Alarm::set), which has tokio ring for the target.
+//! The way from a deadline to tokio's timer is a straight line: [`rearm`](Alarm::rearm), on a
+//! single thread at a time; [`arm_earliest`](Alarm::arm_earliest), which publishes a target until
+//! the target is stable; [`set`](Alarm::set), which has tokio ring for the target.
 //!
 //! # Ground rules
 //!
-//! * **Never lost.** A thread that registers a deadline stores it in its shard's `next`, and then
-//!   loads the shard's `plain_from`. A thread that arms stores `armed_for`, then `plain_from` of
-//!   each shard, and then loads every `next` again. All of these are sequentially consistent, so
-//!   at least one of the two threads sees the store of the other. A timer that is put off, or takes
-//!   the place of a spare with an earlier deadline, does neither: that deadline is in `next`, and a
-//!   thread has armed for it, or is to look again.
-//! * The alarm rings at `armed_for` or earlier, but for tokio's delay. `plain_from` is later than
-//!   that, or equal to it.
+//! * **Never lost.** A thread that registers a deadline makes its shard's `next` no later than
+//!   that, and then loads the shard's `plain_from`. A thread that arms stores `armed_for`, then
+//!   `plain_from` of each shard, and then loads every `next` again. All of these are sequentially
+//!   consistent, so at least one of the two threads sees the store of the other. A timer that is
+//!   put off, or takes the place of a spare with an earlier deadline, does neither: `next` is no
+//!   later than the earlier deadline, and a thread has armed for `next`, or is to look again.
+//! * The alarm rings at `armed_for` or earlier, but for tokio's delay. `plain_from` is equal to
+//!   `armed_for`, or later.
 //! * **One at a time.** The first request to rearm does the work. All others, also those that a
 //!   ring makes meanwhile on the same thread, only have that thread look again.
 //! * **A ring is recorded before any lock is taken**, and consumed before the target is compared
-//!   with what is armed. What is armed is never inferred: otherwise a ring that comes while
+//!   with the armed tick. The armed tick is never inferred: otherwise a ring that comes while
 //!   another thread arms would leave an alarm that has gone off, and counts as armed.
-//! * The interval is behind the `timer` mutex, which is locked for arming, opening and closing,
-//!   and for a look at the runtime's clock. Under it tokio's own locks are taken, and atomics of
-//!   shards are read and written; no shard is locked.
+//! * The interval is behind the `timer` mutex, which is locked for arming, opening and closing, and
+//!   for a look at the runtime's clock. Under that mutex tokio's own locks are taken, and atomics
+//!   of shards are read and written; no shard is locked.
 //! * **The driver's own clock.** A multi-thread runtime has the real clock. A current-thread
 //!   runtime has its own; see `paused.rs`.
 //!
-//! What is done with tokio's interval itself is in `alarm_timer.rs`.
+//! The handling of tokio's interval itself is in `alarm_timer.rs`.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ use super::settings::Settings;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use super::timerfd::NEAR;
 
-/// Further ahead from try to try: tokio's clock does not come so far while one thread arms.
+/// Further ahead from try to try: tokio's clock does not come so far while a thread arms.
 const SOON_AFTER: [Duration; 3] = [
     Duration::from_nanos(MILLISECOND),
     Duration::from_nanos(8 * MILLISECOND),
@@ -51,14 +51,14 @@ const SOON_AFTER: [Duration; 3] = [
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: Duration = Duration::from_secs(1);
 
-/// What is armed, and for when.
+/// A driver's alarm: the tick that is armed for, the requests, and the interval.
 pub(super) struct Alarm {
     armed_for: AtomicU64,
     /// Pending requests to rearm; non-zero while a thread is arming.
     requests: AtomicUsize,
     rung: AtomicBool,
-    /// Recompute the target at the next registration: the alarm would ring soon, and the timer
-    /// that it was armed for may have been cancelled.
+    /// Recompute the target at the next registration: the alarm would ring soon, and the timer of
+    /// that tick may have been cancelled.
     is_stale: AtomicBool,
     settings: Settings,
     grid: Grid,
@@ -94,7 +94,7 @@ impl Alarm {
         drop(timer);
     }
 
-    /// When the alarm rings at the latest; [`Tick::NEVER`] when it does not.
+    /// When the alarm rings at the latest; [`Tick::NEVER`] while nothing is armed.
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
@@ -107,9 +107,9 @@ impl Alarm {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// Earliest legitimate wake-up. An earlier one comes where the clock went back, or the runtime
-    /// is about to end. With a timerfd, wake-ups may come early: tokio's, for the timerfd to be
-    /// set, and those of a timerfd that has just been set anew, or was left alone.
+    /// Earliest legitimate wake-up. A wake-up before that comes where the clock went back, or the
+    /// runtime is about to end. With a timerfd, wake-ups may come early: tokio's, for the timerfd
+    /// to be set, and those of a timerfd that has just been set anew, or was left alone.
     pub(super) fn rings_from(&self) -> Tick {
         match self.settings.is_precise {
             true => self.armed_for().saturating_sub(NEAR),
@@ -178,8 +178,8 @@ impl Alarm {
         timer.is_none_or(|timer| timer.has_come(deadline))
     }
 
-    /// The runtime has taken the driver task. As long as there is a timer, and none can be taken
-    /// out under its lock, that runtime has not ended.
+    /// The runtime has taken the driver task. As long as there is a timer, which is not taken out
+    /// while its lock is held, that runtime has not ended.
     pub(super) fn begin(&self, generation: u32) {
         let mut timer = lock(&self.timer);
         if let Some(timer) = timer.as_mut().filter(|it| it.generation == generation) {
@@ -200,7 +200,7 @@ impl Alarm {
     }
 
     /// Arms for the deadline that `earliest` finds; `publish` stores `plain_from` in each shard.
-    /// Returns false when a turn is needed to fire what is due.
+    /// Returns false when a turn is needed to fire due timers.
     #[cold]
     pub(super) fn rearm(&self, earliest: impl Fn() -> Tick, publish: impl Fn(Tick)) -> bool {
         self.one_at_a_time(|timer| self.arm_earliest(timer, &earliest, &publish))
@@ -215,7 +215,7 @@ impl Alarm {
         }
         loop {
             let seen = self.requests.load(Ordering::SeqCst);
-            // There is none when the driver has ended.
+            // There is no timer when the driver has ended.
             armed = lock(&self.timer).as_mut().is_none_or(&mut arm);
             let done = self
                 .requests
@@ -237,8 +237,8 @@ impl Alarm {
         if rang {
             timer.rang(now);
         }
-        // An alarm for a cancelled timer costs one wake-up, and is left; but not an alarm that is
-        // overdue, or rings soon.
+        // An alarm for a cancelled timer costs a single wake-up, and is left; but not an alarm that
+        // is overdue, or rings soon.
         let is_stale = self.is_stale.swap(false, Ordering::Relaxed);
         let leave = timer.armed > now && !is_stale && !self.may_pause();
         let left = if leave { timer.armed } else { Tick::NEVER };
@@ -267,8 +267,8 @@ impl Alarm {
         }
     }
 
-    /// From which deadline on a timer is armed as it is: nothing has to be rounded, the alarm
-    /// need not be moved, and unless the alarm is overdue, a millisecond of tokio's lies between.
+    /// From which deadline on a timer is armed as given: nothing has to be rounded, the alarm need
+    /// not be moved, and unless the alarm is overdue, a millisecond of tokio's lies between.
     pub(super) fn plain_from(&self, armed_for: Tick) -> Tick {
         if self.settings.tick != 1 || self.may_pause() {
             Tick::NEVER
@@ -279,11 +279,11 @@ impl Alarm {
         }
     }
 
-    /// What to arm for when it is `now`.
+    /// The tick to arm for at `now`.
     ///
-    /// A distant deadline is approached in steps of seven eighths: of timers each of
-    /// which is due a little before the last one only few have to move the alarm.
-    /// That costs a few wake-ups on the way to a deadline, however distant.
+    /// A distant deadline is approached in steps of seven eighths: of timers each of which is due a
+    /// little before the last only few have to move the alarm. That costs a few wake-ups on the way
+    /// to a deadline, however distant.
     fn target(&self, earliest: Tick, now: Tick) -> Tick {
         let ahead = earliest.saturating_since(now);
         // A paused clock would stop at each step.
@@ -294,9 +294,9 @@ impl Alarm {
         }
     }
 
-    /// Has the timerfd wake the alarm for what is due at `target`, or tokio, if there is no
-    /// timerfd or the target is far. Returns false when tokio rang on the spot: its clock has
-    /// passed the target, and a turn is needed.
+    /// Has the timerfd wake the alarm for `target`, or tokio, if there is no timerfd or the target
+    /// is far. Returns false when tokio rang on the spot: its clock has passed the target, and a
+    /// turn is needed.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
         // A wake-up that has come since is no longer expected.
         if self.rung.load(Ordering::SeqCst) {
@@ -307,7 +307,7 @@ impl Alarm {
             false => timer.tokio_rings_at(target, now),
         };
         let Some(at) = at else { return true };
-        // tokio moves a timer lazily: it would still wake up for the earlier time.
+        // tokio moves a timer lazily, and would still wake up for the earlier time.
         if timer.armed < target {
             timer.disarm(now);
             self.take_ring();

@@ -1,9 +1,9 @@
-//! One of tokio's intervals, what it is armed for, and the runtime that it belongs to.
+//! An interval of tokio's: arming, disarming, and the runtime that drives the interval.
 //!
 //! # Ground rules
 //!
-//! * Everything here happens under the lock of the alarm's timer, and no other lock but
-//!   tokio's own is taken.
+//! * An [`AlarmTimer`] is used under the lock of the alarm's timer, and no other lock but tokio's
+//!   own is taken.
 //! * Arming may ring at once, on this very thread, if tokio's clock has passed the time.
 //!   Such a ring fires nothing (arming never fires a stranger's timer): where [`is_arming`],
 //!   the ring is only recorded. The armer then asks the driver task for a turn.
@@ -30,10 +30,10 @@ use super::timerfd::{HighResolution, LEAD};
 /// Far enough back to complete immediately.
 const PAST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An interval, what it is armed for, and the runtime it belongs to.
+/// An interval, the tick that is armed for, and the interval's runtime.
 pub(super) struct AlarmTimer {
     pub(super) interval: Interval,
-    /// Rings for what is near.
+    /// Rings for near deadlines.
     pub(super) precise: Option<HighResolution>,
     /// Rings.
     pub(super) waker: Waker,
@@ -51,7 +51,7 @@ impl AlarmTimer {
     ///
     /// # Panics
     ///
-    /// As `tokio::time::interval`: without a runtime, or one without timers.
+    /// As `tokio::time::interval`: without a runtime, or in a runtime without timers.
     #[track_caller]
     pub(super) fn interval() -> Interval {
         // tokio's `sleep` reports the caller's line where its `interval` does not.
@@ -61,7 +61,7 @@ impl AlarmTimer {
         interval
     }
 
-    /// One of the two sources has rung, no matter which: neither is relied on any more.
+    /// Either of the two sources has rung: neither counts as set any more.
     pub(super) fn rang(&mut self, now: Tick) {
         self.armed = Tick::NEVER;
         if let Some(precise) = &mut self.precise {
@@ -69,7 +69,7 @@ impl AlarmTimer {
         }
     }
 
-    /// What the timerfd is set to is not relied on any more.
+    /// The timerfd no longer counts as set.
     pub(super) fn forget(&mut self) {
         if let Some(precise) = &mut self.precise {
             precise.forget();
@@ -90,8 +90,8 @@ impl AlarmTimer {
         Some(target.saturating_sub(LEAD).max(soonest))
     }
 
-    /// Has tokio ring at `at` for what is due at `target`. Returns false when tokio rang on the
-    /// spot, so that nothing is armed.
+    /// Has tokio ring at `at` for `target`. Returns false when tokio rang on the spot, so that
+    /// nothing is armed.
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may set `rung`; forget the timerfd setting.
         self.forget();
@@ -113,7 +113,7 @@ impl AlarmTimer {
     fn poll_at(&mut self, at: Instant) -> Poll<Instant> {
         self.interval.reset_at(at);
         let interval = &mut self.interval;
-        // An exhausted budget would make it pending without being registered.
+        // With an exhausted budget the interval would be pending without being registered.
         let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
         Future::poll(pin!(tick), &mut Context::from_waker(&self.waker))
     }
@@ -128,7 +128,7 @@ pub(super) fn is_arming() -> bool {
     ARMING.with(Cell::get)
 }
 
-/// Marks this thread as arming for as long as it lives.
+/// While this lives, the thread is arming.
 struct Arming;
 
 impl Arming {

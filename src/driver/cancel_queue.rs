@@ -1,19 +1,19 @@
 //! Cancels that come from other workers than the shard's own.
 //!
-//! A task that was stolen drops its timer far from the shard that holds it. Taking the shard's
-//! lock there would move the lock, the entry, its slot and its bitmap to another processor, and
-//! back again for the next timer. So the timer's [`EntryRef`] goes into the shard's
-//! [`CancelQueue`], and the next holder of the shard's lock removes the entry.
+//! A task that was stolen drops its timer far from the timer's shard. Taking the shard's lock there
+//! would move the lock, the entry, its slot and its bitmap to another processor, and back again for
+//! the next timer. So the timer's [`EntryRef`] goes into the shard's [`CancelQueue`], and the next
+//! holder of the shard's lock removes the entry.
 //!
 //! # Ground rules
 //!
-//! * The entries, and every store to `waiting`, happen under the queue's own lock. The lock is
-//!   held for a few instructions, no other lock is taken under it, and an [`EntryRef`] owns
-//!   nothing, so no foreign code runs there.
-//! * `waiting` is read without the queue's lock, by each holder of the shard. The holder may miss
-//!   a cancel that comes at that moment. The next holder finds it, and a turn at the timer's own
-//!   deadline at the latest.
-//! * **The queue is bounded.** A thread that finds it full drains it.
+//! * The entries, and every store to `waiting`, happen under the queue's own lock. The lock is held
+//!   for a few instructions, no other lock is taken meanwhile, and an [`EntryRef`] owns nothing, so
+//!   no foreign code runs there.
+//! * `waiting` is read without the queue's lock, by each holder of the shard. The holder may miss a
+//!   cancel that comes at that moment. The next holder finds that cancel, or at the latest a turn
+//!   at the timer's own deadline.
+//! * **The queue is bounded.** A thread that finds the queue full carries out a few cancels first.
 //! * A queued entry is the timer's by the same rule as any other entry (see `shard.rs`): once its
 //!   deadline has passed, or its driver has ended, there is nothing left to cancel.
 //! * Only timers of tokio's own tasks wait here. Keeping a task's waker for a while keeps the
@@ -25,8 +25,7 @@ use super::sync::{AtomicUsize, Lock, Ordering, wait};
 /// Cancels that a queue holds.
 pub(super) const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
-/// A registered timer, as the thread that cancels it sees it. Two words, which a call passes in
-/// registers.
+/// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
 #[derive(Clone, Copy)]
 pub(super) struct EntryRef {
     pub(super) when: Tick,
@@ -76,7 +75,7 @@ impl CancelQueue {
         }))
     }
 
-    /// Adds a cancel, and counts it in `waiting`. Returns false if the queue is full.
+    /// Adds a cancel, and stores the new count in `waiting`. Returns false if the queue is full.
     pub(super) fn push(&self, entry: EntryRef, waiting: &AtomicUsize) -> bool {
         let mut queue = wait(&self.0);
         let len = queue.len;

@@ -1,11 +1,11 @@
 //! Every conversion between an [`Instant`] and a [`Tick`], and all rounding.
 //!
-//! A tick is one nanosecond since [`ORIGIN`], so a deadline is kept exactly. The origin is one
-//! for the process, so that a conversion touches nothing that belongs to a driver.
+//! A tick is one nanosecond since [`ORIGIN`], so a deadline is kept exactly. The process has a
+//! single origin, so that a conversion touches nothing that belongs to a driver.
 //!
-//! An instant gives its seconds and nanoseconds to a [`Hasher`] alone. Subtracting the
-//! origin instead takes 57 instructions, a third of what arming a timer does. So [`Parts`]
-//! "hashes" an instant. What an instant feeds to a hasher is not documented: [`Origin`]
+//! An instant gives its seconds and nanoseconds to a [`Hasher`] alone. Subtracting the origin
+//! instead takes 57 instructions, a third of the instructions of arming a timer. So [`Parts`]
+//! "hashes" an instant. The values that an instant feeds to a hasher are not documented: [`Origin`]
 //! compares a few differences with those of `std` once, and if they disagree, each conversion
 //! subtracts.
 
@@ -34,7 +34,7 @@ impl Tick {
     #[inline]
     pub(crate) fn saturating_add(self, duration: Duration) -> Tick {
         match nanos(duration) {
-            // One up and one down again: no more than `LAST`.
+            // Adds 1 and subtracts 1 again: no more than `LAST`.
             Some(nanos) => Tick(self.0.saturating_add(nanos + 1) - 1),
             None => Tick::LAST,
         }
@@ -57,8 +57,8 @@ impl Tick {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The first multiple of `width` after `origin` that is not before this tick. A tick before
-    /// the origin stays as it is.
+    /// The first multiple of `width` after `origin` that is not before this tick. A tick before the
+    /// origin stays unchanged.
     pub(crate) fn round_up(self, width: u64, origin: Tick) -> Tick {
         let Some(since) = self.0.checked_sub(origin.0) else {
             return self;
@@ -67,7 +67,7 @@ impl Tick {
         Tick(origin.0.saturating_add(widths)).min(Tick::LAST)
     }
 
-    /// The instant of this tick; exact for every tick that came from one.
+    /// The instant of this tick; exact for every tick of an instant in the range.
     pub(crate) fn to_instant(self) -> Instant {
         let since = Duration::from_nanos(self.0);
         // An origin in the past plus 584 years fits every platform's clock.
@@ -107,10 +107,10 @@ pub(crate) const SOON: u64 = 2 * MILLISECOND;
 /// Seconds from the origin for which a tick is less than [`Tick::LAST`].
 const MOST_SECS: u64 = u64::MAX / NANOS_PER_SEC;
 
-/// A duration in nanoseconds, if it is less than 584 years.
+/// A duration in nanoseconds, if less than 584 years.
 #[inline]
 const fn nanos(duration: Duration) -> Option<u64> {
-    // Cheaper than checked arithmetic: one comparison, and no overflow below it.
+    // Cheaper than checked arithmetic: a single comparison, and no overflow below that bound.
     if duration.as_secs() >= MOST_SECS {
         return None;
     }
@@ -200,7 +200,7 @@ impl Parts {
     /// The tick, with the origin's seconds. `None` outside of the range.
     #[inline]
     fn since(&self, origin: u64) -> Option<Tick> {
-        // What is before the origin wraps around, beyond the range.
+        // An instant before the origin wraps around, beyond the range.
         let secs = self.secs.wrapping_sub(origin);
         (secs < MOST_SECS).then(|| Tick(secs * NANOS_PER_SEC + self.nanos))
     }
@@ -230,7 +230,7 @@ impl Hasher for Parts {
     }
 }
 
-/// Whether a clock is not the real one (paused, or resumed after it was advanced).
+/// Whether a clock is not the real clock (paused, or resumed after an advance).
 pub(crate) fn is_virtual(clock: impl FnOnce() -> Tick) -> bool {
     let before = Tick::really_now();
     let shown = clock();

@@ -1,12 +1,12 @@
-//! Whose timer it is: the driver, and the shard of it, for a timer that is made here.
+//! The owner of a timer: the driver, and the driver's shard, for a timer that is made here.
 //!
-//! **On a worker thread of a multi-thread runtime a timer belongs to that runtime, elsewhere to
-//! the current one.**
+//! **On a worker thread of a multi-thread runtime a timer belongs to that runtime, elsewhere to the
+//! current runtime.**
 //!
 //! A task on such a worker makes most timers. Two thread-locals tell its shard:
 //! `tokio::runtime::worker_index()` says which worker's scheduler runs on this thread, and
-//! [`LOCAL`] which runtime's. Reading them writes nothing that threads share; asking for the
-//! current handle counts a reference to it.
+//! [`LOCAL`] which runtime's. Reading them writes nothing that threads share; getting the current
+//! handle counts a reference to the handle.
 //!
 //! | where | `worker_index()` | the timer's driver |
 //! | --- | --- | --- |
@@ -18,15 +18,15 @@
 //!
 //! * **A proof is never inferred.** A handle says which context this is, not which worker this
 //!   thread is. So only a task that was spawned on the runtime for that purpose proves a thread:
-//!   the thread that runs this task is a worker. Until then, the current handle is asked. A
-//!   thread that is a worker of one runtime never becomes a worker of another.
+//!   the thread that runs this task is a worker. Until then, the current handle decides. A thread
+//!   that is a worker of one runtime never becomes a worker of another.
 //! * **A proof ends with the worker.** After `block_in_place` another thread may have the worker,
-//!   and this thread run blocking tasks. The other thread, when it makes its first timer, ends
-//!   the proof of this thread: the shard counts its workers. A thread that makes a timer of another
-//!   runtime meanwhile has to be proved anew, too.
+//!   and this thread run blocking tasks. The other thread, with its first timer, ends the proof of
+//!   this thread: the shard counts its workers. A thread that makes a timer of another runtime
+//!   meanwhile has to be proved anew, too.
 //! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from it,
 //!   another thread has its worker. So a shard's worker writes nothing of the shard without the
-//!   shard's lock. Which thread has a shard decides only how it is cheapest to cancel there.
+//!   shard's lock. Which thread has a shard decides only the cheapest way to cancel there.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +37,7 @@ use tokio::runtime::{self, Handle};
 use super::sync::{thread_local, worker_index};
 use super::{DriverRef, ShardRef, registry};
 
-/// What a thread has found last.
+/// The shard that a thread has found last.
 #[derive(Clone, Copy)]
 struct Here {
     shard: Option<ShardRef>,
@@ -51,9 +51,9 @@ struct Here {
     runtime: Option<runtime::Id>,
 }
 
-/// No worker's index, as it is not proved. No runtime has so many workers.
+/// Not a worker's index: the thread is not proved. No runtime has so many workers.
 const NO_INDEX: u32 = u32::MAX;
-/// No worker's index, as the runtime is a current-thread one.
+/// Not a worker's index: the runtime is a current-thread runtime.
 const CURRENT_THREAD: u32 = u32::MAX - 1;
 
 impl Here {
@@ -70,7 +70,7 @@ impl Here {
     }
 }
 
-/// What a thread keeps for its timers, on one line of memory.
+/// A thread's data for its timers, on a single line of memory.
 #[repr(align(64))]
 struct Local {
     here: Cell<Here>,
@@ -128,7 +128,7 @@ fn next_number() -> usize {
 ///
 /// # Panics
 ///
-/// Without a runtime, or in one without timers: tokio's message, caller's line.
+/// Without a runtime, or in a runtime without timers: tokio's message, caller's line.
 #[inline]
 #[track_caller]
 pub(crate) fn shard() -> (ShardRef, u32) {
@@ -187,7 +187,7 @@ fn find(handle: &Handle) -> (ShardRef, u32) {
     (shard, driver.generation)
 }
 
-/// This thread's shard of a driver that is known.
+/// This thread's shard of a known driver.
 pub(crate) fn of(driver: DriverRef) -> ShardRef {
     driver.shard(worker_index().unwrap_or_else(number))
 }
@@ -203,9 +203,8 @@ pub(super) fn is_here(shard: ShardRef) -> bool {
 #[cfg(all(test, loom))]
 pub(super) use super::loom::fake::is_here;
 
-/// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not
-/// for every timer: the task may wait behind one that makes many, or another thread may steal
-/// it.
+/// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not for
+/// every timer: the task may wait behind a task that makes many, or be stolen by another thread.
 fn ask_for_proof(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
     let (wait, next) = LOCAL.with(|local| local.wait.get());

@@ -2,16 +2,17 @@
 //!
 //! # Ground rules
 //!
-//! * Nothing is rounded down. A deadline a millisecond ahead or more is not rounded at all,
-//!   unless a tick was set or the clock may be paused.
-//! * **No finer than tokio's clock.** What is due within a millisecond fires in tokio's
+//! * Nothing is rounded down. A deadline a millisecond ahead or more is not rounded at all, unless
+//!   a tick was set, the clock may be paused, or the alarm is already set for tokio's millisecond
+//!   of that deadline.
+//! * **No finer than tokio's clock.** A timer that is due within a millisecond fires in tokio's
 //!   millisecond, as tokio's own timers do. So `sleep(Duration::ZERO)` in a loop goes round as
 //!   often as with tokio, however often an overdue check finds the runtime busy. A driver of high
 //!   resolution fires such timers at their deadline.
-//! * The clock is read only where the deadline is earlier than `plain_from`, within a millisecond
-//!   of what the alarm is armed for, and where the next ring may not do. (While the alarm is
-//!   overdue by more than a millisecond, a timer for now or a little later counts as plain, and
-//!   fires in the turn that is overdue.)
+//! * The clock is read only where the deadline is earlier than `plain_from`, and the alarm is not
+//!   certain to ring in tokio's millisecond of that deadline. (While the alarm is overdue by more
+//!   than a millisecond, a timer for now or a little later counts as plain, and fires in the turn
+//!   that is overdue.)
 
 use std::time::Duration;
 
@@ -20,8 +21,8 @@ use super::clock::{MILLISECOND, Tick};
 use super::sync::Ordering;
 
 impl Driver {
-    /// When a timer fires whose deadline is earlier than `plain_from`; `None` if it is due. `clock`
-    /// is that of the timer's shard.
+    /// When a timer fires whose deadline is earlier than `plain_from`; `None` if due already.
+    /// `clock` is that of the timer's shard.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
         let when = self.round_up_to_tick(deadline);
@@ -46,9 +47,9 @@ impl Driver {
     }
 
     /// Whether the alarm is set for this very millisecond of tokio's, or is ringing now and the
-    /// shard's clock is less than a millisecond before: the clock is not read for each of many
-    /// timers that are due together. (If the millisecond has passed meanwhile, the turn or the
-    /// ring that follows fires the timer.)
+    /// shard's clock is at most a millisecond before: the clock is not read for each of many timers
+    /// that are due together. (If the millisecond has passed meanwhile, the turn or the ring that
+    /// follows fires the timer.)
     fn rings_for(&self, tokios: Tick, clock: Tick) -> bool {
         let armed_for = self.alarm.armed_for();
         let is_next = clock < tokios && tokios.0 - clock.0 <= MILLISECOND;

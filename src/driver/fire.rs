@@ -1,15 +1,14 @@
-//! Firing what is due: a turn of the driver, a bounded number of timers per hold of a lock.
+//! Firing due timers: a turn of the driver, a bounded number of timers per hold of a lock.
 //!
 //! # Ground rules
 //!
-//! * Wakers are woken with no lock held. One that panics takes nothing else down: the
-//!   others are woken, and the driver goes on.
-//! * A turn inside tokio's own delays tokio's I/O, so on a multi-thread runtime it ends
-//!   after [`PER_TURN`] timers. What is left goes to turns of the driver task. A
-//!   current-thread runtime fires everything, as tokio does.
-//! * A turn may outlive its runtime, in a waker that takes its time, and the shards may
-//!   serve another one by then. Every hold asks for the generation; the rest of the turn
-//!   is void then.
+//! * Wakers are woken with no lock held. A waker that panics takes nothing else down: the other
+//!   wakers are woken, and the driver goes on.
+//! * A turn inside tokio's own delays tokio's I/O, so on a multi-thread runtime such a turn ends
+//!   after [`PER_TURN`] timers. The rest goes to turns of the driver task. On a current-thread runtime
+//!   the turn fires all due timers, as tokio does.
+//! * A turn may outlive its runtime, in a slow waker, and the shards may serve another runtime by
+//!   then. Every hold checks the generation; the rest of such a turn does nothing.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,16 +18,16 @@ use super::clock::Tick;
 use super::shard::Shard;
 use crate::wheel::core::Progress;
 
-/// Timers, give or take one hold, that a turn fires.
+/// Timers, give or take a hold, that a turn fires.
 pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 
 /// A turn that is under way.
 pub(super) struct Turn {
     generation: u32,
-    /// What is due by then is fired.
+    /// Timers that are due by then are fired.
     now: Tick,
     hold: usize,
-    /// Timers that may still be fired, give or take one hold.
+    /// Timers that may still be fired, give or take a hold.
     left: usize,
     /// Nothing was due so far.
     pub(super) is_idle: bool,
@@ -36,7 +35,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Fires what is due at `now`, at most `hold` timers per hold, and about `limit` in all.
+    /// Fires the timers that are due at `now`, at most `hold` timers per hold, and about `limit` in
+    /// all.
     pub(super) fn new(generation: u32, now: Tick, hold: usize, limit: usize) -> Self {
         Turn {
             generation,
@@ -48,8 +48,8 @@ impl Turn {
         }
     }
 
-    /// `false` when the limit was reached before all that is due in this shard had been
-    /// fired, and all cancels carried out.
+    /// `false` when the limit was reached before all due timers of this shard had been fired, and
+    /// all its cancels carried out.
     pub(super) fn visit(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> bool {
         while shard.next() <= self.now || shard.has_cancels() {
             let Some(progress) = self.expire(shard, &clock) else {
@@ -66,9 +66,10 @@ impl Turn {
         true
     }
 
-    /// One hold of a shard's lock; `None` when the driver has ended.
+    /// A single hold of a shard's lock; `None` when the driver has ended.
     fn expire(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> Option<Progress> {
-        // The clock anew each time: a timer that fires late in a long turn is late by that, too.
+        // The clock is read for each hold: a timer that fires late in a long turn is late by that,
+        // too.
         let (seen, batch) = (clock(), &mut self.batch);
         let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
         self.is_idle &= batch.is_empty();
@@ -77,11 +78,11 @@ impl Turn {
     }
 }
 
-/// Runs user code, with no lock held. It may panic; and the payload of that
-/// panic, when it is dropped, may panic again. None of it is the affair of the other timers,
-/// nor of the thread that happens to run it.
+/// Runs user code, with no lock held. That code may panic; and the payload of the panic, when
+/// dropped, may panic again. Neither panic reaches the other timers, nor the thread that runs the
+/// turn.
 pub(super) fn wake(waker: Waker) {
-    // The hook has reported the panic; it can be returned to no caller here.
+    // The hook has reported the panic; there is no caller to return the payload to.
     let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else {
         return;
     };

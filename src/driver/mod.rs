@@ -1,44 +1,45 @@
-//! The driver: fires the timers of one runtime. How it works is told in the crate's
-//! documentation; this page says which file does what, and which rules hold everywhere.
+//! The driver: fires the timers of a runtime. The crate's documentation tells how the driver works;
+//! this page lists the files, and the rules that hold in all of them.
 //!
-//! From the bottom up; a file uses those above it in this table, and none below:
+//! From the bottom up: a file uses files above its own row of this table, and none below.
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
 //! | `sync.rs` | the real primitives, or those of the models |
 //! | `clock.rs` | instants, ticks, rounding |
-//! | `settings.rs` | what a `Builder` sets |
+//! | `settings.rs` | the settings that a `Builder` makes |
 //! | `waker_id.rs` | the identity of a waker in nine bytes |
 //! | `cancel_queue.rs` | cancels that come from other workers |
-//! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: the owner of an entry; what timers do with theirs; what the driver does |
-//! | `fire.rs` | firing what is due, in bounded holds |
-//! | `timerfd.rs` | high resolution: a timerfd, and what it is set to |
-//! | `alarm_timer.rs` | tokio's interval, and the runtime that it belongs to |
+//! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: the owner of an entry; the operations of timers; those of the driver |
+//! | `fire.rs` | firing due timers, in bounded holds |
+//! | `timerfd.rs` | high resolution: a timerfd, and its setting |
+//! | `alarm_timer.rs` | tokio's interval, and its runtime |
 //! | `paused.rs` | tokio's milliseconds, and clocks that may be paused |
-//! | `alarm.rs` | what rings for the earliest deadline: when it is armed, and by which thread |
-//! | `due.rs` | when a timer with a deadline fires |
+//! | `alarm.rs` | the alarm for the earliest deadline: when to arm, and on which thread |
 //! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
+//! | `due.rs` | when a timer with a deadline fires |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
-//! | `context.rs` | whose timer it is: the driver and the shard for a timer made here |
-//! | `timer.rs` | one timer: its states |
+//! | `context.rs` | the owner of a timer: the driver and the shard for a timer made here |
+//! | `timer.rs` | a timer: its states |
 //! | `loom/` | the models: every race, in every order |
 //!
 //! # Ground rules
 //!
 //! * Locks are taken in this order and never the other way: the alarm's, then tokio's own. A
-//!   shard's lock is taken alone, but for that of its cancel queue, which is taken under it. No
-//!   waker is woken, cloned or dropped under any of them, but for the driver task's own.
+//!   shard's lock is taken alone, but for that of its cancel queue, which is taken under the
+//!   shard's. No waker is woken, cloned or dropped under any lock, but for two of the driver's own:
+//!   the driver task's, which is cloned, and the alarm's, which only records a ring there.
 //! * Deadlines are compared with the driver's own clock, and no other; see `alarm.rs`.
-//! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers
-//!   to one for ever, at no cost per timer. A driver that has ended goes to a pool; the
-//!   *generation*, checked under the shard's lock, tells a `Sleep` that its driver is gone.
-//! * What only a rare situation needs is behind one comparison of a deadline with the shard's
-//!   `plain_from`: an alarm to be moved, a tick, a clock that may be paused.
+//! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers to
+//!   its driver for ever, at no cost per timer. A driver that has ended goes to a pool; the
+//!   *generation*, checked under the shard's lock, tells a `Sleep` that its driver has ended.
+//! * All rare situations (an alarm to be moved, a configured tick, a clock that may be paused) are
+//!   behind a single comparison of the deadline with the shard's `plain_from`.
 //!
-//! # What an operation writes
+//! # Shared writes of each operation
 //!
-//! Only lines of memory that threads share; what is in a `Sleep` itself, or in a thread-local, is
-//! one thread's alone. *The shard* is that of the worker that made the timer.
+//! Only lines of memory that threads share: a `Sleep` itself, and a thread-local, belong to a
+//! single thread. *The shard* is that of the worker that made the timer.
 //!
 //! | operation | writes |
 //! | --- | --- |
@@ -47,15 +48,15 @@
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
 //! | arming in the place of the spare | the task's reference count; the shard's lock, an entry |
 //! | cancelling on the shard's own worker | the shard's lock, an entry; a slot, if there is a spare already; the task's reference count |
-//! | cancelling elsewhere | the shard's cancel queue, and how many cancels wait in it |
+//! | cancelling elsewhere | the shard's cancel queue, and the count of cancels there |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
-//! | what is due before all other timers | the alarm, and a line that each shard reads |
+//! | arming the earliest timer of all | the alarm, and in each shard the line that all threads read |
 //! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once |
 //!
 //! So a task that stays on its worker writes lines of that worker's only; a task that was stolen
-//! writes its former worker's cancel queue once per timer that it took along. `benches/transfers`
-//! counts which lines change hands.
+//! writes its former worker's cancel queue once per timer that the task took along.
+//! `benches/transfers` counts which lines change hands.
 
 mod alarm;
 mod alarm_timer;
@@ -101,17 +102,17 @@ pub(crate) struct Driver {
     /// The driver task's waker.
     task: Mutex<Option<Waker>>,
     pub(crate) settings: Settings,
-    /// When it began to serve its runtime.
+    /// When the driver began to serve its runtime.
     opened: AtomicU64,
     /// The shard that the next turn begins with.
     first: AtomicUsize,
     /// The last turn, or overdue check that did something.
     checked: AtomicU64,
-    /// What is counted in this time in service.
+    /// The counts of this time in service.
     last: Mutex<Arc<FinalCounts>>,
 }
 
-/// A shard and the driver that it is part of.
+/// A shard and its driver.
 pub(crate) struct DriverShard {
     pub(crate) shard: Shard,
     pub(crate) driver: &'static Driver,
@@ -121,7 +122,7 @@ pub(crate) struct DriverShard {
 /// A shard of some driver. Drivers are never freed.
 pub(crate) type ShardRef = &'static DriverShard;
 
-/// A driver in service: it is known by its generation too.
+/// A driver in service: the driver, and its generation.
 #[derive(Clone, Copy)]
 pub(crate) struct DriverRef {
     pub(crate) driver: &'static Driver,
@@ -186,8 +187,8 @@ impl Driver {
         serving
     }
 
-    /// Ends the service: frees the interval, and wakes everything that is pending, to
-    /// find that out.
+    /// Ends the service: frees the interval, and wakes all pending timers, whose next poll finds
+    /// the driver closed.
     fn close(&'static self) {
         // First the alarm, so that no thread polls an interval of a runtime that ends.
         self.alarm.close();
@@ -205,7 +206,7 @@ impl Driver {
         self.shards.get().copied().unwrap_or(&[])
     }
 
-    /// The runtime has taken the driver task, unless it has ended since.
+    /// The runtime has taken the driver task, unless the runtime has ended since.
     fn begin(&self, generation: u32) {
         self.alarm.begin(generation);
         // A timer may have been registered before the task was spawned.
@@ -217,9 +218,9 @@ impl Driver {
     }
 }
 
-/// What timers and handles ask.
+/// For timers and handles.
 impl Driver {
-    /// Where this generation leaves its last figures, unless it is long gone.
+    /// Where this generation leaves its last figures, unless a later generation has begun.
     pub(crate) fn last(&self, generation: u32) -> Option<Arc<FinalCounts>> {
         let last = lock(&self.last);
         (last.generation == generation).then(|| Arc::clone(&last))
@@ -316,7 +317,7 @@ impl Driver {
 
 /// Turns.
 impl Driver {
-    /// Fires what is due at `now`, or about `limit` timers; `true` if all.
+    /// Fires the timers that are due at `now`, or about `limit` of them; `true` if all.
     fn turn(&self, generation: u32, now: Tick, limit: usize) -> bool {
         self.raise(self.alarm.plain_from(now));
         self.checked.store(now.0, Ordering::Relaxed);
@@ -333,7 +334,8 @@ impl Driver {
         let first = self.first.load(Ordering::Relaxed);
         for index in (first..shards.len()).chain(0..first) {
             if !turn.visit(&shards[index].shard, || self.alarm.now()) {
-                // The others come first next time, however much is due in this one.
+                // The next turn begins with the next shard, however many timers are due in this
+                // shard.
                 let next = (index + 1) % shards.len();
                 self.first.store(next, Ordering::Relaxed);
                 return false;
@@ -347,8 +349,8 @@ impl Driver {
         if self.alarm.ring() {
             return;
         }
-        // Early: the clock went back, or the runtime is about to end. The driver task rearms, if
-        // it still runs; the interval is not touched here.
+        // Early: the clock went back, or the runtime is about to end. The driver task, if that
+        // still runs, rearms; the interval is not touched here.
         let now = self.alarm.now();
         if now < self.alarm.rings_from() {
             return self.ask_for_turn();
@@ -360,8 +362,8 @@ impl Driver {
         self.turn_and_rearm(generation, now, limit);
     }
 
-    /// One poll of the driver task. The first poll was not asked for; where a clock was advanced,
-    /// it might fire what tokio's timers have not come to yet.
+    /// A poll of the driver task. The first poll comes without a request; where a clock was
+    /// advanced, that poll might fire timers which tokio has not come to yet.
     fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
         let old = lock(&self.task).replace(task.clone());
         drop(old);
@@ -408,7 +410,7 @@ impl DriverRef {
         DriverRef { driver, generation }
     }
 
-    /// Whether it still serves its runtime.
+    /// Whether the driver still serves in this generation.
     pub(crate) fn is_open(self) -> bool {
         self.driver.generation() == self.generation
     }

@@ -2,15 +2,16 @@
 //!
 //! # Ground rules
 //!
-//! * **tokio's milliseconds.** What is due within a millisecond fires in tokio's millisecond, and
-//!   where the clock may be paused, all timers do. tokio does not say where its milliseconds
-//!   begin. Probes of its own timers do, once per driver, when the first such timer comes.
+//! * **tokio's milliseconds.** A timer that is due within a millisecond fires in tokio's
+//!   millisecond, and where the clock may be paused, all timers do. tokio does not say where its
+//!   milliseconds begin. Probes of its own timers do, once per driver, when the first such timer
+//!   comes.
 //! * **Own clock.** The context here may be another runtime's, also where the driver's task is
 //!   polled. So the clock is read in the driver's own runtime.
 //! * **Auto-advance must not stop at cancelled timers.** Where the clock may be paused, the alarm
 //!   is never left armed for a timer that was cancelled.
-//! * Probes are made under the lock of the alarm's timer, and only once the runtime
-//!   [has taken the driver task](AlarmTimer::runs): it has not ended then.
+//! * Probes are made under the lock of the alarm's timer, and only once the runtime [has taken the
+//!   driver task](AlarmTimer::runs): that runtime has not ended then.
 
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -60,7 +61,7 @@ impl Grid {
         }
     }
 
-    /// From now on the clock may be paused, if it may.
+    /// Notes a clock that may be paused from now on.
     pub(super) fn note_clock(&self, timer: &mut AlarmTimer) {
         if timer.may_be_paused() {
             self.learn(timer);
@@ -70,7 +71,7 @@ impl Grid {
 
     fn set_may_pause(&self, timer: &mut AlarmTimer) {
         self.may_pause.store(true, Ordering::Relaxed);
-        // The alarm was armed by another clock: it is to be armed anew, or disarmed.
+        // The alarm was armed by another clock, and is to be armed anew, or disarmed.
         if timer.armed != Tick::NEVER {
             timer.armed = Tick::ZERO;
         }
@@ -103,7 +104,7 @@ impl AlarmTimer {
         polled.is_ready()
     }
 
-    /// A clock may be paused if it is not the real one, or tokio is built to pause clocks.
+    /// A clock may be paused if other than the real clock, or if tokio is built to pause clocks.
     fn may_be_paused(&self) -> bool {
         let is_virtual = || cfg!(feature = "test-util") || clock::is_virtual(|| self.now());
         self.runs && self.is_sane(self.now()) && is_virtual()
@@ -115,8 +116,8 @@ impl AlarmTimer {
         (Tick(1)..Tick(Tick::LAST.0 - MILLISECOND)).contains(&now)
     }
 
-    /// The beginning of one of tokio's milliseconds, told by which deadlines have come. `None`
-    /// where the clock is behind tokio's for now.
+    /// The beginning of a millisecond of tokio's, told by which deadlines have come. `None` where
+    /// the clock is behind tokio's for now.
     fn a_millisecond_of_tokios(&self) -> Option<Tick> {
         let tries = 0..8;
         tries

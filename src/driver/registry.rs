@@ -2,13 +2,12 @@
 //!
 //! # Ground rules
 //!
-//! * Nothing that can call back is done under the registry's lock: the interval
-//!   is made before, since it panics in a runtime without timers, and the
-//!   driver task after, since a runtime that has ended drops it inside `spawn`, and
-//!   with it the [`Service`], which locks the registry.
-//! * A driver is found before its task is spawned: a hook that the runtime calls for
-//!   new tasks may make timers. It is found as long as its [`Service`] lives, which first
-//!   ends its generation, then takes it out.
+//! * Nothing that can call back is done under the registry's lock. The interval is made before: in
+//!   a runtime without timers that panics. The driver task is spawned after: a runtime that has
+//!   ended drops the task inside `spawn`, with its [`Service`], which locks the registry.
+//! * A driver is found before its task is spawned: a hook that the runtime calls for new tasks may
+//!   make timers. A driver is found as long as its [`Service`] lives, whose drop first ends the
+//!   generation, then takes the driver out.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -24,8 +23,8 @@ use super::settings::Settings;
 use super::timerfd::HighResolution;
 use super::{Driver, DriverRef, waker_id};
 
-/// A [`DriverTag`] has room for no greater generation; a driver that has served so many runtimes
-/// is not used again.
+/// A driver that has served so many runtimes is not used again: a [`DriverTag`] has room for each
+/// of its generations.
 const LAST_GENERATION: u32 = (1 << 14) - 1;
 
 /// The driver's generation in 15 bits, and whether the timer is a `Wheel`'s, which stays with its
@@ -61,11 +60,11 @@ static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
 thread_local! {
     /// The driver whose task this thread is spawning. A runtime that has ended drops the task
-    /// meanwhile, and may call a hook for that, in which a timer is made: not one more driver.
+    /// meanwhile, and may call a hook for that, in which a timer is made: not another driver.
     static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
 }
 
-/// Marks a driver as the one that this thread is starting, for as long as this lives.
+/// While this lives, its driver is the [`STARTING`] driver of this thread.
 struct Starting;
 
 impl Starting {
@@ -85,8 +84,8 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
     f(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The driver that the free functions use in this runtime, started if need be. In a
-/// runtime that has ended, or is about to, it is one that has ended.
+/// The driver that the free functions use in this runtime, started if need be. In a runtime that
+/// has ended, or is about to, that driver has ended, too.
 #[track_caller]
 pub(crate) fn of(handle: &Handle) -> DriverRef {
     match find(handle).or_else(|| STARTING.get()) {
@@ -99,8 +98,8 @@ pub(super) fn find(handle: &Handle) -> Option<DriverRef> {
     with_registry(|registry| registry.serving.get(&handle.id()).copied())
 }
 
-/// Starts a driver as the one that the free functions use in this runtime. The
-/// error is the one that does already.
+/// Starts the driver of the free functions in this runtime. The error is the driver that serves
+/// them already.
 #[track_caller]
 pub(crate) fn install(
     handle: &Handle,
@@ -119,7 +118,7 @@ pub(crate) fn install(
     Err(first)
 }
 
-/// Starts a driver beside the one that the free functions use.
+/// Starts a driver beside that of the free functions.
 #[track_caller]
 pub(crate) fn start(
     handle: &Handle,
@@ -129,7 +128,7 @@ pub(crate) fn start(
     Service::new(handle, settings, precise).spawn(handle)
 }
 
-/// A driver's time in service. Held by its task; dropping it closes the driver.
+/// A driver's time in service. Held by the driver's task; the drop closes the driver.
 struct Service {
     serving: DriverRef,
     runtime: runtime::Id,
@@ -145,7 +144,7 @@ impl Service {
     fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
         let interval = AlarmTimer::interval();
         waker_id::learn_from_a_task();
-        // Room is made anew each time: drivers that differ in that alone are one kind.
+        // Room is made anew each time: drivers that differ in that alone are of the same kind.
         let (capacity, kind) = (settings.capacity, settings.without_capacity());
         let driver = with_registry(|registry| registry.idle(kind));
         let driver = driver.unwrap_or_else(|| Driver::leak(kind));
@@ -155,8 +154,8 @@ impl Service {
         }
     }
 
-    /// Starts the driver task, which does what tokio's turn left over, and arms anew. A hook
-    /// sees it as spawned where the first timer is made.
+    /// Starts the driver task, which fires the timers that a turn inside tokio's left over, and
+    /// arms anew. For a hook, the task is spawned at the line that makes the first timer.
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let serving = self.serving;
@@ -197,7 +196,7 @@ impl Registry {
         self.idle.entry(driver.settings).or_default().push(driver);
     }
 
-    /// The driver that serves the runtime: this one, unless there is another.
+    /// The driver that serves the runtime: this driver, unless there is another.
     fn enter(&mut self, runtime: runtime::Id, serving: DriverRef) -> DriverRef {
         *self.serving.entry(runtime).or_insert(serving)
     }

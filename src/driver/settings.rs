@@ -1,11 +1,12 @@
-//! What a [`Builder`](crate::Builder) sets. A driver has the same settings all its life.
+//! The settings that a [`Builder`](crate::Builder) makes. A driver has the same settings all its
+//! life.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Entries that one hold of a shard's lock touches, unless a builder says otherwise.
+/// Entries that a hold of a shard's lock touches, unless a builder says otherwise.
 pub(crate) const DEFAULT_HOLD: usize = 16;
 
-/// The settings of a driver. All are known to be sane.
+/// The settings of a driver. All are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Settings {
     pub(crate) shards: usize,
@@ -14,15 +15,15 @@ pub(crate) struct Settings {
     /// Timers to make room for at once, over all shards.
     pub(crate) capacity: usize,
     pub(crate) hold: usize,
-    /// It has a descriptor.
+    /// The driver has a timerfd.
     pub(crate) is_precise: bool,
-    /// The runtime is a current-thread one: it fires everything that is due in one turn,
-    /// and its clock may be paused.
+    /// On a current-thread runtime, a turn inside tokio's fires all due timers, and the clock may
+    /// be paused.
     pub(crate) current_thread: bool,
 }
 
 impl Settings {
-    /// One shard per worker, nothing rounded.
+    /// A shard per worker, nothing rounded.
     pub(crate) fn for_runtime(handle: &Handle) -> Self {
         let current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
         let shards = if current_thread {

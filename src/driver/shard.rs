@@ -1,43 +1,44 @@
-//! One worker's share of the timers: a wheel of wakers behind a lock.
+//! A worker's share of the timers: a wheel of wakers behind a lock.
 //!
 //! # Ground rules
 //!
 //! * `state`, and every *store* to `clock`, `next` and `generation`, happens under the lock. The
-//!   three are atomics so that they can be *read* without it.
-//! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to its
-//!   timer, an entry whose deadline is at or before `clock` belongs to the driver. Both compare
-//!   with the same clock under the same lock. So a key is used only while its entry is certainly
-//!   there, and a timer that has fired needs no second visit. (A timer that goes away once its
-//!   entry is due leaves one spurious wake.)
+//!   three are atomics so that they can be *read* without the lock.
+//! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to its timer,
+//!   an entry whose deadline is at or before `clock` belongs to the driver. Both compare with the
+//!   same clock under the same lock. So a key is used only while its entry is certainly there, and
+//!   a timer that has fired needs no second visit. (A timer that goes away once its entry is due
+//!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
-//!   dropped after it is released; memory is freed after it, too.
-//! * **Bounded holds.** One hold touches at most `hold` entries while firing, removes at most
-//!   [`DRAINED`] cancelled entries and the spare, and moves at most one chunk for each.
-//! * **A mass expiry keeps no worker waiting.** Arming tries the lock for a few instructions,
-//!   then takes another shard for that timer; cancelling a task's timer tries once, then uses the
-//!   queue. The driver, a reset, and a cancel with a waker that is no task's wait for one hold.
-//! * **Generations.** A shard outlives the runtimes that it serves, one after another. Every
-//!   operation says for which generation it is meant, and finds [`Closed`](Refused::Closed) once
-//!   that generation has ended.
+//!   dropped after its release; memory is freed after the release, too.
+//! * **Bounded holds.** A hold touches at most `hold` entries while firing, removes at most twice
+//!   [`DRAINED`] queued entries and the spare, and moves at most a chunk for each.
+//! * **A mass expiry keeps no worker waiting.** Arming tries the lock for a few instructions, then
+//!   takes another shard for that timer; cancelling a task's timer tries once, then uses the queue.
+//!   The driver, a reset, a poll with another waker, and a cancel with a waker that is no task's
+//!   wait for a hold.
+//! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
+//!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
+//!   has ended.
 //!
-//! One race remains: a cancel may be queued just after the holder has read `waiting`, and a
-//! cancel that leaves the spare does not read it. The next holder removes the queued entry, which
+//! A race remains: a cancel may be queued just after the holder has read `waiting`, and a cancel
+//! that leaves the spare does not read `waiting`. The next holder removes the queued entry, which
 //! is still in the wheel, so that a turn comes at its deadline.
 //!
 //! # The spare
 //!
-//! A worker wraps one operation after another in a timeout: it cancels a timer, and arms the next
-//! one. So a cancelled timer's entry stays in the wheel, if there is no such entry yet: the
-//! *spare*. The next timer takes it, and moves its deadline lazily: nothing is removed from a
-//! slot and nothing inserted. The waker of a task stays in the spare, and if the next timer is
-//! the same task's, and due no earlier, nothing is cloned or dropped; any other waker is dropped
-//! with its timer. The spare is the timer's by the rule above: each hold that moves the clock, or
-//! looks for the next deadline, removes it first.
+//! A worker wraps operation after operation in a timeout: a timer is cancelled, and the next is
+//! armed. So a cancelled timer's entry stays in the wheel, if there is no such entry yet: the
+//! *spare*. The next timer takes the spare, and moves its deadline lazily: unless the deadline is
+//! earlier, nothing is removed from a slot and nothing inserted. The waker of a task stays in the
+//! spare, and if the next timer is the same task's, and due no earlier, nothing is cloned or
+//! dropped; any other waker is dropped with its timer. The spare is the timer's by the rule above:
+//! each hold that moves the clock, or looks for the next deadline, removes the spare first.
 //!
 //! # Straight ways
 //!
-//! What a worker does all day is one try of the lock and a few stores, without a call:
-//! [`Shard::arm_again`], [`Shard::put_off`], and [`Shard::cancel`] where it leaves the spare. The
+//! A worker's frequent operations are a single try of the lock and a few stores, without a call:
+//! [`Shard::arm_again`], [`Shard::put_off`], and [`Shard::cancel`] where that leaves the spare. The
 //! first two refuse where anything else is to be done, and the caller takes the longer way.
 //!
 //! # Lines of memory
@@ -58,25 +59,25 @@ use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::{Core, Garbage};
 
-/// Slots per level. A timer that fires has moved once for each level above the lowest
-/// that is used, and each move waits for memory. With 64 there would be one more; with
-/// 512 a slot that cascades would hold more than a cache does until it fires.
+/// Slots per level. A timer that fires has moved once for each level above the lowest that is used,
+/// and each move waits for memory. With 64 slots there would be another level; with 512 a slot that
+/// cascades would hold more entries than a cache does until they fire.
 const SLOTS: usize = 256;
-/// Slots up to this level (256² ns = 65 µs wide) fire as a whole when all of
-/// them is due: wakers within one such slot are woken in no particular order.
+/// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due:
+/// wakers within such a slot are woken in no particular order.
 const GRAIN: usize = 2;
 /// How often a lock is tried before the caller does something else: a few times as long
 /// as a hold usually lasts.
 const SPINS: usize = if cfg!(all(test, loom)) { 1 } else { 40 };
-/// Queued cancels that are carried out in one hold.
+/// Queued cancels that a drain carries out at most. A hold drains at most twice.
 const DRAINED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
 /// An entry without a waker is a spare.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 
-/// A shard of a driver. What its own worker writes, what all read, and what other workers write
-/// are on different lines of memory, and on different pairs of lines, which a processor may
-/// fetch together.
+/// A shard of a driver. The fields that its own worker writes, those that all threads read, and
+/// those that other workers write are on different lines of memory, and on different pairs of
+/// lines, which a processor may fetch together.
 #[repr(C, align(128))]
 pub(crate) struct Shard {
     state: Lock<ShardState>,
@@ -84,7 +85,7 @@ pub(crate) struct Shard {
     cancels: CancelQueue,
 }
 
-/// What is read without the lock.
+/// The fields that are read without the lock.
 #[repr(align(128))]
 struct Published {
     /// Entries due by this tick belong to the driver.
@@ -101,8 +102,8 @@ struct Published {
     worker: AtomicU32,
 }
 
-/// What the lock protects: in this order, and so aligned that the wheel is where its lines of
-/// memory begin (see [`Core`]).
+/// The fields that the lock protects: in this order, and so aligned, the wheel begins as far behind
+/// the start of a line of memory as [`Core`] says.
 #[repr(C, align(16))]
 struct ShardState {
     /// The entry of a cancelled timer, left for the next timer; or [`NO_SPARE`].
@@ -119,7 +120,7 @@ struct ShardState {
 /// Not the key of an entry.
 const NO_SPARE: u32 = u32::MAX;
 
-/// Why a shard did not do as it was asked.
+/// Why a shard refuses an operation.
 pub(super) enum Refused {
     /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
     Due,
@@ -142,8 +143,8 @@ impl ShardState {
         }
     }
 
-    /// Adds a timer: in the place of the spare, if there is one. Returns its key, and the waker
-    /// that the spare had.
+    /// Adds a timer: in the place of the spare, if there is a spare. Returns the timer's key, and
+    /// the waker that the spare had.
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
         let spare = mem::replace(&mut self.spare, NO_SPARE);
@@ -193,7 +194,7 @@ impl ShardState {
         self.spare != NO_SPARE
     }
 
-    /// A pending timer was reset to a time that has passed: it fires with a lag of zero.
+    /// A pending timer was reset to a time that has passed, and fires with a lag of zero.
     #[cold]
     fn fire_by_reset(&mut self, key: u32) -> Option<Waker> {
         self.lag.record(0);
@@ -222,7 +223,7 @@ impl ShardState {
     }
 }
 
-/// What is known without the lock.
+/// The published fields.
 impl Shard {
     pub(super) fn new() -> Self {
         Shard {
@@ -283,7 +284,7 @@ impl Shard {
         self.generation() == generation
     }
 
-    /// Which of the threads that have been this shard's worker is.
+    /// The number of the thread that is this shard's worker now.
     #[inline]
     pub(super) fn worker(&self) -> u32 {
         self.published.worker.load(Ordering::Acquire)
@@ -313,7 +314,7 @@ impl Shard {
     }
 }
 
-/// Taking the lock, and what is done before it is released.
+/// Taking the lock, and the work before its release.
 impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be queued.
     #[inline]
@@ -340,8 +341,8 @@ impl Shard {
         })
     }
 
-    /// Releases the lock, after queued cancels have been carried out. Wakers, and memory that is
-    /// no longer needed, are dropped after that.
+    /// Releases the lock, after a few queued cancels have been carried out. Wakers, and memory that
+    /// is no longer needed, are dropped after that.
     #[inline]
     fn unlock(&self, state: LockGuard<'_, ShardState>) {
         match self.has_cancels() || state.wheel.has_garbage() {
@@ -386,7 +387,7 @@ impl Shard {
     }
 }
 
-/// What a timer does with its entry.
+/// The operations of timers.
 impl Shard {
     /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails.
     #[inline(always)]
@@ -408,8 +409,8 @@ impl Shard {
     /// Adds a timer in the place of the spare, if that has this very waker and no later deadline,
     /// and nothing else is to be done under the lock.
     ///
-    /// The spare's deadline is later than the clock, is announced, and the alarm is set for it: so
-    /// all of this holds for a later deadline.
+    /// The spare's deadline is later than the clock, is announced, and the alarm is set for that
+    /// deadline: so all of this holds for a later deadline.
     #[inline(always)]
     pub(super) fn arm_again(&self, generation: u32, when: Tick, waker: &Waker) -> Option<u32> {
         let mut state = self.state.try_lock()?;
@@ -458,7 +459,7 @@ impl Shard {
         }
     }
 
-    /// Gives a registered timer another waker, and returns the one that it had.
+    /// Gives a registered timer another waker, and returns the old waker.
     pub(super) fn replace_waker(
         &self,
         entry: EntryRef,

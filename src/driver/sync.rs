@@ -1,12 +1,11 @@
-//! The one place that chooses between the real thing and what the models in
-//! `loom/` run on: loom's synchronisation primitives, and a tokio whose interval
-//! rings when a model says so.
+//! Chooses between the real primitives and those of the models in `loom/`: loom's synchronisation,
+//! and a tokio whose interval rings when a model says so.
 //!
-//! [`Lock`] spins, and offers `try_lock` and nothing else. That is right for a shard: a holder
-//! has a small constant of work to do, makes no call of the kernel and runs no code of the
-//! user's, so that hardly any thread ever waits; and its release is a plain store, half the
-//! price of an uncontended `std::sync::Mutex`. A holder may lose its processor all the same.
-//! A thread that waits then sleeps, see [`back_off`].
+//! [`Lock`] spins; of its methods only `try_lock` is used. That is right for a shard: a holder has
+//! a small constant of work to do, makes no call of the kernel and runs no code of the user's, so
+//! that hardly any thread ever waits; and its release is a plain store, half the price of an
+//! uncontended `std::sync::Mutex`. A holder may lose its processor all the same. A thread that
+//! waits then sleeps, see [`back_off`].
 
 use std::time::Duration;
 
@@ -76,8 +75,8 @@ pub(crate) fn enter(runtime: &Handle) -> Option<EnterGuard<'_>> {
     (!ending).then(|| runtime.enter())
 }
 
-/// Locks a mutex; one that a panicking thread left behind is as good as any
-/// other here, because nothing that can panic runs between two related writes.
+/// Locks a mutex. A mutex that a panicking thread left behind is as good as any other here: nothing
+/// that can panic runs between two related writes.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.lock() {
         Ok(guard) => guard,

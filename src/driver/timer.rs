@@ -1,4 +1,4 @@
-//! One timer: where it is registered, and with which waker.
+//! A timer: the shard and the waker that the timer is registered with.
 //!
 //! # States
 //!
@@ -6,8 +6,8 @@
 //! | --- | --- | --- |
 //! | `Idle` | not registered | poll, reset |
 //! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
-//! | `Done` | fired, or found due. Keeps the waker of the poll that was ready: a task that resets its timer then is woken, though it may not poll before | reset, drop |
-//! | `Fallback` | its driver has ended, and so will the runtime that it was polled in. A timer of tokio's own does what tokio does | poll, reset, drop |
+//! | `Done` | fired, or found due. Keeps the waker of the poll that was ready: a task that resets its timer then is woken, though the task may not poll before | reset, drop; after the driver's end, poll |
+//! | `Fallback` | the driver has ended, and the runtime of the poll has ended or is about to. A timer of tokio's own takes over | poll, reset, drop |
 //!
 //! # Ground rules
 //!
@@ -15,13 +15,13 @@
 //! * First the entry, then the alarm: see "Never lost" in `alarm.rs`. An alarm that has to ring
 //!   earlier is moved on this thread. (Waking the driver task to do that would be wrong: the task
 //!   would land in this worker's own queue, and if the worker then blocks, every timer waits.)
-//! * Arming waits for no shard while another one is free.
+//! * Arming waits for no shard while another shard is free.
 //! * A timer whose driver has ended is woken, and polled. A timer of the free functions goes on,
-//!   for the same deadline, in the runtime that it is polled in, if that lives. A runtime that
-//!   takes no more tasks may still run some, on other workers, until it drops them in a moment.
-//!   There tokio's own timer takes over: it stays pending as long as such a runtime is driven,
-//!   and panics after that. Outside of any runtime it panics in tokio's words. A timer of a
-//!   `Wheel` never goes on elsewhere.
+//!   for the same deadline, in the runtime of that poll, if that lives. A runtime that takes no
+//!   more tasks may still run some, on other workers, for the moment until it drops them. There
+//!   tokio's own timer takes over, which stays pending as long as such a runtime is driven, and
+//!   panics after that. A poll outside of any runtime panics in tokio's words. A timer of a `Wheel`
+//!   never goes on elsewhere.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -69,13 +69,13 @@ enum State {
 /// The driver has ended.
 struct Closed;
 
-/// Making one.
+/// Making a timer.
 impl Timer {
     /// A timer of this thread's driver. Registers nothing.
     ///
     /// # Panics
     ///
-    /// Without a runtime, or in one without timers, at the caller's line.
+    /// Without a runtime, or in a runtime without timers, at the caller's line.
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
@@ -84,8 +84,8 @@ impl Timer {
     }
 
     /// The same, `now`. Checks for overdue timers in this shard, and for timers that soon will be
-    /// due: a runtime that makes timers all the time has them fire on time, however seldom it
-    /// looks at tokio's timers.
+    /// due: a runtime that makes timers all the time has them fire on time, however seldom tokio's
+    /// timers are looked at.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
@@ -178,7 +178,7 @@ impl Timer {
         let polled = match &self.state {
             State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
-            // As it is: the waker of an earlier poll is kept.
+            // Unchanged: the waker of an earlier poll is kept.
             State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
             _ended => Err(Closed),
         };
@@ -246,7 +246,7 @@ impl Timer {
     }
 }
 
-/// Registering: in the timer's shard, or in another one if that is busy.
+/// Registering: in the timer's shard, or in another if that is busy.
 impl Timer {
     /// Registers in the place of the timer that this task has cancelled last.
     #[inline(always)]
@@ -433,8 +433,8 @@ impl Timer {
         }
     }
 
-    /// Registers without being polled. As tokio's, a timer that is reset elapses though it is not
-    /// polled, and wakes the task that polled it last.
+    /// Registers without being polled. As with tokio, a timer that is reset elapses without a poll,
+    /// and wakes the task of its last poll.
     #[cold]
     fn reset_unregistered(&mut self, deadline: Tick) {
         let kept = match &mut self.state {
@@ -505,7 +505,7 @@ impl Timer {
         self.poll(deadline, waker)
     }
 
-    /// Has a timer of tokio's own do what tokio does in a runtime that ends.
+    /// Hands over to a timer of tokio's own: in a runtime that ends, both behave alike.
     fn poll_fallback(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let tag = self.tag();
         if !matches!(self.state, State::Fallback { .. }) {
@@ -529,7 +529,7 @@ fn shut_down() -> ! {
     panic!("A Tokio 1.x context was found, but it is being shutdown.")
 }
 
-/// What the states have in common.
+/// Common to all states.
 impl Timer {
     #[inline]
     fn tag(&self) -> DriverTag {
@@ -542,7 +542,7 @@ impl Timer {
     }
 
     /// If this is registered: its entry, and the waker's data pointer and vtable. Field by field:
-    /// what was just written in parts is slow to read as a whole.
+    /// memory that was just written in parts is slow to read as a whole.
     #[inline]
     fn entry(&self) -> Option<(EntryRef, usize, VtableId)> {
         let State::Registered {

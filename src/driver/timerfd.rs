@@ -1,20 +1,20 @@
-//! High resolution: a Linux timerfd, whose expiry wakes tokio's I/O driver, and what it is set to.
+//! High resolution: a Linux timerfd, whose expiry wakes tokio's I/O driver, and its setting.
 //!
 //! tokio rings on its milliseconds, one or two late. Where a driver has a timerfd, the timerfd
-//! rings for what is near, and tokio for the rest, early enough for the timerfd to be set in
+//! rings for near deadlines, and tokio for the rest, early enough for the timerfd to be set in
 //! time. So a service whose timers are seconds away makes no call of the kernel for them.
 //!
 //! # Ground rules
 //!
-//! * The two sources share one waker. A wake-up leaves neither of them relied on; one spurious
+//! * The two sources share one waker. After a wake-up neither source counts as set; a spurious
 //!   wake-up may follow.
-//! * A timerfd that has expired and is not yet delivered is not set again. Setting it is a call
-//!   of the kernel, and a busy runtime looks at I/O late and at what is overdue often.
-//! * The timerfd never rings early: it is set to the time that is left, by the real clock,
-//!   read last. Where a clock may be paused it is not used.
-//! * **Wake-ups are bounded.** After a wake-up there is none for as long as the spacing: what is
-//!   due meanwhile fires together. A lone timer is not delayed by that, but for a timer that
-//!   comes just after a spurious wake-up.
+//! * A timerfd that has expired and is not yet delivered is not set again. Setting is a call of the
+//!   kernel, and a busy runtime looks at I/O late and at overdue timers often.
+//! * The timerfd never rings early: the setting is the time that is left, by the real clock, read
+//!   last. Where a clock may be paused, the timerfd is not used.
+//! * **Wake-ups are bounded.** After a wake-up the timerfd is set no earlier than the spacing
+//!   later: timers that are due meanwhile fire together. A lone timer is not delayed by that, but
+//!   for a timer that comes just after a spurious wake-up.
 //! * The timerfd rings on the thread that drives I/O, inside tokio's turn, with none of tokio's
 //!   locks held: as the alarm does on the thread that drives time.
 
@@ -46,7 +46,7 @@ const AWAITED: Duration = Duration::from_millis(10);
 /// From wake-up to wake-up, unless a builder says otherwise.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
 
-/// A timerfd, and what it is set to.
+/// A timerfd, and its setting.
 pub(crate) struct HighResolution {
     descriptor: Descriptor,
     spacing: Duration,
@@ -79,18 +79,18 @@ impl HighResolution {
         self.forget();
     }
 
-    /// A wake-up may have come, and have been taken for one of tokio's.
+    /// A wake-up may have come, and have been taken for a ring of tokio's.
     pub(super) fn forget(&mut self) {
         self.set_to = Tick::NEVER;
     }
 
-    /// Has the waker woken for what is due at `target`. Returns false if that is for tokio: the
-    /// target is far, or the runtime has ended.
+    /// Has the waker woken for `target`. Returns false if that is for tokio: the target is far, or
+    /// the runtime has ended.
     pub(super) fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
         if target.saturating_since(now) > NEAR {
             return false;
         }
-        // Expired but not yet delivered: do not set it again.
+        // Expired but not yet delivered: not set again.
         if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
             return true;
         }
@@ -125,11 +125,11 @@ mod linux {
     use crate::build_error::BuildError;
     use crate::driver::clock::Tick;
 
-    /// The least that can be set: 0 would disarm it.
+    /// The least setting: 0 would disarm the timerfd.
     const INSTANTLY: Duration = Duration::from_nanos(1);
 
-    /// Rings once when it is set. Its clock stands still while the machine is suspended, and
-    /// does not jump, like that of `Instant`. It is closed where another program is executed.
+    /// Rings once per setting. Its clock stands still while the machine is suspended, and does not
+    /// jump, like that of `Instant`. The timerfd is closed where another program is executed.
     pub(crate) struct Descriptor(AsyncFd<OwnedFd>);
 
     impl Descriptor {
@@ -138,19 +138,20 @@ mod linux {
         pub(crate) fn open() -> Result<Self, BuildError> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(io::Error::from);
-            // tokio has no way to tell whether a runtime has I/O: it panics, and says what to call.
+            // tokio has no way to tell whether a runtime has I/O: `register` panics, and names the
+            // call that enables I/O.
             let register = AssertUnwindSafe(|| register(timer?));
             let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
             registered.map(Descriptor).map_err(BuildError::Descriptor)
         }
 
-        /// Has the waker woken at this time, in place of what was set before. `false` when
-        /// the runtime has ended.
+        /// Has the waker woken at this time, in place of the setting before. `false` when the
+        /// runtime has ended.
         pub(crate) fn set(&mut self, at: Tick, waker: &Waker) -> bool {
             if !self.listen(waker) {
                 return false;
             }
-            // A time that is left means the same by every clock; and it is read last.
+            // A time that is left means the same by every clock; and the clock is read last.
             let left = at.saturating_since(Tick::really_now()).max(INSTANTLY);
             let Ok(it_value) = Timespec::try_from(left) else {
                 return false;
@@ -173,7 +174,7 @@ mod linux {
                     }
                 }
             });
-            // An exhausted budget would make it pending without being registered.
+            // With an exhausted budget this would be pending without being registered.
             let wait = pin!(coop::unconstrained(wait));
             wait.poll(&mut Context::from_waker(waker)).is_pending()
         }
@@ -190,7 +191,7 @@ mod linux {
 }
 
 /// Elsewhere than on Linux, and without the feature, there is no timerfd: the type has no value,
-/// and what would use it is compiled to nothing. The models have one of their own.
+/// and code that would use a value is compiled to nothing. The models have a type of their own.
 #[cfg(not(all(feature = "high-resolution", target_os = "linux", not(all(test, loom)))))]
 mod fallback {
     #[cfg(all(test, loom))]

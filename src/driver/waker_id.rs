@@ -1,12 +1,11 @@
 //! Waker vtables by number, so that a timer can keep a waker's identity in nine
 //! bytes instead of sixteen.
 //!
-//! A waker is its data pointer and its vtable; comparing the data alone would
-//! take two wakers for one where data is a shared constant. A process has but a
-//! handful of vtables (tokio's tasks, `block_on`, `FuturesUnordered`, …). They
-//! are numbered in the order of their appearance; if there ever are more than
-//! 255, the rest have no number, and wakers of theirs are taken to be new ones
-//! at each poll, which costs a lock and is right.
+//! A waker is its data pointer and its vtable; comparing the data alone would take two wakers for
+//! the same where data is a shared constant. A process has but a handful of vtables (tokio's tasks,
+//! `block_on`, `FuturesUnordered`, …). They are numbered in the order of their appearance; if there
+//! ever are more than 255, the rest have no number, and their wakers count as new at each poll,
+//! which costs a lock and is right.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -28,8 +27,8 @@ static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS
 /// Number 0 is that of tokio's tasks, whose vtable is learnt before any other.
 pub(crate) const OF_TASKS: VtableId = VtableId(0);
 
-/// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's
-/// own task would be too late: it may wait in the queue of a busy worker.
+/// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's own task, which
+/// may wait in the queue of a busy worker, would be too late.
 pub(crate) fn learn_from_a_task() {
     // Once: where the runtime calls a hook for each task, that may make a timer, too.
     static BEGUN: AtomicBool = AtomicBool::new(false);
@@ -41,11 +40,11 @@ pub(crate) fn learn_from_a_task() {
         note_task(cx.waker());
         Poll::Ready(())
     }));
-    // It runs here and now; it is ready at once.
+    // The task runs here and now, and is ready at once.
     let _ = pin!(tasks).poll(&mut Context::from_waker(Waker::noop()));
 }
 
-/// Notes the vtable of tokio's tasks, from a waker that is known to be one's.
+/// Notes the vtable of tokio's tasks, from a waker of such a task.
 pub(crate) fn note_task(waker: &Waker) {
     VTABLES[0].store(address(waker), Ordering::Relaxed);
 }
@@ -55,7 +54,7 @@ fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
 }
 
-/// The number of the waker's vtable; given to it now if it has none yet.
+/// The number of the waker's vtable; given now if there is none yet.
 #[inline]
 pub(crate) fn id(waker: &Waker) -> VtableId {
     let vtable = address(waker);
@@ -74,7 +73,7 @@ pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
 
 fn search(vtable: usize) -> VtableId {
     let holds = |known: &AtomicUsize| match known.load(Ordering::Relaxed) {
-        // Only a free one is written to: workers share this table.
+        // Only a free place is written to: workers share this table.
         0 => known
             .compare_exchange(0, vtable, Ordering::Relaxed, Ordering::Relaxed)
             .map_or_else(|holder| holder == vtable, |_| true),

@@ -1,5 +1,5 @@
-//! The alarm, whose interval rings late, early, spuriously and re-entrantly: a ring
-//! is never taken for one that is still to come, nor forgotten.
+//! The alarm, whose interval rings late, early, spuriously and re-entrantly: a ring is never taken
+//! for a ring that is still to come, nor forgotten.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -74,8 +74,8 @@ fn loom_a_spurious_ring_and_ring() {
     });
 }
 
-/// The driver task, which was asked for a turn, is quicker than the alarm, and
-/// sets it anew while it rings.
+/// The driver task, which was woken for a turn, is quicker than the alarm, and sets the alarm anew
+/// while that rings.
 #[test]
 fn loom_a_look_and_a_late_ring() {
     check(|| {
@@ -90,7 +90,7 @@ fn loom_a_look_and_a_late_ring() {
     });
 }
 
-/// The same, while another thread arms what is earlier.
+/// The same, while another thread arms an earlier timer.
 #[test]
 fn loom_a_look_and_arm() {
     check(|| {
@@ -129,7 +129,7 @@ fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
     });
 }
 
-/// While another thread holds the shard, it is left as it is: the alarm rings once in vain.
+/// A shard that another thread holds is left unchanged: the alarm rings once in vain.
 #[test]
 fn loom_a_stale_alarm_and_arm() {
     check(|| {
@@ -142,7 +142,7 @@ fn loom_a_stale_alarm_and_arm() {
     });
 }
 
-/// A thread has announced an earlier deadline, and lost its processor before it sets the alarm: no
+/// A thread has announced an earlier deadline, and lost its processor before setting the alarm: no
 /// later timer of the shard relies on that thread.
 #[test]
 fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
@@ -157,7 +157,7 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     });
 }
 
-/// Elsewhere the time is not known, so the alarm may be set to one that is over.
+/// Elsewhere the time is not known, so the alarm may be set to a time that has passed.
 #[test]
 fn loom_a_ring_while_the_alarm_is_set() {
     check(|| {
@@ -190,7 +190,7 @@ fn loom_what_a_turn_leaves_over_waits_for_no_task() {
     });
 }
 
-/// A model in which no clock is read for what is due in the millisecond that the alarm is set for.
+/// A model in which no clock is read for timers that are due in the alarm's millisecond.
 fn with_a_known_grid(shards: usize) -> Model {
     let model = Model::new(shards);
     model.driver.alarm.know_grid();
@@ -221,7 +221,7 @@ fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
     });
 }
 
-/// The alarm is ringing, and stale: the millisecond after the shard's clock is the next one.
+/// The alarm is ringing, and stale: the millisecond after the shard's clock is the next.
 #[test]
 fn loom_arm_in_a_turn_while_the_alarm_is_stale() {
     check(|| {

@@ -66,7 +66,7 @@ fn loom_cancels_fill_the_queue() {
     });
 }
 
-/// The thread that finds the queue full drains it, while the worker leaves a spare.
+/// The thread that finds the queue full drains the queue, while the worker leaves a spare.
 #[test]
 fn loom_collect_and_leave() {
     check(|| {
@@ -119,7 +119,7 @@ fn loom_cancels_and_shutdown() {
     });
 }
 
-/// A cancel that has waited through the end of its driver finds nothing in the next one.
+/// A cancel that has waited through the end of its driver finds nothing in the next driver.
 #[test]
 fn loom_a_cancel_waits_while_the_next_driver_opens() {
     check(|| {
@@ -141,7 +141,7 @@ fn loom_a_cancel_waits_while_the_next_driver_opens() {
     });
 }
 
-/// The cancel that was there first outlasts a hold, for the last one is collected first.
+/// The first cancel outlasts a hold, for the last is collected first.
 #[test]
 fn loom_cancel_and_fire_what_waits_already() {
     check(|| {
@@ -181,7 +181,7 @@ fn loom_fire_and_a_cancel_waits_elsewhere() {
     });
 }
 
-/// What waits is collected, or forgotten with the driver that it was meant for.
+/// Queued cancels are carried out, or forgotten with their driver.
 #[test]
 fn loom_collect_and_shutdown() {
     check(|| {
@@ -198,7 +198,7 @@ fn loom_collect_and_shutdown() {
     });
 }
 
-/// The thread that finds the queue full drains it when the shard serves the next driver.
+/// The thread that finds the queue full drains the queue when the shard serves the next driver.
 #[test]
 fn loom_collect_and_the_next_driver_opens() {
     check(|| {

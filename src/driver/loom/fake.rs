@@ -1,13 +1,13 @@
-//! What stands for tokio in the models: a clock, and an interval that rings when
-//! a model says so. And for the kernel: a descriptor that does.
+//! The models' tokio: a clock, and an interval that rings when a model says so. And their kernel: a
+//! descriptor that does.
 //!
-//! As in tokio, the interval's timer has a lock of its own; its waker is taken
-//! under that, and woken after it, so a ring may come long after another thread
-//! has set the interval anew. And as in tokio, an interval that is set to a time
-//! which the runtime has passed rings on the spot, on the thread that sets it.
+//! As in tokio, the interval's timer has a lock of its own; its waker is taken under that lock, and
+//! woken after the release, so a ring may come long after another thread has set the interval anew.
+//! And as in tokio, an interval that is set to a time which the runtime has passed rings on the
+//! spot, on the thread that sets the interval.
 //!
-//! A thread may act on the clock long after it was moved, so loom explores that as
-//! well: reading and moving it are steps that depend on each other.
+//! A thread may act on the clock long after a move, so loom explores that as well: reading the
+//! clock and moving the clock are steps that depend on each other.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::driver::ShardRef;
 use crate::driver::clock::Tick;
 use crate::driver::sync::lock;
 
-/// loom's, which knows no `const` blocks.
+/// loom's, which has no `const` blocks.
 macro_rules! per_thread {
     ($(#[$doc:meta])* static $name:ident: $type:ty = const { $init:expr };) => {
         loom::thread_local! {
@@ -36,7 +36,7 @@ macro_rules! per_thread {
 pub(crate) use per_thread as thread_local;
 
 std::thread_local! {
-    /// All threads of a model are one thread.
+    /// All threads of a model run on a single thread.
     static CLOCK: Cell<Tick> = const { Cell::new(Tick::ZERO) };
     /// When the race was over; zero before.
     static SETTLED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
@@ -44,7 +44,7 @@ std::thread_local! {
 }
 
 loom::thread_local! {
-    /// Whether this thread is one of the runtime's.
+    /// Whether this is a thread of the runtime.
     static AT_HOME: Cell<bool> = Cell::new(false);
     static ELSEWHERE: Cell<bool> = Cell::new(false);
 }
@@ -80,14 +80,14 @@ pub(super) fn settled() -> Tick {
     SETTLED.get()
 }
 
-/// What begins with every run of a model; the runtime is made once.
+/// The beginning of every run of a model; the runtime is made once.
 pub(super) fn start(now: Tick) {
     CLOCK.set(now);
     SETTLED.set(Tick::ZERO);
     enter();
 }
 
-/// Makes the runtime that is the models' own, if there is none yet.
+/// Makes the models' own runtime, if there is none yet.
 pub(super) fn make_runtime() {
     RUNTIME.with(|runtime| runtime.get_or_init(new_runtime).clone());
 }
@@ -101,7 +101,7 @@ pub(super) fn runtime() -> Handle {
     RUNTIME.with(|runtime| runtime.get().cloned().expect("`make_runtime` comes first"))
 }
 
-/// From now on this thread is one of the runtime's.
+/// From now on this is a thread of the runtime.
 pub(super) fn enter() {
     AT_HOME.with(|at_home| at_home.set(true));
 }
@@ -118,8 +118,8 @@ pub(crate) fn worker_index() -> Option<usize> {
     None
 }
 
-/// Every thread of a model is the worker of the shards that it uses, unless the model says that
-/// it is [elsewhere](go_elsewhere). A shard that is busy queues its worker's cancels, too.
+/// Every thread of a model is the worker of the shards in use, unless the model says that the
+/// thread is [elsewhere](go_elsewhere). A shard that is busy queues its worker's cancels, too.
 pub(crate) fn is_here(_: ShardRef) -> bool {
     !ELSEWHERE.with(Cell::get)
 }
@@ -202,18 +202,18 @@ impl Drop for Interval {
 pub(super) struct Bell(Arc<Mutex<Entry>>);
 
 impl Bell {
-    /// When it rings; `None` when no waker waits for it.
+    /// When the interval rings; `None` when no waker waits.
     pub(super) fn at(&self) -> Option<Tick> {
         let entry = lock(&self.0);
         entry.waker.is_some().then_some(entry.at)
     }
 
-    /// A turn of tokio's: rings if it is time. `true` if it was.
+    /// A turn of tokio's: rings if due. `true` if so.
     pub(super) fn turn(&self) -> bool {
         self.turn_at(clock())
     }
 
-    /// The same at a later time. Others may act before: the clock moves under the lock.
+    /// The same at a later time. Other threads may act before: the clock moves under the lock.
     pub(super) fn turn_at(&self, now: Tick) -> bool {
         let mut entry = lock(&self.0);
         advance_to(now);
@@ -237,19 +237,19 @@ impl Bell {
         }
     }
 
-    /// What rings it, to be kept and used at any time.
+    /// The waker that rings the alarm, to be kept and used at any time.
     pub(super) fn rope(&self) -> Waker {
         let entry = lock(&self.0);
         entry.waker.clone().expect("the alarm is not armed")
     }
 }
 
-/// The driver's side of a descriptor: what the kernel and what tokio keep of it are behind
-/// locks of their own, so that a ring may come long after the descriptor was set anew.
+/// The driver's side of a descriptor: the kernel's part and tokio's part are behind locks of their
+/// own, so that a ring may come long after the descriptor was set anew.
 pub(crate) struct Descriptor {
-    /// When the kernel says that it has expired.
+    /// When the descriptor expires.
     at: Arc<Mutex<Tick>>,
-    /// Whom tokio tells.
+    /// The waker that tokio wakes then.
     waker: Arc<Mutex<Option<Waker>>>,
 }
 
@@ -268,7 +268,7 @@ impl Descriptor {
         true
     }
 
-    /// The runtime's side of it.
+    /// The runtime's side of the descriptor.
     pub(super) fn chime(&self) -> Chime {
         Chime(self.at.clone(), self.waker.clone())
     }
@@ -285,14 +285,15 @@ impl Drop for Descriptor {
 pub(super) struct Chime(Arc<Mutex<Tick>>, Arc<Mutex<Option<Waker>>>);
 
 impl Chime {
-    /// When it rings; `None` when no waker waits for it, or it is not set.
+    /// When the descriptor rings; `None` when no waker waits, or nothing is set.
     pub(super) fn at(&self) -> Option<Tick> {
         let at = *lock(&self.0);
         let waits = lock(&self.1).is_some();
         (waits && at != Tick::NEVER).then_some(at)
     }
 
-    /// A turn of tokio's at this time: asks the kernel, then wakes the waker that waits by then.
+    /// A turn of tokio's at this time: looks at the kernel's part, then wakes the waker that waits
+    /// by then.
     pub(super) fn turn_at(&self, now: Tick) -> bool {
         let mut at = lock(&self.0);
         advance_to(now);

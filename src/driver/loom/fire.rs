@@ -79,7 +79,7 @@ fn loom_put_forward_and_fire() {
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 40);
         let other = model.spawn(|model| model.turn_at(10));
-        // It may be past by the time it is reset: then it fires there.
+        // The new deadline may have passed by the reset: then the reset fires the timer.
         timer.reset(9);
         other.join().unwrap();
         model.run_out();

@@ -11,7 +11,7 @@ use loom::sync::{Mutex, MutexGuard};
 
 pub(crate) struct Lock<T> {
     mutex: Mutex<T>,
-    /// Relaxed, so that it orders nothing else.
+    /// Relaxed, so that nothing else is ordered.
     steps: AtomicUsize,
 }
 

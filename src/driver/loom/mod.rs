@@ -1,17 +1,17 @@
 //! The races of a driver, in every order that they can happen in.
 //!
-//! Driver, shards, plan, alarm, timers and turns are the real ones; tokio's
-//! interval and clock, and the kernel's timer, are `fake.rs`. A model sets something up, lets two threads
-//! race, then lets the [`Model`]'s runtime do what it would do by itself, and no
-//! more, until nothing is armed. Lost wake-ups show there. Entries freed twice
-//! panic in the wheel; stale keys hit a neighbour, which is then late or gone.
+//! Driver, shards, plan, alarm, timers and turns are real; tokio's interval and clock, and the
+//! kernel's timer, are `fake.rs`. A model sets something up, lets two threads race, then lets the
+//! [`Model`]'s runtime run by itself, and does nothing else, until nothing is armed. Lost wake-ups
+//! show there. Entries freed twice panic in the wheel; stale keys hit a neighbour, which is then
+//! late or gone.
 //!
-//! Run with `.ci/run loom`, one of them with
+//! Run all with `.ci/run loom`, a single model with
 //! `RUSTFLAGS="--cfg loom" cargo test --release --lib loom_arm_and_arm`.
 //!
 //! # Seen to fail
 //!
-//! What to break, and a model that fails then, often among others:
+//! A change that breaks the code, and a model that fails then, often among others:
 //!
 //! | in | change | fails |
 //! | --- | --- | --- |
@@ -22,38 +22,38 @@
 //! | `alarm.rs` | `arm_earliest` keeps an alarm that is overdue | `loom_a_look_and_a_late_ring` |
 //! | `alarm.rs` | `ring` does not look at `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
 //! | `alarm.rs` | `rings_from` allows no early ring of a descriptor | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
-//! | `alarm_timer.rs` | `rang` leaves what is armed | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
-//! | `timerfd.rs` | `rang` leaves what the timerfd is set to | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
+//! | `alarm_timer.rs` | `rang` leaves `armed` | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
+//! | `timerfd.rs` | `rang` leaves `set_to` | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
 //! | `mod.rs` | `rearm` does not ask for a turn when tokio rang on the spot | `loom_a_ring_while_the_alarm_is_set` |
 //! | `mod.rs` | `rung` returns when early, and asks for no turn | `loom_an_early_ring_and_rearm` |
 //! | `mod.rs` | `rung` does not re-arm | `loom_a_late_ring_and_rearm` |
 //! | `mod.rs` | `close` leaves the alarm | `loom_insert_and_shutdown`, `loom_fire_and_shutdown`, `loom_reset_and_shutdown` |
 //! | `mod.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
 //! | `mod.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
-//! | `mod.rs` | `rung` re-arms only if it left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
+//! | `mod.rs` | `rung` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
 //! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_fire_and_fire`, `loom_put_forward_and_fire` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
 //! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `mod.rs` | `ring_by` does not look whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
-//! | `timer.rs` | `poll_registered` reads the clock after it asks whether the driver runs | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
+//! | `timer.rs` | `poll_registered` reads the clock after the check whether the driver has ended | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
 //! | `shard.rs` | `cancel` leaves an entry without a check | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
 //! | `core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `shard.rs` | `cancel_in` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
 //! | `shard.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |
-//! | `shard.rs` | `replace_waker` leaves the old one | `loom_poll_with_another_waker_and_shutdown` |
+//! | `shard.rs` | `replace_waker` leaves the old waker | `loom_poll_with_another_waker_and_shutdown` |
 //! | `shard.rs` | `reschedule` compares generations only | `loom_put_off_and_fire` |
 //! | `shard.rs` | `reschedule` does not announce | `loom_reset_to_earlier_while_the_driver_plans` |
-//! | `shard.rs` | `arm` announces after it unlocks | `loom_arm_and_arm_on_one_shard` |
+//! | `shard.rs` | `arm` announces after the unlock | `loom_arm_and_arm_on_one_shard` |
 //! | `shard.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
-//! | `turn.rs` | `close` counts the generation after it unlocks | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
+//! | `turn.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `turn.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
 //! | `turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
 //! | `turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `turn.rs` | `expire` moves the clock before it collects, or collects nothing before | `loom_cancel_and_fire` |
+//! | `turn.rs` | `expire` moves the clock before the drain, or drains nothing before | `loom_cancel_and_fire` |
 //! | `turn.rs` | `expire` fires though cancels still wait | `loom_cancel_and_fire_what_waits_already` |
 //! | `turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
@@ -61,7 +61,7 @@
 //! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
-//! | `cancel_queue.rs` | `clear` stores `waiting` after it unlocks | `loom_cancels_and_shutdown` |
+//! | `cancel_queue.rs` | `clear` stores `waiting` after the unlock | `loom_cancels_and_shutdown` |
 //! | `advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;

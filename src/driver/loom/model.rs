@@ -1,4 +1,4 @@
-//! A driver, the runtime around it, and the timers of a model.
+//! A model's driver, runtime and timers.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -24,8 +24,8 @@ const AHEAD: u64 = 1;
 /// From ring to ring, of a driver of high resolution: no more than that.
 const SPACING: Duration = Duration::from_nanos(AHEAD);
 
-/// Runs a model in every order that it can happen in with up to four preemptions,
-/// unless `LOOM_MAX_PREEMPTIONS` says otherwise.
+/// Runs a model in every order that can happen with up to four preemptions, unless
+/// `LOOM_MAX_PREEMPTIONS` says otherwise.
 pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     fake::make_runtime();
     let mut builder = loom::model::Builder::new();
@@ -36,7 +36,7 @@ pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     });
 }
 
-/// One shard, one timer per hold.
+/// A single shard, a single timer per hold.
 const ONE: Settings = Settings {
     shards: 1,
     tick: 1,
@@ -46,7 +46,7 @@ const ONE: Settings = Settings {
     current_thread: false,
 };
 
-/// A driver and the runtime that it serves.
+/// A driver and its runtime.
 #[derive(Clone)]
 pub(super) struct Model {
     pub(super) driver: &'static Driver,
@@ -54,17 +54,18 @@ pub(super) struct Model {
     pub(super) bell: Bell,
     /// Of a driver of high resolution.
     chime: Option<Chime>,
-    /// Of the driver task, since it was last polled.
+    /// Of the driver task, since its last poll.
     pub(super) task: Arc<Wakes>,
 }
 
 impl Model {
-    /// A driver with so many shards that fires one timer per hold.
+    /// A driver with so many shards that fires a single timer per hold.
     pub(super) fn new(shards: usize) -> Self {
         Model::of(Driver::leak(Settings { shards, ..ONE }))
     }
 
-    /// The same on a current-thread runtime, which fires everything in one turn.
+    /// The same on a current-thread runtime, which fires all due timers in a single turn of
+    /// tokio's.
     pub(super) fn current_thread() -> Self {
         let current_thread = true;
         Model::of(Driver::leak(Settings {
@@ -170,13 +171,13 @@ impl Model {
         self.bell.turn_at(Tick(now))
     }
 
-    /// What the descriptor tells tokio at this time.
+    /// A turn of tokio's for the descriptor at this time.
     pub(super) fn chime_at(&self, now: u64) -> bool {
         let chime = self.chime.as_ref();
         chime.is_some_and(|chime| chime.turn_at(Tick(now)))
     }
 
-    /// When either of them rings.
+    /// When the interval or the descriptor rings.
     fn rings_at(&self) -> Option<Tick> {
         let chime = self.chime.as_ref().and_then(Chime::at);
         self.bell.at().into_iter().chain(chime).min()
@@ -187,7 +188,7 @@ impl Model {
         self.driver.poll_task(self.generation, false, &waker);
     }
 
-    /// Polls the driver task if it has been woken.
+    /// Polls the driver task if woken.
     pub(super) fn poll_task_if_woken(&self) -> bool {
         let woken = self.task.take();
         if woken {
@@ -204,7 +205,7 @@ impl Model {
         }
     }
 
-    /// What the runtime does at this time: nothing of its own accord.
+    /// Runs the runtime at this time, until there is nothing to do.
     pub(super) fn settle(&self) {
         fake::settle();
         let now = || fake::clock().0;
@@ -250,31 +251,31 @@ impl Model {
         shards.any(|home| home.shard.has_cancels())
     }
 
-    /// Time runs out, and these timers fire, the last ones that there are.
+    /// Time runs out, and these timers fire, the last that there are.
     pub(super) fn assert_all_fire(&self, timers: impl IntoIterator<Item = Armed>) {
         self.run_out();
         timers.into_iter().for_each(Armed::assert_fired);
         self.assert_empty();
     }
 
-    /// Every timer is gone: so is its entry, and every cancel of it.
+    /// Every timer is gone, with its entry and its cancel.
     pub(super) fn assert_empty(&self) {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
         assert!(!self.has_cancels(), "a cancel waits, and was not counted");
     }
 
-    /// The runtime ends: what dropping the driver task does.
+    /// The runtime ends, and drops the driver task.
     pub(super) fn close(&self) {
         self.driver.close();
     }
 
-    /// The next runtime's driver, which is the same.
+    /// The same driver, which serves the next runtime.
     pub(super) fn reopen(&self) -> Self {
         Model::of(self.driver)
     }
 
-    /// Says that the clock may be paused, as a driver does that finds it so.
+    /// Notes that the clock may be paused, as a driver does that finds such a clock.
     pub(super) fn may_be_paused(&self) {
         self.driver.alarm.pause();
         self.driver.rearm();
@@ -283,7 +284,7 @@ impl Model {
 
 /// When a waker was woken, and whether that was in the runtime.
 ///
-/// There is no other kind: as the driver task has it, all pass for wakers of tasks.
+/// All wakers of a model are of this kind, also the driver task's: all count as wakers of tasks.
 #[derive(Default)]
 pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
 
@@ -299,13 +300,13 @@ impl Wakes {
         Arc::default()
     }
 
-    /// In one place, so that there is one vtable.
+    /// In a single place, so that there is a single vtable.
     #[inline(never)]
     fn waker(self: &Arc<Self>) -> Waker {
         waker(self.clone())
     }
 
-    /// Whether it was woken since this was last asked.
+    /// Whether the waker was woken since the last call.
     fn take(&self) -> bool {
         !std::mem::take(&mut *self.0.lock().unwrap()).is_empty()
     }
@@ -318,17 +319,17 @@ impl Wakes {
         self.0.lock().unwrap().len()
     }
 
-    /// Only the caller holds it.
+    /// Whether only the caller holds the waker.
     pub(super) fn is_freed(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1
     }
 }
 
-/// A timer that has been polled, and what became of it.
+/// A timer, and the results of its polls.
 pub(super) struct Armed {
     pub(super) timer: Timer,
     pub(super) deadline: Tick,
-    /// Of the waker it was last polled with.
+    /// Of the waker of the last poll.
     pub(super) wakes: Arc<Wakes>,
     pub(super) ready: bool,
 }
@@ -354,7 +355,7 @@ impl Armed {
         self.timer.keep(&self.waker());
     }
 
-    /// Polls with another waker, and hands out the wakes of the old one.
+    /// Polls with another waker, and hands out the wakes of the old waker.
     pub(super) fn poll_anew(&mut self) -> Arc<Wakes> {
         let old = std::mem::replace(&mut self.wakes, Wakes::new());
         let _ = self.poll();
@@ -367,8 +368,8 @@ impl Armed {
         self.timer.reset(self.deadline);
     }
 
-    /// The timer was not dropped, and its time is over: it was woken for it, once
-    /// and not early, or has been seen to be ready.
+    /// The timer was not dropped, and its time is over: its waker was woken, once and not early, or
+    /// a poll was ready.
     pub(super) fn assert_fired(mut self) {
         let wakes = self.wakes.0.lock().unwrap().clone();
         if self.ready {
@@ -388,7 +389,7 @@ impl Armed {
         assert!(wakes.is_freed(), "a waker is leaked");
     }
 
-    /// Drops the timer, and arms another one with the same waker.
+    /// Drops the timer, and arms another with the same waker.
     pub(super) fn replace_by(self, model: &Model, deadline: u64) -> Armed {
         let mut next = model.unpolled(0, deadline);
         next.wakes = self.drop();

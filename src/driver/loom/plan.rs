@@ -95,7 +95,7 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
     });
 }
 
-/// The same for one that was left in the spare before the clock was found to be paused.
+/// The same for a timer that was left as the spare before the clock was found to be paused.
 #[test]
 fn loom_leave_and_arm_where_the_clock_may_be_paused() {
     check(|| {

@@ -1,5 +1,5 @@
-//! The end of a driver, and the next one on the same shards: timers that are pending are
-//! woken, later ones are refused, and no relic touches a stranger's entry.
+//! The end of a driver, and the next driver on the same shards: pending timers are woken, later
+//! timers are refused, and no relic touches a stranger's entry.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -165,7 +165,7 @@ fn loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver() {
             model.close();
             model.home(0).shard.open(Tick(1_000), 0);
         });
-        // Ready, it would be so too early. Another waker has it look twice.
+        // Ready would be too early. With another waker, the poll checks twice.
         let _ = unless_shut_down(|| timer.poll_anew());
         other.join().unwrap();
     });

@@ -1,5 +1,5 @@
-//! The entry of a cancelled timer, left for the next timer: that timer uses it again, or it is
-//! removed, whatever a turn, a count or the end of the driver does meanwhile.
+//! The entry of a cancelled timer, left for the next timer: used again or removed, in every race
+//! with a turn, a count or the end of the driver.
 
 use super::shutdown::unless_shut_down;
 use super::{Armed, Model, check};
@@ -54,7 +54,7 @@ fn loom_use_again_and_fire_what_was_left() {
         model.settle();
         assert_eq!(model.pending(), 1);
         model.run_out();
-        // Woken for the first one too, if its turn came before it was let go.
+        // Woken for the first timer too, if the turn came before the drop.
         assert!((1..=2).contains(&next.wakes.count()));
         let wakes = next.drop();
         model.assert_empty();
@@ -62,7 +62,7 @@ fn loom_use_again_and_fire_what_was_left() {
     });
 }
 
-/// The deadline comes before the timer does: it is fired, or ready at once.
+/// The deadline comes before the timer: the timer fires, or is ready at once.
 #[test]
 fn loom_use_again_for_a_deadline_that_comes() {
     check(|| {
@@ -81,7 +81,7 @@ fn loom_use_again_for_a_deadline_that_comes() {
     });
 }
 
-/// The next timer has another task's waker: what was left is taken out.
+/// The next timer has another task's waker: the spare's waker is taken out.
 #[test]
 fn loom_leave_and_arm_for_another_task_and_fire() {
     check(|| {
@@ -196,7 +196,7 @@ fn loom_leave_two_and_fire() {
     });
 }
 
-/// Two threads have the same worker's index for a while: each leaves what it cancels.
+/// Two threads have the same worker's index for a while: each leaves a cancelled timer.
 #[test]
 fn loom_leave_and_leave() {
     check(|| {
@@ -209,7 +209,7 @@ fn loom_leave_and_leave() {
     });
 }
 
-/// The same, and both arm again: one of them takes the spare.
+/// The same, and both arm again: a single thread takes the spare.
 #[test]
 fn loom_use_again_and_use_again() {
     check(|| {
@@ -222,8 +222,8 @@ fn loom_use_again_and_use_again() {
     });
 }
 
-/// What a thread knows of the spare's waker is not relied on: another thread may have used the
-/// spare, and left its own.
+/// A thread's hint of the spare's waker decides nothing: another thread may have used the spare,
+/// and left its own.
 #[test]
 fn loom_use_again_what_another_thread_has_left() {
     check(|| {
@@ -238,7 +238,7 @@ fn loom_use_again_what_another_thread_has_left() {
     });
 }
 
-/// What is left goes with its driver; what the next driver's timers leave stays theirs.
+/// A spare goes with its driver; the spare of the next driver's timers stays theirs.
 #[test]
 fn loom_leave_and_shutdown_and_leave() {
     check(|| {
@@ -259,8 +259,8 @@ fn loom_leave_and_shutdown_and_leave() {
     });
 }
 
-/// A thread takes itself for the worker of a driver that ends, and makes its timers there, while
-/// the next one opens.
+/// A thread is still proved for a driver that ends, and makes its timers there, while the next
+/// driver opens.
 #[test]
 fn loom_a_proof_that_comes_late() {
     check(|| {

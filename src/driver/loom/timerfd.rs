@@ -1,5 +1,5 @@
-//! Two sources: the descriptor rings for what is near, tokio's interval for what is far.
-//! Whichever rings while the other one is being set, nothing is lost.
+//! Two sources: the descriptor rings for near deadlines, tokio's interval for far deadlines. If
+//! either rings while the other is being set, nothing is lost.
 //!
 //! Here 15 ns are near, and tokio rings 5 ns ahead; see `timerfd.rs`.
 
@@ -55,8 +55,8 @@ fn loom_the_descriptor_rings_and_tokio_is_armed() {
     });
 }
 
-/// The driver task has fired what was due, and has set the descriptor anew, when tokio tells
-/// of the ring before. That takes the waker; and the task may then wait behind one that blocks.
+/// The driver task has fired the due timer, and has set the descriptor anew, when tokio tells of
+/// the ring before. That takes the waker; and the task may then wait behind a task that blocks.
 #[test]
 fn loom_an_old_ring_of_the_descriptor_does_not_disarm_it() {
     check(|| {

@@ -1,5 +1,5 @@
-//! What a shard counts, and what waits in its queue: no test from outside can tell a
-//! thread from a shard's own, nor hold its lock.
+//! A shard's counts, and the cancels in its queue: no test from outside can tell a thread from a
+//! shard's own, nor hold the shard's lock.
 
 use super::super::cancel_queue::CAPACITY;
 use super::*;
@@ -162,7 +162,7 @@ fn what_is_left_does_not_outlive_its_driver() {
     let waker = Waker::noop().clone();
     let next = shard.arm(1, LAST, waker.clone());
     assert_eq!((counts_of(&shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
-    // Nor does a timer of the last driver take what one of this driver leaves.
+    // Nor does a timer of the last driver take the spare of this driver's timers.
     assert!(shard.cancel(EntryRef::new(next.unwrap(), 1, LAST), true));
     assert_eq!(shard.arm_again(0, LAST, &waker), None);
     assert_eq!(shard.arm_again(1, LAST, &waker), next);

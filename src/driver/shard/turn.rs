@@ -1,7 +1,6 @@
-//! What the driver does with a shard: it opens it, has it fire what is due, counts, and closes
-//! it.
+//! The driver's operations on a shard: opening, firing due timers, counting, closing.
 //!
-//! The ground rules are in `shard.rs`: the owner of an entry, and what runs under the lock.
+//! The ground rules are in `shard.rs`: the owner of an entry, and no foreign code under the lock.
 
 use std::mem;
 use std::task::Waker;
@@ -66,8 +65,8 @@ impl Shard {
         progress
     }
 
-    /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns
-    /// true if that changed it.
+    /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
+    /// if that deadline changed.
     pub(in crate::driver) fn refresh(&self) -> bool {
         self.refresh_in(self.wait())
     }
@@ -95,12 +94,13 @@ impl Shard {
         pending.unwrap_or(0)
     }
 
-    /// What has been counted. `None` when the driver has ended.
+    /// The counts. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
         self.read(generation, ShardState::snapshot)
     }
 
-    /// Reads with all cancels carried out, and without a spare: what was cancelled is freed.
+    /// Reads with all cancels carried out, and without a spare: the entries of cancelled timers are
+    /// freed.
     fn read<R>(&self, generation: u32, read: impl FnOnce(&ShardState) -> R) -> Option<R> {
         let mut state = self.wait();
         while self.has_cancels() {
