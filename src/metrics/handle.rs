@@ -45,8 +45,8 @@ impl WheelMetrics {
 
     /// The counts since the driver started, of all shards together.
     ///
-    /// Shards are read in turn, each under its lock, so `registered == fired + cancelled +
-    /// pending` holds in every snapshot.
+    /// Shards are read in turn, each under its lock, so
+    /// `registered == fired + cancelled + pending` holds in every snapshot.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

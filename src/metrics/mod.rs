@@ -4,8 +4,8 @@
 //!
 //! A single word: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives
 //! `RuntimeMetrics`, and `ext::metrics` is for the crate of that name. The types stand in the root:
-//! a public module `metrics` there would hide the crate `metrics` in a module that says `use
-//! wheel::*;` (`tests/api/drop_in.rs`).
+//! a public module `metrics` there would hide the crate `metrics` in a module that says
+//! `use wheel::*;` (`tests/api/drop_in.rs`).
 //!
 //! Public counts are those that a user can act on. Counts of a wheel's inner workings, such as
 //! cascades, are private fields of `MetricsSnapshot`, for this crate's tests.
