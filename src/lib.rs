@@ -1,10 +1,10 @@
 //! Timers for Tokio services that arm and cancel a timeout per request, per
 //! connection, per packet.
 //!
-//! tokio keeps all timers of a runtime behind a single lock, which every armed and every
-//! cancelled timeout takes. Here each worker has a [hierarchical timing wheel](timing_wheel) of
-//! its own, and a timer that is cancelled before firing, as most are, writes nothing that all
-//! workers write.
+//! tokio keeps all timers of a runtime behind one lock, which every armed and every cancelled
+//! timeout takes. Here each worker has a [hierarchical timing wheel](timing_wheel) of its own,
+//! and a timer that is cancelled before firing, as most are, writes nothing that all workers
+//! write.
 //!
 //! The package is called `tokio-wheel`, the library `wheel`:
 //!
@@ -54,15 +54,15 @@
 //!   worker's next timer. Dropped elsewhere, for its task has moved to another worker, the
 //!   timer goes into the shard's *cancel queue*, which the next thread that uses the shard
 //!   empties.
-//! * **Firing.** The *alarm* is a single `tokio::time::Interval` for all shards, armed for the
+//! * **Firing.** The *alarm* is a `tokio::time::Interval` for all shards, armed for the
 //!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives time
 //!   and waits for I/O. Due timers fire there and then: sixteen per hold of a shard's lock.
 //!   Their wakers are woken after the release of the lock.
 //!
-//! Arming and cancelling take constant time and at most a single lock, which other threads
-//! seldom want. Only a timer that is due before all others has the alarm armed anew. While
-//! there are no timers, the alarm is not armed. The alarm is a timer of tokio's, and so a
-//! paused clock advances to the right deadline.
+//! Arming and cancelling take constant time and at most one lock, which other threads seldom
+//! want. Only a timer that is due before all others has the alarm armed anew. While there are
+//! no timers, the alarm is not armed. The alarm is a timer of tokio's, and so a paused clock
+//! advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               tokio's turn, on the thread

@@ -23,7 +23,7 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 
 #[inline]
 fn after(now: Tick, duration: Duration) -> Tick {
-    // A single comparison is enough: `FAR` has no nanoseconds.
+    // Seconds alone are compared: `FAR` has no nanoseconds.
     let is_far = duration.as_secs() >= FAR.as_secs();
     now.saturating_add(if is_far { FAR } else { duration })
 }

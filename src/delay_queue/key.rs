@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::timing_wheel;
 
-/// Names an entry of a single [`DelayQueue`](super::DelayQueue), for ever.
+/// Names an entry of a [`DelayQueue`](super::DelayQueue), for ever.
 ///
 /// Given out by [`insert`](super::DelayQueue::insert) and
 /// [`insert_at`](super::DelayQueue::insert_at). Once its entry has expired, been removed or

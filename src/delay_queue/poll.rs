@@ -107,7 +107,7 @@ impl<T> DelayQueue<T> {
         self.behind = true;
     }
 
-    /// Advances the wheel by a single entry.
+    /// Advances the wheel by one entry.
     #[inline]
     fn advance_one(&mut self) -> Option<Expired<T>> {
         let mut fired = None;

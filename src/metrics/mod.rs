@@ -2,7 +2,7 @@
 //!
 //! # Names
 //!
-//! A single word: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives
+//! The word `metrics` alone: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives
 //! `RuntimeMetrics`, and `ext::metrics` is for the crate of that name. The types stand in the root:
 //! a public module `metrics` there would hide the crate `metrics` in a module that says
 //! `use wheel::*;` (`tests/api/drop_in.rs`).

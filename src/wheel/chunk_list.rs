@@ -281,7 +281,7 @@ impl Chunks {
         }
     }
 
-    /// Appends a chunk with a single key to a list.
+    /// Appends to a list a chunk that holds only `key`.
     #[cold]
     fn append(&mut self, list: &mut ChunkList, slot_index: u16, key: u32) -> CellAddr {
         let mut cells = self

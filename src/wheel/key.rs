@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-/// Names a single entry of a single [`TimingWheel`](super::TimingWheel), and never another.
+/// Names an entry of a [`TimingWheel`](super::TimingWheel), and never another entry.
 ///
 /// Once its entry is gone a key finds nothing, also when its memory is used again: every insertion
 /// of a wheel has a stamp of its own. Do not use a key with another wheel, which cannot tell it from

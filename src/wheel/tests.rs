@@ -173,7 +173,7 @@ fn a_timer_that_was_put_off_hides_none_behind_it() {
     core.check();
 }
 
-/// Also on the lowest level, where a slot is a single tick wide.
+/// Also on the lowest level, where a slot is a tick wide.
 #[test]
 fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
     let mut core: Core<(), 64, 0> = Core::starting_at(0);

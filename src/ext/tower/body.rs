@@ -35,7 +35,7 @@ pin_project! {
     /// # Differences from tower-http
     ///
     /// The body is polled before the timer, so a frame that comes with the deadline is given
-    /// out; a single timer serves the whole body; the error is [`Elapsed`].
+    /// out; the whole body has one timer; the error is [`Elapsed`].
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! A single list: order, holes, chunks that are kept, chunks that are merged.
+//! A list of chunks: order, holes, chunks that are kept, chunks that are merged.
 
 use super::*;
 

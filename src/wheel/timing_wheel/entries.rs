@@ -1,4 +1,4 @@
-//! Operations on a single entry: insert, look up by key, reschedule, remove.
+//! Operations on an entry: insert, look up by key, reschedule, remove.
 
 use super::TimingWheel;
 use crate::wheel::key::{Key, Rescheduled, Stamped};
