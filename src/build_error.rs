@@ -32,7 +32,8 @@ pub enum BuildError {
     /// No entries per hold, or more than 4096.
     #[doc(hidden)]
     EntriesPerHold(usize),
-    /// The runtime's default driver has started already, with the first timer.
+    /// The runtime's default driver has started already: the first timer starts the
+    /// driver.
     AlreadyStarted,
     /// High resolution needs Linux, and the cargo feature `high-resolution`.
     NoHighResolution,

@@ -91,7 +91,8 @@ impl Alarm {
         }
     }
 
-    /// Moves the timer forward, to an entry that comes before the tick waited for.
+    /// Moves the timer forward to an entry that comes before the tick waited for. Wakes a task that
+    /// waits for any insertion.
     pub(super) fn advance(&mut self, tick: u64, when: Instant) {
         if self.at == ANYTHING {
             return self.wake();

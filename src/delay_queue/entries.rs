@@ -270,7 +270,7 @@ impl<T> DelayQueue<T> {
     /// The deadline of an entry, rounded as the queue rounds deadlines.
     ///
     /// Deadlines are rounded up to a whole millisecond since the queue was made. An entry whose
-    /// deadline was in the past when it was inserted has the time that the queue had reached.
+    /// deadline was in the past at the insertion is due at the time that the queue had reached.
     ///
     /// # Panics
     ///
