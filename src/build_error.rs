@@ -1,4 +1,5 @@
-//! Why a driver was not made, and what a [`Builder`](crate::Builder) allows.
+//! The reasons for which a driver is not made, and the limits of a
+//! [`Builder`](crate::Builder).
 
 use std::time::Duration;
 use std::{error, fmt, io};
@@ -9,7 +10,7 @@ pub(crate) const MOST_PER_HOLD: usize = 4096;
 
 /// Why a driver was not made.
 ///
-/// [`source`](error::Error::source) is the kernel's error, where there is one.
+/// [`source`](error::Error::source) is the kernel's error, if any.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -21,8 +22,8 @@ pub(crate) const MOST_PER_HOLD: usize = 4096;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The tick is neither a divisor nor a multiple of a millisecond, or it is
-    /// longer than a day.
+    /// The tick is neither a divisor nor a multiple of a millisecond, or is longer than a
+    /// day.
     Tick(Duration),
     /// No shards, or more than 1024.
     Shards(usize),
@@ -31,14 +32,15 @@ pub enum BuildError {
     /// No entries per hold, or more than 4096.
     #[doc(hidden)]
     EntriesPerHold(usize),
-    /// The runtime's default driver has started: the first timer starts it.
+    /// The runtime's default driver has started already: the first timer starts the
+    /// driver.
     AlreadyStarted,
     /// High resolution needs Linux, and the cargo feature `high-resolution`.
     NoHighResolution,
     /// High resolution needs a runtime that was built with `enable_io`.
     IoDisabled,
-    /// The kernel gave no descriptor for high resolution, or tokio could not register it. The
-    /// error is the [`source`](error::Error::source), too.
+    /// The kernel gave no descriptor for high resolution, or tokio could not register the
+    /// descriptor. The error is the [`source`](error::Error::source), too.
     Descriptor(io::Error),
 }
 

@@ -12,14 +12,14 @@ use crate::handle::Wheel;
 
 /// Sets up a driver.
 ///
-/// [`install`](Self::install) makes it the runtime's default driver, which the free functions use;
-/// [`build`](Self::build) makes one beside it. Every setting has a default.
+/// [`install`](Self::install) makes the runtime's default driver, which the free functions use;
+/// [`build`](Self::build) makes a driver beside the default driver. Every setting has a default.
 ///
 /// | setting | default | |
 /// | --- | --- | --- |
 /// | [`tick`](Self::tick) | none | rounds deadlines up to multiples, so that timers share wake-ups |
 /// | [`capacity`](Self::capacity) | 0 | room for so many timers from the start |
-/// | [`shards`](Self::shards) | one per worker | wheels, each behind its own lock |
+/// | [`shards`](Self::shards) | the number of workers | wheels, each behind its own lock |
 /// | [`high_resolution`](Self::high_resolution) | off | wakes the driver when a timer is due, and not in tokio's next millisecond |
 ///
 /// # Examples
@@ -84,7 +84,8 @@ impl Builder {
         self
     }
 
-    /// Number of shards, each behind a lock of its own: 1 to 1024. One per worker by default.
+    /// Number of shards, each behind a lock of its own: 1 to 1024. By default the number of
+    /// workers.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -128,11 +129,11 @@ impl Builder {
     /// late on a quiet machine. Off by default.
     ///
     /// Needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the
-    /// driver share one descriptor, set for the earliest deadline within a second. Wake-ups are at
+    /// driver share a descriptor, set for the earliest deadline within a second. Wake-ups are at
     /// least 50 µs apart, or a [`tick`](Self::tick) that divides a millisecond: timers due in
     /// between fire together. Where a clock may be paused, tokio's timer wakes the driver.
     ///
-    /// [When to use it, and what it costs](crate::docs::high_resolution).
+    /// [When to use high resolution, and its costs](crate::docs::high_resolution).
     ///
     /// ```
     /// # #[tokio::main]
@@ -160,21 +161,20 @@ impl Builder {
         self
     }
 
-    /// Starts a driver on the current runtime, beside the one that the free
-    /// functions use.
+    /// Starts a driver on the current runtime, beside the driver of the free functions.
     ///
     /// Spawns a task, which ends with the runtime and not before: a driver cannot be taken down.
-    /// Make one driver for each setting, and not one per request.
+    /// Make a driver for each setting, and not for each request.
     ///
     /// # Errors
     ///
-    /// When a setting is out of range, or high resolution lacks a requirement; the error says what
-    /// is allowed, or missing.
+    /// When a setting is out of range, or high resolution lacks a requirement; the error names the
+    /// allowed range, or the missing requirement.
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime, and in one built without `enable_time`, at the
-    /// caller's line and with tokio's message.
+    /// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line
+    /// and with tokio's message.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -260,7 +260,7 @@ impl Builder {
     }
 }
 
-/// The tick in nanoseconds, 1 if it makes no difference.
+/// The tick in nanoseconds, 1 for a tick that makes no difference.
 fn checked_tick(tick: Duration) -> Result<u64, BuildError> {
     let nanos = tick.as_nanos();
     if nanos == 0 || tick > LONGEST_TICK {

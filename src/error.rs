@@ -7,9 +7,9 @@ use std::{error, fmt, io};
 ///
 /// # Differences from tokio
 ///
-/// A type of its own, since tokio's cannot be made outside of tokio. It displays
-/// and converts the same. It is the one error for all that is late: futures, streams,
-/// tower's services. tokio-stream and tower have one each.
+/// A type of its own, since tokio's cannot be made outside of tokio. Message and
+/// conversions are the same. This crate has the same error for late futures, streams and
+/// tower's services; tokio-stream and tower have an error type each.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -46,6 +46,7 @@ impl From<Elapsed> for io::Error {
     }
 }
 
-/// tokio's own, for code that names it: no function of this crate or of tokio returns one.
+/// tokio's own, for code that names it: no function of this crate or of tokio returns this
+/// error.
 #[doc(no_inline)]
 pub use tokio::time::error::Error;

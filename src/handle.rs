@@ -19,13 +19,13 @@ use crate::timeout::Timeout;
 /// A handle to a driver: the free functions as methods, without looking up
 /// which runtime this is.
 ///
-/// Two words, cloned at no cost. Timers made with it belong to its driver
-/// wherever they are made, also outside any runtime. The driver lives as long
-/// as its runtime, whether or not there is a handle. After the end of the runtime
-/// the handle can still be used, and its timers panic when polled.
+/// Two words, cloned at no cost. Timers made with a handle belong to its driver wherever they are
+/// made, also outside any runtime. The driver lives as long as its runtime, whether or not there
+/// is a handle. After the end of the runtime the handle can still be used, and its timers panic
+/// when polled.
 ///
-/// Durations are counted from now by the clock of the runtime this is called
-/// in, which matters only where one is paused.
+/// Durations are counted from now by the clock of the runtime this is called in, which matters
+/// only where a clock is paused.
 ///
 /// # Examples
 ///
@@ -59,21 +59,21 @@ impl Wheel {
         Wheel { driver }
     }
 
-    /// Whether its driver is of high resolution. Not of one that has ended.
+    /// Whether the driver is of high resolution; false after the driver's end.
     pub(crate) fn is_precise(&self) -> bool {
         self.driver.is_open() && self.driver.driver.settings.is_precise
     }
 
     /// The driver that the free functions use in the current runtime.
     ///
-    /// Of the current runtime also on a worker thread of another one, where timers of the free
+    /// Of the current runtime also on a worker thread of another runtime, where timers of the free
     /// functions belong to [the worker's](crate::docs::contract#which-runtime-a-timer-belongs-to).
-    /// Starts it if no timer has been made yet: a task is spawned then.
+    /// Starts the driver if no timer has been made yet: a task is spawned then.
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime, and in one built without `enable_time`, at the
-    /// caller's line and with tokio's message.
+    /// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line
+    /// and with tokio's message.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -89,7 +89,7 @@ impl Wheel {
 
     /// The same where there may be no runtime.
     ///
-    /// As [`current`](Self::current), it starts the driver if there is none yet.
+    /// As [`current`](Self::current), this starts the driver if there is none yet.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Wheel {
         }
     }
 
-    /// Sets up a driver of one's own.
+    /// Sets up a driver of your own.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -239,9 +239,8 @@ impl Wheel {
 
     /// How many timers are registered and have not fired.
     ///
-    /// Timers that were never polled are not registered. Counted shard by shard,
-    /// so it is exact only while no thread arms or cancels. Zero once the runtime
-    /// has ended.
+    /// Timers that were never polled are not registered. Counted shard by shard, so exact only
+    /// while no thread arms or cancels. Zero once the runtime has ended.
     ///
     /// ```
     /// use futures::FutureExt;
@@ -265,8 +264,8 @@ impl Wheel {
 
     /// Counts of this driver's timers.
     ///
-    /// A handle taken before the end of the runtime keeps the last counts. One taken after the end
-    /// may show zeros: another runtime may use the memory by then.
+    /// A handle taken before the end of the runtime keeps the last counts. A handle taken after
+    /// the end may show zeros: another runtime may use the memory by then.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

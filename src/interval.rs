@@ -16,14 +16,14 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 /// Ticks every `period`, for the first time at once.
 ///
 /// Ticks are `period` apart from when the interval was made, however long the
-/// code between them takes: there is no drift. What happens when that code
-/// takes longer than `period` is up to [`MissedTickBehavior`]. A period beyond
-/// 30 years is taken for 30 years.
+/// code between them takes: there is no drift. [`MissedTickBehavior`] decides on
+/// ticks that are missed because that code takes longer than `period`. A period
+/// beyond 30 years is taken for 30 years.
 ///
 /// # Panics
 ///
-/// When `period` is zero; outside a Tokio runtime, and in one built without
-/// `enable_time`: at the caller's line and with tokio's messages.
+/// When `period` is zero; outside a Tokio runtime, and in a runtime built
+/// without `enable_time`: at the caller's line and with tokio's messages.
 ///
 /// # Examples
 ///
@@ -105,11 +105,11 @@ impl Interval {
         }
     }
 
-    /// Completes at the next tick, with the instant it was due at.
+    /// Completes at the next tick, with the instant at which that tick was due.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future before it completes consumes no tick.
+    /// Dropping the future before completion consumes no tick.
     ///
     /// # Examples
     ///
@@ -128,7 +128,7 @@ impl Interval {
     /// Polls for the next tick.
     ///
     /// When pending, the task of the last call is woken at the tick; when ready,
-    /// nothing is registered for the tick after it.
+    /// nothing is registered for the following tick.
     ///
     /// ```
     /// use std::future::poll_fn;
@@ -147,7 +147,7 @@ impl Interval {
         Poll::Ready(due.to_instant())
     }
 
-    /// The tick after one that was due at `due` and is seen `now`.
+    /// The tick after a tick that was due at `due` and is seen `now`.
     fn after(&self, due: Tick, now: Tick) -> Tick {
         let late = now.saturating_since(due);
         let (from, wait) = match self.missed_tick_behavior {
@@ -159,7 +159,7 @@ impl Interval {
         from.saturating_add(wait)
     }
 
-    /// Has the next tick one period from now.
+    /// Moves the next tick to a period from now.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -220,7 +220,7 @@ impl Interval {
         self.delay.reset_to(Tick::of(deadline));
     }
 
-    /// What happens when ticks are missed.
+    /// The setting for missed ticks.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -233,7 +233,7 @@ impl Interval {
         self.missed_tick_behavior
     }
 
-    /// Chooses what happens when ticks are missed.
+    /// Sets the behaviour at missed ticks.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

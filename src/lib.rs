@@ -1,10 +1,10 @@
 //! Timers for Tokio services that arm and cancel a timeout per request, per
 //! connection, per packet.
 //!
-//! tokio keeps all timers of a runtime behind one lock, which every armed and
-//! every cancelled timeout takes. Here each worker has a [hierarchical timing
-//! wheel](timing_wheel) of its own, and a timer that is cancelled before it
-//! fires, as most are, writes nothing that all workers write.
+//! tokio keeps all timers of a runtime behind one lock, which every armed and every cancelled
+//! timeout takes. Here each worker has a [hierarchical timing wheel](timing_wheel) of its own,
+//! and a timer that is cancelled before firing, as most are, writes nothing that all workers
+//! write.
 //!
 //! The package is called `tokio-wheel`, the library `wheel`:
 //!
@@ -30,14 +30,14 @@
 //! # }
 //! ```
 //!
-//! In new code the root is shorter. It has the same items: [`wheel::sleep`](sleep()),
+//! In new code the root is shorter, and has the same items: [`wheel::sleep`](sleep()),
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
-//! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic,
-//!   reqwest and pools, and [the contract](docs::contract): what is promised, what is left
-//!   open, and each difference from `tokio::time`.
-//! * [`Wheel`] and [`Builder`]: a driver with settings of one's own.
-//! * [`metrics()`]: what becomes of timers, and how late they fire.
+//! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic, reqwest and
+//!   pools, and [the contract](docs::contract): the promises, the points left open, and each
+//!   difference from `tokio::time`.
+//! * [`Wheel`] and [`Builder`]: a driver with settings of your own.
+//! * [`metrics()`]: how many timers are cancelled and how many fire, and how late.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
 //! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`.
 //!
@@ -48,21 +48,21 @@
 //! arming and cancelling are cheap, and write nothing that all workers write; finding
 //! the next timer that is due may cost more.
 //!
-//! * **Arming.** A [`Sleep`] that is polled inserts its task's waker into the wheel of
-//!   the worker that it was made on: that worker's *shard*.
-//! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place
-//!   for the worker's next one. Dropped elsewhere, for its task has moved to another
-//!   worker, it goes into the shard's *cancel queue*, and the next thread that uses the shard
-//!   removes it.
-//! * **Firing.** The *alarm* is one `tokio::time::Interval` for all shards, armed for the
-//!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives
-//!   time and waits for I/O. What is due is fired there and then: sixteen timers per hold
-//!   of a shard's lock. Their wakers are woken after it is released.
+//! * **Arming.** A [`Sleep`] that is polled inserts its task's waker into the wheel of the
+//!   worker on which the timer was made: that worker's *shard*.
+//! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place for the
+//!   worker's next timer. Dropped elsewhere, for its task has moved to another worker, the
+//!   timer goes into the shard's *cancel queue*, which the next thread that uses the shard
+//!   empties.
+//! * **Firing.** The *alarm* is a `tokio::time::Interval` for all shards, armed for the
+//!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives time
+//!   and waits for I/O. Due timers fire there and then: sixteen per hold of a shard's lock.
+//!   Their wakers are woken after the release of the lock.
 //!
-//! Arming and cancelling take constant time and at most one lock, which other threads
-//! seldom want. Only a timer that is due before all others has the alarm armed anew.
-//! While there are no timers, the alarm is not armed. It is a timer of tokio's, and so a
-//! paused clock advances to the right deadline.
+//! Arming and cancelling take constant time and at most one lock, which other threads seldom
+//! want. Only a timer that is due before all others has the alarm armed anew. While there are
+//! no timers, the alarm is not armed. The alarm is a timer of tokio's, and so a paused clock
+//! advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               tokio's turn, on the thread
@@ -80,19 +80,18 @@
 //!  └─────────────────────────────────────────┘  └───────────┘
 //! ```
 //!
-//! A tick is a nanosecond, so deadlines are kept as they are. A timer goes to the
-//! lowest level on which its slot is less than one turn ahead. When the clock comes
-//! to that slot, its timers *cascade* to the levels below. A timer that is cancelled
-//! before that is never moved.
+//! A tick is a nanosecond, so deadlines are kept as they are. A timer goes to the lowest level
+//! on which its slot is less than a turn ahead. When the clock comes to that slot, its timers
+//! *cascade* to the levels below. A timer that is cancelled before that is never moved.
 //!
 //! | level | a slot is | a turn is | its timers |
 //! | --- | --- | --- | --- |
-//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any: timers of one slot of level 2 fire together once all are due |
+//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any: timers of a slot of level 2 fire together once all are due |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |
 //! | 3 | 16.8 ms | 4.3 s | calls |
 //! | 4 | 4.3 s | 18 minutes | requests, heads, idle connections |
 //! | 5 | 18 minutes | 78 hours | sessions |
-//! | 6 – 7 | 78 hours, 2.3 years | up to 500 years | what is meant never to fire |
+//! | 6 – 7 | 78 hours, 2.3 years | up to 500 years | timers that are meant never to fire |
 //!
 //! How the slots are built, and where the idea is from, is on the page of
 //! [`timing_wheel`].
@@ -148,10 +147,10 @@ pub mod timing_wheel {
     //! [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
     //! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
     //!
-    //! A wheel has levels, and each level is a ring of `SLOTS` slots. A slot of level 0 is one
-    //! tick wide. A slot of each further level is as wide as the whole ring below it. Levels are
-    //! made when a deadline first needs them. With 64 slots, eleven levels cover all of `u64`,
-    //! so no deadline is too far.
+    //! A wheel has levels, and each level is a ring of `SLOTS` slots. A slot of level 0 is a
+    //! single tick wide. A slot of each further level is as wide as the whole ring below it.
+    //! Levels are made when a deadline first needs them. With 64 slots, eleven levels cover all
+    //! of `u64`, so no deadline is too far.
     //!
     //! ```text
     //! TimingWheel, 64 slots a level, now = 5
@@ -170,13 +169,13 @@ pub mod timing_wheel {
     //!      paged slab:     { value, deadline, address of its cell } …
     //! ```
     //!
-    //! An entry goes to the lowest level on which its slot is less than one turn ahead of the
-    //! slot that holds `now`. When the clock comes to its slot, it fires if it is due, or else
-    //! cascades: it moves to a lower level. So it fires at its very tick, and moves at most once
-    //! a level.
+    //! An entry goes to the lowest level on which its slot is less than a turn ahead of the
+    //! slot that holds `now`. When the clock comes to its slot, an entry that is due fires; any
+    //! other *cascades*, which means a move to a lower level. So each entry fires at its very
+    //! tick, and moves at most once a level.
     //!
     //! The keys in a slot are an unrolled linked list, whose nodes, the chunks, hold 64 keys
-    //! each. Removing an entry clears one bit of a chunk. Two neighbours are merged when they
+    //! each. Removing an entry clears a bit of a chunk. Two neighbours are merged when they
     //! have become sparse.
     //!
     //! No operation moves more than a small constant of memory: the slab grows by pages, lists

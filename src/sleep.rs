@@ -15,7 +15,7 @@ use crate::driver::timer::Timer;
 /// Longer than any service runs: tokio's own limit for `sleep`.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// When a duration has elapsed that may be as long as it likes.
+/// The deadline after a duration of any length.
 #[inline]
 pub(crate) fn deadline_after(duration: Duration) -> Tick {
     after(Tick::now(), duration)
@@ -23,24 +23,23 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 
 #[inline]
 fn after(now: Tick, duration: Duration) -> Tick {
-    // One comparison: `FAR` has no nanoseconds.
+    // Seconds alone are compared: `FAR` has no nanoseconds.
     let is_far = duration.as_secs() >= FAR.as_secs();
     now.saturating_add(if is_far { FAR } else { duration })
 }
 
 /// Waits until `duration` has elapsed.
 ///
-/// The future completes no earlier than that, and under a quiet runtime within
-/// a millisecond or two of it; a duration of nothing waits for tokio's next millisecond.
-/// Nothing is registered before it is first polled; dropping it cancels the timer in
-/// constant time. A duration beyond 30 years is taken for 30 years.
+/// The future completes no earlier than that, and under a quiet runtime at most a millisecond or
+/// two later; a duration of zero waits for tokio's next millisecond. Nothing is registered before
+/// the first poll; dropping the future cancels the timer in constant time. A duration beyond 30
+/// years is taken for 30 years.
 ///
 /// # Panics
 ///
-/// Outside a Tokio runtime, and in one built without `enable_time`, at the
-/// caller's line and with tokio's message. Polling it after its runtime has ended
-/// panics too, unless it is polled in [another one that
-/// lives](crate::docs::contract#when-a-runtime-ends).
+/// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line and
+/// with tokio's message. A poll after the end of the timer's runtime panics too, except in
+/// [another runtime that lives](crate::docs::contract#when-a-runtime-ends).
 ///
 /// # Cancel safety
 ///
@@ -63,7 +62,7 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Differences from tokio
 ///
 /// The future is [`Unpin`]: no `pin!` in a `select!` loop. Polled in another runtime after the end
-/// of its own, it goes on where tokio's panics. [All differences](crate::docs::contract).
+/// of its own, the future goes on where tokio's panics. [All differences](crate::docs::contract).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
 #[inline]
@@ -107,8 +106,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// Future returned by [`sleep`] and [`sleep_until`].
 ///
-/// 40 bytes, `Send`, `Sync` and `Unpin`. It belongs to the
-/// [runtime](crate::docs::contract#which-runtime-a-timer-belongs-to) it was created in, and
+/// 40 bytes, `Send`, `Sync` and `Unpin`. A `Sleep` belongs to the
+/// [runtime](crate::docs::contract#which-runtime-a-timer-belongs-to) in which it was created, and
 /// may be polled anywhere.
 ///
 /// # Examples
@@ -134,7 +133,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// ```
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
-    /// As it was asked for: the timer knows the one that is registered.
+    /// The deadline that the caller set; `timer` has the registered deadline.
     deadline: Tick,
     timer: Timer,
 }
@@ -145,7 +144,7 @@ impl Sleep {
         Sleep { deadline, timer }
     }
 
-    /// The instant at which this completes, as it was asked for, not rounded.
+    /// The instant at which this completes, as set by the caller, not rounded.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -157,8 +156,8 @@ impl Sleep {
     ///
     /// # Differences from tokio
     ///
-    /// An instant more than 500 years ahead is taken for that, and one that is more
-    /// than 80 years older than the process for that.
+    /// An instant more than 500 years ahead is cut to 500 years, and an instant more than 80 years
+    /// older than the process to 80 years.
     pub fn deadline(&self) -> Instant {
         self.deadline.to_instant()
     }
@@ -181,12 +180,11 @@ impl Sleep {
 
     /// Moves the deadline, before or after it was reached.
     ///
-    /// The task that polled this last is woken at the new deadline, without
-    /// polling again, and not at the old one. A deadline that passed more than a
-    /// millisecond ago wakes it on the spot, or in the turn that is due. Never panics, also when
-    /// the runtime has ended.
+    /// The task of the last poll is woken at the new deadline, without another poll, and not at
+    /// the old deadline. A deadline that passed more than a millisecond ago wakes the task on the
+    /// spot, or in the turn that is due. Never panics, also when the runtime has ended.
     ///
-    /// To call it through `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
+    /// For `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
     ///
     /// ```
     /// use wheel::{Duration, Instant};
@@ -233,18 +231,17 @@ impl Sleep {
         self.deadline
     }
 
-    /// Moves the deadline without registering it: the next poll does.
+    /// Moves the deadline without registering: the next poll registers.
     pub(crate) fn reset_lazily(&mut self, deadline: Tick) {
         self.deadline = deadline;
         self.timer.cancel();
     }
 
-    /// Polls for an owner that does not reset this when it is ready, or polls it
-    /// again when it does.
+    /// Polls for an owner that does not reset a ready timer, or polls again after the reset.
     #[inline]
     pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // Waiting spends no budget, so the budget is not asked for: a timer is polled far more
-        // often than it is due.
+        // A pending poll spends no budget, so the budget is checked only when due: most polls are
+        // pending.
         ready!(self.poll_unconstrained(cx));
         spend_budget(cx)
     }
@@ -293,7 +290,7 @@ impl fmt::Debug for Sleep {
     }
 }
 
-/// What users build on, checked when this compiles.
+/// Documented bounds and size, checked at compile time.
 const _: () = {
     const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
     send_sync_unpin::<Sleep>();

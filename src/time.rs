@@ -1,4 +1,5 @@
-//! What [`tokio::time`] has, and no more: `tokio::time` becomes `wheel::time`, in every import.
+//! The items of [`tokio::time`], and no more: `tokio::time` becomes `wheel::time`, in
+//! every import.
 //!
 //! ```
 //! use wheel::time::{self, Duration, error::Elapsed}; // was: use tokio::time::{…};

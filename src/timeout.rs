@@ -17,18 +17,19 @@ use crate::sleep::Sleep;
 /// Gives a future `duration` to complete.
 ///
 /// The future is polled first, so its output always wins, also at or after the
-/// deadline; and if it is ready at once no timer is ever registered. A duration
+/// deadline; and a future that is ready at once registers no timer. A duration
 /// that leads past the end of time means "no timeout".
 ///
 /// # Errors
 ///
 /// [`Elapsed`] when the deadline passes first. The future is then still there:
-/// dropping the `Timeout` drops it, [`into_inner`](Timeout::into_inner) gives it back.
+/// dropping the `Timeout` drops the future, [`into_inner`](Timeout::into_inner)
+/// gives it back.
 ///
 /// # Panics
 ///
-/// Outside a Tokio runtime, and in one built without `enable_time`, at the
-/// caller's line and with tokio's message.
+/// Outside a Tokio runtime, and in a runtime built without `enable_time`, at
+/// the caller's line and with tokio's message.
 ///
 /// # Cancel safety
 ///

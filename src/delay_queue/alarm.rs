@@ -1,4 +1,4 @@
-//! What wakes the task: the queue's one timer, and the waker of the last poll.
+//! Wakes the task: the queue's only timer, and the waker of the last poll.
 
 use std::task::{Context, Poll, Waker};
 
@@ -10,16 +10,16 @@ use crate::sleep::{Sleep, sleep_until};
 /// No task is waiting: the last poll has returned an entry, or the task has been woken since.
 const NOBODY: u64 = 0;
 
-/// A task has been told that the queue is empty: the next insertion wakes it.
+/// A poll has returned that the queue is empty: the next insertion wakes its task.
 const ANYTHING: u64 = u64::MAX;
 
-/// Waits for one tick on behalf of one task.
+/// Waits for a tick on behalf of the task that polls the queue.
 ///
 /// | `at` | the last poll was | `sleep` | woken by |
 /// | --- | --- | --- | --- |
 /// | `NOBODY` | ready, or has been followed by a wake | any | nothing |
 /// | `ANYTHING` | ready, with the queue empty | none | an insertion |
-/// | a tick | pending | registered for that tick | the timer; what changes the answer |
+/// | a tick | pending | registered for that tick | the timer; a change of the queue that changes the answer |
 #[derive(Debug)]
 pub(super) struct Alarm {
     at: u64,
@@ -27,7 +27,7 @@ pub(super) struct Alarm {
     sleep: Option<Sleep>,
     /// Kept while no task waits, to be compared with that of the next poll.
     waker: Option<Waker>,
-    /// Whose timer it is, unless it is the current runtime's.
+    /// Owner of the timer; `None` for the current runtime's driver.
     wheel: Option<Wheel>,
 }
 
@@ -41,13 +41,13 @@ impl Alarm {
         }
     }
 
-    /// Whether an entry at this tick comes before what is waited for.
+    /// Whether an entry at this tick comes before the tick waited for.
     #[inline]
     pub(super) const fn is_later_than(&self, tick: u64) -> bool {
         tick < self.at
     }
 
-    /// Whether an entry at this tick may be the one that is waited for.
+    /// Whether an entry at this tick may be the entry waited for.
     #[inline]
     pub(super) const fn is_set_for(&self, tick: u64) -> bool {
         tick <= self.at
@@ -91,7 +91,8 @@ impl Alarm {
         }
     }
 
-    /// There is an entry that comes before what is waited for.
+    /// Moves the timer forward to an entry that comes before the tick waited for. Wakes a task that
+    /// waits for any insertion.
     pub(super) fn advance(&mut self, tick: u64, when: Instant) {
         if self.at == ANYTHING {
             return self.wake();
@@ -103,7 +104,7 @@ impl Alarm {
         }
     }
 
-    /// Wakes the task, if it waits.
+    /// Wakes the task, if waiting.
     pub(super) fn wake(&mut self) {
         if self.at != NOBODY {
             self.at = NOBODY;

@@ -3,9 +3,9 @@
 //! Deadlines are whole units since the queue was made, rounded up: milliseconds, or less where the
 //! queue's timer is of high resolution. A unit is 2^18 ticks, three levels of the wheel, of which
 //! deadlines use the first alone. The others are for entries that are due when they come: a wheel
-//! takes nothing at or before its own clock, so they go to the tick after it, which is still within
-//! the unit that has been reached. Hence every entry is in the wheel, and there is no second place
-//! to look for it.
+//! takes no entry at or before its own clock, so such entries go to the next tick, which is still
+//! within the unit that has been reached. Hence every entry is in the wheel, and there is no second
+//! place to search.
 
 use std::time::Duration;
 
@@ -21,10 +21,11 @@ const FINE: u32 = 18;
 /// The last tick of a unit.
 const LAST: u64 = (1 << FINE) - 1;
 
-/// 2230 years of milliseconds, a hundred of the least unit. What is further away is taken for that; the tick after it exists.
+/// 2230 years of milliseconds, a hundred of the least unit. Deadlines further away are cut to this
+/// unit; the tick after its last tick exists.
 const FARTHEST: u64 = (u64::MAX >> FINE) - 1;
 
-/// When the queue began, and how far it knows time to have come.
+/// The start of the queue, and the latest unit known to have come.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,
@@ -80,9 +81,9 @@ impl Clock {
         self.start.checked_add(after).unwrap_or(self.start)
     }
 
-    /// Reads the clock: the first tick and the last one of the unit it shows. A clock
-    /// that may be paused is not read: it may stand inside a millisecond of tokio's, for whose
-    /// end timers wait. There the queue's timer tells how far time has come.
+    /// Reads the clock: the first and the last tick of the unit that it shows. A clock that may be
+    /// paused is not read, because it may stand inside a millisecond of tokio's, for whose end
+    /// timers wait. With such a clock the latest tick that the queue's timer has reached counts.
     pub(super) fn read(&mut self) -> (u64, u64) {
         if !cfg!(feature = "test-util") {
             self.reached = self.shown();
@@ -96,8 +97,8 @@ impl Clock {
         tick >> FINE <= self.reached
     }
 
-    /// Time has come to this tick: the timer says so, and is believed before the clock, which may
-    /// be that of another runtime.
+    /// Time has come to this tick: the timer has fired. The timer takes precedence over the clock,
+    /// which may be that of another runtime.
     pub(super) fn trust(&mut self, tick: u64) {
         self.reached = self.reached.max(tick >> FINE);
     }
@@ -126,7 +127,7 @@ impl Clock {
     }
 }
 
-/// 584 years if it is more.
+/// At most 584 years.
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -8,14 +8,16 @@ use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
 use crate::timing_wheel;
 
-/// A wheel that is further behind than this, in units of its clock, makes its task come and advance it.
+/// The task of a wheel that is further behind than this, in units of the clock, is woken to
+/// advance the wheel.
 const FAR_BEHIND: u64 = 64;
 
 impl<T> DelayQueue<T> {
     /// Adds a value that comes out at `when`.
     ///
-    /// At the next poll, if that has passed. A task that waits for the queue is woken at the new
-    /// deadline if that is the earliest. The queue counts time from its own making.
+    /// If `when` has passed, the value comes out at the next poll. A task that waits for the
+    /// queue is woken at the new deadline if that is the earliest. The queue counts time from
+    /// its own making.
     ///
     /// # Panics
     ///
@@ -33,7 +35,8 @@ impl<T> DelayQueue<T> {
     ///
     /// # Differences from tokio-util
     ///
-    /// Neither a far deadline nor the lack of a runtime panics. 2230 years is as far as it goes.
+    /// Neither a far deadline nor the lack of a runtime panics. The farthest deadline is 2230
+    /// years away.
     #[inline]
     #[track_caller]
     pub fn insert_at(&mut self, value: T, when: Instant) -> Key {
@@ -85,7 +88,7 @@ impl<T> DelayQueue<T> {
         Key(place)
     }
 
-    /// Has the task woken earlier than it has asked for.
+    /// Wakes the task, or moves its timer forward to `tick`.
     #[cold]
     fn hurry(&mut self, tick: u64) {
         if self.clock.has_reached(tick) {
@@ -95,7 +98,7 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// What is due already goes to the first tick that the wheel takes.
+    /// Entries that are due already go to the first tick that the wheel takes.
     #[inline]
     fn not_before_now(&self, tick: u64) -> u64 {
         tick.max(self.wheel.now() + 1)
@@ -171,23 +174,23 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// An entry that the task may be waiting for has been moved, or one to before that.
+    /// The entry that the task may be waiting for has been moved, or another entry to before it.
     ///
-    /// If it was moved away, the alarm stays: a poll too many is cheaper than finding out what
-    /// comes next at each of many resets.
+    /// If the former was put off, the alarm stays: a spurious poll is cheaper than a search for
+    /// the next entry at each of many resets.
     #[cold]
     fn realarm(&mut self, old: u64, tick: u64) {
         let awaited = self.alarm.is_set_for(old);
         if self.alarm.is_later_than(tick) {
             self.hurry(tick);
         }
-        // Nothing else may bring a wheel up to date whose first entry is put off for ever.
+        // If the first entry is put off for ever, nothing else may bring the wheel up to date.
         if awaited && self.clock.lag(self.wheel.now()) >= FAR_BEHIND {
             self.alarm.wake();
         }
     }
 
-    /// Takes an entry out before its time, or after it, if it has not been polled yet.
+    /// Takes an entry out before its deadline, or later, if no poll has returned the entry yet.
     ///
     /// Wakes a task that waits for the queue if this was the last entry.
     ///
@@ -264,10 +267,10 @@ impl<T> DelayQueue<T> {
         self.alarm.cancel();
     }
 
-    /// When an entry is due, rounded as the queue rounds it.
+    /// The deadline of an entry, rounded as the queue rounds deadlines.
     ///
-    /// That is up to a whole millisecond since the queue was made; for what was in the past when
-    /// it came, to the time the queue had come to.
+    /// Deadlines are rounded up to a whole millisecond since the queue was made. An entry whose
+    /// deadline was in the past at the insertion is due at the time that the queue had reached.
     ///
     /// # Panics
     ///

@@ -1,10 +1,10 @@
-//! What the queue hands out: keys, and what has expired.
+//! Types that the queue hands out: keys, and expired entries.
 
 use tokio::time::Instant;
 
 use crate::timing_wheel;
 
-/// Names an entry of one [`DelayQueue`](super::DelayQueue), for ever.
+/// Names an entry of a [`DelayQueue`](super::DelayQueue), for ever.
 ///
 /// Given out by [`insert`](super::DelayQueue::insert) and
 /// [`insert_at`](super::DelayQueue::insert_at). Once its entry has expired, been removed or
@@ -54,7 +54,7 @@ pub struct Expired<T> {
 }
 
 impl<T> Expired<T> {
-    /// What was inserted, by reference.
+    /// The inserted value, by reference.
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -65,7 +65,7 @@ impl<T> Expired<T> {
         &self.data
     }
 
-    /// What was inserted, by mutable reference.
+    /// The inserted value, by mutable reference.
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -78,7 +78,7 @@ impl<T> Expired<T> {
         &mut self.data
     }
 
-    /// What was inserted.
+    /// The inserted value.
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -89,7 +89,7 @@ impl<T> Expired<T> {
         self.data
     }
 
-    /// When it was due, as [`DelayQueue::deadline`](super::DelayQueue::deadline) has it.
+    /// The deadline of the entry, as from [`DelayQueue::deadline`](super::DelayQueue::deadline).
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -101,7 +101,7 @@ impl<T> Expired<T> {
         self.deadline
     }
 
-    /// The key it had. It finds nothing any more.
+    /// The key of the entry, which finds nothing any more.
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();

@@ -71,7 +71,7 @@ impl<T> DelayQueue<T> {
         self.wheel.reserve(additional);
     }
 
-    /// Frees what memory can be freed without moving an entry.
+    /// Frees memory, as far as possible without moving an entry.
     ///
     /// Takes time in proportion to the capacity.
     ///
@@ -87,11 +87,11 @@ impl<T> DelayQueue<T> {
         self.moved.shrink_to_fit();
     }
 
-    /// Frees what memory can be freed, and moves entries to that end.
+    /// Frees as much memory as possible, and moves entries to that end.
     ///
     /// Brings the capacity down to the number of entries, or from 2048 on to the next multiple of
     /// that. Keys stay valid. Entries that have been moved are found through a map, at some cost,
-    /// until they leave the queue. Takes time in proportion to the capacity, and while it runs,
+    /// until they leave the queue. Takes time in proportion to the capacity, and while running,
     /// memory for the entries a second time.
     ///
     /// # Examples

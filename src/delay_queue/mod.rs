@@ -21,18 +21,19 @@ pub use self::key::{Expired, Key};
 
 /// Values with deadlines; each comes out when its deadline has passed, unless removed before.
 ///
-/// One task polls the queue, with [`poll_expired`](Self::poll_expired) or, with the feature
-/// `stream`, as a `Stream`. Whatever changes the answer while that task waits wakes it: an
-/// earlier entry, a reset, the removal of the last entry, [`clear`](Self::clear). Values come in
-/// the order of their deadlines, those of the same millisecond in any order.
+/// A single task polls the queue, with [`poll_expired`](Self::poll_expired) or, with the feature
+/// `stream`, as a `Stream`. While that task waits, each change of the queue that changes the
+/// answer wakes the task: an earlier entry, a reset, the removal of the last entry,
+/// [`clear`](Self::clear). Values come in the order of their deadlines, those of the same
+/// millisecond in any order.
 ///
-/// An empty queue returns `None`. An insertion then wakes the task that polled it last.
+/// An empty queue returns `None`. An insertion then wakes the task of the last poll.
 ///
-/// Deadlines are rounded up to whole milliseconds since the queue was made, unless it is [on a
-/// wheel](Self::with_wheel) of high resolution: an entry is at most a millisecond late, and never
-/// early. Inserting, removing and resetting take constant time,
-/// whatever is in the queue. One timer of the runtime serves all entries, and is moved only when
-/// the task waits.
+/// Deadlines are rounded up to whole milliseconds since the queue was made, unless the queue is
+/// [on a wheel](Self::with_wheel) of high resolution: an entry is at most a millisecond late, and
+/// never early. Inserting, removing and resetting take constant time, however many entries are in
+/// the queue. A single timer of the runtime serves all entries, and is moved only when the task
+/// waits.
 ///
 /// | method | |
 /// | --- | --- |
@@ -40,15 +41,16 @@ pub use self::key::{Expired, Key};
 /// | [`insert`](Self::insert), [`insert_at`](Self::insert_at) | add a value, get its key |
 /// | [`reset`](Self::reset), [`reset_at`](Self::reset_at) | move a deadline |
 /// | [`remove`](Self::remove), [`try_remove`](Self::try_remove), [`clear`](Self::clear) | take values out before their time |
-/// | [`poll_expired`](Self::poll_expired) | take out what is due |
-/// | [`deadline`](Self::deadline), [`peek`](Self::peek) | look at an entry, and for the first one |
+/// | [`poll_expired`](Self::poll_expired) | take out an entry that is due |
+/// | [`deadline`](Self::deadline), [`peek`](Self::peek) | look at an entry, and for the first entry |
 /// | [`len`](Self::len), [`is_empty`](Self::is_empty) | count |
 /// | [`capacity`](Self::capacity), [`reserve`](Self::reserve), [`shrink_to_fit`](Self::shrink_to_fit), [`compact`](Self::compact) | memory |
 ///
 /// # Panics
 ///
 /// With `invalid key`, at the caller's line, where a method says so. Polling panics outside of a
-/// Tokio runtime, and in one built without `enable_time`, when there is something to wait for.
+/// Tokio runtime, and in a runtime built without `enable_time`, when there is something to wait
+/// for.
 ///
 /// # Cancel safety
 ///
@@ -107,21 +109,21 @@ pub use self::key::{Expired, Key};
 ///
 /// # Differences from tokio-util
 ///
-/// * A key stays that of its entry. A stale one finds nothing; there it finds whatever has taken
-///   its place since.
+/// * A key stays that of its entry, and a stale key finds nothing; there it finds the entry that
+///   has taken the place since.
 /// * No deadline is too far: there, more than two years from now panics.
 /// * An entry that expires costs no allocation and no registration of a timer.
 /// * A poll does a bounded amount of work, and spends from the task's budget.
 /// * [`compact`](Self::compact) moves entries only if that frees memory.
 /// * The timer belongs to the runtime in which the queue is polled, not inserted to; inserting and
-///   resetting need none.
+///   resetting need no runtime.
 /// * `Debug` asks nothing of `T`.
 pub struct DelayQueue<T> {
     wheel: TimingWheel<T>,
     moved: Moved,
     clock: Clock,
     alarm: Alarm,
-    /// How far the wheel is to be advanced: what the clock showed when it was last read.
+    /// The tick to which the wheel is to be advanced, from the last reading of the clock.
     target: u64,
     /// Whether the wheel has not arrived there yet.
     behind: bool,
@@ -143,12 +145,12 @@ impl<T> DelayQueue<T> {
         DelayQueue::made_of(Clock::new(), Alarm::new(None))
     }
 
-    /// An empty queue whose timer is one of this wheel's, wherever it is polled.
+    /// An empty queue whose timer belongs to this wheel, wherever the queue is polled.
     ///
     /// If that is of [high resolution](crate::Builder::high_resolution), deadlines are rounded up
     /// to 50 µs, and not to milliseconds; the longest is then a hundred years.
     ///
-    /// Polling it panics when the wheel's runtime has ended.
+    /// Polling the queue panics when the wheel's runtime has ended.
     ///
     /// # Examples
     ///

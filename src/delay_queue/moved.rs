@@ -7,7 +7,7 @@ use crate::timing_wheel;
 
 /// The keys of moved entries, both ways. Empty in a queue that is never compacted.
 ///
-/// The wheel never uses a key twice, so an old one cannot become that of another entry.
+/// The wheel never uses a key twice, so an old key cannot become that of another entry.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     places: HashMap<Key, timing_wheel::Key>,
@@ -20,12 +20,12 @@ impl Moved {
         self.names.is_empty()
     }
 
-    /// Where the entry with this key is now, if it was moved.
+    /// The place of the entry with this key, if the entry was moved.
     pub(super) fn place(&self, key: Key) -> Option<timing_wheel::Key> {
         self.places.get(&key).copied()
     }
 
-    /// The key given out for what is at this place.
+    /// The key given out for the entry at this place.
     #[inline]
     pub(super) fn name(&self, place: timing_wheel::Key) -> Key {
         if self.is_empty() {
@@ -34,7 +34,7 @@ impl Moved {
         self.names.get(&place).copied().unwrap_or(Key(place))
     }
 
-    /// The entry at this place is gone: forgets it, and tells its key.
+    /// The entry at this place is gone: removes it from both maps, and returns the key given out.
     #[inline]
     pub(super) fn forget(&mut self, place: timing_wheel::Key) -> Key {
         if self.is_empty() {

@@ -1,4 +1,4 @@
-//! Waiting for what is due.
+//! Waiting for the next entry that is due.
 
 use std::task::{Context, Poll, ready};
 
@@ -10,9 +10,9 @@ use crate::timing_wheel;
 /// How many entries a poll may touch: each is either due or filed on a lower level of the wheel.
 const STEPS: usize = 128;
 
-/// What there is to do when the wheel has arrived where it was to be advanced to.
+/// The step that follows when the wheel has reached its target.
 enum Next {
-    /// Advance it further: something may be due.
+    /// Advance the wheel further: an entry may be due.
     Target(u64),
     /// Wait: nothing is due before this tick.
     Wait(u64),
@@ -21,22 +21,22 @@ enum Next {
 }
 
 impl<T> DelayQueue<T> {
-    /// Polls for an entry that is due, and takes it out.
+    /// Polls for an entry that is due, and takes the entry out.
     ///
-    /// Ready with `None` if the queue is empty. Pending if nothing is due: then the task of the
-    /// last call is woken when something is, or when the queue is empty. It is woken a few times
-    /// more than that: when an entry that was the first has been removed or put off, and when
-    /// many entries are due at about the same time. Touches 128 entries at most; if that is not
-    /// enough to find one that is due, it has the task polled again at once.
+    /// Ready with `None` if the queue is empty. Pending if no entry is due: then the task of the
+    /// last call is woken when an entry is due, or when the queue is empty. A few more wake-ups
+    /// are possible: when the first entry has been removed or put off, and when many entries are
+    /// due at about the same time. Touches 128 entries at most; if that is not enough to find an
+    /// entry that is due, the task is polled again at once.
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime, in one built without `enable_time` and when it has ended, if
-    /// there are entries and none is due.
+    /// Outside a Tokio runtime, in a runtime built without `enable_time`, and after the end of
+    /// the runtime, if there are entries and none is due.
     ///
     /// # Cancel safety
     ///
-    /// An entry is taken out only when it is returned.
+    /// An entry leaves the queue only when a poll returns the entry.
     ///
     /// # Examples
     ///
@@ -92,7 +92,7 @@ impl<T> DelayQueue<T> {
         };
         let (now, limit) = self.clock.read();
         if tick <= limit {
-            // No further than it must: the ticks up to the limit are for entries yet to come.
+            // No further than needed: the ticks up to the limit are for entries yet to come.
             Next::Target(tick.max(now))
         } else if self.wheel.now() < now {
             // Nothing is due, but entries that come now are filed lower in a wheel up to date.

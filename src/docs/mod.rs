@@ -1,14 +1,14 @@
 //! The guide: pages of text, and no code. Each program in them compiles in a package of its own
-//! with the `[dependencies]` above it on its page.
+//! with the `[dependencies]` above the program on its page.
 //!
-//! | page | what it is for |
+//! | page | content |
 //! | --- | --- |
-//! | [`migration`] | switching from `tokio::time`, and back; what stays on tokio's timers |
+//! | [`migration`] | switching from `tokio::time`, and back; timers that stay with tokio |
 //! | [`whole_tree`] | a section of `Cargo.toml` that moves the timers of every crate in a dependency tree |
-//! | [`contract`] | what is promised, what is left open, and what differs from tokio |
-//! | [`metrics`] | counts of timers, lag, what to alert on; Prometheus |
-//! | [`figures`] | what was measured, and what it means for a service |
-//! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and what it costs |
+//! | [`contract`] | promises, points left open, differences from tokio |
+//! | [`metrics`] | counts of timers, lag, alerts; Prometheus |
+//! | [`figures`] | measurements, and their meaning for a service |
+//! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and at which costs |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
 //!
 //! The pages are read on a code host as well. So no line of an example is hidden, and each

@@ -13,8 +13,8 @@ use crate::timeout::{Timeout, timeout, timeout_at};
 ///
 /// Its trait also has methods for cancellation tokens, which have nothing to do with time. A module
 /// that calls those keeps tokio-util's trait alone, and calls the function
-/// [`timeout`](crate::timeout()): beside this one a call of `timeout` is ambiguous (E0034), whatever
-/// name the trait is imported under.
+/// [`timeout`](crate::timeout()): beside this trait a call of `timeout` is ambiguous (E0034), under
+/// any name of the import.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

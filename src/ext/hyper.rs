@@ -1,11 +1,12 @@
 //! hyper's timers from the wheel: [`WheelTimer`].
 //!
-//! hyper has no timers of its own. It asks its builder's `timer` for them: for a
-//! server's `header_read_timeout`, once per request; for HTTP/2's
+//! hyper has no timers of its own, and takes them from its builder's `timer`:
+//! for a server's `header_read_timeout`, once per request; for HTTP/2's
 //! `keep_alive_interval`, once per connection and reset from then on; and, in
 //! hyper-util's client, for the `pool_idle_timeout`. Without a timer they do
 //! nothing, or panic. `axum::serve` sets none, so that a client which sends half
-//! a head holds its connection for ever; the example serves a router with one.
+//! a head holds its connection for ever; the example serves a router with a
+//! timer.
 //!
 //! hyper-util's `auto::Builder` reads the first bytes of a connection under no
 //! timer, to tell HTTP/1 from HTTP/2. Against clients that send nothing at all,
@@ -60,13 +61,13 @@ use hyper::rt::{Sleep, Timer};
 
 use crate::handle::Wheel;
 
-/// hyper's `Timer` on the driver of the runtime it is used in.
+/// hyper's `Timer` on the driver of the current runtime.
 ///
 /// Takes the place of hyper-util's `TokioTimer`. `now` is tokio's clock, so
 /// paused clocks hold for hyper too.
 ///
-/// [`Wheel`] is a `Timer` as well: put one there for a driver of your own, say
-/// one with a coarse [`tick`](crate::Builder::tick) for idle connections.
+/// [`Wheel`] is a `Timer` as well: put a handle there for a driver of your own,
+/// say with a coarse [`tick`](crate::Builder::tick) for idle connections.
 ///
 /// # Panics
 ///
@@ -86,7 +87,7 @@ use crate::handle::Wheel;
 /// # Differences from hyper-util
 ///
 /// `TokioTimer` ignores the `reset` of a `Sleep` that another timer has made.
-/// This puts one of its own in that one's place.
+/// `WheelTimer` replaces the `Sleep` by its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WheelTimer;
 
@@ -139,7 +140,7 @@ impl Timer for Wheel {
 
 impl Sleep for crate::Sleep {}
 
-/// tokio's clock and not std's: the one that `pause` stops.
+/// tokio's clock, which `pause` stops, and not std's.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
@@ -152,7 +153,7 @@ fn reset(timer: &impl Timer, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant)
     }
 }
 
-/// What builders and pools ask for.
+/// The bounds of builders and pools.
 const _: () = {
     const fn shared<T: Timer + Clone + Send + Sync + 'static>() {}
     shared::<WheelTimer>();

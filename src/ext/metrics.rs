@@ -1,5 +1,5 @@
-//! Publishing to the crate `metrics`: what was counted, at intervals, by a task of its own.
-//! Nothing is emitted where timers are armed.
+//! Publishing the counts to the crate `metrics`, at intervals, by a task of its own. Nothing
+//! is emitted where timers are armed.
 //!
 //! ```toml
 //! [dependencies]
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The [page on metrics](crate::docs::metrics#prometheus) has a program with a Prometheus
-//! exporter, queries and an alert; the [recipes](crate::docs::recipes#opentelemetry) have one with
-//! OpenTelemetry.
+//! exporter, queries and an alert; the [recipes](crate::docs::recipes#opentelemetry) have a
+//! program with OpenTelemetry.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,13 +29,13 @@ use crate::{LagHistogram, MetricsSnapshot, WheelMetrics};
 pub const LAG: &str = "wheel_timer_lag_seconds";
 
 /// So many lags are handed to the recorder before [`Reporter::run`] lets other tasks run. Most
-/// recorders keep each by itself, and take some tens of nanoseconds for it.
+/// recorders keep each lag by itself, and take some tens of nanoseconds for each.
 const LAGS_AT_ONCE: usize = 4096;
 
-/// Where the buckets of [`LAG`] end, in seconds: those of [`LagHistogram`], but for the last
-/// one, which has no end.
+/// The ends of the buckets of [`LAG`], in seconds: those of [`LagHistogram`] without the last
+/// bucket, which has no end.
 ///
-/// With these an exporter counts in each bucket what was counted there.
+/// With these an exporter has the same count in each bucket as the driver.
 ///
 /// ```
 /// let ends = wheel::ext::metrics::lag_buckets();
@@ -46,15 +46,15 @@ pub fn lag_buckets() -> Vec<f64> {
     LagHistogram::ends().collect()
 }
 
-/// Publishes what is counted of the current runtime's timers, at once and then
-/// at each interval. Spawn it; it ends when it is dropped.
+/// Publishes the counts of the current runtime's timers, at once and then at each interval.
+/// Spawn this future; a drop ends the publishing.
 ///
-/// See [`Reporter`] for what is published, and for drivers of one's own.
+/// See [`Reporter`] for the published names, and for drivers of your own.
 ///
 /// # Panics
 ///
-/// As [`metrics()`](crate::metrics()): outside a Tokio runtime, and in one built
-/// without `enable_time`. When `every` is zero.
+/// As [`metrics()`](crate::metrics()): outside a Tokio runtime, and in a runtime built without
+/// `enable_time`. When `every` is zero.
 ///
 /// # Examples
 ///
@@ -74,7 +74,7 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
     Reporter::new(crate::metrics()).run(every)
 }
 
-/// Publishes what a driver counts to the recorder of the `metrics` crate.
+/// Publishes the counts of a driver to the recorder of the `metrics` crate.
 ///
 /// | name | kind | unit | |
 /// | --- | --- | --- | --- |
@@ -87,19 +87,17 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// | `wheel_driver_noops_total` | counter | count | [`MetricsSnapshot::driver_noops`] |
 /// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`MetricsSnapshot::lag`] |
 ///
-/// Counters are set to what was counted since the driver started, so a recorder
-/// that is installed late misses nothing, and two reporters of one driver count
-/// nothing twice. Those of *several* drivers need [labels](Self::label) to be
-/// told apart.
+/// Counters are set to the counts since the driver started, so a recorder that is installed
+/// late misses nothing, and two reporters of the same driver count nothing twice. Reporters of
+/// *several* drivers need [labels](Self::label) to be told apart.
 ///
-/// The histogram gets every timer that has fired since the last time, as the mean
-/// lag of its bucket. So its sum and its count are true, and with
-/// [`lag_buckets`] the count of each bucket is. Two reporters of one driver do count
-/// these twice.
+/// The histogram gets every timer that has fired since the last time, as the mean lag of its
+/// bucket. So its sum and its count are true, and with [`lag_buckets`] the count of each
+/// bucket is. Two reporters of the same driver do count these twice.
 ///
 /// # Examples
 ///
-/// Where a request for the metrics asks for fresh ones:
+/// Fresh counts at each request for the metrics:
 ///
 /// ```
 /// use wheel::ext::metrics::Reporter;
@@ -120,7 +118,7 @@ pub struct Reporter {
     published: Vec<LagHistogram>,
 }
 
-/// So many timers that were so late, in seconds on average, for one of the histograms.
+/// A number of timers and their mean lag in seconds, for a histogram.
 struct Lags {
     histogram: Histogram,
     mean: f64,
@@ -128,7 +126,7 @@ struct Lags {
 }
 
 impl Reporter {
-    /// A reporter of what is counted there, without labels.
+    /// A reporter of these metrics, without labels.
     pub fn new(metrics: WheelMetrics) -> Self {
         Reporter {
             metrics,
@@ -145,8 +143,8 @@ impl Reporter {
         self
     }
 
-    /// Publishes each shard by itself, with a label `shard`, to find one that is
-    /// hot. A driver's wake-ups have no such label.
+    /// Publishes each shard by itself, with a label `shard`, to find a hot shard. A driver's
+    /// wake-ups have no such label.
     #[must_use]
     pub fn by_shard(mut self) -> Self {
         self.by_shard = true;
@@ -154,7 +152,7 @@ impl Reporter {
         self
     }
 
-    /// Publishes what is counted now.
+    /// Publishes the present counts.
     ///
     /// Takes time in proportion to the timers that have fired since the last time: most
     /// recorders keep every value of a histogram. Where there are hundreds of thousands,
@@ -165,7 +163,7 @@ impl Reporter {
         }
     }
 
-    /// Publishes all but the lags that have come, and says which these are.
+    /// Publishes all but the new lags, which are returned.
     fn publish_counts(&mut self) -> Vec<Lags> {
         let labels = self.labels.clone();
         let all = self.metrics.snapshot();
@@ -201,8 +199,7 @@ impl Reporter {
         lags
     }
 
-    /// Describes what is published, then publishes it at once and at each
-    /// interval, for ever.
+    /// Describes the names, then publishes the counts at once and at each interval, for ever.
     ///
     /// The interval is a timer of the current runtime, and counted as such.
     ///
@@ -245,7 +242,7 @@ impl fmt::Debug for Reporter {
     }
 }
 
-/// Tells the recorder what the names mean, and their units.
+/// Gives the recorder the meanings of the names, and their units.
 ///
 /// [`report`] and [`Reporter::run`] do this themselves.
 pub fn describe() {

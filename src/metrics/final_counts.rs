@@ -1,13 +1,14 @@
-//! What a driver counts beside its shards, and what is left of it when it has ended.
+//! Counts of a driver beside those of its shards, and the counts that stay after the driver's
+//! end.
 //!
 //! # Ground rules
 //!
-//! * Counting is free where timers are armed and cancelled. How many entries were ever
-//!   put into a wheel, and how many were taken out, is written there *instead* of how
-//!   many there are; the rest is written under the shard's lock, when a timer fires, is
-//!   reset, or takes a cancelled one's place.
-//! * Nothing is counted twice, so that the sums cannot disagree: what was cancelled is
-//!   what was taken out and did not fire, or was replaced.
+//! * Counting is free where timers are armed and cancelled. The numbers of entries ever put into
+//!   a wheel and ever taken out are written there *instead* of the number of entries; the rest
+//!   is written under the shard's lock, when a timer fires, is reset, or takes the place of a
+//!   cancelled timer.
+//! * No event is counted twice, so that the sums cannot disagree: cancelled timers are those
+//!   taken out without firing, and those replaced.
 //! * Cancels that wait are carried out before a shard is read, so a timer whose drop has
 //!   returned counts as cancelled, and is never counted otherwise later.
 
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MetricsSnapshot as Snapshot;
 
-/// What is counted in a driver's time in service, and stays for later questions.
+/// The counts of a driver from its start to its end, kept for later snapshots.
 pub(crate) struct FinalCounts {
     pub(crate) generation: u32,
     /// How often the driver woke up, and how often nothing was due then.
@@ -50,7 +51,7 @@ impl FinalCounts {
         self.idle_turns.load(Ordering::Relaxed)
     }
 
-    /// Called under the shard's lock, which ends the generation: a thread that finds that it has
+    /// Called under the shard's lock, as the generation ends: a thread that finds the generation
     /// ended finds the figures.
     pub(crate) fn set(&self, shard: usize, counted: Snapshot) {
         // Set once: a shard is closed once in a generation.

@@ -45,7 +45,7 @@ impl WheelMetrics {
 
     /// The counts since the driver started, of all shards together.
     ///
-    /// Shards are read one after the other, each under its lock, so
+    /// Shards are read in turn, each under its lock, so
     /// `registered == fired + cancelled + pending` holds in every snapshot.
     ///
     /// ```
@@ -68,8 +68,8 @@ impl WheelMetrics {
         sum
     }
 
-    /// The counts of successive intervals: each call of `next` returns what happened since
-    /// the call before, and the first one what happened since this call.
+    /// The counts of successive intervals: each call of `next` returns the counts since the
+    /// call before, and the first call those since `intervals`.
     ///
     /// ```
     /// use wheel::Duration;
@@ -87,10 +87,10 @@ impl WheelMetrics {
         MetricsIntervals::new(self.clone())
     }
 
-    /// The counts of one shard since the driver started.
+    /// The counts of a shard since the driver started.
     ///
     /// A timer is registered in the shard of the worker on which it is first polled, or in
-    /// another one while that shard's lock is taken. Threads that are no workers are spread
+    /// another shard while that shard's lock is taken. Threads that are no workers are spread
     /// over the shards.
     ///
     /// # Panics
@@ -121,7 +121,7 @@ impl WheelMetrics {
             .unwrap_or_default()
     }
 
-    /// Number of shards, each with a lock of its own: one per worker, unless set by
+    /// Number of shards, each with a lock of its own: as many as workers, unless set by
     /// [`Builder::shards`](crate::Builder::shards).
     ///
     /// ```

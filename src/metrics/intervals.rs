@@ -1,10 +1,10 @@
-//! [`MetricsIntervals`]: what happened since the last look.
+//! [`MetricsIntervals`]: the counts since the last look.
 
 use super::{MetricsSnapshot, WheelMetrics};
 
 /// Iterator over the counts of successive intervals, from [`WheelMetrics::intervals`].
 ///
-/// Endless: [`next`](Iterator::next) returns what happened since the call before, and never
+/// Endless: [`next`](Iterator::next) returns the counts since the call before, and never
 /// `None`. The first interval begins where the iterator is made. Each call takes a
 /// [snapshot](WheelMetrics::snapshot).
 ///

@@ -5,15 +5,15 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Width of the first bucket in nanoseconds. Sixteen are a millisecond, so that
-/// the wider ones begin at 1, 2, 4, … ms.
+/// Width of the first bucket in nanoseconds. Sixteen are a millisecond, so that wider buckets
+/// begin at 1, 2, 4, … ms.
 const FIRST: u64 = 62_500;
-/// The last one begins at 62.5 µs · 2²⁰ = 65.536 s.
+/// The last bucket begins at 62.5 µs · 2²⁰ = 65.536 s.
 const BUCKETS: usize = 22;
 
 /// Histogram of lag: how long after its deadline each timer fired.
 ///
-/// Each bucket is twice as wide as the one before. Their ends are 62.5 µs, 125 µs, 250 µs,
+/// Each bucket is twice as wide as the bucket before. Their ends are 62.5 µs, 125 µs, 250 µs,
 /// 500 µs, 1 ms, 2 ms and so on to 65.536 s; the last bucket has no end. tokio's timer wakes
 /// the driver on whole milliseconds, so on a healthy runtime nearly all timers are in the
 /// buckets below 2 ms.
@@ -41,7 +41,7 @@ pub struct LagHistogram {
     max: u64,
 }
 
-/// The lags of one bucket: how many, and added up in nanoseconds.
+/// The lags of a bucket: their number, and their sum in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Bucket {
     count: u64,
@@ -98,7 +98,8 @@ impl LagHistogram {
         Duration::from_nanos(self.max)
     }
 
-    /// All buckets, the narrowest first: a range of lags, and the number of timers in it.
+    /// All buckets, the narrowest first: a range of lags, and the number of timers in the
+    /// range.
     pub fn buckets(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
         let buckets = self.buckets.iter().enumerate();
         buckets.map(|(index, bucket)| (Self::range(index), bucket.count))
@@ -173,7 +174,7 @@ impl LagHistogram {
         })
     }
 
-    /// Where the buckets end, in seconds, but for the last one, which has no end.
+    /// The ends of the buckets, in seconds, without the last bucket, which has no end.
     #[cfg(feature = "metrics")]
     pub(crate) fn ends() -> impl Iterator<Item = f64> {
         (0..BUCKETS - 1).map(|index| Self::range(index).end.as_secs_f64())

@@ -2,12 +2,12 @@
 //!
 //! # Names
 //!
-//! One word: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives `RuntimeMetrics`,
-//! and `ext::metrics` is for the crate of that name. The types stand in the root: a public module
-//! `metrics` there would hide the crate `metrics` in a module that says `use wheel::*;`
-//! (`tests/api/drop_in.rs`).
+//! The word `metrics` alone: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives
+//! `RuntimeMetrics`, and `ext::metrics` is for the crate of that name. The types stand in the root:
+//! a public module `metrics` there would hide the crate `metrics` in a module that says
+//! `use wheel::*;` (`tests/api/drop_in.rs`).
 //!
-//! A public count is one that a user can act on. Counts of what is inside a wheel today, such as
+//! Public counts are those that a user can act on. Counts of a wheel's inner workings, such as
 //! cascades, are private fields of `MetricsSnapshot`, for this crate's tests.
 
 pub(crate) mod final_counts;
@@ -33,8 +33,8 @@ use crate::handle::Wheel;
 ///
 /// # Panics
 ///
-/// As [`sleep`](crate::sleep): outside a Tokio runtime, and in one built
-/// without `enable_time`.
+/// As [`sleep`](crate::sleep): outside a Tokio runtime, and in a runtime built without
+/// `enable_time`.
 ///
 /// # Examples
 ///

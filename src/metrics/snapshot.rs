@@ -1,8 +1,8 @@
-//! [`MetricsSnapshot`]: the counts of a driver at one time, or of a stretch of time.
+//! [`MetricsSnapshot`]: the counts of a driver at a point in time, or of a stretch of time.
 
 use super::LagHistogram;
 
-/// Counts of a driver, or of one of its shards.
+/// Counts of a driver, or of a shard.
 ///
 /// * From [`WheelMetrics::snapshot`](crate::WheelMetrics::snapshot): since the driver started,
 ///   which is with the runtime's first timer. No count decreases, and `registered == fired +
@@ -36,8 +36,8 @@ use super::LagHistogram;
 pub struct MetricsSnapshot {
     /// Timers that were registered.
     pub registered: u64,
-    /// Timers that fired, resets to a time in the past included. A timer dropped while the
-    /// driver fires it may count here too.
+    /// Timers that fired, resets to a time in the past included. A timer dropped in the course of
+    /// firing may count here too.
     pub fired: u64,
     /// Timers dropped before they were due, and timers pending at the end of their runtime.
     pub cancelled: u64,
@@ -51,12 +51,12 @@ pub struct MetricsSnapshot {
     pub lag: LagHistogram,
     /// Wake-ups of the driver: each is CPU time spent on timers. Without timers there are none.
     ///
-    /// Of the whole driver; 0 in the snapshot of one shard.
+    /// Of the whole driver; 0 in the snapshot of a shard.
     pub driver_wakeups: u64,
     /// Wake-ups at which nothing was due: in most cases the timer had been cancelled. The
-    /// driver's start is one of them.
+    /// driver's start counts here too.
     ///
-    /// Of the whole driver; 0 in the snapshot of one shard.
+    /// Of the whole driver; 0 in the snapshot of a shard.
     pub driver_noops: u64,
     /// Timers that there is memory for. Private: how they are stored may change.
     pub(crate) slab_capacity: usize,

@@ -1,4 +1,4 @@
-//! Counts that are not public: what is inside the wheels and their memory.
+//! Counts that are not public: the inner workings of the wheels and their memory.
 
 use std::task::{Context, Waker};
 use std::time::Duration;

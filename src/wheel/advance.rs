@@ -40,8 +40,8 @@ impl Progress {
     }
 }
 
-/// An entry that fires, in no slot. Dropped, also by a panic, it goes where it belongs: to the slot of
-/// its next deadline, or out of the wheel.
+/// An entry that fires, in no slot. Its drop, which a panic runs as well, links it into the slot of
+/// its next deadline, or removes it from the wheel.
 struct Due<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
     key: u32,
@@ -72,10 +72,10 @@ const FEW: usize = 16;
 const AHEAD: usize = 16;
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
-    /// Moves the clock to `to`, slot by slot, and fires what is due on the way.
+    /// Moves the clock to `to`, slot by slot, and fires due entries on the way.
     ///
-    /// Each entry that fires or cascades costs one of `budget`. The clock never goes back: an
-    /// earlier `to` only finishes what a former advance has left over.
+    /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an earlier
+    /// `to` only fires entries that a former advance has left over.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -106,8 +106,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         })
     }
 
-    /// `fire` is called with the key of an entry that is due and in no slot any more: it has to
-    /// take it out, or put it into a slot that is later than the clock.
+    /// Calls `fire` with the key of an entry that is due and in no slot any more. `fire` has to remove
+    /// the entry, or to link it into a slot that is later than the clock.
     #[inline]
     fn advance_with(
         &mut self,
@@ -131,7 +131,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         Progress::CaughtUp
     }
 
-    /// Empties a slot as far as the budget goes, and returns what is left of the budget.
+    /// Empties a slot as far as the budget goes, and returns the rest of the budget.
     #[inline]
     fn empty_slot(
         &mut self,
@@ -140,7 +140,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         mut budget: usize,
         fire: &mut impl FnMut(&mut Self, u32, u64),
     ) -> usize {
-        // Up to `GRAIN`, what is due by `to` fires at once, in any order, and need not cascade.
+        // Up to `GRAIN`, entries due by `to` fire at once, in any order, and do not cascade.
         let due = if slot.level <= GRAIN { to } else { self.now };
         while budget > 0 && self.slots.is_occupied(slot) {
             let (deadlines, count) = self.look_ahead(slot, budget);
@@ -155,8 +155,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
 
     /// The deadlines of the first entries in a slot.
     ///
-    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads
-    /// that follow one another overlap; with a call of `fire` between them they would not.
+    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads that
+    /// follow one another overlap; with a call of `fire` between the reads they would not.
     #[inline]
     fn look_ahead(&self, slot: SlotId, most: usize) -> ([u64; AHEAD], usize) {
         let (mut deadlines, mut count) = ([0; AHEAD], 0);
@@ -167,7 +167,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         (deadlines, count)
     }
 
-    /// Takes the first entry out of a slot: it fires if it is due, else it cascades to a lower level.
+    /// Takes the first entry out of a slot: a due entry fires, any other cascades to a lower level.
     #[inline]
     fn fire_or_cascade(
         &mut self,
@@ -194,11 +194,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
     }
 
-    /// The earlier of `earliest` and a level's earliest deadline; the start of a slot stands for
-    /// that if the search of a few entries does not find it.
+    /// The earlier of `earliest` and a level's earliest deadline; the start of a slot stands for the
+    /// latter if the search of a few entries does not find it.
     ///
-    /// The first slot alone does not tell: its entries may have been put off lazily, and be due
-    /// later than those of the next slots.
+    /// The first slot alone is not enough: its entries may have been put off lazily, past those of the
+    /// next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
         for Next { slot, start } in self.slots.occupied(level, self.now) {
@@ -229,8 +229,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         first.map(|(_, key)| key)
     }
 
-    /// The earliest deadline in a slot, which on each level may be later than its start: entries
-    /// may have been put off lazily. `None` if it has more entries than are left of `few`.
+    /// The earliest deadline in a slot. On each level it may be later than the start of the slot,
+    /// because entries may have been put off lazily. `None` if the slot has more entries than are left
+    /// of `few`.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
         let keys = || self.slots.keys(slot).take(*few + 1);
         let count = keys().count();

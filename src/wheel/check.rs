@@ -1,4 +1,4 @@
-//! Every invariant of the wheel, for tests. Walks all of it.
+//! Every invariant of the wheel, for tests. Walks the whole wheel.
 
 use super::chunk_list::{CELLS, ChunkList, MAX_KEPT, NIL, SPARSE};
 use super::core::Core;
@@ -74,11 +74,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         count
     }
 
-    /// The slot is less than a turn ahead of the clock, or it is the one that is being emptied.
+    /// The slot is less than a turn ahead of the clock, or is the slot that is being emptied.
     fn check_deadline(&self, slot: SlotId, deadline: u64) {
         let start = Scale::<SLOTS>::start(slot, self.now);
         if deadline >= start {
-            // It may have been put off, and has stayed where it was.
+            // The entry may have been put off, and has stayed in its slot.
             return;
         }
         let number = Scale::<SLOTS>::number(deadline, slot.level);
@@ -107,8 +107,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// A sparse chunk and its neighbour hold more than half a chunk, but for the first chunk of the
-    /// slot that fires, and the last one of each, which inserts fill.
+    /// A sparse chunk and its neighbour hold more than half a chunk. Exceptions: the first chunk of
+    /// the slot that fires, and the last chunk of each slot, which inserts fill.
     fn check_density(&self, slot: SlotId) {
         let current = Scale::<SLOTS>::number(self.now, slot.level);
         if slot.position == Scale::<SLOTS>::position(current) {

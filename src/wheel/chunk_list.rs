@@ -1,26 +1,26 @@
 //! The entries of a slot, as an unrolled linked list: each node, a [`Chunk`], holds the keys of
 //! up to 64 entries.
 //!
-//! In a linked list of single entries each step is a cache miss, and unlinking one writes to both
-//! its neighbours. A chunk is read in one go, and unlinking an entry clears one bit of its header.
+//! In a linked list of single entries each step is a cache miss, and unlinking an entry writes to
+//! both neighbours. A chunk is read in one go, and unlinking an entry clears a bit of its header.
 
 use std::num::NonZeroU32;
 
 use super::paged_slab::PagedSlab;
 
-/// Cells in a chunk: one for each bit of `live`.
+/// Cells in a chunk, as many as `live` has bits.
 pub(super) const CELLS: u32 = 64;
 
-/// A chunk with no more keys than this is sparse: it is merged with a neighbour that has room.
+/// A chunk with no more keys than this is sparse, and is merged with a neighbour that has room.
 pub(super) const SPARSE: u32 = 4;
 
-/// At most so many empty chunks are kept: one for each slot of a level of 256.
+/// At most so many empty chunks are kept: as many as a level of 256 has slots.
 pub(super) const MAX_KEPT: u32 = 256;
 
 /// At most the cells of so many freed chunks are kept: 16 KiB.
 const MAX_SPARE: usize = 64;
 
-/// The chunks of one slot: the first and the last. An empty slot may keep one that is empty.
+/// The chunks of one slot: the first and the last. An empty slot may keep an empty chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkList {
     pub(crate) head: u32,
@@ -40,7 +40,7 @@ impl ChunkList {
 /// A node of the list: keys of up to 64 entries of one slot, in order of arrival.
 #[derive(Clone)]
 pub(crate) struct Chunk {
-    /// A bit for each cell: is it in use? The others are stale.
+    /// A bit for each cell: set while the cell is in use. The keys in other cells are stale.
     pub(crate) live: u64,
     pub(crate) prev: u32,
     pub(crate) next: u32,
@@ -56,7 +56,7 @@ type Cells = Box<[u32; CELLS as usize]>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellAddr(NonZeroU32);
 
-/// What has to be done after a cell was cleared.
+/// The work to do after a cell was cleared.
 pub(crate) enum Cleared {
     /// Nothing.
     Done,
@@ -64,7 +64,7 @@ pub(crate) enum Cleared {
     EmptyKept { slot_index: u16 },
     /// The slot is empty. Its only chunk has to be freed, for enough others are kept.
     EmptySurplus { slot_index: u16 },
-    /// The chunk is one of several, and may have to be freed or merged.
+    /// The slot has other chunks, and this chunk may have to be freed or merged.
     Sparse { slot_index: u16 },
 }
 
@@ -72,11 +72,11 @@ pub(crate) enum Cleared {
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Chunks {
-    /// How many chunks are empty. Each is the only one of its slot.
+    /// How many chunks are empty. Each is the only chunk of its slot.
     pub(super) kept: u32,
     pub(crate) slab: PagedSlab<Chunk, 8>,
-    /// Cells of freed chunks, for the next ones. The allocator may take long, and it is called
-    /// while the caller holds a lock.
+    /// Cells of freed chunks, for the next ones. A call of the allocator may take long, and the
+    /// caller holds a lock.
     spare: Vec<Cells>,
 }
 
@@ -189,7 +189,7 @@ impl Chunks {
         (key, list.head == NIL)
     }
 
-    /// Clears a cell, and tells what has to be done about its chunk.
+    /// Clears a cell, and returns the work to do on its chunk.
     #[inline(always)]
     pub(crate) fn clear(&mut self, cell: CellAddr) -> Cleared {
         let chunk = self.slab.at_mut(cell.chunk());
@@ -219,7 +219,7 @@ impl Chunks {
         Cleared::EmptyKept { slot_index }
     }
 
-    /// Frees a chunk that is empty, or merges it with a neighbour if either is sparse. `moved` is
+    /// Frees an empty chunk, or merges a chunk with a neighbour if either is sparse. `moved` is
     /// called with each key that moves and its new cell.
     pub(crate) fn free_or_merge(
         &mut self,
@@ -247,7 +247,8 @@ impl Chunks {
         one.min(other) <= SPARSE && one + other <= CELLS
     }
 
-    /// Moves the keys of one of two chunks, the one with fewer, into holes of the other, and frees it.
+    /// Of two chunks, moves the keys of the emptier into holes of the other, and frees the emptied
+    /// chunk.
     fn merge(
         &mut self,
         one: u32,
@@ -280,7 +281,7 @@ impl Chunks {
         }
     }
 
-    /// Appends a chunk with one key to a list.
+    /// Appends to a list a chunk that holds only `key`.
     #[cold]
     fn append(&mut self, list: &mut ChunkList, slot_index: u16, key: u32) -> CellAddr {
         let mut cells = self
@@ -333,7 +334,7 @@ impl Chunks {
         offsets(*live).map(move |offset| (CellAddr::new(chunk, offset), cells[offset as usize]))
     }
 
-    /// Frees the chunk that an empty slot has kept, if it has.
+    /// Frees the chunk that an empty slot has kept, if any.
     pub(crate) fn free_kept(&mut self, list: &mut ChunkList) {
         if list.head != NIL {
             self.kept -= 1;

@@ -12,13 +12,14 @@ use super::paged_slab::PagedSlab;
 use super::slot::SlotId;
 use super::slots::Slots;
 
-/// A timing wheel whose keys are plain `u32`s. The owner must not use one whose entry is gone.
+/// A timing wheel whose keys are plain `u32`s. The owner must not use the key of an entry that is
+/// gone.
 ///
 /// On the levels up to `GRAIN`, entries of one slot fire in any order. With `GRAIN` 0 a slot on
 /// those is a single tick wide, and so entries fire in the order of their ticks.
 ///
-/// In this order, what an insert touches is on three lines of memory, of a wheel whose owner puts
-/// it 40 bytes behind the start of a line.
+/// With the fields in this order, an insert touches three lines of memory, if the owner puts the
+/// wheel 40 bytes behind the start of a line.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
@@ -38,12 +39,12 @@ pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
-    /// The cell that holds this entry's key. The slot cannot be computed from the deadline: it also
-    /// depends on what the clock was when the entry was put there.
+    /// The cell that holds this entry's key. The slot cannot be computed from the deadline alone:
+    /// the slot also depends on the clock at the time of the insert.
     pub(super) cell: CellAddr,
 }
 
-/// Memory that a wheel no longer uses. Dropping it takes long: drop it outside of any lock.
+/// Memory that a wheel no longer uses. The drop takes long: drop outside of any lock.
 #[must_use = "to be dropped outside of any lock"]
 #[expect(dead_code, reason = "held only to be dropped")]
 pub(crate) struct Garbage<T> {
@@ -138,8 +139,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// The same, but an entry stays in its slot if that starts no later than the new deadline. It
-    /// moves when the clock comes to its slot, and only then, however often it was put off before.
+    /// The same, but an entry stays in its slot if the slot starts no later than the new deadline.
+    /// The entry moves only when the clock comes to the slot, however often it was put off before.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
         debug_assert!(
@@ -152,8 +153,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// Puts an entry off, if there is one, its value is such, and the deadline is not earlier than
-    /// before. Returns whether that is so.
+    /// Puts an entry off if the key has an entry, `is_such` holds for its value, and the new
+    /// deadline is not earlier. Returns whether all three hold.
     #[inline(always)]
     pub(crate) fn put_off_if(
         &mut self,

@@ -61,7 +61,7 @@ pub struct IntoIter<T> {
 /// ```
 pub struct Drain<'a, T> {
     entries: IntoIter<T>,
-    /// The wheel is empty already; it is borrowed so that this can be changed one day.
+    /// The wheel is empty already. The borrow leaves room for another implementation.
     wheel: PhantomData<&'a mut T>,
 }
 
@@ -127,7 +127,7 @@ impl<T> Clone for Iter<'_, T> {
     }
 }
 
-/// The iterators differ in what they make of an entry, and in nothing else.
+/// The iterators differ only in the item that they make of an entry.
 macro_rules! iterators {
     ($($iter:ident<$($life:lifetime,)? T> of $item:ty: $made:expr;)*) => {$(
         impl<$($life,)? T> Iterator for $iter<$($life,)? T> {

@@ -1,12 +1,12 @@
-//! What the wheel hands out: keys, what has expired, how a rescheduling went.
+//! Types that the wheel hands out: keys, expired entries, results of a rescheduling.
 
 use std::num::NonZeroU64;
 
-/// Names one entry of one [`TimingWheel`](super::TimingWheel), and never another.
+/// Names an entry of a [`TimingWheel`](super::TimingWheel), and never another entry.
 ///
 /// Once its entry is gone a key finds nothing, also when its memory is used again: every insertion
-/// of a wheel has a stamp of its own. Do not use a key with another wheel: that cannot tell, and may
-/// find an entry of its own.
+/// of a wheel has a stamp of its own. Do not use a key with another wheel, which cannot tell it from
+/// its own keys and may find an entry.
 ///
 /// ```
 /// # use wheel::timing_wheel::TimingWheel;
@@ -53,11 +53,11 @@ impl<T> Stamped<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expired<T> {
-    /// The key it had. It finds nothing any more.
+    /// The key of the entry, which finds nothing any more.
     pub key: Key,
-    /// When it was due, in ticks.
+    /// The deadline of the entry, in ticks.
     pub deadline: u64,
-    /// What was inserted.
+    /// The inserted value.
     pub value: T,
 }
 

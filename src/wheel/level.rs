@@ -1,4 +1,4 @@
-//! One level, and the arithmetic of all: in which slot an entry belongs, and which slot comes next.
+//! A level, and the arithmetic of all levels: the slot of an entry, and the next occupied slot.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -9,7 +9,7 @@ use super::bits::Bits;
 use super::chunk_list::ChunkList;
 use super::slot::SlotId;
 
-/// The slots of one level: a list for each, and a bit for each that says whether it holds entries.
+/// The slots of a level: for each slot a list, and a bit that is set while the slot holds entries.
 #[derive(Clone)]
 pub(crate) struct Level<const SLOTS: usize> {
     pub(crate) occupied: Bits,
@@ -28,7 +28,7 @@ impl<const SLOTS: usize> Level<SLOTS> {
 /// The widths of slots: on level `l` a slot is `SLOTS^l` ticks wide, and starts at a multiple of that.
 ///
 /// `POWER_OF_TWO` is a constant, and so each branch on it costs nothing. Where it holds, shifts and
-/// masks do what takes divisions elsewhere.
+/// masks replace divisions.
 pub(crate) struct Scale<const SLOTS: usize>;
 
 impl<const SLOTS: usize> Scale<SLOTS> {
@@ -58,7 +58,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
     }
 
-    /// How many slots of this level lie between tick 0 and the one that holds `time`.
+    /// The number of slots of this level between tick 0 and the slot that holds `time`.
     #[inline]
     pub(crate) const fn number(time: u64, level: usize) -> u64 {
         if Self::POWER_OF_TWO {
@@ -83,7 +83,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
     }
 
-    /// Where an entry belongs: on the lowest level on which its slot is less than one turn ahead.
+    /// Where an entry belongs: on the lowest level on which its slot is less than a turn ahead.
     #[inline]
     pub(crate) fn slot_of(deadline: u64, now: u64) -> SlotId {
         let mut level = Self::level_of_distance(deadline - now);
@@ -103,7 +103,8 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         wider.take_while(|&&unit| unit <= distance).count()
     }
 
-    /// Start of the first occupied slot: the one that holds `now`, or the next one around the ring.
+    /// Start of the first occupied slot: the slot that holds `now`, or the next occupied slot
+    /// around the ring.
     #[inline]
     pub(crate) fn first_start(occupied: Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
@@ -111,7 +112,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         Some((number + distance as u64) * Self::unit(level))
     }
 
-    /// Start of a slot, which is less than one turn ahead of `now`.
+    /// Start of a slot, which is less than a turn ahead of `now`.
     #[inline]
     pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
         let number = Self::number(now, slot.level);
@@ -119,7 +120,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         (number + ahead as u64) * Self::unit(slot.level)
     }
 
-    /// Slots from `position` to the first occupied one, 0 for `position` itself.
+    /// Slots from `position` to the first occupied slot, 0 for `position` itself.
     #[inline]
     fn distance(occupied: Bits, position: usize) -> Option<usize> {
         if let Some(first) = occupied.first_from(position) {

@@ -1,18 +1,18 @@
-//! The timing wheel. How it works is told on the page of [`timing_wheel`](crate::timing_wheel);
-//! this one says what is in which file.
+//! The timing wheel. The page of [`timing_wheel`](crate::timing_wheel) explains its working;
+//! this page lists its files.
 //!
 //! From the bottom up; a file uses those above it in this table, and none below:
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
 //! | `bits.rs` | a bit for each slot of a level |
-//! | `slot.rs` | which slot is meant |
-//! | `paged_slab.rs` | a slab that grows by pages and never moves what it holds |
+//! | `slot.rs` | the name of a slot: level and position |
+//! | `paged_slab.rs` | a slab that grows by pages and never moves its values |
 //! | `chunk_list.rs` | the keys in a slot: an unrolled linked list |
-//! | `level.rs` | a level, and the arithmetic of all: in which slot an entry belongs |
+//! | `level.rs` | a level, and the arithmetic of all levels: the slot of an entry |
 //! | `slots.rs` | the slots of all levels |
 //! | `core.rs`, `advance.rs`, `check.rs` | the wheel: its entries, the passing of time, its invariants |
-//! | `key.rs` | what the public wheel hands out |
+//! | `key.rs` | the types that the public wheel hands out |
 //! | `timing_wheel.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel, whose keys may be stale |
 
 mod advance;

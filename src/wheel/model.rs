@@ -6,7 +6,7 @@
     reason = "others use more of it, from outside"
 )]
 
-// Not the crate `support`: the wheel that it knows is another than this one.
+// Not from the crate `support`: that crate is built against another build of the wheel.
 #[path = "../../tests/support/bytes.rs"]
 mod bytes;
 #[path = "../../tests/support/choices.rs"]

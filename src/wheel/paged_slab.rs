@@ -1,8 +1,8 @@
-//! A slab that grows by pages and never moves what it holds.
+//! A slab that grows by pages and never moves its values.
 //!
 //! A full `slab::Slab` doubles its memory and copies every value, while the caller holds a lock: for
 //! a million timers that takes milliseconds. A `PagedSlab` adds a page and copies nothing. An empty
-//! page becomes garbage: the caller takes it and frees it after it has released the lock.
+//! page becomes garbage, which the caller takes, and frees after the release of the lock.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -11,10 +11,11 @@
 
 use slab::Slab;
 
-/// Values of type `T` in pages of `2^BITS`. A key is the number of a page, then an index in it.
+/// Values of type `T` in pages of `2^BITS`. A key is the number of a page, then an index in that
+/// page.
 ///
-/// The first page is part of the struct: a small wheel is read without a hop. What each insert and
-/// removal touches comes first, in this order, so that it is on few lines of memory.
+/// The first page is part of the struct: a small wheel is read without a hop. The fields that each
+/// insert and removal touches come first, in this order, on few lines of memory.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
@@ -26,12 +27,12 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     has_garbage: bool,
     /// Page 0.
     first: Page<T>,
-    /// Values ever inserted, for the metrics. Less those removed it is the length, so counting
-    /// both takes no more writes than a length would.
+    /// Values ever inserted, for the metrics. The length is this number less the values removed: two
+    /// counters take no more writes than a length.
     inserted: u64,
     /// Pages 1 and up.
     rest: Vec<Page<T>>,
-    /// Pages that have memory and are not full. The last one is filled first.
+    /// Pages that have memory and are not full. The last page in this list is filled first.
     available: Vec<u32>,
     /// Pages without memory. Their numbers are used again.
     retired: Vec<u32>,
@@ -39,7 +40,7 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     known: u32,
     /// How many pages have memory and hold nothing.
     empty: usize,
-    /// The capacity that the owner asked for. No page is retired that it needs.
+    /// The capacity that the owner asked for. No page within this capacity is retired.
     reserved: usize,
     garbage: Vec<Slab<T>>,
 }
@@ -144,7 +145,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Removes a value and returns it. Panics when there is none.
+    /// Removes and returns a value. Panics when there is none.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         let (number, index) = Self::split(key);
@@ -230,7 +231,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         first + others * Self::PAGE_LEN
     }
 
-    /// Allocates memory for `additional` more values, and keeps it until `shrink_to_fit`.
+    /// Allocates memory for `additional` more values, which is kept until `shrink_to_fit`.
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len().saturating_add(additional);
         self.reserved = self.reserved.max(wanted);
@@ -284,7 +285,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.page(number).slab.capacity() != 0
     }
 
-    /// Allocates one more page, which is filled next.
+    /// Allocates another page, which is filled next.
     #[cold]
     fn open_page(&mut self) -> u32 {
         let number = self
@@ -313,7 +314,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         number
     }
 
-    /// Notes that a page is not full. It is filled next, while it is in the cache.
+    /// Notes that a page is not full. This page is filled next, while in the cache.
     fn make_available(&mut self, number: usize) {
         self.page_mut(number).position = self.available.len() as u32;
         self.available.push(number as u32);
@@ -328,8 +329,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// One empty page is kept: without it, an insert and a remove at the end of a page would
-    /// allocate and free each time. A second empty page is retired.
+    /// An empty page is kept: otherwise an insert and a removal at the end of a page would allocate
+    /// and free each time. A second empty page is retired.
     #[cold]
     fn retire_surplus(&mut self, number: usize) {
         let in_use = self.known as usize - self.retired.len();
@@ -388,7 +389,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Allocates one more page, which is filled after all others.
+    /// Allocates another page, which is filled after all others.
     fn open_page_last(&mut self) {
         let number = self.open_page() as usize;
         if number == 0 {

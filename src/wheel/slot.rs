@@ -8,7 +8,7 @@ pub(crate) struct SlotId {
 }
 
 impl SlotId {
-    /// The same in two bytes, as each chunk holds it.
+    /// The slot in two bytes, as each chunk holds it.
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,

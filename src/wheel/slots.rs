@@ -1,4 +1,4 @@
-//! The slots of all levels. What an entry is, is not known here: slots hold keys.
+//! The slots of all levels. Slots hold keys only; entries are in `core.rs`.
 
 use super::chunk_list::{CellAddr, Chunks, Cleared, NIL};
 use super::level::{Level, Scale};
@@ -80,7 +80,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.chunks.free_or_merge(chunk, list, moved);
     }
 
-    /// Takes the first key out of a slot that has one.
+    /// Takes the first key out of an occupied slot.
     #[inline]
     pub(crate) fn pop(&mut self, slot: SlotId) -> u32 {
         let level = &mut self.levels[slot.level];
@@ -110,8 +110,9 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.levels[slot.level].occupied.has(slot.position)
     }
 
-    /// The occupied slot that starts first; if several start then, the one on the highest level.
-    /// All may hold entries of that tick, and those on a higher level were inserted earlier.
+    /// The occupied slot that starts first; if several start then, the slot on the highest
+    /// level. All may hold entries of that tick, and those on a higher level were inserted
+    /// earlier.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<Next> {
         let mut first: Option<Next> = None;

@@ -31,7 +31,7 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         (self.random >> 20) % below
     }
 
-    /// From one nanosecond to a minute, each scale as likely as the others.
+    /// From one nanosecond to a minute, all scales equally likely.
     fn deadline(&mut self) -> u64 {
         let scale = self.random(36);
         let distance = 1 + self.random(1 << scale);
@@ -131,7 +131,7 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
     core.insert(70, ());
     core.insert(100, ());
     let mut fired = Vec::new();
-    // With a budget of one for each there is nothing left for filing them anew.
+    // A budget of 1 for each entry leaves none for a cascade.
     assert!(
         core.advance(100, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
@@ -173,7 +173,7 @@ fn a_timer_that_was_put_off_hides_none_behind_it() {
     core.check();
 }
 
-/// Also on the lowest level, where a slot is one tick wide.
+/// Also on the lowest level, where a slot is a tick wide.
 #[test]
 fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
     let mut core: Core<(), 64, 0> = Core::starting_at(0);
@@ -251,7 +251,7 @@ mod sizes {
     #[test]
     fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
         assert_eq!(size_of::<Entry<Waker>>(), 32);
-        // The slab's own entry is either a value or the index of the next free one.
+        // The slab's own entry is either a value or the index of the next free entry.
         enum SlabEntry<T> {
             #[expect(dead_code, reason = "for its size")]
             Vacant(usize),

@@ -1,5 +1,5 @@
-//! The public wheel: a core whose keys carry a stamp, so that stale ones are found out. Here is how
-//! it is made, how large it is, and its memory.
+//! The public wheel: a core whose keys carry a stamp, which tells stale keys. This file has its
+//! constructors, its size and its memory.
 
 mod entries;
 mod time;
@@ -14,11 +14,11 @@ use super::key::Stamped;
 ///
 /// Deadlines and the clock are absolute ticks; a tick is as long as the caller likes.
 ///
-/// The number of slots changes speed and memory, not what fires at which tick. More slots make
-/// fewer levels, so an entry moves less often before it fires; each level takes 8 bytes per slot.
-/// A power of two costs shifts where other numbers cost divisions. README's figures of a bare
-/// wheel are for 64. The driver's wheels have 256: there a million timers of one to four seconds
-/// took 163 ns each to fire, and 215 with 64, when that number was chosen.
+/// The number of slots changes speed and memory, not the ticks at which entries fire. More slots
+/// make fewer levels, so an entry moves less often before it fires; each level takes 8 bytes per
+/// slot. A power of two costs shifts where other numbers cost divisions. README's figures of a bare
+/// wheel are for 64. The driver's wheels have 256: there a million timers of 1 to 4 s took 163 ns
+/// each to fire, and 215 with 64, when that number was chosen.
 ///
 /// ```
 /// use wheel::TimingWheel;
@@ -41,13 +41,14 @@ use super::key::Stamped;
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
     pub(super) core: Core<Stamped<T>, SLOTS, 0>,
-    /// The stamp of the next insertion. It never goes back: a stale key must not find another entry.
+    /// The stamp of the next insertion. The stamp never goes back: a stale key must not find
+    /// another entry.
     stamp: NonZeroU64,
 }
 
 impl<T> TimingWheel<T> {
-    /// An empty wheel of 64 slots a level, whose clock stands at tick 0. It allocates with the
-    /// first insertion.
+    /// An empty wheel of 64 slots a level, whose clock stands at tick 0. The first insertion
+    /// allocates.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -112,7 +113,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
     }
 
-    /// The tick the clock stands at: the highest one advanced to, or where it started.
+    /// The tick at which the clock stands: the highest tick advanced to, or the first tick of the
+    /// wheel.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -180,7 +182,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.capacity()
     }
 
-    /// Allocates memory for `additional` more entries, and keeps it until [`shrink_to_fit`](Self::shrink_to_fit).
+    /// Allocates memory for `additional` more entries, which is kept until
+    /// [`shrink_to_fit`](Self::shrink_to_fit).
     ///
     /// # Panics
     ///
@@ -238,8 +241,8 @@ impl<T, const SLOTS: usize> Default for TimingWheel<T, SLOTS> {
 impl<T: Clone, const SLOTS: usize> Clone for TimingWheel<T, SLOTS> {
     /// The same entries under the same keys, at the same tick.
     ///
-    /// What is inserted into one of the two afterwards has a key that may find another entry in
-    /// the other.
+    /// The key of an entry inserted later, into either wheel, may find another entry in the other
+    /// wheel.
     fn clone(&self) -> Self {
         Self {
             core: self.core.clone(),

@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use super::fuse::Fuse;
 use crate::sleep::{Sleep, sleep};
 
-/// A batch of no more items is allocated at once; one that may be larger grows.
+/// A batch of no more items is allocated at once; a batch that may be larger grows.
 const AHEAD: usize = 1024;
 
 pin_project! {
@@ -57,7 +57,7 @@ impl<S: Stream> ChunksTimeout<S> {
         }
     }
 
-    /// What has been collected and has not gone out.
+    /// The items that have been collected and have not gone out.
     ///
     /// ```
     /// use futures::StreamExt as _;
@@ -75,7 +75,7 @@ impl<S: Stream> ChunksTimeout<S> {
         self.flush()
     }
 
-    /// The batch as it is; the next item starts another.
+    /// The present batch; the next item starts another.
     fn flush(self: Pin<&mut Self>) -> Vec<S::Item> {
         let me = self.project();
         *me.delay = None;

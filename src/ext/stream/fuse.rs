@@ -10,7 +10,7 @@ pin_project! {
     #[derive(Debug)]
     pub(super) struct Fuse<S> {
         #[pin]
-        // `None` once it has ended: what it holds is freed.
+        // `None` after the end: an ended stream is dropped.
         stream: Option<S>,
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! [`StreamExt`] has the time methods of tokio-stream's trait of that name. For all other methods,
-//! such as `next`, import `futures::StreamExt as _` beside it. tokio-stream's will not do: it has a
-//! `timeout` too, and a call of that is then ambiguous (E0034).
+//! such as `next`, import `futures::StreamExt as _` as well. tokio-stream's trait will not do,
+//! because its own `timeout` makes a call of `timeout` ambiguous (E0034).
 //!
 //! | method | makes | |
 //! | --- | --- | --- |
@@ -17,7 +17,8 @@
 //! | [`throttle`](StreamExt::throttle) | [`Throttle`] | items at least so far apart |
 //! | [`chunks_timeout`](StreamExt::chunks_timeout) | [`ChunksTimeout`] | batches, full or old enough |
 //!
-//! [`IntervalStream`] makes a stream of an [`Interval`], and [`DelayQueue`](crate::DelayQueue) is one.
+//! [`IntervalStream`] makes a stream of an [`Interval`], and [`DelayQueue`](crate::DelayQueue) is a
+//! stream.
 
 mod chunks_timeout;
 mod fuse;
@@ -45,8 +46,8 @@ pub use self::timeout_repeating::TimeoutRepeating;
 /// # Panics
 ///
 /// All but [`timeout_repeating`](Self::timeout_repeating), which is given a timer, panic outside a
-/// Tokio runtime and in one built without `enable_time`, at the caller's line or when they first
-/// need a timer.
+/// Tokio runtime and in a runtime built without `enable_time`, at the caller's line or when they
+/// first need a timer.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -61,8 +62,8 @@ pub use self::timeout_repeating::TimeoutRepeating;
 pub trait StreamExt: Stream {
     /// Gives each item `duration` to come.
     ///
-    /// Items come as `Ok`. If one takes longer, there is a single `Err`; the stream then goes on,
-    /// and the next item starts the time again. An item that is there is taken, however late.
+    /// Items come as `Ok`. If an item takes longer, there is a single `Err`; the stream then goes
+    /// on, and the next item starts the time again. An item that is there is taken, however late.
     ///
     /// # Examples
     ///
@@ -93,8 +94,8 @@ pub trait StreamExt: Stream {
 
     /// Counts how long each item takes in ticks of an interval.
     ///
-    /// Items come as `Ok`, and reset the interval. Each tick before the next item is an `Err`;
-    /// what happens to ticks that are missed is up to the interval.
+    /// Items come as `Ok`, and reset the interval. Each tick before the next item is an `Err`; the
+    /// interval decides on missed ticks.
     ///
     /// # Examples
     ///
@@ -144,10 +145,10 @@ pub trait StreamExt: Stream {
         Throttle::new(self, duration)
     }
 
-    /// Collects items to batches of `max_size`, or of what has come in `duration`.
+    /// Collects items to batches of `max_size`, or of the items that come within `duration`.
     ///
-    /// A batch goes out when it is full, when `duration` has elapsed since its first item and
-    /// nothing more is there, and at the end of the stream. No batch is empty.
+    /// A batch goes out when full, when `duration` has elapsed since its first item and no item is
+    /// ready, and at the end of the stream. No batch is empty.
     ///
     /// # Panics
     ///

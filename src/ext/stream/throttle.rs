@@ -66,7 +66,7 @@ impl<S> Throttle<S> {
         &self.stream
     }
 
-    /// The stream, by mutable reference. What is taken from it here is not slowed down.
+    /// The stream, by mutable reference. Items taken through this reference are not slowed down.
     ///
     /// ```
     /// use futures::StreamExt as _;

@@ -71,8 +71,8 @@ macro_rules! limit {
 }
 
 limit! {
-    /// Limits how long each frame of a request's body may take: what a client may be silent
-    /// while it uploads.
+    /// Limits how long each frame of a request's body may take, and so the silence of a
+    /// client that uploads.
     ///
     /// # Examples
     ///
@@ -87,7 +87,7 @@ limit! {
     ///     .layer(RequestBodyTimeoutLayer::new(Duration::from_secs(10)));
     /// ```
     RequestBodyTimeoutLayer,
-    /// A service whose requests have a [`TimeoutBody`]: what [`RequestBodyTimeoutLayer`] makes.
+    /// A service whose requests have a [`TimeoutBody`], made by [`RequestBodyTimeoutLayer`].
     ///
     /// # Errors
     ///
@@ -113,8 +113,8 @@ limit! {
 }
 
 limit! {
-    /// Limits how long each frame of a response's body may take: what a handler that streams,
-    /// or a backend, may be silent.
+    /// Limits how long each frame of a response's body may take, and so the silence of a
+    /// handler that streams, or of a backend.
     ///
     /// # Examples
     ///
@@ -128,7 +128,8 @@ limit! {
     ///     .layer(ResponseBodyTimeoutLayer::new(Duration::from_secs(10)));
     /// ```
     ResponseBodyTimeoutLayer,
-    /// A service whose responses have a [`TimeoutBody`]: what [`ResponseBodyTimeoutLayer`] makes.
+    /// A service whose responses have a [`TimeoutBody`], made by
+    /// [`ResponseBodyTimeoutLayer`].
     ///
     /// # Errors
     ///

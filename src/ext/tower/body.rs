@@ -15,8 +15,8 @@ pin_project! {
     /// A body with a time limit for each frame.
     ///
     /// The time counts from the poll that finds no frame to the frame, and starts anew with the
-    /// next wait. So it limits how long a peer may be silent, and not how long the whole body
-    /// takes. Frames that are there when polled for cost no timer.
+    /// next wait. So a peer may be silent for a limited time, but the whole body may take any
+    /// time. Frames that are there when polled for cost no timer.
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ pin_project! {
     ///
     /// # Panics
     ///
-    /// Polling panics outside a Tokio runtime and in one built without `enable_time`, if
+    /// Polling panics outside a Tokio runtime and in a runtime built without `enable_time`, if
     /// there is no frame, with tokio's message.
     ///
     /// # Cancel safety
@@ -35,7 +35,7 @@ pin_project! {
     /// # Differences from tower-http
     ///
     /// The body is polled before the timer, so a frame that comes with the deadline is given
-    /// out; one timer serves the whole body; the error is [`Elapsed`].
+    /// out; the whole body has one timer; the error is [`Elapsed`].
     ///
     /// # Examples
     ///

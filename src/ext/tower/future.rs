@@ -1,5 +1,5 @@
-//! Futures of responses: [`ResponseFuture`] ends a late one, [`ResponseBodyTimeoutFuture`] limits
-//! the body of one.
+//! Futures of responses: [`ResponseFuture`] ends a late response, [`ResponseBodyTimeoutFuture`]
+//! limits its body.
 
 use std::future::Future;
 use std::pin::Pin;

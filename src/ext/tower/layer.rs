@@ -1,4 +1,4 @@
-//! [`TimeoutLayer`]: what puts a [`Timeout`] around services.
+//! [`TimeoutLayer`], which puts a [`Timeout`] around services.
 
 use std::time::Duration;
 

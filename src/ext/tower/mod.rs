@@ -1,6 +1,6 @@
 //! Timeouts for tower's services, and for the bodies of HTTP: layers for axum's and tower's stacks.
 //!
-//! | layer | limits | a late one |
+//! | layer | limits | a late response or frame |
 //! | --- | --- | --- |
 //! | [`TimeoutLayer::new`] | the response, as tower's | is an error, a boxed [`Elapsed`](error::Elapsed) |
 //! | [`TimeoutLayer::with_status_code`] | the response, as tower-http's | is answered with a status code and an empty body; the service's error type stays |
@@ -10,8 +10,9 @@
 //! A limit for the response ends with the response's head: bodies are read and written later,
 //! and have limits of their own.
 //!
-//! Responses and bodies are polled before the timer: one that is ready at once registers no
-//! timer, and one that is ready at or after the deadline is given out.
+//! Responses and bodies are polled before the timer: a response that is ready at once
+//! registers no timer, and a response that is ready at or after the deadline is given out.
+//! The same holds for frames.
 //!
 //! ```toml
 //! [dependencies]
@@ -21,20 +22,19 @@
 //!
 //! # Differences from tower and tower-http
 //!
-//! * The error is this crate's, [`wheel::error::Elapsed`](crate::error::Elapsed).
-//!   It reads "deadline has elapsed", tower's reads "request timed out".
-//! * A timeout beyond the end of time, such as `Duration::MAX`, is none.
-//! * tower-http polls its timer first: each request registers one, also those
-//!   that are answered at once, and a response that comes with the deadline is
-//!   lost.
+//! * The error is this crate's, [`wheel::error::Elapsed`](crate::error::Elapsed). Its message
+//!   is "deadline has elapsed", that of tower's "request timed out".
+//! * A timeout beyond the end of time, such as `Duration::MAX`, is no limit.
+//! * tower-http polls its timer first: each request registers a timer, also requests that are
+//!   answered at once, and a response that comes with the deadline is lost.
 //! * tower-http's `TimeoutLayer::new`, deprecated there, answers 408. Here `new`
 //!   is tower's.
 //! * tower-http's layers for a deadline of the whole body have no counterpart.
 //!
 //! # Examples
 //!
-//! axum, with half a second for each request, more for one route, and a client that may be silent
-//! for ten seconds while it uploads:
+//! axum, with half a second for each request, more for a slow route, and ten seconds of
+//! silence for a client that uploads:
 //!
 //! ```
 //! use axum::Router;
@@ -76,7 +76,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use tower_service::Service;
 
-/// The error of a service whose late requests end with one.
+/// The error of a service whose late requests end with an error.
 ///
 /// ```
 /// let error: wheel::ext::tower::BoxError = "anything".into();
@@ -84,13 +84,13 @@ use tower_service::Service;
 /// ```
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The error inside the [`BoxError`], under the name that tower has for it.
+/// The error inside the [`BoxError`], under tower's name.
 pub mod error {
     #[doc(no_inline)]
     pub use crate::error::Elapsed;
 }
 
-/// A late request ends with an error: what [`Timeout::new`] makes.
+/// A late request ends with an error, as from [`Timeout::new`].
 ///
 /// ```
 /// use wheel::Duration;
@@ -101,10 +101,10 @@ pub mod error {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsError;
 
-/// A service that gives another one a limited time for each request.
+/// A service that gives another service a limited time for each request.
 ///
-/// `L` is what a late request ends with: [`AsError`] or a [`StatusCode`]. The
-/// time counts from `call`; waiting for the service to be ready is not part of it.
+/// `L` is the end of a late request: [`AsError`] or a [`StatusCode`]. The time counts from
+/// `call`, without the wait for the service to be ready.
 ///
 /// # Errors
 ///
@@ -113,8 +113,8 @@ pub struct AsError;
 ///
 /// # Panics
 ///
-/// `call` panics outside a Tokio runtime and in one built without
-/// `enable_time`, with tokio's message.
+/// `call` panics outside a Tokio runtime and in a runtime built without `enable_time`, with
+/// tokio's message.
 ///
 /// # Cancel safety
 ///

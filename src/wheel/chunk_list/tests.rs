@@ -1,4 +1,4 @@
-//! One list: order, holes, what is kept, what is merged.
+//! A list of chunks: order, holes, chunks that are kept, chunks that are merged.
 
 use super::*;
 

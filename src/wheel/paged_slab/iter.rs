@@ -5,7 +5,7 @@ use std::{slice, vec};
 
 use super::{Page, PagedSlab};
 
-/// Keys and values, page by page. `P` has the pages that are left, `V` the values of one.
+/// Keys and values, page by page. `P` has the pages that are left, `V` the values of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<P, V, const BITS: u32> {
     pages: P,
@@ -83,7 +83,7 @@ where
 }
 
 impl<P, V, const BITS: u32> ExactSizeIterator for Pages<P, V, BITS> where Self: Iterator {}
-// Once there are no more pages there is nothing in the last one either, and all parts are fused.
+// Once the pages are used up, the last page is used up as well, and all parts are fused.
 impl<P: FusedIterator, V: FusedIterator, const BITS: u32> FusedIterator for Pages<P, V, BITS> where
     Self: Iterator
 {

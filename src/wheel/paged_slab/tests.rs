@@ -1,4 +1,4 @@
-//! Keys, the order in which memory is used, what is kept and what becomes garbage.
+//! Keys, the order in which memory is used, pages that are kept and pages that become garbage.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is done with one entry: it is put in, found by its key, moved, taken out.
+//! Operations on an entry: insert, look up by key, reschedule, remove.
 
 use super::TimingWheel;
 use crate::wheel::key::{Key, Rescheduled, Stamped};
@@ -8,7 +8,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Errors
     ///
-    /// Hands the value back if `deadline` is not after [`now`](Self::now): it is due already.
+    /// Hands the value back if `deadline` is not after [`now`](Self::now): such an entry is due
+    /// already.
     ///
     /// # Panics
     ///
@@ -33,7 +34,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Ok(Key { index, stamp })
     }
 
-    /// Removes an entry and returns its value; `None` if it has fired or been removed. Constant time.
+    /// Removes an entry and returns its value; `None` if the entry has fired or been removed.
+    /// Constant time.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -73,7 +75,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
             .map_or(Rescheduled::Stale, Rescheduled::Expired)
     }
 
-    /// The value of an entry; `None` if it has fired or been removed.
+    /// The value of an entry; `None` if the entry has fired or been removed.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -88,7 +90,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         (stamped.stamp == key.stamp).then_some(&stamped.value)
     }
 
-    /// The value of an entry, to be changed; `None` if it has fired or been removed.
+    /// The value of an entry, to be changed; `None` if the entry has fired or been removed.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -104,7 +106,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(&mut self.core.get_mut(key.index).value)
     }
 
-    /// The tick at which an entry fires; `None` if it has fired or been removed.
+    /// The tick at which an entry fires; `None` if the entry has fired or been removed.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;

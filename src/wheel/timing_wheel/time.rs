@@ -1,17 +1,17 @@
-//! The passing of time: which entry is next, and what is due fires.
+//! The passing of time: the next expiration, and the advance that fires due entries.
 
 use super::TimingWheel;
 use crate::wheel::Progress;
 use crate::wheel::key::{Expired, Key};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// The tick at which to advance next; `None` when empty. It is never later than the earliest
-    /// deadline.
+    /// The tick at which to advance next; `None` when empty. This tick is never later than the
+    /// earliest deadline.
     ///
-    /// It is that deadline itself if it is within one turn of the lowest level, or if no more than
-    /// 16 entries share its slot; else it may be the start of the slot. It is later than
-    /// [`now`](Self::now), unless an unfinished advance has left entries over. At most 16 entries
-    /// of each level are searched for it.
+    /// The tick is the earliest deadline itself if that is within a turn of the lowest level, or
+    /// if no more than 16 entries share its slot; else it may be the start of the slot. It is
+    /// later than [`now`](Self::now), unless an unfinished advance has left entries over. At most
+    /// 16 entries of each level are searched.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -26,10 +26,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.next_expiration()
     }
 
-    /// The key of the entry that is due first, or of one of them; `None` when empty.
+    /// The key of the entry that is due first; `None` when empty. Of several due at the same tick,
+    /// any.
     ///
-    /// Searches the whole first slot of a level, or of several: takes time in proportion to the
-    /// entries there.
+    /// Searches the whole first slot of a level, or of several levels: the time is in proportion
+    /// to the entries there.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -45,15 +46,16 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(Key { index, stamp })
     }
 
-    /// Moves the clock to `to` and hands all that is due by then to `fire`, in the order of deadlines.
+    /// Moves the clock to `to` and hands all entries due by then to `fire`, in the order of
+    /// deadlines.
     ///
     /// Entries of the same tick come in no particular order. An entry that is not due cascades to
     /// a lower level, at most once a level. Empty slots cost nothing, so a long step costs no more
-    /// than a short one. The clock never goes back: an earlier `to` does nothing, or finishes what
-    /// [`advance_bounded`](Self::advance_bounded) has left over. If `fire` panics, the entry it was
-    /// given is lost, and no other.
+    /// than a short step. The clock never goes back: an earlier `to` does nothing, or fires
+    /// entries that [`advance_bounded`](Self::advance_bounded) has left over. If `fire` panics,
+    /// only the entry that it was given is lost.
     ///
-    /// What is to fire again and again is for [`advance_rearming`](Self::advance_rearming).
+    /// For entries that fire again and again, use [`advance_rearming`](Self::advance_rearming).
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -71,11 +73,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         debug_assert!(progress.is_caught_up(), "there are fewer entries than that");
     }
 
-    /// [`advance`](Self::advance) that stops when it has done so much, and can be continued.
+    /// [`advance`](Self::advance) that stops after a bounded amount of work, and can be continued.
     ///
-    /// Each entry that fires, or cascades to a lower level, costs one of `budget`. When that is
-    /// used up and there is more to do, the clock stops on the way. The wheel can be used as usual
-    /// then, and the next advance continues.
+    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`. When the budget
+    /// is used up and there is more to do, the clock stops on the way. The wheel can be used as
+    /// usual then, and the next advance continues.
     ///
     /// ```
     /// # use wheel::timing_wheel::{Progress, TimingWheel};
@@ -112,12 +114,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// [`advance`](Self::advance) in which an entry may stay, for another deadline.
     ///
     /// `fire` is given the key, the deadline and the value, and says when the entry is due next;
-    /// with `None` it is removed. It keeps its key. A deadline that lies before `to` fires in the
-    /// same call, in its turn among the others: none is lost, however far the clock has to go at
-    /// once. A deadline that is not after the one that has come counts as the tick after it.
+    /// `None` removes the entry. An entry that stays keeps its key. A deadline that lies before
+    /// `to` fires in the same call, in its turn among the others: none is lost, however far the
+    /// clock has to go at once. A next deadline that is not after the present deadline counts as
+    /// the tick after the present deadline.
     ///
-    /// It takes as long as there are deadlines: one that is due every tick fires at every tick up
-    /// to `to`. If `fire` panics, the entry it was given is lost, and no other.
+    /// The time grows with the number of deadlines: an entry that is due every tick fires at every
+    /// tick up to `to`. If `fire` panics, only the entry that it was given is lost.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
