@@ -10,9 +10,9 @@
 //!   often as with tokio, however often an overdue check finds the runtime busy. A driver of high
 //!   resolution fires such timers at their deadline.
 //! * The clock is read only where the deadline is earlier than `plain_from`, and the alarm is not
-//!   certain to ring in tokio's millisecond of that deadline. (While the alarm is overdue by more
-//!   than a millisecond, a timer for now or a little later counts as plain, and fires in the turn
-//!   that is overdue.)
+//!   certain to ring in tokio's millisecond of that deadline. (Where an alarm is late
+//!   by more than a millisecond, a timer for now or a little later counts as plain until the late
+//!   turn begins, and fires in that turn.)
 
 use std::time::Duration;
 
