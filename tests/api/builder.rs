@@ -8,7 +8,7 @@ use support::{
 };
 use wheel::{BuildError, Builder, Instant, Wheel, sleep};
 
-/// What is refused is refused in the same way by `build` and by `install`.
+/// `build` and `install` refuse a setting with the same error.
 fn refused(builder: Builder) -> BuildError {
     let error = builder.clone().build().unwrap_err();
     assert_eq!(

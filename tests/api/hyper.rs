@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
-/// What hyper's and hyper-util's builders, and users' own structs, ask for.
+/// Bounds of hyper's and hyper-util's builders, and of users' own structs.
 #[test]
 fn timers_and_sleeps_can_be_sent_and_shared() {
     fn timer<T>(_: T)
@@ -156,7 +156,7 @@ mod connections {
         }
     }
 
-    /// The keep-alive timers are reset from one interval to the next, on both sides.
+    /// The keep-alive timers are reset interval by interval, on both sides.
     #[tokio::test(start_paused = true)]
     async fn a_living_http2_peer_is_kept() {
         let (client, serving) = http2_server();
@@ -192,7 +192,7 @@ mod timers {
     use support::{HOUR, counting, ms};
     use wheel::{Builder, Wheel, advance, ext::hyper::WheelTimer};
 
-    /// What hyper sees of a timer: an object behind a pointer.
+    /// Timers as hyper holds them: objects behind a pointer.
     fn timers() -> Vec<(&'static str, Box<dyn Timer>)> {
         let own = Builder::new().build().unwrap();
         vec![

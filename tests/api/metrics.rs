@@ -1,4 +1,4 @@
-//! The counts of timers balance whatever happens, and each says what is documented of it.
+//! The counts of timers balance in every case, and each count has its documented meaning.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn pending_briefly() -> Sleep {
     }
 }
 
-/// What has been done to a timer, and how often it is then registered and has fired, and whether it is pending.
+/// A name, a timer that was treated so, and the counts then: registered, fired, pending.
 type Way = (&'static str, fn() -> BoxFuture<'static, Sleep>, Counts);
 type Counts = (u64, u64, usize);
 
@@ -240,7 +240,7 @@ async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
     let mut registered = 0;
     for round in 0..2_000 {
         let soon = Duration::from_micros(random.below(20_000));
-        // What is reset must not have fired before: it would be registered again.
+        // A timer that fired before its reset would be registered again.
         let mut sleep = sleep(if round % 8 == 4 { HOUR } else { soon });
         if futures::poll!(&mut sleep).is_ready() {
             continue;
@@ -299,13 +299,13 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
             eventually("all have fired", || metrics.snapshot().pending == 0);
             let lag = metrics.snapshot().lag;
             assert!(lag.max() >= ms(50), "{lag:?}");
-            // The first of them did not wait for the slow one.
+            // The first timer did not wait for the slow waker.
             assert!(lag.total() < lag.max() * 2_001, "{lag:?}");
         });
     });
 }
 
-/// With `test-util` it is taken back, for the sake of a paused clock.
+/// With `test-util` the alarm is taken back, for the sake of a paused clock.
 #[cfg(not(feature = "test-util"))]
 #[tokio::test]
 async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
@@ -385,7 +385,7 @@ mod paused {
         assert_eq!((changes(&third), third.pending), ([0; 4], 0));
         assert_eq!(third.lag, wheel::LagHistogram::default());
         assert_eq!(third.driver_wakeups, 0);
-        // Since the start it is all of them.
+        // Since the start: the sums of all intervals.
         assert_eq!(counts(&metrics), (3, 2, 1, 0));
         assert_eq!(metrics.snapshot().lag.max(), ms(7));
     }

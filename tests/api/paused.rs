@@ -1,4 +1,4 @@
-//! Under a paused clock timers are exact to the millisecond, and what was cancelled draws no time.
+//! Under a paused clock timers are exact to the millisecond, and cancelled timers draw no time.
 //!
 //! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
 #![cfg(feature = "test-util")]
@@ -73,7 +73,7 @@ async fn a_clock_paused_at_any_moment_is_never_a_millisecond_late() {
     }
 }
 
-/// Waits 50 ms of real time for a thread; what the paused clock shows then.
+/// The paused clock's time after a wait of 50 ms of real time for a thread.
 async fn clock_after_a_real_wait() -> Duration {
     let start = Instant::now();
     let (tx, rx) = oneshot::channel();
@@ -126,7 +126,7 @@ async fn a_dropped_sleep_does_not_draw_time() {
 #[tokio::test(start_paused = true)]
 async fn what_a_timeout_leaves_behind_does_not_draw_time() {
     let answered = timeout(secs(30), clock_after_a_real_wait());
-    // While it is pending, its deadline does draw time, as tokio's.
+    // A pending timer's deadline does draw time, as tokio's.
     assert!(answered.await.is_err());
     let (tx, rx) = oneshot::channel();
     tokio::spawn(async move { tx.send(()) });

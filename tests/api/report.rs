@@ -1,4 +1,4 @@
-//! What is published to the `metrics` crate is what was counted, each lag once, and in its bucket.
+//! The `metrics` crate is given the counts as they are, each lag once, and in its bucket.
 #![cfg(feature = "metrics")]
 
 use std::collections::HashMap;
@@ -211,8 +211,8 @@ mod paused {
         });
     }
 
-    /// Whatever the lags, the sum of what is published is their sum, and each is in the bucket that
-    /// it was counted in.
+    /// For any lags, the published sum is their sum, and each lag is published in the bucket that
+    /// counted the lag.
     #[test]
     fn sums_are_true_and_so_are_the_buckets() {
         recorded_in(paused(), |snapshotter| async move {

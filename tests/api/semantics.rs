@@ -16,7 +16,7 @@ use wheel::{Instant, advance, interval, sleep, timeout};
 
 #[tokio::test(start_paused = true)]
 async fn wakers_that_share_their_data_are_told_apart() {
-    // One `Arc`, two vtables: by std's way of making a waker, and by futures'.
+    // A single `Arc`, two vtables: by std's way of making a waker, and by futures'.
     #[derive(Default)]
     struct Both([AtomicUsize; 2]);
     impl std::task::Wake for Both {
@@ -72,7 +72,7 @@ fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
     }
 }
 
-/// How many ready sleeps one poll of a task may see.
+/// How many ready sleeps a single poll of a task may see.
 macro_rules! ready_per_poll {
     ($time:path) => {{
         use $time as time;

@@ -12,7 +12,7 @@ use tower::ServiceExt;
 use wheel::Instant;
 use wheel::ext::tower::{self as timeouts, TimeoutLayer};
 
-/// One router with a layer of each kind, as a service would have it, in real time.
+/// A router with a layer of each kind, as in a service, in real time.
 #[test]
 fn axum_answers_late_requests_with_the_status_code() {
     let layer = TimeoutLayer::with_status_code;
@@ -115,7 +115,7 @@ mod paused {
         let mut ready = Timeout::new(service_fn(|n: u32| ready(Ok::<_, Refused>(n))), ms(0));
         assert_eq!(ready.call(5).now_or_never().unwrap().unwrap(), 5);
 
-        // Nor does a call that is never polled; one that waits registers one timer.
+        // Nor does a call that is never polled; a call that waits registers a single timer.
         let mut response = Box::pin(Timeout::new(service_fn(never), ms(10)).call(()));
         assert_eq!(Wheel::current().pending(), 0);
         assert!(poll_quietly(&mut response).is_pending());
@@ -156,8 +156,7 @@ mod paused {
         assert_eq!(service.oneshot(40 * year).await.unwrap(), 40 * year);
     }
 
-    /// A service that is not ready stays so for as long as it likes, and its readiness's error is
-    /// passed on.
+    /// No limit holds for a service that is not ready, and an error of its readiness is passed on.
     #[derive(Debug)]
     struct Busy(Poll<Result<(), Refused>>);
 
