@@ -1,6 +1,6 @@
-//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current one elsewhere.
+//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current runtime elsewhere.
 //!
-//! The one consequence of that rule, and its cure, `Wheel::current()`.
+//! A consequence of that rule, and its cure, `Wheel::current()`.
 
 use std::thread;
 
@@ -24,8 +24,8 @@ fn pending_in(runtime: &Handle) -> usize {
     Wheel::current().pending()
 }
 
-/// Made on a worker in this way, and polled, a timer is one of the worker's runtime, or else of the
-/// other one.
+/// Made on a worker in this way, and polled, a timer belongs to the worker's runtime, or else to
+/// the other.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
     for other in [current_thread(), multi_thread(2)] {

@@ -1,4 +1,4 @@
-//! A runtime has one driver, which is one task, is woken from anywhere, and shares no timer with others.
+//! A runtime has a single driver, which is a single task, is woken from anywhere, and shares no timer with others.
 
 use std::future::pending;
 use std::thread;
@@ -59,7 +59,7 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
         thread::sleep(ms(400));
         let before = count.wakes();
         thread::scope(|scope| {
-            // Due by tokio's reckoning: setting the alarm for it rings at once.
+            // Due by tokio's reckoning: an alarm set for this timer rings at once.
             scope.spawn(|| _ = poll_quietly(&mut late));
         });
         assert_eq!(count.wakes(), before, "fired by a foreign thread");
@@ -68,11 +68,11 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
 }
 
 /// Within a blocking task. (Within a blocking section, a current-thread runtime counts as the worker
-/// that it is nested on: see `contexts.rs`.)
+/// around it: see `contexts.rs`.)
 #[test]
 fn in_a_nested_runtime_timers_belong_to_it() {
     async fn belong_here() {
-        // By the task's own waker: that is what `await` uses.
+        // By the task's own waker, as `await` does.
         let mut held = [(); 3].map(|()| sleep(HOUR));
         for sleep in &mut held {
             assert!(futures::poll!(sleep).is_pending());
@@ -147,7 +147,7 @@ fn an_explicit_wheel_is_exact_everywhere() {
             wheel.interval(ms(1)).tick().await;
             assert_eq!(wheel.interval_at(soon, ms(1)).tick().await, soon);
         });
-        // Inside another one.
+        // Inside another runtime.
         current_thread().block_on(async {
             let mut sleep = wheel.sleep(HOUR);
             assert!(poll_quietly(&mut sleep).is_pending());
