@@ -1,4 +1,4 @@
-//! Timers of a `LocalSet` belong to no runtime for good: runtimes take turns with it, and end.
+//! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set in turn, and end.
 
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -80,7 +80,7 @@ enum Waits {
     Again,
 }
 
-/// Says so once it is registered.
+/// Waits, and sends a message once the timer is registered.
 async fn waits<T: Time>(how: Waits, started: blocking::Sender<()>) {
     async fn await_with<F: Future>(future: F, started: blocking::Sender<()>) -> F::Output {
         let mut future = pin!(future);

@@ -1,8 +1,8 @@
 //! Timers made in each context and awaited in each do as tokio's, also when a runtime has ended.
 //!
-//! One runtime is the maker's, the other the poller's, or both are one. A third, the stranger, is
-//! multi-threaded and lives on: what is wrapped or nested runs on its worker. A case is a context
-//! in which timers are made, and runs all contexts in which they are awaited, side by side.
+//! The maker and the poller each have a runtime, or share the same. A third runtime, the stranger, is
+//! multi-threaded and lives on: wrapped and nested contexts run on its worker. A case is a context in
+//! which timers are made, and runs all contexts in which they are awaited, side by side.
 
 use std::convert::identity;
 use std::fmt;

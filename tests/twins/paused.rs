@@ -1,4 +1,4 @@
-//! What a paused clock shows is the same when it leaps, and beside runtimes whose clocks tick.
+//! A paused clock shows the same times when the clock leaps, and beside runtimes whose clocks tick.
 //!
 //! Programs on paused clocks alone are those of `differential/`.
 
@@ -21,12 +21,12 @@ fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()
 }
 
-/// Moves the clock, and does not let the runtime look at it.
+/// Moves the clock, and does not let the runtime fire timers.
 fn leap(by: Duration) {
     assert!(pin!(advance(by)).now_or_never().is_none());
 }
 
-/// One that is overdue, because the clock has leapt, while the earliest is reset, or dropped.
+/// A timer is overdue, because the clock has leapt, while the earliest timer is reset, or dropped.
 #[test]
 fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
     type Case = (u64, u64, u64, Option<u64>);
@@ -102,7 +102,7 @@ fn a_paused_runtime_nested_in_a_task() {
     same([(false, false), (true, false)], body::<Tokio>, body::<Ours>);
 }
 
-/// Made in a runtime that goes on by itself, awaited in a paused one.
+/// Made in a runtime whose clock ticks, awaited in a paused runtime.
 #[test]
 fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
     fn body<T: Time>(registered: bool) -> u128 {

@@ -1,6 +1,6 @@
-//! No task panics when its runtime ends, whatever polls the timers of the task.
+//! No task panics when its runtime ends, with any way to poll the timers of the task.
 //!
-//! tokio drops the tasks first and ends time last; the number of panics is part of what is compared.
+//! tokio drops the tasks first and ends time last; the number of panics is compared, too.
 //! Tokio's timers per worker are left out. They do panic in tasks of a runtime that ends, and those
 //! that are due in an hour are ready there.
 
@@ -25,14 +25,14 @@ use support::{HOUR, ms, poll_quietly, secs, tried};
 
 const ROUNDS: usize = 30;
 
-/// What polls the timers of a task.
+/// The future that polls the timers of a task.
 #[derive(Clone, Copy, Debug)]
 enum Polls {
     Unordered,
     JoinAll,
     SelectAll,
     JoinSet,
-    /// `select!` over one timer that stays and one that is made anew.
+    /// `select!` over a timer that stays and a timer that is made anew.
     Select,
     /// Nothing but the task.
     Plain,
@@ -104,7 +104,7 @@ where
             });
         }
         drop(alive);
-        // Nothing of the timers under test: this is what the end is to come upon.
+        // tokio's sleep, not the timers under test: the runtime is to end while these wait.
         runtime.block_on(async { tokio::time::sleep(ms(3)).await });
         how.end(runtime);
         assert!(over.recv().is_err());
@@ -122,8 +122,8 @@ fn no_task_panics_whatever_polls_its_timers_when_its_runtime_ends() {
     same(cross(KINDS, ends), body::<Tokio>, body::<Ours>);
 }
 
-/// The end wakes what waits for an hour, by wakers that are not the task's, while the other worker
-/// still runs tasks.
+/// The end wakes timers of an hour, by wakers that are not the task's, while the other worker still
+/// runs tasks.
 #[test]
 fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
     fn body<T: Time>((kind, how): (Kind, How)) {
@@ -147,7 +147,7 @@ fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// What a task holds is dropped by the end, and makes and resets timers once more on the way.
+/// The end drops the values that a task holds, which make and reset timers once more on the way.
 #[test]
 fn tasks_that_use_timers_while_they_are_dropped() {
     struct Last<T: Time>(Pin<Box<T::Sleep>>);
@@ -176,7 +176,7 @@ fn tasks_that_use_timers_while_they_are_dropped() {
     );
 }
 
-/// Timers of a runtime that lives, polled by tasks of one that ends, and the other way around.
+/// Timers of a runtime that lives, polled by tasks of a runtime that ends, and the other way around.
 #[test]
 fn runtimes_end_under_timers_of_others() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> usize {

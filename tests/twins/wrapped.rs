@@ -12,7 +12,7 @@ use crate::twin::{differs, same};
 use support::time::{Ours, Time, Tokio};
 use support::{SHUT_DOWN, ms, poll_quietly, secs};
 
-/// Plain ones are made before that runtime ends, and after.
+/// Plain timers are made before that runtime ends, and after.
 #[test]
 fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
     fn body<T: Time>((kind, of, pending): (Kind, Kind, bool)) -> Result<(), String> {
@@ -42,7 +42,7 @@ fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// What tokio-util's own example does: the runtime that polls has no timers at all.
+/// As in tokio-util's own example: the runtime that polls has no timers at all.
 #[test]
 fn a_runtime_without_timers_awaits_those_of_another() {
     fn body<T: Time>(of: Kind) {
