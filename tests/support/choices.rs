@@ -1,4 +1,4 @@
-//! What a model does next: chosen at random, or by a fuzzer's bytes.
+//! A model's next operation: chosen at random, or by a fuzzer's bytes.
 
 /// Where a model's operations come from: a generator, or a fuzzer's bytes.
 pub trait Choices {

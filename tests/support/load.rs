@@ -1,4 +1,4 @@
-//! What keeps a runtime busy, and timers in it.
+//! Tasks that keep a runtime busy, and timers in that runtime.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use wheel::{Instant, sleep_until};
 
 use crate::Random;
 
-/// What a task computes between two yields: more than it takes to be found busy.
+/// The time that a task computes between two yields: enough for the driver to find the runtime busy.
 const WORK: Duration = Duration::from_micros(50);
 
 pub fn compute() {

@@ -1,4 +1,4 @@
-//! Wakers that count or call a function, and one poll with them.
+//! Wakers that count or call a function, and a single poll with them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -28,7 +28,7 @@ pub fn pending(duration: Duration) -> Sleep {
     sleep
 }
 
-/// Counts its wakes; how often it is referred to says whether something still holds it.
+/// Counts its wakes; the number of references tells whether anything still holds the waker.
 #[derive(Debug, Default)]
 pub struct Count(AtomicUsize);
 
