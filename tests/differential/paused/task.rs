@@ -1,4 +1,4 @@
-//! The interpreter of what tasks do.
+//! The interpreter of tasks.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use super::world::World;
 use support::time::{InTime, Interval, Time};
 use support::words;
 
-/// So long, by the clock of the runtime that drives it, a root waits for each thing it does.
+/// So long, by the clock of the runtime that drives the root, a root waits for each of its operations.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where in a running program something happens.
@@ -56,7 +56,7 @@ impl<T: Time> Place<T> {
         self.world.record(self.task, &self.path, what);
     }
 
-    /// What is done, one after another. A panic ends what it happens in, and no more.
+    /// Runs operations in turn. A panic ends the operation that panics, and no more.
     pub(crate) fn run(self, ops: Body) -> BoxFuture<'static, ()> {
         async move {
             for (index, op) in ops.into_iter().enumerate() {
@@ -172,7 +172,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// At least so long, and such that it ends in a millisecond of this task's.
+    /// At least so long, and up to a millisecond of this task's.
     pub(crate) fn span(&self, span: Duration) -> Duration {
         match self.world.here() {
             Some(rt) if span < Duration::from_secs(3600) => {
@@ -188,7 +188,7 @@ impl<T: Time> Place<T> {
     }
 
     async fn advance(&self, span: Duration) {
-        // What another task waits for may be due in this moment, and no order of the two is promised.
+        // Another task's timer may be due in this moment, and no order of the two is promised.
         if self.world.style == Style::Lanes {
             yield_now().await;
         }
@@ -354,7 +354,7 @@ struct Held;
 
 impl Held {
     fn new(handle: &Handle) -> Self {
-        // The guard borrows it. A few bytes, and an ended runtime's handle.
+        // The guard borrows the handle. Leaks a few bytes, and an ended runtime's handle.
         let handle: &'static Handle = Box::leak(Box::new(handle.clone()));
         HELD.with_borrow_mut(|held| held.push(handle.enter()));
         Held

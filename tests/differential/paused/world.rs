@@ -1,4 +1,4 @@
-//! What all tasks of a running program share: runtimes and their clocks, timers on a shelf, handles
+//! The state that all tasks of a running program share: runtimes and their clocks, timers on a shelf, handles
 //! of tasks, and the trace.
 
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use super::trace::Event;
 use super::watchdog::{QUIET, Stop};
 use support::time::Time;
 
-/// Each clock is set on by so much before a program begins, so that it can go back to before.
+/// Each clock is set on by so much before a program begins, so that deadlines may lie before the program.
 const START: Duration = Duration::from_millis(160);
 /// Milliseconds are dealt out to so many tasks, in turn, by two.
 pub(crate) const LANES: usize = 8;
@@ -33,7 +33,7 @@ pub(crate) struct World<T: Time> {
     pub(crate) stop: Stop,
 }
 
-/// A timer, and the runtime it was made in.
+/// A timer, and the runtime that made the timer.
 pub(crate) struct Shelved<T: Time> {
     pub(crate) sleep: Pin<Box<T::Sleep>>,
     pub(crate) owner: usize,
@@ -139,7 +139,7 @@ fn runtimes(count: usize, offset: Duration) -> (Vec<Runtime>, Vec<Instant>) {
         let next = paused();
         let nanos = (begin(&next) - base).as_nanos() as u64;
         let (millis, rest) = (nanos / 1_000_000, nanos % 1_000_000);
-        // Real time goes on while they are built: one that does not fit is built again.
+        // Real time goes on while they are built: a runtime that does not fit is built again.
         if (1_000..400_000).contains(&rest) {
             let ahead = START.saturating_sub(Duration::from_millis(millis));
             assert!(!ahead.is_zero(), "too slow a machine");
