@@ -16,13 +16,13 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use wheel::{Instant, Sleep, Wheel, interval, sleep, timeout};
 
-/// Counts what is allocated, and limits nothing.
+/// Counts allocated memory, and limits nothing.
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Sleeps of up to `longest`, each in a task that checks that it is not woken early.
+/// Sleeps of up to `longest`, each in a task that checks that the sleep is not early.
 fn sleepers(runtime: &Runtime, count: u64, longest: Duration) -> Vec<JoinHandle<()>> {
     let mut random = Random::new(count);
     let micros = u64::try_from(longest.as_micros()).unwrap();
@@ -116,7 +116,7 @@ fn the_process_is_stopped_and_continued() {
     });
 }
 
-/// Ticks a few hundred times a second, until one was waited for so long.
+/// Ticks a few hundred times a second, until the wait for a tick was so long.
 #[cfg(unix)]
 async fn ticks_until_a_gap(gap: Duration) {
     let start = Instant::now();
@@ -126,7 +126,7 @@ async fn ticks_until_a_gap(gap: Duration) {
         let before = Instant::now();
         let due = interval.tick().await;
         assert!(due <= Instant::now(), "early");
-        // It makes up for what it has missed: no tick is left out.
+        // Missed ticks are made up for: none is left out.
         assert_eq!(due, first + ms(3) * count);
         if before.elapsed() >= gap {
             break;
@@ -138,7 +138,7 @@ async fn ticks_until_a_gap(gap: Duration) {
 /// Timers that are pending at once, in bursts whose memory is looked at.
 const BURST: usize = 500_000;
 
-/// What the timers of a burst come to.
+/// How the timers of a burst end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Cancelled,
@@ -147,7 +147,7 @@ enum End {
     Reset,
 }
 
-/// How much memory a burst takes, and how much of that is kept when it is over.
+/// How much memory a burst takes, and how much of that is kept after the burst.
 async fn memory_of_a_burst(end: End) -> (usize, usize) {
     let before = MEMORY.allocated();
     let length = match end {

@@ -70,8 +70,8 @@ fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
     });
 }
 
-/// Parks during half a second each: without timers, with one an hour away, while cancelled ones
-/// would have been due, and after that.
+/// Parks during half a second each: without timers, with a timer an hour away, while cancelled
+/// timers would have been due, and after that.
 fn parks_when_idle(sleep: Make) -> [u64; 4] {
     let runtime = multi_thread(2);
     let _guard = runtime.enter();
