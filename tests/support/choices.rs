@@ -5,6 +5,11 @@ pub trait Choices {
     /// A number less than `end`.
     fn below(&mut self, end: u64) -> u64;
 
+    /// A place in a list of this length, if the list has any.
+    fn place(&mut self, len: usize) -> Option<usize> {
+        (len > 0).then(|| self.below(len as u64) as usize)
+    }
+
     /// Whether there is nothing left to choose from.
     fn is_over(&self) -> bool {
         false

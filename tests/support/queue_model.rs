@@ -101,13 +101,8 @@ impl<C: Choices> Model<C> {
         self.entries.push((key, value, when));
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        let len = self.entries.len() as u64;
-        (len > 0).then(|| self.choices.below(len) as usize)
-    }
-
     fn remove(&mut self) {
-        if let Some(at) = self.pick() {
+        if let Some(at) = self.choices.place(self.entries.len()) {
             self.remove_at(at);
         }
     }
@@ -120,7 +115,7 @@ impl<C: Choices> Model<C> {
     }
 
     fn reset(&mut self) {
-        if let Some(at) = self.pick() {
+        if let Some(at) = self.choices.place(self.entries.len()) {
             let when = self.deadline();
             self.entries[at].2 = when;
             self.queue.reset_at(&self.entries[at].0, when);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::held::Held;
 use super::shared::Shared;
 use super::witness::Deed;
-use crate::Random;
+use crate::{Choices, Random};
 
 /// Operations between two looks at the gate.
 const AT_ONCE: usize = 64;
@@ -104,8 +104,7 @@ impl Hand {
     }
 
     fn pick(&mut self) -> Option<usize> {
-        let len = self.timers.len() as u64;
-        (len > 0).then(|| self.random.below(len) as usize)
+        self.random.place(self.timers.len())
     }
 
     fn take(&mut self) -> Option<Held> {

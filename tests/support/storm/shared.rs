@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::counts::Counts;
 use super::held::Held;
 use super::life::{Driver, Life};
-use crate::Random;
+use crate::{Choices, Random};
 
 /// Timers that are left for others, at most.
 const POOL: usize = 1000;
@@ -80,8 +80,8 @@ impl Shared {
 
     pub(crate) fn take_any(&self, random: &mut Random) -> Option<Held> {
         let mut pool = self.pool.lock().unwrap();
-        let len = pool.len() as u64;
-        (len > 0).then(|| pool.swap_remove(random.below(len) as usize))
+        let at = random.place(pool.len())?;
+        Some(pool.swap_remove(at))
     }
 
     pub(crate) fn take_all(&self) -> Vec<Held> {
