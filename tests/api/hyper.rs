@@ -189,7 +189,7 @@ mod timers {
 
     use hyper::rt::{Sleep, Timer};
     use hyper_util::rt::TokioTimer;
-    use support::{HOUR, counting, ms};
+    use support::{HOUR, counting, ms, registered};
     use wheel::{Builder, Wheel, advance, ext::hyper::WheelTimer};
 
     /// Timers as hyper holds them: objects behind a pointer.
@@ -253,8 +253,7 @@ mod timers {
     async fn a_foreign_sleep_is_replaced() {
         for (name, timer) in timers() {
             let start = timer.now();
-            let mut sleep = TokioTimer::new().sleep(HOUR);
-            assert!(poll(&mut sleep, Waker::noop()).is_pending());
+            let mut sleep = registered(TokioTimer::new().sleep(HOUR));
             timer.reset(&mut sleep, start + ms(5));
             let ours = sleep.as_mut().downcast_mut_pin::<wheel::Sleep>();
             assert!(ours.is_some(), "{name}");

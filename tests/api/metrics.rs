@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt as _, join_all};
 use support::{
     HOUR, OnWake, Random, counting, current_thread, eventually, message_of, ms, multi_thread,
-    pending, poll, poll_quietly, runtimes, secs, within,
+    pending, poll, poll_quietly, registered, registered_with, runtimes, secs, within,
 };
 use wheel::{Instant, MetricsSnapshot, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
 
@@ -71,10 +71,8 @@ async fn fired() -> Sleep {
 }
 
 async fn polled_again() -> Sleep {
-    let mut sleep = pending(HOUR);
-    assert!(poll(&mut sleep, &counting().0).is_pending());
-    assert!(poll(&mut sleep, &counting().0).is_pending());
-    sleep
+    let sleep = registered_with(pending(HOUR), &counting().0);
+    registered_with(sleep, &counting().0)
 }
 
 /// Before it was polled, which registers it, and after that.
@@ -186,13 +184,7 @@ fn shards_add_up_and_there_is_none_beyond() {
     within(LIMIT, || {
         let runtime = multi_thread(2);
         let wheel = runtime.block_on(async { Wheel::current() });
-        let arm = |wheel: Wheel| {
-            thread::spawn(move || {
-                let mut sleep = wheel.sleep(HOUR);
-                assert!(poll_quietly(&mut sleep).is_pending());
-                sleep
-            })
-        };
+        let arm = |wheel: Wheel| thread::spawn(move || registered(wheel.sleep(HOUR)));
         let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
         let metrics = wheel.metrics();
         let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
@@ -348,8 +340,7 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn lag_counts_from_the_deadline_as_rounded_up() {
         let wheel = Builder::new().tick(ms(100)).build().unwrap();
-        let mut sleep = wheel.sleep(ms(1));
-        assert!(poll_quietly(&mut sleep).is_pending());
+        let _sleep = registered(wheel.sleep(ms(1)));
         advance(ms(130)).await;
         assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }

@@ -5,8 +5,8 @@ use std::thread;
 
 use futures::future::join_all;
 use support::{
-    HOUR, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly, runtimes,
-    within,
+    HOUR, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly, registered,
+    registered_with, runtimes, within,
 };
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -26,10 +26,7 @@ fn the_driver_is_one_task() {
         let metrics = runtime.metrics();
         runtime.block_on(async { tokio::time::sleep(ms(1)).await });
         assert_eq!(metrics.num_alive_tasks(), 0, "no timers, no driver");
-        let mut held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR)));
-        for sleep in &mut held {
-            assert!(poll_quietly(sleep).is_pending());
-        }
+        let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(registered);
         runtime.block_on(sleeps_once());
         assert_eq!(metrics.num_alive_tasks(), 1);
     });
@@ -133,8 +130,7 @@ fn an_explicit_wheel_is_exact_everywhere() {
         let wheel = wheel_of(&runtime);
         // Outside of any runtime.
         let (waker, count) = counting();
-        let mut sleep = wheel.sleep(HOUR);
-        assert!(poll(&mut sleep, &waker).is_pending());
+        let mut sleep = registered_with(wheel.sleep(HOUR), &waker);
         assert_eq!(wheel.pending(), 1);
         sleep.reset_unpin(Instant::now() + ms(5));
         eventually("woken", || count.wakes() == 1);
@@ -149,8 +145,7 @@ fn an_explicit_wheel_is_exact_everywhere() {
         });
         // Inside another runtime.
         current_thread().block_on(async {
-            let mut sleep = wheel.sleep(HOUR);
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let _sleep = registered(wheel.sleep(HOUR));
             assert_eq!(wheel.pending(), 1);
             wheel.sleep(ms(1)).await;
         });

@@ -9,10 +9,9 @@ use wheel::{Instant, Sleep, Wheel};
 /// More than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
-/// Calls a function where a runtime is current.
+/// Calls a function inside a runtime.
 pub(crate) fn inside<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
-    let _guard = runtime.enter();
-    f()
+    support::inside(runtime.handle(), f)
 }
 
 /// A runtime's usual driver.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use support::{
     Count, HOUR, OnWake, SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, eventually,
-    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll, poll_quietly,
-    resident_kib, secs, within,
+    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll_quietly, registered,
+    registered_with, resident_kib, secs, within,
 };
 use tokio::runtime::{Builder, Runtime};
 use wheel::{Instant, Sleep, Wheel, sleep};
@@ -24,9 +24,7 @@ fn small() -> Runtime {
 fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
     let _guard = runtime.enter();
     let (waker, count) = counting();
-    let mut sleep = sleep(duration);
-    assert!(poll(&mut sleep, &waker).is_pending());
-    (sleep, count)
+    (registered_with(sleep(duration), &waker), count)
 }
 
 #[track_caller]
@@ -91,9 +89,8 @@ fn wakers_called_at_the_end_may_use_timers() {
             another.reset_unpin(Instant::now() + HOUR);
             drop(taken.lock().unwrap().take());
         });
-        let mut sleep = inside(&runtime, || sleep(HOUR));
-        assert!(poll(&mut sleep, &waker).is_pending());
-        *own.lock().unwrap() = Some(sleep);
+        let sleep = inside(&runtime, || sleep(HOUR));
+        *own.lock().unwrap() = Some(registered_with(sleep, &waker));
         drop(runtime);
         assert!(own.lock().unwrap().is_none(), "woken");
     });
@@ -154,8 +151,7 @@ fn a_timer_dropped_with_its_thread_is_cancelled() {
     let handle = runtime.handle().clone();
     at_the_end_of_a_thread(move || {
         let _guard = handle.enter();
-        let mut sleep = sleep(HOUR);
-        assert!(poll(&mut sleep, &waker).is_pending());
+        let sleep = registered_with(sleep(HOUR), &waker);
         Box::new(move || drop(sleep))
     });
     eventually("freed", || Arc::strong_count(&count) == 1);
@@ -219,8 +215,7 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
         let (begins, begun) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         ends.spawn(async move {
-            let mut sleep = Wheel::current().sleep(HOUR);
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let mut sleep = registered(Wheel::current().sleep(HOUR));
             begins.send(()).unwrap();
             // This worker blocks while the other worker ends the driver.
             goes.recv().unwrap();

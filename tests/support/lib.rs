@@ -32,14 +32,16 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 #[cfg(feature = "test-util")]
 use tokio::time::Instant;
 
 pub use choices::{Choices, Random};
 pub use panics::{Panic, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
-pub use wakers::{Count, Log, OnWake, counting, pending, poll, poll_quietly};
+pub use wakers::{
+    Count, Log, OnWake, counting, pending, poll, poll_quietly, registered, registered_with,
+};
 // `wheel_model.rs` uses this module of its parent.
 use wheel::timing_wheel;
 
@@ -93,6 +95,30 @@ pub fn watched() -> (Runtime, Log<Instant>) {
     builder.enable_all().start_paused(true);
     builder.on_thread_unpark(move || log.push(Instant::now()));
     (builder.build().unwrap(), seen)
+}
+
+/// A way in which a runtime ends.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    Drop,
+    Background,
+    Timeout(Duration),
+}
+
+impl End {
+    pub fn of(self, runtime: Runtime) {
+        match self {
+            End::Drop => drop(runtime),
+            End::Background => runtime.shutdown_background(),
+            End::Timeout(limit) => runtime.shutdown_timeout(limit),
+        }
+    }
+}
+
+/// Calls a function where a runtime is current.
+pub fn inside<R>(runtime: &Handle, f: impl FnOnce() -> R) -> R {
+    let _guard = runtime.enter();
+    f()
 }
 
 /// Every kind of runtime, with a name for messages.

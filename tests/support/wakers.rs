@@ -20,12 +20,23 @@ pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
 }
 
+/// A future after a first poll with a waker: a timer is registered then.
+#[track_caller]
+pub fn registered_with<F: Future + Unpin>(mut future: F, waker: &Waker) -> F {
+    assert!(poll(&mut future, waker).is_pending());
+    future
+}
+
+/// The same with a waker that does nothing.
+#[track_caller]
+pub fn registered<F: Future + Unpin>(future: F) -> F {
+    registered_with(future, Waker::noop())
+}
+
 /// A timer that is registered, with a waker that does nothing.
 #[track_caller]
 pub fn pending(duration: Duration) -> Sleep {
-    let mut sleep = wheel::sleep(duration);
-    assert!(poll_quietly(&mut sleep).is_pending());
-    sleep
+    registered(wheel::sleep(duration))
 }
 
 /// Counts its wakes; the number of references tells whether anything still holds the waker.

@@ -13,8 +13,8 @@ use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, One, Two, in_task, ticks};
 use crate::twin::same_once;
-use support::ms;
 use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
+use support::{inside, ms};
 
 /// The only worker waits for a task of another runtime, which awaits a timer that was made here.
 #[test]
@@ -48,10 +48,7 @@ fn made_and_reset_in_the_context_of_a_runtime_that_nobody_drives() {
             TokioContext::new(all, handle.clone()).await;
             // A reset without a poll moves a timer to the same runtime.
             let mut sleep = T::boxed(ms(1));
-            {
-                let _guard = handle.enter();
-                sleep.as_mut().reset(Instant::now() + ms(5));
-            }
+            inside(&handle, || sleep.as_mut().reset(Instant::now() + ms(5)));
             sleep.await;
         })
     }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::runtimes::{Current, KINDS, Kind, MULTI, end, in_task};
 use crate::twin::{differs, same};
 use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, NO_TIMERS, ms, poll_quietly, tried};
+use support::{HOUR, NO_TIMERS, inside, ms, poll_quietly, tried};
 
 /// On a thread that the driver has found to be a worker, the timer is the worker's own, as under any
 /// guard. Whether the driver has found that depends on the worker.
@@ -20,10 +20,7 @@ fn under_the_guard_of_a_runtime_without_timers() {
         let under_guard = async move {
             T::sleep(ms(1)).await;
             let there = Builder::new_current_thread().build().unwrap();
-            let made = tried(|| {
-                let _guard = there.enter();
-                drop(T::sleep(ms(1)));
-            });
+            let made = tried(|| inside(there.handle(), || drop(T::sleep(ms(1)))));
             end(there);
             made
         };

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
 use crate::twin::{differs, same};
 use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
+use support::{HOUR, SHUT_DOWN, inside, ms, poll_quietly, registered, tried};
 
 /// The state that a timer has reached in the runtime that made the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +54,7 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
 fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
     fn body<T: Time>((one, two): (Kind, Kind)) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
-        let mut sleep = {
-            let _guard = one.enter();
-            T::boxed(ms(500))
-        };
+        let mut sleep = inside(one.handle(), || T::boxed(ms(500)));
         let (waits, waiting) = oneshot::channel();
         let waiter = two.spawn(async move {
             assert!(futures::poll!(&mut sleep).is_pending());
@@ -101,11 +98,8 @@ fn polled_reset_and_dropped_after_the_end() {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
         let (mut timeout, mut interval) = runtime.block_on(async {
-            let (mut timeout, mut interval) = (
-                Box::pin(T::timeout(HOUR, pending::<()>())),
-                T::interval(HOUR),
-            );
-            assert!(poll_quietly(&mut timeout).is_pending());
+            let timeout = registered(Box::pin(T::timeout(HOUR, pending::<()>())));
+            let mut interval = T::interval(HOUR);
             interval.tick().await;
             (timeout, interval)
         });

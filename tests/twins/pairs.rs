@@ -17,7 +17,7 @@ use tokio_util::context::TokioContext;
 use crate::runtimes::{Current, Kind, One, Two, cross, cross3, joined};
 use crate::twin::{Outcome, compare};
 use support::time::{Ours, Time, Tokio};
-use support::{SHUT_DOWN, ms, poll_quietly, tried};
+use support::{SHUT_DOWN, inside, ms, poll_quietly, tried};
 
 const FIRED: &str = "fired";
 
@@ -61,10 +61,7 @@ impl Place {
                 let task = runtime.spawn_blocking(move || Handle::current().block_on(work));
                 wait(joined(task))
             }
-            Entered => tried(|| {
-                let _guard = runtime.enter();
-                wait(work)
-            }),
+            Entered => tried(|| inside(runtime, || wait(work))),
             Local => {
                 let local = LocalSet::new();
                 let work = local.run_until(async { joined(spawn_local(work)).await });

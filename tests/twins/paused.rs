@@ -15,7 +15,7 @@ use tokio_util::context::TokioContext;
 use crate::runtimes::{One, in_task};
 use crate::twin::{same, same_once};
 use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
-use support::{ms, paused, poll_quietly, tried};
+use support::{inside, ms, paused, poll_quietly, registered, tried};
 
 fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()
@@ -107,10 +107,7 @@ fn a_paused_runtime_nested_in_a_task() {
 fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
     fn body<T: Time>(registered: bool) -> u128 {
         let (paused, ticking) = (paused(), One.build());
-        let mut sleep = {
-            let _guard = ticking.enter();
-            T::boxed(ms(20))
-        };
+        let mut sleep = inside(ticking.handle(), || T::boxed(ms(20)));
         assert!(!registered || poll_quietly(&mut sleep).is_pending());
         paused.block_on(async {
             let start = Instant::now();
@@ -142,8 +139,7 @@ fn polled_after_the_end_of_a_paused_runtime() {
     fn body<T: Time>(leapt: u64) -> Result<bool, String> {
         let runtime = paused();
         let mut sleep = runtime.block_on(async {
-            let mut sleep = T::boxed(ms(10));
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let sleep = registered(T::boxed(ms(10)));
             leap(ms(leapt));
             sleep
         });

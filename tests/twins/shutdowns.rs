@@ -14,14 +14,14 @@ use futures::StreamExt as _;
 use futures::executor;
 use futures::future::{join_all, select_all};
 use futures::stream::FuturesUnordered;
-use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, cross};
 use crate::twin::same;
+use support::End::{self, Background, Drop, Timeout};
 use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, ms, poll_quietly, secs, tried};
+use support::{HOUR, ms, poll_quietly, tried};
 
 const ROUNDS: usize = 30;
 
@@ -40,24 +40,7 @@ enum Polls {
 
 use Polls::{JoinAll, Plain, Select, SelectAll, Unordered};
 
-#[derive(Clone, Copy, Debug)]
-enum How {
-    Drop,
-    Background,
-    Timeout,
-}
-
-use How::{Background, Drop, Timeout};
-
-impl How {
-    fn end(self, runtime: Runtime) {
-        match self {
-            Drop => drop(runtime),
-            Background => runtime.shutdown_background(),
-            Timeout => runtime.shutdown_timeout(secs(5)),
-        }
-    }
-}
+const TIMEOUT: End = Timeout(Duration::from_secs(5));
 
 fn sleeps<T: Time>(round: u64) -> impl Iterator<Item = Pin<Box<T::Sleep>>> {
     (0..8).map(move |n| T::boxed(Duration::from_micros(100 + (round * 37 + n * 211) % 1500)))
@@ -89,7 +72,7 @@ async fn polls<T: Time>(how: Polls) {
 }
 
 /// Ends runtimes with 16 such tasks each, and waits until the last of the tasks is dropped.
-fn shut_down<F>(kind: Kind, how: How, task: impl Fn() -> F)
+fn shut_down<F>(kind: Kind, end: End, task: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -106,19 +89,19 @@ where
         drop(alive);
         // tokio's sleep, not the timers under test: the runtime is to end while these wait.
         runtime.block_on(async { tokio::time::sleep(ms(3)).await });
-        how.end(runtime);
+        end.of(runtime);
         assert!(over.recv().is_err());
     }
 }
 
 #[test]
 fn no_task_panics_whatever_polls_its_timers_when_its_runtime_ends() {
-    fn body<T: Time>((kind, (polled, how)): (Kind, (Polls, How))) {
-        shut_down(kind, how, || polls::<T>(polled));
+    fn body<T: Time>((kind, (polled, end)): (Kind, (Polls, End))) {
+        shut_down(kind, end, || polls::<T>(polled));
     }
     let all = [Unordered, JoinAll, SelectAll, Polls::JoinSet, Select, Plain];
     let mut ends = cross(all, [Drop]);
-    ends.extend(cross([Unordered, SelectAll, Plain], [Background, Timeout]));
+    ends.extend(cross([Unordered, SelectAll, Plain], [Background, TIMEOUT]));
     same(cross(KINDS, ends), body::<Tokio>, body::<Ours>);
 }
 
@@ -126,8 +109,8 @@ fn no_task_panics_whatever_polls_its_timers_when_its_runtime_ends() {
 /// runs tasks.
 #[test]
 fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
-    fn body<T: Time>((kind, how): (Kind, How)) {
-        shut_down(kind, how, || async {
+    fn body<T: Time>((kind, end): (Kind, End)) {
+        shut_down(kind, end, || async {
             let long = || (0..8).map(|n| T::boxed(HOUR + ms(n)));
             let mut unordered: FuturesUnordered<_> = long().collect();
             let busy = async {
@@ -143,7 +126,7 @@ fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
             }
         });
     }
-    let cases = cross(KINDS, [Drop, Background, Timeout]);
+    let cases = cross(KINDS, [Drop, Background, TIMEOUT]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
@@ -161,8 +144,8 @@ fn tasks_that_use_timers_while_they_are_dropped() {
         }
     }
 
-    fn body<T: Time>((kind, how): (Kind, How)) {
-        shut_down(kind, how, || async {
+    fn body<T: Time>((kind, end): (Kind, End)) {
+        shut_down(kind, end, || async {
             let mut held = T::boxed(HOUR);
             assert!(futures::poll!(&mut held).is_pending());
             let _last = Last::<T>(held);

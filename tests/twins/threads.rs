@@ -9,7 +9,7 @@ use tokio::task::{LocalSet, spawn_local};
 use crate::runtimes::{Current, KINDS, Kind, cross, in_task, joined, ticks};
 use crate::twin::{same, same_once};
 use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, poll_quietly};
+use support::{HOUR, ms, poll_quietly, registered};
 
 /// A timer that the last thread has made, and the next thread polls; and the number of the round.
 type Token<T> = (usize, Pin<Box<<T as Time>::Sleep>>);
@@ -103,9 +103,7 @@ fn a_thread_serves_one_runtime_after_the_other() {
             let runtime = kind.build();
             ends.push(in_task(&runtime, ticks::<T>()));
             runtime.block_on(async {
-                let mut sleep = T::boxed(HOUR);
-                assert!(poll_quietly(&mut sleep).is_pending());
-                left.push(sleep);
+                left.push(registered(T::boxed(HOUR)));
             });
             // Dropped late, and out of order.
             if round % 3 == 2 {

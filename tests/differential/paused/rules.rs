@@ -14,7 +14,7 @@ use tokio::time::{self, Instant, MissedTickBehavior};
 
 use super::coarse::Coarse;
 use support::time::{InTime, Interval, Sleep, Time};
-use support::{DAY, SHUT_DOWN, words};
+use support::{DAY, SHUT_DOWN, inside, words};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -195,11 +195,8 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
         ready!(Pin::new(&mut self.delay).poll(cx));
         let due = self.delay.deadline();
         let next = next_tick(due, Instant::now(), self.period, self.behavior);
-        let delay = {
-            let _guard = self.delay.owner.enter();
-            RuledSleep::with(self.delay.coarse.take(), next)
-        };
-        self.delay = delay;
+        let coarse = self.delay.coarse.take();
+        self.delay = inside(&self.delay.owner, || RuledSleep::with(coarse, next));
         Poll::Ready(due)
     }
 

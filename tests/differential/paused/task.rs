@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::task::{AbortHandle, JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
 use tokio::time::Instant;
+use tokio_util::context::TokioContext;
 
 use super::program::{Between, Body, Op, Rt, Style, Task, Ticks};
 use super::world::World;
 use support::time::{InTime, Interval, Time};
-use support::words;
+use support::{inside, words};
 
 /// So long, by the clock of the runtime that drives the root, a root waits for each of its operations.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -81,10 +82,8 @@ impl<T: Time> Place<T> {
         };
         let deadline = self.world.now(rt) + PATIENCE;
         let deadline = self.world.in_lane(self.task, rt, deadline);
-        let limited = {
-            let _guard = self.world.handles[rt].enter();
-            tokio::time::timeout_at(deadline, future)
-        };
+        let limit = || tokio::time::timeout_at(deadline, future);
+        let limited = inside(&self.world.handles[rt], limit);
         tokio::select! {
             biased;
             () = self.world.stop.wait() => {
@@ -126,13 +125,8 @@ impl<T: Time> Place<T> {
                 "left".into()
             }
             Op::Wrapped(rt, body) => {
-                let mut body = self.within(0).run(body);
-                let handle = &self.world.handles[rt];
-                poll_fn(|cx| {
-                    let _guard = handle.enter();
-                    body.as_mut().poll(cx)
-                })
-                .await;
+                let body = self.within(0).run(body);
+                TokioContext::new(body, self.world.handles[rt].clone()).await;
                 String::new()
             }
             Op::Select(bodies) => {

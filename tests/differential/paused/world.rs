@@ -13,6 +13,7 @@ use super::program::{Program, Style};
 use super::rules;
 use super::trace::Event;
 use super::watchdog::{QUIET, Stop};
+use support::inside;
 use support::time::Time;
 
 /// Each clock is set on by so much before a program begins, so that deadlines may lie before the program.
@@ -62,8 +63,7 @@ impl<T: Time> World<T> {
     }
 
     pub(crate) fn now(&self, rt: usize) -> Instant {
-        let _guard = self.handles[rt].enter();
-        Instant::now()
+        inside(&self.handles[rt], Instant::now)
     }
 
     /// In half milliseconds: clocks differ by less.
@@ -165,6 +165,5 @@ fn paused() -> Runtime {
 }
 
 fn begin(rt: &Runtime) -> Instant {
-    let _guard = rt.enter();
-    Instant::now()
+    inside(rt.handle(), Instant::now)
 }

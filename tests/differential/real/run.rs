@@ -19,7 +19,7 @@ use wheel::Wheel;
 
 use super::program::{Op, Program, Rt, Ticks};
 use support::time::{InTime, Interval, Sleep, Time};
-use support::{HOUR, current_thread, multi_thread, poll, with_workers};
+use support::{HOUR, current_thread, inside, multi_thread, poll, registered_with, with_workers};
 
 /// The outcome of a program: its tasks' events, each in its own order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -227,11 +227,7 @@ impl<T: Time> Place<T> {
                 on_time(now + span, "awaited elsewhere")
             }
             Op::Entered(span) => {
-                let sleep = {
-                    let _guard = self.other().enter();
-                    T::sleep_until(now + span)
-                };
-                sleep.await;
+                inside(self.other(), || T::sleep_until(now + span)).await;
                 on_time(now + span, "made for another")
             }
             Op::Wrapped(ops) => {
@@ -296,11 +292,8 @@ impl<T: Time> Place<T> {
             }
             // A probe at a time: a timer that is pending there is this probe's.
             let quiet = shared.quiet_wheel.lock().unwrap();
-            let mut sleep = {
-                let _guard = shared.quiet.enter();
-                Box::pin(T::sleep(HOUR))
-            };
-            assert!(poll(&mut sleep, cx.waker()).is_pending());
+            let sleep = inside(&shared.quiet, || Box::pin(T::sleep(HOUR)));
+            let sleep = registered_with(sleep, cx.waker());
             shared.probes.fetch_add(1, Ordering::Relaxed);
             if quiet.pending() == 0 {
                 shared.proved.fetch_add(1, Ordering::Relaxed);

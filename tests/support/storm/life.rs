@@ -12,7 +12,7 @@ use wheel::{Sleep, Wheel};
 
 use super::shared::Shared;
 use super::tenants;
-use crate::{Random, current_thread, multi_thread};
+use crate::{End, Random, current_thread, multi_thread};
 
 /// The part of a runtime that others hold, also after its end.
 pub(crate) struct Life {
@@ -104,21 +104,14 @@ impl Life {
 pub(crate) struct Running {
     pub(crate) life: Arc<Life>,
     shared: Arc<Shared>,
-    tell: oneshot::Sender<How>,
+    tell: oneshot::Sender<End>,
     thread: JoinHandle<()>,
-}
-
-#[derive(Debug)]
-enum How {
-    Drop,
-    Background,
-    Timeout,
 }
 
 impl Running {
     /// With so many workers; with none, a current-thread runtime.
     pub(crate) fn start(shared: &Arc<Shared>, workers: usize, random: &mut Random) -> Running {
-        let (tell, told) = oneshot::channel();
+        let (tell, told) = oneshot::channel::<End>();
         let (born, lives) = mpsc::channel();
         let seed = random.number();
         let thread = thread::spawn(move || {
@@ -128,11 +121,7 @@ impl Running {
             };
             let life = Life::new(runtime.handle(), &mut Random::new(seed));
             born.send(life).unwrap();
-            match runtime.block_on(told).unwrap() {
-                How::Drop => drop(runtime),
-                How::Background => runtime.shutdown_background(),
-                How::Timeout => runtime.shutdown_timeout(Duration::from_millis(10)),
-            }
+            runtime.block_on(told).unwrap().of(runtime);
         });
         let life = lives.recv().unwrap();
         for _ in 0..shared.tenants {
@@ -150,9 +139,9 @@ impl Running {
     pub(crate) fn end(self, random: &mut Random) {
         self.life.ending.store(true, Ordering::SeqCst);
         let how = match random.below(3) {
-            0 => How::Background,
-            1 => How::Timeout,
-            _ => How::Drop,
+            0 => End::Background,
+            1 => End::Timeout(Duration::from_millis(10)),
+            _ => End::Drop,
         };
         self.tell.send(how).unwrap();
         self.thread.join().unwrap();
