@@ -20,7 +20,7 @@ fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
                 let runtime = multi_thread(workers);
                 let stop = Stop::default();
                 load(&runtime, &stop);
-                for slept in runtime.block_on(join_all(sleepers(&runtime))) {
+                for slept in runtime.block_on(join_all(sleepers(&runtime, 20, 20, 8_000))) {
                     slept.unwrap();
                 }
                 stop.tell();

@@ -8,9 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use cap::Cap;
+use support::load::sleepers;
 use support::{
-    HOUR, Random, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread,
-    poll_quietly, secs, within,
+    HOUR, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread, poll_quietly,
+    secs, within,
 };
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -22,19 +23,8 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Sleeps of up to `longest`, each in a task that checks that the sleep is not early.
-fn sleepers(runtime: &Runtime, count: u64, longest: Duration) -> Vec<JoinHandle<()>> {
-    let mut random = Random::new(count);
-    let micros = u64::try_from(longest.as_micros()).unwrap();
-    let sleeper = |micros| async move {
-        let (start, length) = (std::time::Instant::now(), Duration::from_micros(micros));
-        sleep(length).await;
-        assert!(start.elapsed() >= length, "early");
-    };
-    (0..count)
-        .map(|_| runtime.spawn(sleeper(random.below(micros))))
-        .collect()
-}
+/// The longest sleep, in microseconds.
+const LONGEST: u64 = 3_000_000;
 
 fn all_end(runtime: &Runtime, tasks: Vec<JoinHandle<()>>) {
     runtime.block_on(async {
@@ -64,7 +54,7 @@ fn all_workers_blocked_for_seconds() {
     within(LIMIT, || {
         let runtime = multi_thread(2);
         let wheel = runtime.block_on(async { Wheel::current() });
-        let tasks = sleepers(&runtime, 20_000, secs(3));
+        let tasks = sleepers(&runtime, 20_000, 1, LONGEST);
         block_on_each_worker(&runtime, 2, secs(2));
         // Nothing drives time now, and this thread arms, moves and cancels all the same.
         let mut late: Vec<Sleep> = (0..1000).map(|n| wheel.sleep(ms(n % 100))).collect();
@@ -102,7 +92,7 @@ fn the_process_is_stopped_and_continued() {
     }
     within(LIMIT, || {
         for runtime in [current_thread(), multi_thread(2)] {
-            let tasks = sleepers(&runtime, 5000, secs(3));
+            let tasks = sleepers(&runtime, 5000, 1, LONGEST);
             let mut stop = stop_this_process(ms(300), secs(2));
             runtime.block_on(ticks_until_a_gap(secs(1)));
             stop.wait().unwrap();

@@ -63,7 +63,7 @@ fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
         for load in [spawn_yielders, spawn_senders] {
             let stop = Stop::default();
             load(&runtime, &stop);
-            runtime.block_on(join_all(sleepers(&runtime)));
+            runtime.block_on(join_all(sleepers(&runtime, 20, 20, 8_000)));
             stop.tell();
             sleeps_as_often_as_with_tokio(&runtime, "after it was busy");
         }
