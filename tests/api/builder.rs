@@ -1,4 +1,4 @@
-//! Settings out of range are refused, and none of the others changes what timers do.
+//! Settings out of range are refused, and no other setting changes the timers' behaviour.
 
 use std::error::Error as _;
 use std::time::Duration;

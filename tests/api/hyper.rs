@@ -175,7 +175,7 @@ mod connections {
         let (client, _never_answers) = duplex(1024);
         let start = Instant::now();
         let (_requests, connection) = http2_client(client).await;
-        // With an error or without: that depends on which of its tasks is first to know.
+        // With an error or without: that depends on which of its tasks notices first.
         let _ = connection.await;
         assert_eq!(start.elapsed(), 2 * LIMIT);
     }

@@ -15,7 +15,7 @@ use wheel::ext::metrics::{LAG, Reporter, describe, report};
 /// Name and labels; the unit, the meaning and the value.
 type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
 
-/// Everything that was published since this was last asked.
+/// Everything that was published since the last call.
 fn published(snapshotter: &Snapshotter) -> Published {
     let all = snapshotter.snapshot().into_vec().into_iter();
     all.map(|(key, unit, meaning, value)| {

@@ -332,7 +332,7 @@ mod paused {
             let late = body.frame().await.unwrap().unwrap_err();
             assert!(late.is::<Elapsed>());
             assert_eq!(start.elapsed(), ms(20));
-            // Asked again, it is still late, until the frame comes.
+            // Polled again, the frame is still late, until it comes.
             assert!(body.frame().await.unwrap().unwrap_err().is::<Elapsed>());
             wheel::advance(ms(20)).await;
             body.frame().await.unwrap().unwrap();

@@ -36,7 +36,7 @@ fn random(seed: u64) -> Random {
     random
 }
 
-/// Events that only a single run of the two has.
+/// The events that the two runs do not share.
 fn difference<E: Display + PartialEq>(theirs: &[E], ours: &[E]) -> String {
     let only = |mark, one: &[E], other: &[E]| {
         let missing = one.iter().filter(|event| !other.contains(event));

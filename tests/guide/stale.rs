@@ -37,7 +37,7 @@ struct Prose {
     text: String,
 }
 
-/// Prose and code of the whole project. A changelog tells of what has gone.
+/// Prose and code of the whole project. A changelog names things that have gone.
 fn read() -> (Vec<Prose>, Vec<(PathBuf, String)>) {
     let (mut all, mut code) = (Vec::new(), Vec::new());
     for path in files() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::coop;
 use wheel::Sleep;
 
-/// Polls once, whatever is left of the task's budget.
+/// Polls once, with no regard to the task's budget.
 pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     pin!(coop::unconstrained(future)).poll(&mut Context::from_waker(waker))
 }

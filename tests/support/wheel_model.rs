@@ -190,7 +190,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.assert_caught_up(to);
     }
 
-    /// Advances with a closure that panics at its so-manieth entry, the only entry that may be lost.
+    /// Advances with a closure that panics at its entry of this number, the only entry that may be lost.
     fn panic(&mut self, at: usize) {
         let to = self.next();
         let (wheel, mut fired) = (&mut self.wheel, Vec::new());

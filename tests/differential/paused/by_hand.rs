@@ -22,7 +22,7 @@ use support::DAY;
 use support::time::{InTime, Interval, Sleep, Time};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
-/// The clock passes no more than that from timer to timer, with a timer a day.
+/// The longest time that the clock passes by itself, from timer to timer, with a timer a day.
 const PATIENCE: Duration = Duration::from_secs(30 * 86_400);
 
 pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {

@@ -116,7 +116,7 @@ impl Generator {
         self.below(n) == 0
     }
 
-    /// At least a single value, and at most so many.
+    /// From 1 to `most` values.
     fn some<T>(&mut self, most: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..1 + self.below(most)).map(|_| one(self)).collect()
     }

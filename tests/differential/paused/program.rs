@@ -29,7 +29,7 @@ pub(crate) enum Style {
     /// Tasks that have nothing to do with each other, whose timers meet in a millisecond.
     Crowd,
     /// Tasks that spawn, await and abort each other and share timers. Each has milliseconds of
-    /// its own in which its timers are due, so that there is only a single right order.
+    /// its own in which its timers are due, so that a single order is right.
     Lanes,
     /// Timers that are polled by hand: [`Step::Hands`] alone, in a single runtime.
     Hand,

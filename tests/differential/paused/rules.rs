@@ -23,7 +23,7 @@ const MILLI: Duration = Duration::from_millis(1);
 pub(crate) const GOES_ON: u8 = 1;
 
 /// A timer that is first polled, or reset, more than a millisecond after its deadline is ready.
-/// tokio's asks its driver, which has not seen what `advance` does before the run queue is empty;
+/// tokio's goes by its driver, which sees an `advance` only when the run queue is empty;
 /// tokio documents that such a timer may be late.
 pub(crate) const LOOKS: u8 = 2;
 

@@ -35,7 +35,7 @@ impl Trace {
         Trace(events)
     }
 
-    /// Events that only a single trace of the two has.
+    /// The events that the two traces do not share.
     pub(crate) fn difference(&self, other: &Trace) -> String {
         crate::difference(&self.0, &other.0)
     }

@@ -26,7 +26,7 @@ use support::{HOUR, current_thread, inside, multi_thread, poll, registered_with,
 pub(super) struct Outcome(BTreeMap<Vec<usize>, String>);
 
 impl Outcome {
-    /// Events that only a single outcome of the two has.
+    /// The events that the two outcomes do not share.
     pub(super) fn difference(&self, ours: &Outcome) -> String {
         crate::difference(&self.lines(), &ours.lines())
     }
@@ -50,7 +50,7 @@ pub(super) struct Shared<T> {
     /// The quiet runtime's driver, locked while a probe looks at its timers.
     quiet_wheel: Mutex<Wheel>,
     pub(super) probes: AtomicUsize,
-    /// How often a timer was found to be the worker's, by the path that asks for no handle.
+    /// How often a timer was found to be the worker's, by the path that takes no handle.
     pub(super) proved: AtomicUsize,
     time: PhantomData<fn() -> T>,
 }

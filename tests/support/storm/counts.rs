@@ -74,7 +74,7 @@ impl Counts {
         histogram.saturating_record(micros);
     }
 
-    /// How late timers were since this was last asked.
+    /// How late timers were since the last call.
     pub fn take_lateness(&self) -> String {
         let Some(late) = self.lateness.lock().unwrap().take() else {
             return "none was late".to_owned();

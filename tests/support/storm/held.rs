@@ -13,7 +13,7 @@ use super::witness::{Deed, Witness};
 use crate::{Random, SHUT_DOWN, panic_of, poll};
 
 /// A timer that has woken nothing for so long after its deadline is taken for lost, if the timer has
-/// also been looked at a thousand times: the whole process may have been stopped.
+/// also been looked at a thousand times: time goes on while the whole process is stopped.
 const LOST: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 1000;
 

@@ -96,7 +96,7 @@ impl Storm {
     /// Has all hold still, and compares the pending timers of each driver with the expected number.
     pub fn muster(&self) {
         // A timer may be between its end and its waker when all have been told to hold still, and
-        // then only a side of the comparison counts the timer, until the timer is polled.
+        // is then counted on a single side of the comparison, until polled.
         let mut difference = None;
         for _ in 0..20 {
             let closed = self.shared.close();
