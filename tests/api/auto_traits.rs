@@ -1,5 +1,5 @@
-//! Auto traits of every type and future are as in tokio's own `async_send_sync`, and sizes as promised: what the
-//! compiler checks, and no test has to run for.
+//! Auto traits of every type and future are as in tokio's own `async_send_sync`, and sizes as promised. The compiler
+//! checks both; no test has to run.
 //!
 //! That there is no `unsafe` is checked too: by `#![forbid(unsafe_code)]` in src/lib.rs.
 
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use wheel::{Builder, DelayQueue, Interval, Sleep, Timeout, TimingWheel, Wheel};
 use wheel::{delay_queue, error, timing_wheel};
 
-/// `$type: Send & !Unpin;` and so on: does not compile unless it is so.
+/// `$type: Send & !Unpin;` and so on: compiles only where every bound holds.
 macro_rules! assert_is {
     ($($type:ty: $($(! $lacks:ident)? $($has:ident)?)&+;)+) => {
         $($( assert_is!(@ $type, $(! $lacks)? $($has)?); )+)+
@@ -113,7 +113,7 @@ mod stream {
     }
 }
 
-// What README promises of 64-bit machines.
+// README's promises for 64-bit machines.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(size_of::<Sleep>() == 40);

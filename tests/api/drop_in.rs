@@ -73,7 +73,7 @@ macro_rules! compiled_against {
                 let _ = |late: Elapsed| matches!(late, Elapsed { .. });
             }
 
-            /// What errors say of themselves.
+            /// The errors' texts and predicates.
             pub(super) async fn errors() -> Vec<String> {
                 let late = time::timeout(ms(1), pending::<()>()).await.unwrap_err();
                 let mut said = vec![format!("{late}, {late:?}")];
@@ -150,7 +150,7 @@ macro_rules! assert_timers_panic_here {
 #[test]
 fn outside_a_runtime_timers_panic_at_the_callers_line() {
     assert_timers_panic_here!(NO_RUNTIME);
-    // And where one has been left.
+    // And where a runtime has been left.
     for (_, runtime) in support::runtimes() {
         runtime.block_on(async { drop(time::sleep(SECOND)) });
         drop(runtime.enter());
@@ -162,7 +162,7 @@ fn outside_a_runtime_timers_panic_at_the_callers_line() {
 fn in_a_runtime_without_timers_they_panic_at_the_callers_line() {
     for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
         let runtime = builder.build().unwrap();
-        // Twice: what is remembered of the first attempt must not change the second.
+        // Twice: a trace of the first attempt must not change the second.
         for _ in 0..2 {
             let _guard = runtime.enter();
             assert_timers_panic_here!(NO_TIMERS);
@@ -196,8 +196,10 @@ fn an_interval_of_zero_panics_before_it_looks_for_a_runtime() {
 fn a_timeout_beyond_the_end_of_time_needs_no_runtime() {
     let mut timeout = time::timeout(time::Duration::MAX, ready(7));
     assert_eq!(support::poll_quietly(&mut timeout), Poll::Ready(Ok(7)));
-    let mut never = time::timeout(time::Duration::MAX, pending::<()>());
-    assert!(support::poll_quietly(&mut never).is_pending());
+    drop(support::registered(time::timeout(
+        time::Duration::MAX,
+        pending::<()>(),
+    )));
 }
 
 #[test]
@@ -221,8 +223,8 @@ fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
     assert!(ours.is_some());
 }
 
-/// Two globs with one name between them do not compile where that is used. Here the other
-/// glob has what this crate has besides.
+/// Two globs that share a name do not compile where that name is used. Here the other glob has
+/// the names that this crate adds to tokio's.
 #[cfg(feature = "full")]
 mod beside_another_glob {
     mod other {

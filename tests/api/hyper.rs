@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
-/// What hyper's and hyper-util's builders, and users' own structs, ask for.
+/// Bounds of hyper's and hyper-util's builders, and of users' own structs.
 #[test]
 fn timers_and_sleeps_can_be_sent_and_shared() {
     fn timer<T>(_: T)
@@ -156,7 +156,7 @@ mod connections {
         }
     }
 
-    /// The keep-alive timers are reset from one interval to the next, on both sides.
+    /// The keep-alive timers are reset interval by interval, on both sides.
     #[tokio::test(start_paused = true)]
     async fn a_living_http2_peer_is_kept() {
         let (client, serving) = http2_server();
@@ -175,7 +175,7 @@ mod connections {
         let (client, _never_answers) = duplex(1024);
         let start = Instant::now();
         let (_requests, connection) = http2_client(client).await;
-        // With an error or without: that depends on which of its tasks is first to know.
+        // With an error or without: that depends on which of its tasks notices first.
         let _ = connection.await;
         assert_eq!(start.elapsed(), 2 * LIMIT);
     }
@@ -189,10 +189,10 @@ mod timers {
 
     use hyper::rt::{Sleep, Timer};
     use hyper_util::rt::TokioTimer;
-    use support::{HOUR, counting, ms};
+    use support::{HOUR, counting, ms, registered};
     use wheel::{Builder, Wheel, advance, ext::hyper::WheelTimer};
 
-    /// What hyper sees of a timer: an object behind a pointer.
+    /// Timers as hyper holds them: objects behind a pointer.
     fn timers() -> Vec<(&'static str, Box<dyn Timer>)> {
         let own = Builder::new().build().unwrap();
         vec![
@@ -253,8 +253,7 @@ mod timers {
     async fn a_foreign_sleep_is_replaced() {
         for (name, timer) in timers() {
             let start = timer.now();
-            let mut sleep = TokioTimer::new().sleep(HOUR);
-            assert!(poll(&mut sleep, Waker::noop()).is_pending());
+            let mut sleep = registered(TokioTimer::new().sleep(HOUR));
             timer.reset(&mut sleep, start + ms(5));
             let ours = sleep.as_mut().downcast_mut_pin::<wheel::Sleep>();
             assert!(ours.is_some(), "{name}");

@@ -1,4 +1,4 @@
-//! The public interface does as documented: what `tokio::time` has, builders, statistics, and what is for other crates.
+//! The public interface does as documented: the names of `tokio::time`, builders, statistics, integrations.
 
 mod auto_traits;
 mod builder;

@@ -1,4 +1,4 @@
-//! The counts of timers balance whatever happens, and each says what is documented of it.
+//! The counts of timers balance in every case, and each count has its documented meaning.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt as _, join_all};
 use support::{
     HOUR, OnWake, Random, counting, current_thread, eventually, message_of, ms, multi_thread,
-    pending, poll, poll_quietly, runtimes, secs, within,
+    pending, poll, poll_quietly, registered, registered_with, runtimes, secs, within,
 };
 use wheel::{Instant, MetricsSnapshot, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
 
@@ -39,7 +39,7 @@ fn pending_briefly() -> Sleep {
     }
 }
 
-/// What has been done to a timer, and how often it is then registered and has fired, and whether it is pending.
+/// A name, a timer that was treated so, and the counts then: registered, fired, pending.
 type Way = (&'static str, fn() -> BoxFuture<'static, Sleep>, Counts);
 type Counts = (u64, u64, usize);
 
@@ -71,10 +71,8 @@ async fn fired() -> Sleep {
 }
 
 async fn polled_again() -> Sleep {
-    let mut sleep = pending(HOUR);
-    assert!(poll(&mut sleep, &counting().0).is_pending());
-    assert!(poll(&mut sleep, &counting().0).is_pending());
-    sleep
+    let sleep = registered_with(pending(HOUR), &counting().0);
+    registered_with(sleep, &counting().0)
 }
 
 /// Before it was polled, which registers it, and after that.
@@ -186,13 +184,7 @@ fn shards_add_up_and_there_is_none_beyond() {
     within(LIMIT, || {
         let runtime = multi_thread(2);
         let wheel = runtime.block_on(async { Wheel::current() });
-        let arm = |wheel: Wheel| {
-            thread::spawn(move || {
-                let mut sleep = wheel.sleep(HOUR);
-                assert!(poll_quietly(&mut sleep).is_pending());
-                sleep
-            })
-        };
+        let arm = |wheel: Wheel| thread::spawn(move || registered(wheel.sleep(HOUR)));
         let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
         let metrics = wheel.metrics();
         let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
@@ -240,7 +232,7 @@ async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
     let mut registered = 0;
     for round in 0..2_000 {
         let soon = Duration::from_micros(random.below(20_000));
-        // What is reset must not have fired before: it would be registered again.
+        // A timer that fired before its reset would be registered again.
         let mut sleep = sleep(if round % 8 == 4 { HOUR } else { soon });
         if futures::poll!(&mut sleep).is_ready() {
             continue;
@@ -299,13 +291,13 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
             eventually("all have fired", || metrics.snapshot().pending == 0);
             let lag = metrics.snapshot().lag;
             assert!(lag.max() >= ms(50), "{lag:?}");
-            // The first of them did not wait for the slow one.
+            // The first timer did not wait for the slow waker.
             assert!(lag.total() < lag.max() * 2_001, "{lag:?}");
         });
     });
 }
 
-/// With `test-util` it is taken back, for the sake of a paused clock.
+/// With `test-util` the alarm is taken back, for the sake of a paused clock.
 #[cfg(not(feature = "test-util"))]
 #[tokio::test]
 async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
@@ -348,8 +340,7 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn lag_counts_from_the_deadline_as_rounded_up() {
         let wheel = Builder::new().tick(ms(100)).build().unwrap();
-        let mut sleep = wheel.sleep(ms(1));
-        assert!(poll_quietly(&mut sleep).is_pending());
+        let _sleep = registered(wheel.sleep(ms(1)));
         advance(ms(130)).await;
         assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }
@@ -385,7 +376,7 @@ mod paused {
         assert_eq!((changes(&third), third.pending), ([0; 4], 0));
         assert_eq!(third.lag, wheel::LagHistogram::default());
         assert_eq!(third.driver_wakeups, 0);
-        // Since the start it is all of them.
+        // Since the start: the sums of all intervals.
         assert_eq!(counts(&metrics), (3, 2, 1, 0));
         assert_eq!(metrics.snapshot().lag.max(), ms(7));
     }

@@ -1,4 +1,4 @@
-//! Under a paused clock timers are exact to the millisecond, and what was cancelled draws no time.
+//! Under a paused clock timers are exact to the millisecond, and cancelled timers draw no time.
 //!
 //! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
 #![cfg(feature = "test-util")]
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use support::{
-    DAY, HOUR, Log, OnWake, Random, counting, ms, pending, poll, poll_quietly, secs, watched,
-    within,
+    DAY, HOUR, Log, OnWake, Random, counting, ms, pending, poll_quietly, registered_with, secs,
+    watched, within,
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::oneshot;
@@ -73,7 +73,7 @@ async fn a_clock_paused_at_any_moment_is_never_a_millisecond_late() {
     }
 }
 
-/// Waits 50 ms of real time for a thread; what the paused clock shows then.
+/// The paused clock's time after a wait of 50 ms of real time for a thread.
 async fn clock_after_a_real_wait() -> Duration {
     let start = Instant::now();
     let (tx, rx) = oneshot::channel();
@@ -126,7 +126,7 @@ async fn a_dropped_sleep_does_not_draw_time() {
 #[tokio::test(start_paused = true)]
 async fn what_a_timeout_leaves_behind_does_not_draw_time() {
     let answered = timeout(secs(30), clock_after_a_real_wait());
-    // While it is pending, its deadline does draw time, as tokio's.
+    // A pending timer's deadline does draw time, as tokio's.
     assert!(answered.await.is_err());
     let (tx, rx) = oneshot::channel();
     tokio::spawn(async move { tx.send(()) });
@@ -176,8 +176,7 @@ fn a_sleep_put_off_does_not_stop_the_clock_at_its_old_deadline() {
     runtime.block_on(async {
         let start = Instant::now();
         let (waker, count) = counting();
-        let mut moved = sleep(secs(1));
-        assert!(poll(&mut moved, &waker).is_pending());
+        let mut moved = registered_with(sleep(secs(1)), &waker);
         moved.reset_unpin(start + secs(10));
         for (now, wakes) in [(9, 0), (10, 1)] {
             sleep_until(start + secs(now)).await;
@@ -206,10 +205,8 @@ async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
         for _ in 0..1000 {
             let millis = 1 + random.below(spread);
             let log = woken.clone();
-            let mut sleep = sleep(ms(millis));
             let waker = OnWake::waker(move || log.push(millis));
-            assert!(poll(&mut sleep, &waker).is_pending());
-            sleeps.push(sleep);
+            sleeps.push(registered_with(sleep(ms(millis)), &waker));
         }
         advance(ms(spread + 1)).await;
         let woken = woken.entries();

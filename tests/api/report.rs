@@ -1,4 +1,4 @@
-//! What is published to the `metrics` crate is what was counted, each lag once, and in its bucket.
+//! The `metrics` crate is given the counts as they are, each lag once, and in its bucket.
 #![cfg(feature = "metrics")]
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use wheel::ext::metrics::{LAG, Reporter, describe, report};
 /// Name and labels; the unit, the meaning and the value.
 type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
 
-/// Everything that was published since this was last asked.
+/// Everything that was published since the last call.
 fn published(snapshotter: &Snapshotter) -> Published {
     let all = snapshotter.snapshot().into_vec().into_iter();
     all.map(|(key, unit, meaning, value)| {
@@ -211,8 +211,8 @@ mod paused {
         });
     }
 
-    /// Whatever the lags, the sum of what is published is their sum, and each is in the bucket that
-    /// it was counted in.
+    /// For any lags, the published sum is their sum, and each lag is published in the bucket that
+    /// counted the lag.
     #[test]
     fn sums_are_true_and_so_are_the_buckets() {
         recorded_in(paused(), |snapshotter| async move {

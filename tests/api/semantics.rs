@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use support::{HOUR, ms, poll, poll_quietly, secs};
+use support::{HOUR, ms, poll_quietly, registered, registered_with, secs};
 use tokio::task::coop;
 use wheel::{Instant, advance, interval, sleep, timeout};
 
 #[tokio::test(start_paused = true)]
 async fn wakers_that_share_their_data_are_told_apart() {
-    // One `Arc`, two vtables: by std's way of making a waker, and by futures'.
+    // A single `Arc`, two vtables: by std's way of making a waker, and by futures'.
     #[derive(Default)]
     struct Both([AtomicUsize; 2]);
     impl std::task::Wake for Both {
@@ -33,9 +33,8 @@ async fn wakers_that_share_their_data_are_told_apart() {
     let first = Waker::from(both.clone());
     let second = futures::task::waker(both.clone());
     assert_eq!(first.data(), second.data());
-    let mut sleep = sleep(ms(10));
-    assert!(poll(&mut sleep, &first).is_pending());
-    assert!(poll(&mut sleep, &second).is_pending());
+    let sleep = registered_with(sleep(ms(10)), &first);
+    let _sleep = registered_with(sleep, &second);
     advance(ms(10)).await;
     let woken = both.0.each_ref().map(|wakes| wakes.load(Ordering::SeqCst));
     assert_eq!(woken, [0, 1]);
@@ -53,8 +52,7 @@ async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_very_long_timeout_never_elapses() {
-    let mut never = timeout(Duration::MAX, pending::<()>());
-    assert!(poll_quietly(&mut never).is_pending());
+    let mut never = registered(timeout(Duration::MAX, pending::<()>()));
     advance(secs(10 * 365 * 24 * 3600)).await;
     assert!(poll_quietly(&mut never).is_pending());
 }
@@ -72,7 +70,7 @@ fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
     }
 }
 
-/// How many ready sleeps one poll of a task may see.
+/// How many ready sleeps a single poll of a task may see.
 macro_rules! ready_per_poll {
     ($time:path) => {{
         use $time as time;

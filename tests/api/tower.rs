@@ -12,7 +12,7 @@ use tower::ServiceExt;
 use wheel::Instant;
 use wheel::ext::tower::{self as timeouts, TimeoutLayer};
 
-/// One router with a layer of each kind, as a service would have it, in real time.
+/// A router with a layer of each kind, as in a service, in real time.
 #[test]
 fn axum_answers_late_requests_with_the_status_code() {
     let layer = TimeoutLayer::with_status_code;
@@ -68,7 +68,7 @@ mod paused {
     use wheel::{Wheel, sleep, timeout};
 
     use super::*;
-    use support::{NO_RUNTIME, message_of, poll_quietly};
+    use support::{NO_RUNTIME, message_of, poll_quietly, registered};
 
     #[derive(Debug, PartialEq)]
     struct Refused;
@@ -115,7 +115,7 @@ mod paused {
         let mut ready = Timeout::new(service_fn(|n: u32| ready(Ok::<_, Refused>(n))), ms(0));
         assert_eq!(ready.call(5).now_or_never().unwrap().unwrap(), 5);
 
-        // Nor does a call that is never polled; one that waits registers one timer.
+        // Nor does a call that is never polled; a call that waits registers a single timer.
         let mut response = Box::pin(Timeout::new(service_fn(never), ms(10)).call(()));
         assert_eq!(Wheel::current().pending(), 0);
         assert!(poll_quietly(&mut response).is_pending());
@@ -156,8 +156,7 @@ mod paused {
         assert_eq!(service.oneshot(40 * year).await.unwrap(), 40 * year);
     }
 
-    /// A service that is not ready stays so for as long as it likes, and its readiness's error is
-    /// passed on.
+    /// No limit holds for a service that is not ready, and an error of its readiness is passed on.
     #[derive(Debug)]
     struct Busy(Poll<Result<(), Refused>>);
 
@@ -333,7 +332,7 @@ mod paused {
             let late = body.frame().await.unwrap().unwrap_err();
             assert!(late.is::<Elapsed>());
             assert_eq!(start.elapsed(), ms(20));
-            // Asked again, it is still late, until the frame comes.
+            // Polled again, the frame is still late, until it comes.
             assert!(body.frame().await.unwrap().unwrap_err().is::<Elapsed>());
             wheel::advance(ms(20)).await;
             body.frame().await.unwrap().unwrap();
@@ -346,8 +345,7 @@ mod paused {
         #[tokio::test(start_paused = true)]
         async fn a_frame_that_comes_with_the_deadline_is_given_out() {
             let mut body = TimeoutBody::new(ms(10), slow([10]));
-            let mut frame = Box::pin(body.frame());
-            assert!(poll_quietly(&mut frame).is_pending());
+            let frame = registered(Box::pin(body.frame()));
             wheel::advance(ms(20)).await;
             frame.await.unwrap().unwrap();
         }

@@ -1,4 +1,5 @@
-//! `DelayQueue` holds on what a coverage-guided fuzzer has found worth keeping, on the stable toolchain.
+//! `DelayQueue` agrees with its model on inputs that a coverage-guided fuzzer has kept, on the stable
+//! toolchain.
 //!
 //! The targets are `tests/fuzz`, a package of its own for
 //! [cargo-fuzz](https://github.com/rust-fuzz/cargo-fuzz) on any toolchain with a C++ compiler:
@@ -17,9 +18,9 @@
 //! done
 //! ```
 //!
-//! A `.hex` file has one input per line, from which `support::bytes` makes a run of a model. That of the
-//! wheel is read by `src/wheel/model.rs`, which checks every invariant as well. An input that fails
-//! is added as one more line, with the fix.
+//! A `.hex` file has an input per line, from which `support::bytes` makes a run of a model. The
+//! wheel's file is read by `src/wheel/model.rs`, which checks every invariant as well. An input that
+//! fails is added as another line, with the fix.
 #![cfg(feature = "test-util")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

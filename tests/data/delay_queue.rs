@@ -1,4 +1,5 @@
-//! `DelayQueue` has no bug that users of tokio-util's have met, and does what its tests leave open.
+//! `DelayQueue` has none of the bugs that users of tokio-util's have met, and is right in cases that
+//! tokio-util's tests leave open.
 #![cfg(feature = "test-util")]
 
 use std::future::poll_fn;
@@ -148,7 +149,7 @@ fn only_waiting_needs_a_runtime() {
 async fn a_poll_does_a_bounded_amount_of_work() {
     let mut queue = DelayQueue::new();
     let (waker, count) = counting();
-    // A crowd in one slot of a high level, none of it due when the slot begins.
+    // A crowd in a single slot of a high level, with no entry due when the slot begins.
     for _ in 0..1000 {
         queue.insert((), secs(10));
     }

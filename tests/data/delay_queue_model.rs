@@ -1,4 +1,4 @@
-//! `DelayQueue` does what a naive list does, under random operations: see `support/queue_model.rs`.
+//! `DelayQueue` agrees with a naive list under random operations: see `support/queue_model.rs`.
 #![cfg(feature = "test-util")]
 
 use support::Random;

@@ -1,5 +1,5 @@
 //! The data structures: `TimingWheel` by worked examples, `DelayQueue` by examples, beside its model, and
-//! on what a fuzzer has found. The wheel's model is a unit test, `src/wheel/model.rs`: there each
+//! on a fuzzer's inputs. The wheel's model is a unit test, `src/wheel/model.rs`: there each
 //! step can check every invariant.
 
 mod corpora;

@@ -1,4 +1,5 @@
-//! The wheel does what the worked examples of its sources say, and what its model leaves open.
+//! The wheel agrees with the worked examples of its sources, and is right in cases that its model leaves
+//! open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,7 +12,7 @@ fn fire<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, to: u64) -> Ve
     fired
 }
 
-/// A timer that is the wheel's only one waits for its very tick.
+/// The only timer of a wheel waits for its exact tick.
 #[track_caller]
 fn fires_at_its_tick<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, due: u64) {
     assert_eq!(wheel.next_expiration(), Some(due));
@@ -38,7 +39,7 @@ fn filled<const SLOTS: usize>(
     wheel
 }
 
-/// Advances a wheel step by step: to which tick, what fires then, and what is in the levels after.
+/// Advances a wheel step by step: the next tick, the timers that fire then, and the levels after.
 #[track_caller]
 fn plays<const SLOTS: usize>(wheel: &mut TimingWheel<u64, SLOTS>, steps: &[(u64, &[u64], &str)]) {
     for &(to, fires, then) in steps {
@@ -55,7 +56,7 @@ fn kafka_buckets_from_c_to_c_plus_3() {
     plays(
         &mut wheel,
         &[
-            // Nothing is ever in the bucket of the current time, [c,c], nor in the wider ones around it.
+            // Nothing is ever in the bucket of the current time, [c,c], nor in the wider buckets around it.
             (C, &[], "[{1: 1, 2: 1}, {1: 3, 2: 3}, {1: 9, 2: 9}]"),
             (C + 1, &[C + 1], "[{2: 1}, {1: 3, 2: 3}, {1: 9, 2: 9}]"),
             (C + 2, &[C + 2], "[{}, {1: 3, 2: 3}, {1: 9, 2: 9}]"),
@@ -79,7 +80,7 @@ fn fifteen_seconds_are_demoted_to_slot_5() {
     plays(&mut filled::<10>(0, [15]), steps);
 }
 
-/// Ten slots of 100 ms: 2 min 4.3 s = 100 s + 20 s + 4 s + 300 ms, and down one level for each.
+/// Ten slots of 100 ms: 2 min 4.3 s = 100 s + 20 s + 4 s + 300 ms, and down a level for each.
 #[test]
 fn two_minutes_four_seconds_300_ms_go_down_level_by_level() {
     let steps: &[(u64, &[u64], &str)] = &[
@@ -108,7 +109,7 @@ fn nothing_is_out_of_range() {
     assert_eq!(wheel.insert(u64::MAX, 7), Err(7));
 }
 
-/// Of one tick, what has come down from a wider slot has waited longer, and fires first.
+/// Of timers due in the same tick, those from a wider slot have waited longer, and fire first.
 #[test]
 fn what_came_first_fires_first() {
     let mut wheel: TimingWheel<u8> = TimingWheel::new();
@@ -120,7 +121,7 @@ fn what_came_first_fires_first() {
     assert_eq!(fired, [1, 2]);
 }
 
-/// Agrona: a handler that throws loses its own timer and no other, also where what fires is armed anew.
+/// Agrona: a handler that throws loses its own timer and no other, also where fired timers are armed anew.
 #[test]
 fn a_panic_while_arming_anew_loses_that_entry_and_no_other() {
     let mut wheel = filled::<64>(0, [64, 65, 4_000]);

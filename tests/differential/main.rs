@@ -1,5 +1,5 @@
-//! Random programs, each run with `tokio::time` and with this crate: what has finished, and how, is
-//! the same.
+//! Random programs, each run with `tokio::time` and with this crate, finish the same operations in the
+//! same way.
 //!
 //! | folder | where |
 //! | --- | --- |
@@ -16,12 +16,12 @@ use std::ops::Range;
 
 use support::Random;
 
-/// What a variable says, or else the default.
+/// A variable's number, or else the default.
 fn number(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// The first of them, and how many, unless variables say otherwise.
+/// So many seeds from 0, unless variables say otherwise.
 fn seeds(count: u64) -> Range<u64> {
     let first = number("SEED", 0);
     first..first + number("SEEDS", count)
@@ -36,7 +36,7 @@ fn random(seed: u64) -> Random {
     random
 }
 
-/// What only one of two runs has.
+/// The events that the two runs do not share.
 fn difference<E: Display + PartialEq>(theirs: &[E], ours: &[E]) -> String {
     let only = |mark, one: &[E], other: &[E]| {
         let missing = one.iter().filter(|event| !other.contains(event));

@@ -50,8 +50,8 @@ fn a_later_timer_fires_though_the_worker_that_armed_it_blocks() {
     fires_while_its_worker_blocks(5000, true);
 }
 
-/// H12, H39: the driver could not run for a while. What was armed meanwhile, by a
-/// clock that it has not seen, is not early; what came due fires, and once.
+/// H12, H39: the driver could not run for a while. Timers that were armed meanwhile, on a clock
+/// that the driver has not read, are not early; each overdue timer fires once.
 #[test]
 fn a_runtime_that_was_blocked_fires_all_that_it_missed_once_and_nothing_early() {
     current_thread().block_on(async {

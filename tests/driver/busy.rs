@@ -1,4 +1,4 @@
-//! In a busy runtime timers fire, none early: what makes timers looks at what is due.
+//! In a busy runtime timers fire, none early: a task that makes timers fires due ones.
 //!
 //! Quiet runtimes: `timing/parks.rs`.
 
@@ -24,7 +24,7 @@ fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
                 let runtime = multi_thread(workers);
                 let stop = Stop::default();
                 load(&runtime, &stop);
-                for slept in runtime.block_on(join_all(sleepers(&runtime))) {
+                for slept in runtime.block_on(join_all(sleepers(&runtime, 20, 20, 8_000))) {
                     slept.unwrap();
                 }
                 stop.tell();
@@ -34,7 +34,7 @@ fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
 }
 
 /// tokio looks at its timers after a million polls here, and the queue is never
-/// empty. A task that makes timers all the time looks at what is due.
+/// empty. A task that makes timers all the time fires due timers.
 #[test]
 fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     const POLLS: usize = 100_000;
@@ -61,7 +61,7 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
         });
         let start = Instant::now();
         let looked_in_vain = runtime.block_on(busy).unwrap();
-        // Once a millisecond it is looked up whether what is due soon has been cancelled.
+        // At most once a millisecond, the driver looks whether a timer due soon has been cancelled.
         let most = start.elapsed().as_millis() + 10;
         assert!(
             u128::from(looked_in_vain) < most,

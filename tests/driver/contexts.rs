@@ -1,13 +1,13 @@
-//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current one elsewhere.
+//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current runtime elsewhere.
 //!
-//! The one consequence of that rule, and its cure, `Wheel::current()`.
+//! A consequence of that rule, and its cure, `Wheel::current()`.
 
 use std::thread;
 
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
-use support::{HOUR, current_thread, ms, multi_thread, poll_quietly, within};
+use support::{HOUR, current_thread, inside, ms, multi_thread, registered, within};
 use wheel::{Sleep, Wheel, sleep};
 
 use crate::everywhere::LIMIT;
@@ -20,20 +20,18 @@ async fn be_known() {
 }
 
 fn pending_in(runtime: &Handle) -> usize {
-    let _guard = runtime.enter();
-    Wheel::current().pending()
+    inside(runtime, || Wheel::current().pending())
 }
 
-/// Made on a worker in this way, and polled, a timer is one of the worker's runtime, or else of the
-/// other one.
+/// Made on a worker in this way, and polled, a timer belongs to the worker's runtime, or else to
+/// the other.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
     for other in [current_thread(), multi_thread(2)] {
         let (here, handle) = (multi_thread(1), other.handle().clone());
         let made = here.spawn(async move {
             be_known().await;
-            let mut made = make(&handle);
-            assert!(poll_quietly(&mut made).is_pending());
+            let _made = registered(make(&handle));
             [Handle::current(), handle].map(|runtime| pending_in(&runtime))
         });
         assert_eq!(within(LIMIT, move || here.block_on(made).unwrap()), which);
@@ -45,27 +43,20 @@ const OTHERS: [usize; 2] = [0, 1];
 
 #[test]
 fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
-    belong_to(WORKERS, |other| {
-        let _guard = other.enter();
-        sleep(HOUR)
-    });
+    belong_to(WORKERS, |other| inside(other, || sleep(HOUR)));
 }
 
 #[test]
 fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
     belong_to(OTHERS, |other| {
-        let _guard = other.enter();
-        Wheel::current().sleep(HOUR)
+        inside(other, || Wheel::current().sleep(HOUR))
     });
 }
 
 #[test]
 fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
     belong_to(OTHERS, |other| {
-        block_in_place(|| {
-            let _guard = other.enter();
-            sleep(HOUR)
-        })
+        block_in_place(|| inside(other, || sleep(HOUR)))
     });
 }
 
@@ -77,11 +68,7 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
         let handle = there.handle().clone();
         let waits = here.spawn(async move {
             be_known().await;
-            let timer = {
-                let _guard = handle.enter();
-                sleep(ms(5))
-            };
-            let task = handle.spawn(timer);
+            let task = handle.spawn(inside(&handle, || sleep(ms(5))));
             // The only worker blocks: its runtime is not driven.
             thread::sleep(ms(100));
             assert!(!task.is_finished());

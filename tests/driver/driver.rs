@@ -1,12 +1,12 @@
-//! A runtime has one driver, which is one task, is woken from anywhere, and shares no timer with others.
+//! A runtime has a single driver, which is a single task, is woken from anywhere, and shares no timer with others.
 
 use std::future::pending;
 use std::thread;
 
 use futures::future::join_all;
 use support::{
-    HOUR, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly, runtimes,
-    within,
+    HOUR, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly, registered,
+    registered_with, runtimes, within,
 };
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -26,10 +26,7 @@ fn the_driver_is_one_task() {
         let metrics = runtime.metrics();
         runtime.block_on(async { tokio::time::sleep(ms(1)).await });
         assert_eq!(metrics.num_alive_tasks(), 0, "no timers, no driver");
-        let mut held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR)));
-        for sleep in &mut held {
-            assert!(poll_quietly(sleep).is_pending());
-        }
+        let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(registered);
         runtime.block_on(sleeps_once());
         assert_eq!(metrics.num_alive_tasks(), 1);
     });
@@ -59,7 +56,7 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
         thread::sleep(ms(400));
         let before = count.wakes();
         thread::scope(|scope| {
-            // Due by tokio's reckoning: setting the alarm for it rings at once.
+            // Due by tokio's reckoning: an alarm set for this timer rings at once.
             scope.spawn(|| _ = poll_quietly(&mut late));
         });
         assert_eq!(count.wakes(), before, "fired by a foreign thread");
@@ -68,11 +65,11 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
 }
 
 /// Within a blocking task. (Within a blocking section, a current-thread runtime counts as the worker
-/// that it is nested on: see `contexts.rs`.)
+/// around it: see `contexts.rs`.)
 #[test]
 fn in_a_nested_runtime_timers_belong_to_it() {
     async fn belong_here() {
-        // By the task's own waker: that is what `await` uses.
+        // By the task's own waker, as `await` does.
         let mut held = [(); 3].map(|()| sleep(HOUR));
         for sleep in &mut held {
             assert!(futures::poll!(sleep).is_pending());
@@ -133,8 +130,7 @@ fn an_explicit_wheel_is_exact_everywhere() {
         let wheel = wheel_of(&runtime);
         // Outside of any runtime.
         let (waker, count) = counting();
-        let mut sleep = wheel.sleep(HOUR);
-        assert!(poll(&mut sleep, &waker).is_pending());
+        let mut sleep = registered_with(wheel.sleep(HOUR), &waker);
         assert_eq!(wheel.pending(), 1);
         sleep.reset_unpin(Instant::now() + ms(5));
         eventually("woken", || count.wakes() == 1);
@@ -147,10 +143,9 @@ fn an_explicit_wheel_is_exact_everywhere() {
             wheel.interval(ms(1)).tick().await;
             assert_eq!(wheel.interval_at(soon, ms(1)).tick().await, soon);
         });
-        // Inside another one.
+        // Inside another runtime.
         current_thread().block_on(async {
-            let mut sleep = wheel.sleep(HOUR);
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let _sleep = registered(wheel.sleep(HOUR));
             assert_eq!(wheel.pending(), 1);
             wheel.sleep(ms(1)).await;
         });

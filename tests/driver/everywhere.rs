@@ -1,4 +1,4 @@
-//! What the tests share: where they run, and for how long, and timers with a log of their wakes.
+//! Shared by the tests: runtimes of each kind, time limits, timers with a log of their wakes.
 
 use std::time::Duration;
 
@@ -9,10 +9,9 @@ use wheel::{Instant, Sleep, Wheel};
 /// More than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
-/// Calls a function where a runtime is the current one.
+/// Calls a function inside a runtime.
 pub(crate) fn inside<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
-    let _guard = runtime.enter();
-    f()
+    support::inside(runtime.handle(), f)
 }
 
 /// A runtime's usual driver.
@@ -20,7 +19,7 @@ pub(crate) fn wheel_of(runtime: &Runtime) -> Wheel {
     inside(runtime, Wheel::current)
 }
 
-/// Gives a test one runtime of each kind after the other.
+/// Runs a test on a runtime of each kind in turn.
 pub(crate) fn with_each(test: impl Fn(Runtime) + Send + 'static) {
     within(LIMIT, move || {
         for (name, runtime) in runtimes() {

@@ -1,4 +1,4 @@
-//! The first timer of a process may be made anywhere, and leaves the task around it as it was.
+//! The first timer of a process may be made anywhere, and leaves the task around the timer as before.
 //!
 //! Here that is a `LocalSet`, where the driver makes a task of its own to learn from.
 
@@ -10,7 +10,7 @@ use wheel::{Duration, sleep, timeout};
 
 const HALF_A_BUDGET: usize = 64;
 
-/// Spends what is left of the task's budget, and says how much that was.
+/// Spends the rest of the task's budget, and returns how much that was.
 async fn spend_budget() -> usize {
     let mut spent = 0;
     poll_fn(|cx| {
@@ -40,7 +40,7 @@ fn the_first_timer_leaves_the_task_around_it_as_it_was() {
             let sleep = sleep(Duration::from_millis(1));
             assert_eq!(task::id(), id);
             assert_eq!(spend_budget().await, HALF_A_BUDGET);
-            // The outer `LocalSet` is the current one again.
+            // The outer `LocalSet` is current again.
             let next = timeout(Duration::from_secs(60), task::yield_now());
             task::spawn_local(next).await.unwrap().unwrap();
             sleep.await;

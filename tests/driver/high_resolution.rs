@@ -1,4 +1,4 @@
-//! A driver of high resolution rings when timers are due, by a descriptor that it sets only for near ones.
+//! A driver of high resolution rings when timers are due, by a descriptor that is set only for near timers.
 #![cfg(all(feature = "high-resolution", target_os = "linux"))]
 
 use std::error::Error as _;
@@ -36,7 +36,7 @@ fn installed(workers: usize) -> Runtime {
     runtime
 }
 
-/// What the kernel says of this process's timerfds.
+/// The kernel's report of each timerfd of this process.
 fn timerfds() -> Vec<String> {
     let entries = fs::read_dir("/proc/self/fd").unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -56,8 +56,8 @@ fn is_set(info: &str) -> bool {
 }
 
 /// Fails where waits for a tenth of a millisecond never take less. tokio's clock ticks ten times during
-/// ten of them, so by that they take nine milliseconds at least; and however busy the machine, one of
-/// many tries goes by undisturbed.
+/// ten of them, so by that clock they take nine milliseconds at least; and however busy the machine, one
+/// of many tries goes by undisturbed.
 async fn rings_within_tokios_millisecond(mut wait: impl AsyncFnMut(Duration)) {
     for _ in 0..500 {
         let start = Instant::now();
@@ -245,7 +245,7 @@ fn an_interval_keeps_its_grid() {
     });
 }
 
-/// What is due between two rings fires with the second.
+/// Timers that are due between two rings fire with the second.
 #[test]
 fn rings_are_a_tick_apart() {
     multi_thread(2).block_on(async {

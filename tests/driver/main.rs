@@ -1,7 +1,7 @@
 //! The driver on real threads: runtimes that begin, are busy, and end; contexts; wakers that call back.
 //!
-//! All of it is one process. A test that counts what the process has, or is about the first timer
-//! in it, runs itself once more in one of its own: `support::in_a_process_of_its_own`.
+//! All tests share a process. A test that counts things of the process, or is about the first timer
+//! in a process, runs itself once more in a separate process: `support::in_a_process_of_its_own`.
 
 mod blocked_workers;
 mod busy;

@@ -76,7 +76,7 @@ fn a_wake_may_arm_poll_reset_and_drop_timers() {
         until("chained", || others.lock().unwrap().len() <= 50).await;
         until("fired", || inner.wakes() >= 50).await;
         drop(outer);
-        // Also what a wake makes that is still under way.
+        // Also timers that a wake makes which is still under way.
         eventually("cancelled", || {
             made.lock().unwrap().clear();
             others.lock().unwrap().clear();
@@ -138,12 +138,12 @@ fn a_panicking_waker_takes_nothing_else_down() {
     });
 }
 
-/// A reset to the past wakes on the spot: it is the waker's own affair there, too.
+/// A reset to the past wakes on the spot: there, too, a panic is the waker's own affair.
 #[test]
 fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
     in_each(async |_| {
         let (bad, past) = (panicking(), Instant::now() - secs(1));
-        // Registered, and done: once it is ready, its last waker is kept for a reset.
+        // Registered, and done: a ready timer keeps its last waker for a reset.
         for mut timer in [sleep(HOUR), sleep_until(past)] {
             let _ = poll(&mut timer, &bad);
             timer.reset_unpin(past);
@@ -191,7 +191,7 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
 
 #[test]
 fn a_timer_polled_from_inside_a_wake_of_itself() {
-    // The waker polls the very timer that wakes it, and drops it.
+    // The waker polls the very timer that called the waker, and drops that timer.
     in_each(async |_| {
         let slot: Shared<Option<Sleep>> = shared(None);
         let done = Arc::new(AtomicUsize::new(0));

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use support::{
     Count, HOUR, OnWake, SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, eventually,
-    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll, poll_quietly,
-    resident_kib, secs, within,
+    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll_quietly, registered,
+    registered_with, resident_kib, secs, within,
 };
 use tokio::runtime::{Builder, Runtime};
 use wheel::{Instant, Sleep, Wheel, sleep};
@@ -24,9 +24,7 @@ fn small() -> Runtime {
 fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, Arc<Count>) {
     let _guard = runtime.enter();
     let (waker, count) = counting();
-    let mut sleep = sleep(duration);
-    assert!(poll(&mut sleep, &waker).is_pending());
-    (sleep, count)
+    (registered_with(sleep(duration), &waker), count)
 }
 
 #[track_caller]
@@ -85,15 +83,14 @@ fn wakers_called_at_the_end_may_use_timers() {
         let taken = own.clone();
         let waker = OnWake::waker(move || {
             let _guard = handle.enter();
-            // Makes, polls, resets and drops another one: no deadlock.
+            // Makes, polls, resets and drops another timer: no deadlock.
             let mut another = sleep(ms(1));
             let _ = panic_of(|| poll_quietly(&mut another));
             another.reset_unpin(Instant::now() + HOUR);
             drop(taken.lock().unwrap().take());
         });
-        let mut sleep = inside(&runtime, || sleep(HOUR));
-        assert!(poll(&mut sleep, &waker).is_pending());
-        *own.lock().unwrap() = Some(sleep);
+        let sleep = inside(&runtime, || sleep(HOUR));
+        *own.lock().unwrap() = Some(registered_with(sleep, &waker));
         drop(runtime);
         assert!(own.lock().unwrap().is_none(), "woken");
     });
@@ -115,7 +112,7 @@ fn a_runtime_shut_down_in_the_background_wakes_its_timers_too() {
                 false => runtime.shutdown_background(),
                 true => outer.block_on(async move { runtime.shutdown_background() }),
             }
-            // The blocked worker may be the one that has the driver task.
+            // The driver task may be on the blocked worker.
             eventually("woken", || count.wakes() == 1);
             is_shut_down(&mut sleep);
         }
@@ -131,7 +128,7 @@ fn arming_on_an_ended_runtime_leaves_the_drivers_of_others_whole() {
         let arm_and_reset = || {
             let _guard = handle.enter();
             for _ in 0..2000 {
-                // Each starts a driver, or finds one that another has just started.
+                // Each starts a driver, or finds a driver that another thread has just started.
                 let panic = panic_of(|| poll_quietly(&mut sleep(HOUR)));
                 assert!(panic.is_none_or(|panic| panic.message == SHUT_DOWN));
                 sleep(HOUR).reset_unpin(Instant::now() + 2 * HOUR);
@@ -142,7 +139,7 @@ fn arming_on_an_ended_runtime_leaves_the_drivers_of_others_whole() {
                 scope.spawn(arm_and_reset);
             }
         });
-        // All drivers that served it, in service again.
+        // All drivers that served them, in service again.
         [(); 16].map(|()| small()).iter().for_each(works);
     });
 }
@@ -154,8 +151,7 @@ fn a_timer_dropped_with_its_thread_is_cancelled() {
     let handle = runtime.handle().clone();
     at_the_end_of_a_thread(move || {
         let _guard = handle.enter();
-        let mut sleep = sleep(HOUR);
-        assert!(poll(&mut sleep, &waker).is_pending());
+        let sleep = registered_with(sleep(HOUR), &waker);
         Box::new(move || drop(sleep))
     });
     eventually("freed", || Arc::strong_count(&count) == 1);
@@ -175,7 +171,7 @@ fn a_timer_is_reset_while_its_thread_ends() {
     runtime.block_on(async { sleep(ms(5)).await });
 }
 
-/// One after another on one thread, where each next one has the driver of the last.
+/// In turn on the same thread, where each runtime has the driver of the last.
 #[cfg(target_os = "linux")]
 #[test]
 fn ten_thousand_ended_runtimes_leave_nothing_behind() {
@@ -219,10 +215,9 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
         let (begins, begun) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         ends.spawn(async move {
-            let mut sleep = Wheel::current().sleep(HOUR);
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let mut sleep = registered(Wheel::current().sleep(HOUR));
             begins.send(()).unwrap();
-            // The worker blocks while the other one ends the driver.
+            // This worker blocks while the other worker ends the driver.
             goes.recv().unwrap();
             polled.send(panic_of(|| poll_quietly(&mut sleep))).unwrap();
         });

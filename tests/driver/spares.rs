@@ -1,4 +1,4 @@
-//! A timer that is left for the next one is never lost, never another task's, and never kept for good.
+//! A tokio timer that is left for the next timer is never lost, never another task's, and never kept for good.
 
 use std::future::pending;
 use std::sync::{Arc, Weak};
@@ -53,7 +53,7 @@ fn a_cancel_counts_before_the_drop_is_known_to_others() {
 
 #[test]
 fn a_task_at_the_address_of_one_that_has_ended_gets_its_own_wakes() {
-    // All of one type, and so of one size.
+    // All of the same type, and so of the same size.
     async fn short(fires: bool) {
         match fires {
             true => sleep(us(500)).await,

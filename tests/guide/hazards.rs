@@ -1,4 +1,4 @@
-//! `HAZARDS.md` is kept true, and what no test of behaviour covers of it.
+//! `HAZARDS.md` names tests that exist, and hazards that no test of behaviour covers are not in the sources.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::{files, root};
 const TABLE: &str = include_str!("../HAZARDS.md");
 const HAZARDS: usize = 59;
 
-/// A file's name in the table; its folder's, if the file is named for what it is there.
+/// A file's name in the table; its folder's for `main.rs`, `mod.rs` and `tests.rs`.
 fn module(path: &Path) -> &str {
     let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().len();
     let named = match path.file_name().unwrap().to_str().unwrap() {
@@ -52,7 +52,7 @@ fn sources(folder: &str) -> impl Iterator<Item = PathBuf> {
     all.filter(move |path| path.starts_with(folder) && path.to_string_lossy().ends_with(".rs"))
 }
 
-/// What stands between backticks and looks like `file::test`.
+/// Names between backticks that look like `file::test`.
 fn named_in(text: &str) -> impl Iterator<Item = &str> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.filter(|name| {

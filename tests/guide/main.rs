@@ -1,4 +1,4 @@
-//! What is written down: pages, their links, and the table of hazards. These read the sources, which
+//! Pages, their links, comments and the table of hazards are true. These tests read the sources, which
 //! a copy of the crate alone may not have.
 
 mod hazards;

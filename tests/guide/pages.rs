@@ -9,7 +9,7 @@ use crate::{files, root};
 /// Neither is read by itself: rustdoc's links, and a table that a bench prints.
 const PARTS: [&str; 2] = ["links.md", "table.md"];
 
-/// Every page of the project, and what it says.
+/// Every page of the project, and its text.
 fn pages() -> impl Iterator<Item = (PathBuf, String)> {
     let all = files().into_iter().map(|path| root().join(path));
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "md");
@@ -28,7 +28,7 @@ fn lines(page: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// What a heading's link is called: GitHub's rule, which is rustdoc's too.
+/// The anchor of a heading, by GitHub's rule, which is rustdoc's too.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()

@@ -2,8 +2,8 @@
 //! (Headings that links lead to are looked up in `pages.rs`.)
 //!
 //! A name between backquotes counts as gone where no code has it: not this crate's, its tests', its
-//! benches', nor a manifest or a script. Names that others have are in [`FOREIGN`]. What is in a block
-//! of code is compiled elsewhere; of it, commands alone are read.
+//! benches', nor a manifest or a script. Names that others have are in [`FOREIGN`]. Blocks
+//! of code are compiled elsewhere; of them, commands alone are read.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{files, root};
 
-/// Names of other crates, of tools, of the kernel's, and of what is no more, which no code here has.
+/// Names of other crates, of tools, of the kernel's, and of removed code, which no code here has.
 const FOREIGN: &str = "clippy.toml .hex / loom_ TimerTest TimingWheelTest RussellLuo TiKV MultiThread async_send_sync \
     TaskTracker grpc-timeout max_connection_age response_timeout new_timer TokioRuntime \
     poll_time_histogram RuntimeMetrics fast_sleep Sse hedge Sleeper";
@@ -28,7 +28,7 @@ fn ends(path: &Path, ending: &str) -> bool {
     path.to_str().unwrap().ends_with(ending)
 }
 
-/// What a file says to readers: a page outside of its blocks of code, or comments.
+/// A file's text for readers: a page outside of its blocks of code, or comments.
 struct Prose {
     path: PathBuf,
     /// With the number of each line.
@@ -37,7 +37,7 @@ struct Prose {
     text: String,
 }
 
-/// Prose and code of the whole project. A changelog tells of what has gone.
+/// Prose and code of the whole project. A changelog names things that have gone.
 fn read() -> (Vec<Prose>, Vec<(PathBuf, String)>) {
     let (mut all, mut code) = (Vec::new(), Vec::new());
     for path in files() {
@@ -133,7 +133,7 @@ fn words(code: &str) -> HashSet<&str> {
     plain.chain(joined).collect()
 }
 
-/// What stands between single backquotes on one line.
+/// The texts between single backquotes on a line.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

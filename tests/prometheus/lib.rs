@@ -1,4 +1,4 @@
-//! The queries of the documentation, the rules and the dashboard find what was the case.
+//! The queries of the documentation, the rules and the dashboard return the published values.
 #![cfg(test)]
 
 mod query;
@@ -110,7 +110,8 @@ async fn every_panel_and_the_queries_of_the_documentation_show_what_was_the_case
         let (_, expr) = panel.unwrap_or_else(|| panic!("{of} in {panels:?}"));
         query(&scrapes, expr).only()
     };
-    // 40 ms is in the bucket from 32 to 64, two thirds from its start: three are, and one is above.
+    // 40 ms is in the bucket from 32 to 64, with three of 100 lags. The 99th lag is the second of these:
+    // two thirds from the bucket's start.
     assert_near(value("99 %"), 0.032 + 0.032 * 2.0 / 3.0);
     assert_near(value("mean"), 0.03 * 0.04);
     assert_near(value("share"), 0.03);

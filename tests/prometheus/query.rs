@@ -1,4 +1,4 @@
-//! As much of PromQL as the queries use, evaluated over pages that were scraped one after the other.
+//! As much of PromQL as the queries use, evaluated over successive scrapes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn sample(line: &str) -> (String, Labels, f64) {
             (key.to_owned(), value.trim_matches('"').to_owned())
         })
         .collect();
-    // What the server puts on everything that it scrapes.
+    // The server's label on every sample of a scrape.
     labels.insert("instance".to_owned(), "service:9000".to_owned());
     (name.to_owned(), labels, value.parse().expect("a number"))
 }
@@ -50,7 +50,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The one value there is.
+    /// The only value there is.
     pub(crate) fn only(&self) -> f64 {
         match self {
             Value::Scalar(value) => *value,
@@ -69,7 +69,7 @@ impl Value {
     }
 }
 
-/// What a query says at the time of the last scrape.
+/// A query's value at the time of the last scrape.
 pub(crate) fn query(scrapes: &[Scrape], query: &str) -> Value {
     evaluate(
         scrapes,
@@ -192,7 +192,7 @@ fn combine(op: &str, left: Value, right: Value) -> Value {
     let compute = |left: f64, right: f64| match op {
         "-" => Some(left - right),
         "/" => Some(left / right),
-        // A comparison lets through what it holds for.
+        // A comparison keeps the samples for which the comparison holds.
         ">" => (left > right).then_some(left),
         _ => panic!("the operator {op} is not known here"),
     };

@@ -8,33 +8,23 @@ use std::thread;
 use std::time::Duration;
 
 use cap::Cap;
+use support::load::sleepers;
 use support::{
-    HOUR, Random, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread,
-    poll_quietly, secs, within,
+    HOUR, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread, poll_quietly,
+    secs, within,
 };
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use wheel::{Instant, Sleep, Wheel, interval, sleep, timeout};
 
-/// Counts what is allocated, and limits nothing.
+/// Counts allocated memory, and limits nothing.
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Sleeps of up to `longest`, each in a task that checks that it is not woken early.
-fn sleepers(runtime: &Runtime, count: u64, longest: Duration) -> Vec<JoinHandle<()>> {
-    let mut random = Random::new(count);
-    let micros = u64::try_from(longest.as_micros()).unwrap();
-    let sleeper = |micros| async move {
-        let (start, length) = (std::time::Instant::now(), Duration::from_micros(micros));
-        sleep(length).await;
-        assert!(start.elapsed() >= length, "early");
-    };
-    (0..count)
-        .map(|_| runtime.spawn(sleeper(random.below(micros))))
-        .collect()
-}
+/// The longest sleep, in microseconds.
+const LONGEST: u64 = 3_000_000;
 
 fn all_end(runtime: &Runtime, tasks: Vec<JoinHandle<()>>) {
     runtime.block_on(async {
@@ -64,7 +54,7 @@ fn all_workers_blocked_for_seconds() {
     within(LIMIT, || {
         let runtime = multi_thread(2);
         let wheel = runtime.block_on(async { Wheel::current() });
-        let tasks = sleepers(&runtime, 20_000, secs(3));
+        let tasks = sleepers(&runtime, 20_000, 1, LONGEST);
         block_on_each_worker(&runtime, 2, secs(2));
         // Nothing drives time now, and this thread arms, moves and cancels all the same.
         let mut late: Vec<Sleep> = (0..1000).map(|n| wheel.sleep(ms(n % 100))).collect();
@@ -102,7 +92,7 @@ fn the_process_is_stopped_and_continued() {
     }
     within(LIMIT, || {
         for runtime in [current_thread(), multi_thread(2)] {
-            let tasks = sleepers(&runtime, 5000, secs(3));
+            let tasks = sleepers(&runtime, 5000, 1, LONGEST);
             let mut stop = stop_this_process(ms(300), secs(2));
             runtime.block_on(ticks_until_a_gap(secs(1)));
             stop.wait().unwrap();
@@ -116,7 +106,7 @@ fn the_process_is_stopped_and_continued() {
     });
 }
 
-/// Ticks a few hundred times a second, until one was waited for so long.
+/// Ticks a few hundred times a second, until the wait for a tick was so long.
 #[cfg(unix)]
 async fn ticks_until_a_gap(gap: Duration) {
     let start = Instant::now();
@@ -126,7 +116,7 @@ async fn ticks_until_a_gap(gap: Duration) {
         let before = Instant::now();
         let due = interval.tick().await;
         assert!(due <= Instant::now(), "early");
-        // It makes up for what it has missed: no tick is left out.
+        // Missed ticks are made up for: none is left out.
         assert_eq!(due, first + ms(3) * count);
         if before.elapsed() >= gap {
             break;
@@ -138,7 +128,7 @@ async fn ticks_until_a_gap(gap: Duration) {
 /// Timers that are pending at once, in bursts whose memory is looked at.
 const BURST: usize = 500_000;
 
-/// What the timers of a burst come to.
+/// How the timers of a burst end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Cancelled,
@@ -147,7 +137,7 @@ enum End {
     Reset,
 }
 
-/// How much memory a burst takes, and how much of that is kept when it is over.
+/// How much memory a burst takes, and how much of that is kept after the burst.
 async fn memory_of_a_burst(end: End) -> (usize, usize) {
     let before = MEMORY.allocated();
     let length = match end {

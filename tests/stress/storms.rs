@@ -21,7 +21,7 @@ fn weather(size: Size, seconds: u64) {
     assert!(failures.is_empty(), "{size:?}: {failures:#?}");
 }
 
-/// One storm at a time: each is to have the machine for itself.
+/// A storm at a time: each has the machine for itself.
 #[test]
 fn nothing_is_lost_in_storms() {
     let oversubscribed = Size {

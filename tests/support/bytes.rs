@@ -1,7 +1,7 @@
 //! From a fuzzer's bytes to a run of a model.
 //!
 //! The corpus depends on how bytes are read: after a change of this file, or of the choices in the
-//! models, the fuzzer has to find another one.
+//! models, the fuzzer has to find another corpus.
 
 use super::choices::Choices;
 use super::wheel_model;
@@ -9,7 +9,7 @@ use super::wheel_model;
 /// More operations than that find nothing new, and take long.
 pub const MOST: usize = 300;
 
-/// Each choice takes as many bytes as it may need; when there are none left, all choices are 0.
+/// Each choice takes as many bytes as its range needs; when there are none left, all choices are 0.
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl Choices for Bytes<'_> {
@@ -34,7 +34,7 @@ pub fn timing_wheel(bytes: &[u8]) {
     wheel_model::run_chosen(&mut Bytes(bytes), MOST);
 }
 
-/// An input as it is kept: two hexadecimal digits for each byte.
+/// An input from the corpus file: two hexadecimal digits for each byte.
 pub fn decoded(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2).map(std::str::from_utf8);
     digits

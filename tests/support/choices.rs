@@ -1,9 +1,14 @@
-//! What a model does next: chosen at random, or by a fuzzer's bytes.
+//! A model's next operation: chosen at random, or by a fuzzer's bytes.
 
 /// Where a model's operations come from: a generator, or a fuzzer's bytes.
 pub trait Choices {
     /// A number less than `end`.
     fn below(&mut self, end: u64) -> u64;
+
+    /// A place in a list of this length, if the list has any.
+    fn place(&mut self, len: usize) -> Option<usize> {
+        (len > 0).then(|| self.below(len as u64) as usize)
+    }
 
     /// Whether there is nothing left to choose from.
     fn is_over(&self) -> bool {

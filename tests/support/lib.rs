@@ -1,17 +1,17 @@
-//! What tests share, and the programs beside them: `soak`, and the fuzzer's targets.
+//! Shared by the tests, and by the programs beside them: `soak`, and the fuzzer's targets.
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
 //! | `choices.rs` | random numbers that can be repeated, or a fuzzer's |
 //! | `bytes.rs` | a fuzzer's bytes as choices |
 //! | `process.rs` | a process for one test alone |
-//! | `load.rs` | what keeps a runtime busy, and timers in it |
-//! | `panics.rs` | what a function panics with, and where |
-//! | `wakers.rs` | wakers that count or call, and one poll with them |
-//! | `time.rs` | tokio's timers and these, by one name |
+//! | `load.rs` | tasks that keep a runtime busy, and timers in that runtime |
+//! | `panics.rs` | the words of a function's panic, and the place |
+//! | `wakers.rs` | wakers that count or call, and a single poll with them |
+//! | `time.rs` | tokio's timers and these, by the same name |
 //! | `wheel_model.rs` | the wheel beside a naive model |
 //! | `queue_model.rs` | `DelayQueue` beside a naive model (feature `test-util`) |
-//! | `storm/` | threads and tasks that do to timers whatever can be done |
+//! | `storm/` | threads and tasks that do to timers everything that can be done |
 #![allow(missing_docs, missing_debug_implementations, reason = "nobody else's")]
 
 pub mod bytes;
@@ -32,15 +32,17 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 #[cfg(feature = "test-util")]
 use tokio::time::Instant;
 
 pub use choices::{Choices, Random};
 pub use panics::{Panic, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
-pub use wakers::{Count, Log, OnWake, counting, pending, poll, poll_quietly};
-// What `wheel_model.rs` looks for around it.
+pub use wakers::{
+    Count, Log, OnWake, counting, pending, poll, poll_quietly, registered, registered_with,
+};
+// `wheel_model.rs` uses this module of its parent.
 use wheel::timing_wheel;
 
 pub const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
@@ -84,7 +86,7 @@ pub fn paused() -> Runtime {
         .unwrap()
 }
 
-/// A paused runtime, and what its clock shows whenever it goes on after a park.
+/// A paused runtime, and its clock's time at each return from a park.
 #[cfg(feature = "test-util")]
 pub fn watched() -> (Runtime, Log<Instant>) {
     let seen = Log::new();
@@ -93,6 +95,30 @@ pub fn watched() -> (Runtime, Log<Instant>) {
     builder.enable_all().start_paused(true);
     builder.on_thread_unpark(move || log.push(Instant::now()));
     (builder.build().unwrap(), seen)
+}
+
+/// A way in which a runtime ends.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    Drop,
+    Background,
+    Timeout(Duration),
+}
+
+impl End {
+    pub fn of(self, runtime: Runtime) {
+        match self {
+            End::Drop => drop(runtime),
+            End::Background => runtime.shutdown_background(),
+            End::Timeout(limit) => runtime.shutdown_timeout(limit),
+        }
+    }
+}
+
+/// Calls a function where a runtime is current.
+pub fn inside<R>(runtime: &Handle, f: impl FnOnce() -> R) -> R {
+    let _guard = runtime.enter();
+    f()
 }
 
 /// Every kind of runtime, with a name for messages.
@@ -105,7 +131,7 @@ pub fn runtimes() -> Vec<(&'static str, Runtime)> {
     ]
 }
 
-/// Runs a test that could hang on a thread of its own, and fails if it does.
+/// Runs a test that could hang on a thread of its own, and fails at the limit.
 pub fn within<T: Send + 'static>(limit: Duration, test: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     let name = thread::current().name().unwrap_or("test").to_owned();

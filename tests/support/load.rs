@@ -1,4 +1,4 @@
-//! What keeps a runtime busy, and timers in it.
+//! Tasks that keep a runtime busy, and timers in that runtime.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use wheel::{Instant, sleep_until};
 
 use crate::Random;
 
-/// What a task computes between two yields: more than it takes to be found busy.
+/// The time that a task computes between two yields: enough for the driver to find the runtime busy.
 const WORK: Duration = Duration::from_micros(50);
 
 pub fn compute() {
@@ -92,18 +92,18 @@ pub fn spawn_senders(runtime: &Runtime, stop: &Stop) {
     pass_on(first, inbox);
 }
 
-/// Sleeps again and again for 0–8 ms, never too short.
-async fn sleep_often(seed: u64) {
-    let mut random = Random::new(seed);
-    for _ in 0..20 {
-        let deadline = Instant::now() + Duration::from_micros(random.below(8_000));
+/// Sleeps so many times for up to `longest` microseconds, never too short.
+async fn sleep_often(mut random: Random, times: usize, longest: u64) {
+    for _ in 0..times {
+        let deadline = Instant::now() + Duration::from_micros(random.below(longest));
         sleep_until(deadline).await;
         assert!(Instant::now() >= deadline, "early");
     }
 }
 
-pub fn sleepers(runtime: &Runtime) -> Vec<JoinHandle<()>> {
-    (0..20)
-        .map(|seed| runtime.spawn(sleep_often(seed)))
-        .collect()
+/// Tasks that sleep so many times, for up to so many microseconds.
+pub fn sleepers(runtime: &Runtime, tasks: u64, times: usize, longest: u64) -> Vec<JoinHandle<()>> {
+    let mut seeds = Random::new(tasks);
+    let mut sleeper = |_| sleep_often(Random::new(seeds.number()), times, longest);
+    (0..tasks).map(|n| runtime.spawn(sleeper(n))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a function panics with, and where.
+//! The words of a function's panic, and the place.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ thread_local! {
     static CAUGHT: RefCell<Option<Option<Panic>>> = const { RefCell::new(None) };
 }
 
-/// What `f` panics with, silently. Other threads' panics are reported as ever.
+/// The panic of `f`, which is not reported. Other threads' panics are reported as ever.
 pub fn panic_of<T>(f: impl FnOnce() -> T) -> Option<Panic> {
     install_hook();
     CAUGHT.set(Some(None));
@@ -32,14 +32,14 @@ pub fn message_of<T>(f: impl FnOnce() -> T) -> String {
     panic_of(f).expect("no panic").message
 }
 
-/// What a panic says.
+/// The words of a panic.
 pub fn words(payload: &(dyn Any + Send)) -> String {
     let literal = payload.downcast_ref::<&str>().copied();
     let formatted = payload.downcast_ref::<String>().map(String::as_str);
     literal.or(formatted).unwrap_or("").to_owned()
 }
 
-/// What `f` returns, or the words that it panics with, whatever hook there is.
+/// The value that `f` returns, or the words of its panic, under any hook.
 pub fn tried<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| words(&*payload))
 }

@@ -1,4 +1,4 @@
-//! A process for one test alone, and what the system says of a process.
+//! A process for a single test, and the memory of a process.
 
 use std::env;
 use std::process::Command;
@@ -17,8 +17,8 @@ pub fn this_test() -> Command {
     test
 }
 
-/// Runs the test that calls this once more, in a process that it has for itself, and may abort.
-/// `true` in the process that only waits for the other.
+/// Runs the test that calls this once more, in a process that runs no other test and may
+/// abort. `true` in the process that only waits for that process.
 #[track_caller]
 pub fn in_a_process_of_its_own() -> bool {
     runs_elsewhere(this_test())

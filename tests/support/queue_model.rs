@@ -1,8 +1,8 @@
 //! The queue beside a naive list, on a paused clock.
 //!
-//! After every step: what comes out is due and the earliest; when nothing comes out nothing is
-//! due; a task that waits has been woken by the time there is something to tell; stale keys find
-//! nothing, and live ones their own entry.
+//! After every step: an entry that comes out is due and the earliest; when nothing comes out nothing
+//! is due; a task that waits has been woken once an entry is due, or the queue has become empty or
+//! ceased to be; stale keys find nothing, and live keys their own entry.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ struct Model<C> {
     choices: C,
     waker: Waker,
     count: Arc<Count>,
-    /// How often the waker had been woken when the queue last said that it had nothing yet, or
-    /// nothing at all.
+    /// The waker's wakes when the queue last returned that no entry was due, or that there was
+    /// none.
     waiting_since: Option<usize>,
     told_empty: bool,
 }
 
-/// As a fuzzer's bytes have it.
+/// Takes the steps that a fuzzer's bytes choose.
 pub fn run_bytes(bytes: &[u8]) {
     run(Bytes(bytes), MOST);
 }
@@ -101,13 +101,8 @@ impl<C: Choices> Model<C> {
         self.entries.push((key, value, when));
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        let len = self.entries.len() as u64;
-        (len > 0).then(|| self.choices.below(len) as usize)
-    }
-
     fn remove(&mut self) {
-        if let Some(at) = self.pick() {
+        if let Some(at) = self.choices.place(self.entries.len()) {
             self.remove_at(at);
         }
     }
@@ -120,7 +115,7 @@ impl<C: Choices> Model<C> {
     }
 
     fn reset(&mut self) {
-        if let Some(at) = self.pick() {
+        if let Some(at) = self.choices.place(self.entries.len()) {
             let when = self.deadline();
             self.entries[at].2 = when;
             self.queue.reset_at(&self.entries[at].0, when);
@@ -142,7 +137,7 @@ impl<C: Choices> Model<C> {
         }
     }
 
-    /// The next poll comes from another task, which is the one to be woken from then on.
+    /// The next poll comes from another task: from then on that task is to be woken.
     fn change_waker(&mut self) {
         (self.waker, self.count) = counting();
         self.poll_all();
@@ -174,7 +169,7 @@ impl<C: Choices> Model<C> {
         polled.map(|expired| expired.is_some())
     }
 
-    /// Leaves the rest of what is due in the queue.
+    /// Leaves the other due entries in the queue.
     fn poll_one(&mut self) {
         if self.poll_once().is_ready() {
             self.waiting_since = None;
@@ -187,7 +182,7 @@ impl<C: Choices> Model<C> {
             match self.poll_once() {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => break,
-                // There is too much to do for one poll, and the task is to come again.
+                // There is too much to do for a single poll, and the task is to come again.
                 Poll::Pending if self.count.wakes() > before => {}
                 Poll::Pending => break self.assert_nothing_due(),
             }
@@ -228,7 +223,7 @@ impl<C: Choices> Model<C> {
         if let Some(key) = self.stale.last() {
             assert!(self.queue.try_remove(key).is_none());
         }
-        // A task that knows that the queue is empty is told when it is not, and the other way round.
+        // A task that was told that the queue is empty is woken when an entry comes, and the other way round.
         let changed = self.entries.is_empty() != self.told_empty;
         let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
         if let Some(since) = self.waiting_since.take_if(|_| due || changed) {

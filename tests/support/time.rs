@@ -1,4 +1,4 @@
-//! What `tokio::time` and this crate have, under one name each, for programs that are run on both.
+//! The timers of `tokio::time` and of this crate behind the same traits, for programs that run on both.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -58,7 +58,7 @@ pub trait Interval: Send + 'static {
     }
 }
 
-/// Methods that call the type's own ones of the same name.
+/// Methods that call the type's own methods of the same name.
 macro_rules! own {
     ($($name:ident($me:ident: $Me:ty $(, $argument:ident: $type:ty)*) -> $output:ty;)+) => {$(
         #[track_caller]
@@ -106,7 +106,7 @@ pub mod by_handle {
         static WHEEL: RefCell<Option<Wheel>> = const { RefCell::new(None) };
     }
 
-    /// What the function makes is of this driver.
+    /// Timers that the function makes belong to this driver.
     pub fn with<R>(wheel: &Option<Wheel>, make: impl FnOnce() -> R) -> R {
         WHEEL.set(wheel.clone());
         let made = make();

@@ -1,4 +1,4 @@
-//! Wakers that count or call a function, and one poll with them.
+//! Wakers that count or call a function, and a single poll with them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::coop;
 use wheel::Sleep;
 
-/// Polls once, whatever is left of the task's budget.
+/// Polls once, with no regard to the task's budget.
 pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     pin!(coop::unconstrained(future)).poll(&mut Context::from_waker(waker))
 }
@@ -20,15 +20,26 @@ pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
 }
 
+/// A future after a first poll with a waker: a timer is registered then.
+#[track_caller]
+pub fn registered_with<F: Future + Unpin>(mut future: F, waker: &Waker) -> F {
+    assert!(poll(&mut future, waker).is_pending());
+    future
+}
+
+/// The same with a waker that does nothing.
+#[track_caller]
+pub fn registered<F: Future + Unpin>(future: F) -> F {
+    registered_with(future, Waker::noop())
+}
+
 /// A timer that is registered, with a waker that does nothing.
 #[track_caller]
 pub fn pending(duration: Duration) -> Sleep {
-    let mut sleep = wheel::sleep(duration);
-    assert!(poll_quietly(&mut sleep).is_pending());
-    sleep
+    registered(wheel::sleep(duration))
 }
 
-/// Counts its wakes; how often it is referred to says whether something still holds it.
+/// Counts its wakes; the number of references tells whether anything still holds the waker.
 #[derive(Debug, Default)]
 pub struct Count(AtomicUsize);
 

@@ -1,9 +1,8 @@
 //! The wheel beside a sorted map that does the same naively.
 //!
-//! After every step: what fired is what the map has first, nothing early, nothing late, ticks in
-//! order; keys of what is gone find nothing; and the module around this one looks at what it
-//! can by a function `check`. From outside of the crate it can look at nothing more; `src/wheel/model.rs`
-//! includes this file, and looks at every invariant.
+//! After every step: the fired entries are the first of the map, none early, none late, ticks in
+//! order; stale keys find nothing; and the parent module's function `check` holds. Outside of the
+//! crate `check` is empty; `src/wheel/model.rs` includes this file, and checks every invariant.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -55,7 +54,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             12..=14 => self.reschedule(pick, distance),
             15..=17 => self.advance(self.wheel.now().saturating_add(distance), budget),
             18 | 19 => self.advance(self.next(), budget),
-            // Finishes what was left over and nothing else.
+            // Finishes the timers that were left over and no others.
             20 => self.advance(self.wheel.now() / 2, budget),
             21 => self.panic(count as usize % 4),
             22 => match choices.below(3) {
@@ -85,7 +84,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         distance.saturating_add_signed(offset)
     }
 
-    /// What the wheel says is next.
+    /// The next expiration, by the wheel.
     fn next(&self) -> u64 {
         self.wheel.next_expiration().unwrap_or(self.wheel.now())
     }
@@ -168,7 +167,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    /// What is armed anew fires in its turn among the others, in the same call if that is far enough.
+    /// An entry that is armed anew fires in its turn among the others, in the same call if the call
+    /// advances so far.
     fn rearm(&mut self, distance: u64, times: u64) {
         let to = self.next().saturating_add(distance / 2);
         let (model, gone, mut left) = (&mut self.model, &mut self.gone, times);
@@ -190,7 +190,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.assert_caught_up(to);
     }
 
-    /// Advances with a closure that panics at its so-manieth entry, the only one that may be lost.
+    /// Advances with a closure that panics at its entry of this number, the only entry that may be lost.
     fn panic(&mut self, at: usize) {
         let to = self.next();
         let (wheel, mut fired) = (&mut self.wheel, Vec::new());
@@ -298,7 +298,7 @@ pub const CLOCKS: [u64; 9] = [
     u64::MAX - 1,
 ];
 
-/// Numbers of slots: the least, odd ones, a clock's, the most.
+/// Numbers of slots: the least, odd numbers, a clock's, the most.
 pub const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
 
 /// Takes up to so many steps on such a wheel, from such a clock.

@@ -1,7 +1,6 @@
 //! A worker wakes up no more often than with tokio's timers in the same run.
 //!
-//! A process of its own, so that no other test has the processors meanwhile: cargo runs one after
-//! the other. Here, too, one test runs at a time. What a busy machine does to one side it does to
-//! the other.
+//! A process of its own, so that no other test has the processors meanwhile: cargo runs them in turn.
+//! The tests of this process run in turn, too. A busy machine slows both sides alike.
 
 mod parks;

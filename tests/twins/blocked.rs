@@ -32,7 +32,7 @@ fn a_future_that_the_only_worker_drives_by_itself() {
     same_once(body::<Tokio>, body::<Exact>);
 }
 
-/// The worker's runtime has begun to end, and gives it no thread to go on with.
+/// The worker's runtime has begun to end, and no thread takes the worker over.
 #[test]
 fn another_runtime_blocks_a_worker_of_one_that_ends() {
     fn body<T: Time>() {
@@ -71,7 +71,7 @@ fn another_runtime_blocks_a_worker_that_has_no_successor() {
     same_once(body::<Tokio>, body::<Exact>);
 }
 
-/// A thread that was a worker drives a runtime of its own, while the worker waits for it.
+/// A thread that was a worker drives a runtime of its own, while the worker waits for that thread.
 #[test]
 fn a_worker_waits_for_the_thread_that_was_its_own() {
     fn body<T: Time>() -> Result<(), String> {

@@ -13,10 +13,10 @@ use tokio_util::context::TokioContext;
 
 use crate::runtimes::{Current, One, Two, in_task, ticks};
 use crate::twin::same_once;
-use support::ms;
 use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
+use support::{inside, ms};
 
-/// The only worker waits for a task of another runtime, which awaits what was made for it here.
+/// The only worker waits for a task of another runtime, which awaits a timer that was made here.
 #[test]
 fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
     fn body<T: Time>() -> Result<(), String> {
@@ -46,19 +46,16 @@ fn made_and_reset_in_the_context_of_a_runtime_that_nobody_drives() {
             let mut set: FuturesUnordered<_> = (1..4).map(|n| T::boxed(ms(n))).collect();
             let all = async { while set.next().await.is_some() {} };
             TokioContext::new(all, handle.clone()).await;
-            // It is moved to the same place by a reset, which is not polled.
+            // A reset without a poll moves a timer to the same runtime.
             let mut sleep = T::boxed(ms(1));
-            {
-                let _guard = handle.enter();
-                sleep.as_mut().reset(Instant::now() + ms(5));
-            }
+            inside(&handle, || sleep.as_mut().reset(Instant::now() + ms(5)));
             sleep.await;
         })
     }
     same_once(body::<Tokio>, body::<Ours>);
 }
 
-/// A reset there, and a poll by something that blocks.
+/// A reset there, and a poll inside a `block_on` that blocks the worker.
 #[test]
 fn a_timer_that_was_reset_is_awaited_where_a_worker_blocks() {
     fn body<T: Time>() -> Result<(), String> {
@@ -79,7 +76,7 @@ fn a_timer_that_was_reset_is_awaited_where_a_worker_blocks() {
     same_once(body::<Tokio>, body::<Ours>);
 }
 
-/// The other runtime ends first: the worker's is the one that counts.
+/// The other runtime ends first: the worker's runtime counts.
 #[test]
 fn a_timer_outlives_the_nested_runtime_that_polled_it() {
     fn body<T: Time>() -> Result<(), String> {

@@ -17,11 +17,11 @@ use support::{HOUR, ms, poll_quietly};
 /// How a task makes its first timer in another runtime.
 #[derive(Clone, Copy, Debug)]
 enum First {
-    /// Under its guard, and polls it there.
+    /// Under its guard, and polls the timer there.
     Polled,
-    /// Under its guard, and keeps it.
+    /// Under its guard, and keeps the timer.
     Kept,
-    /// Under its guard, and drops it there.
+    /// Under its guard, and drops the timer there.
     Dropped,
     /// In its `block_on`, as a blocking client does.
     Nested,

@@ -1,4 +1,4 @@
-//! Hooks for tasks may make timers, though the driver's own task is one that they are called for.
+//! Hooks for tasks may make timers, though they are called for the driver's own task, too.
 
 use tokio::runtime::Builder;
 

@@ -1,4 +1,4 @@
-//! Timers of a `LocalSet` belong to no runtime for good: runtimes take turns with it, and end.
+//! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set in turn, and end.
 
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -14,7 +14,7 @@ use tokio::task::LocalSet;
 use crate::runtimes::{KINDS, Kind, One, cross, cross3, joined, ticks};
 use crate::twin::same;
 use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, poll_quietly};
+use support::{HOUR, ms, registered};
 
 /// In the end the second alone, when the first idles or has ended.
 #[test]
@@ -57,8 +57,7 @@ fn a_local_task_that_waits_while_its_set_changes_hands() {
         let local = LocalSet::new();
         let (waits, waiting) = oneshot::channel();
         let waiter = local.spawn_local(async move {
-            let mut sleep = T::boxed(ms(50));
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let sleep = registered(T::boxed(ms(50)));
             waits.send(()).unwrap();
             sleep.await;
         });
@@ -80,7 +79,7 @@ enum Waits {
     Again,
 }
 
-/// Says so once it is registered.
+/// Waits, and sends a message once the timer is registered.
 async fn waits<T: Time>(how: Waits, started: blocking::Sender<()>) {
     async fn await_with<F: Future>(future: F, started: blocking::Sender<()>) -> F::Output {
         let mut future = pin!(future);

@@ -1,11 +1,11 @@
-//! Twins: one program ends on these timers as it does on `tokio::time`. What tokio does with it is right.
+//! Twins: a program ends on these timers as on `tokio::time`, whose behaviour is right by definition.
 //!
 //! Each body is generic over [`Time`](support::time::Time), takes a case, and is run in a process of its own:
-//! once on tokio's timers and once on ours. What is compared is how it ended (finished, with this
-//! value; panicked, with these words; hung; died) and every panic on the way, on whatever thread. A
-//! twin that is allowed to differ says what tokio does, and what ours does instead.
+//! once on tokio's timers and once on ours. Compared are the end (finished, with this value;
+//! panicked, with these words; hung; died) and every panic on the way, on any thread. A twin that
+//! is allowed to differ states tokio's end, and the ends that ours may have instead.
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
 //! | `twin.rs` | runs both, and compares; the watchdog |
 //! | `runtimes.rs` | kinds of runtimes, threads that drive them, and their ends |
@@ -15,14 +15,14 @@
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
 //! | `foreign.rs` | made on a worker, polled or reset where another runtime is current |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
-//! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by one runtime after the other |
+//! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by runtimes in turn |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
 //! | `pairs.rs` | made in each context, awaited in each |
 //! | `shutdowns.rs` | runtimes that end while their tasks poll timers with wakers of all sorts |
 //! | `threads.rs` | a current-thread runtime per thread, and several on one thread |
 //! | `nothing.rs` | sleeps of nothing, first ticks, deadlines that have passed |
 //! | `misuse.rs` | no runtime, no timers, a runtime that has ended |
-//! | `paused.rs` | what a paused clock shows (feature `test-util`) |
+//! | `paused.rs` | times on a paused clock (feature `test-util`) |
 #![allow(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
 
 mod blocked;

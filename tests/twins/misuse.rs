@@ -1,4 +1,4 @@
-//! Under the guard of a runtime without timers, or of one that has ended, panics are tokio's, at tokio's line.
+//! Under the guard of a runtime without timers, or of a runtime that has ended, panics are tokio's, at tokio's line.
 //!
 //! Without any runtime: `tests/api/drop_in.rs`.
 
@@ -10,20 +10,17 @@ use tokio::time::Instant;
 use crate::runtimes::{Current, KINDS, Kind, MULTI, end, in_task};
 use crate::twin::{differs, same};
 use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, NO_TIMERS, ms, poll_quietly, tried};
+use support::{HOUR, NO_TIMERS, inside, ms, poll_quietly, tried};
 
-/// On a worker that is known to be one the timer is the worker's own, as under any guard. Whether it
-/// is known depends on the worker.
+/// On a thread that the driver has found to be a worker, the timer is the worker's own, as under any
+/// guard. Whether the driver has found that depends on the worker.
 #[test]
 fn under_the_guard_of_a_runtime_without_timers() {
     fn body<T: Time>(kind: Kind) -> Result<(), String> {
         let under_guard = async move {
             T::sleep(ms(1)).await;
             let there = Builder::new_current_thread().build().unwrap();
-            let made = tried(|| {
-                let _guard = there.enter();
-                drop(T::sleep(ms(1)));
-            });
+            let made = tried(|| inside(there.handle(), || drop(T::sleep(ms(1)))));
             end(there);
             made
         };

@@ -1,7 +1,7 @@
-//! Timers that are polled elsewhere than where they were made survive the end of either runtime.
+//! Timers that are polled in another runtime than they were made in survive the end of either runtime.
 //!
-//! One whose runtime has ended panics with tokio's timers, wherever it is polled. Ours goes on,
-//! for the same deadline, where it is polled, if that runtime lives.
+//! A timer of tokio's whose runtime has ended panics when polled, in any runtime. Ours goes on, for
+//! the same deadline, in the runtime that polls the timer, if that runtime lives.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -14,14 +14,14 @@ use tokio::time::Instant;
 use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
 use crate::twin::{differs, same};
 use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, SHUT_DOWN, ms, poll_quietly, tried};
+use support::{HOUR, SHUT_DOWN, inside, ms, poll_quietly, registered, tried};
 
-/// What has been done with a timer in the runtime it was made in.
+/// The state that a timer has reached in the runtime that made the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
     Registered,
-    /// Reset, which registers it, and never polled.
+    /// Reset, which registers the timer, and never polled.
     Reset,
     Fired,
 }
@@ -49,15 +49,12 @@ fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
     sleep
 }
 
-/// It is waited for in the second while the first ends: what was waiting is woken.
+/// A task of the second runtime awaits the timer while the first ends: the task is woken.
 #[test]
 fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
     fn body<T: Time>((one, two): (Kind, Kind)) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
-        let mut sleep = {
-            let _guard = one.enter();
-            T::boxed(ms(500))
-        };
+        let mut sleep = inside(one.handle(), || T::boxed(ms(500)));
         let (waits, waiting) = oneshot::channel();
         let waiter = two.spawn(async move {
             assert!(futures::poll!(&mut sleep).is_pending());
@@ -73,7 +70,7 @@ fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
     differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
 }
 
-/// The second, in which it was polled, ends; it belongs to the first.
+/// The second runtime, which polled the timer, ends; the timer belongs to the first.
 #[test]
 fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
     fn body<T: Time>((one, two, state): (Kind, Kind, State)) -> Result<(), String> {
@@ -101,11 +98,8 @@ fn polled_reset_and_dropped_after_the_end() {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
         let (mut timeout, mut interval) = runtime.block_on(async {
-            let (mut timeout, mut interval) = (
-                Box::pin(T::timeout(HOUR, pending::<()>())),
-                T::interval(HOUR),
-            );
-            assert!(poll_quietly(&mut timeout).is_pending());
+            let timeout = registered(Box::pin(T::timeout(HOUR, pending::<()>())));
+            let mut interval = T::interval(HOUR);
             interval.tick().await;
             (timeout, interval)
         });

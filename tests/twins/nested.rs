@@ -11,7 +11,7 @@ use crate::twin::same;
 use support::time::{Ours, Time, Tokio};
 use support::{ms, poll_quietly};
 
-/// What a worker blocks on.
+/// The runtime that a worker blocks on.
 #[derive(Clone, Copy, Debug)]
 enum Inner {
     /// A runtime that is made there, and ends there, as in a blocking client.
@@ -20,12 +20,12 @@ enum Inner {
     Own,
     /// A local set, which such a runtime drives, and then the worker's.
     LocalSet(Kind),
-    /// Such a runtime within one.
+    /// Such a runtime within another.
     Twice,
 }
 
 impl Inner {
-    /// Awaits what the task has made, and then timers of its own.
+    /// Awaits the timers that the task has made, and then timers of its own.
     fn block<T: Time>(self, made: impl Future) {
         match self {
             Inner::Client(kind) => {
@@ -58,7 +58,7 @@ impl Inner {
     }
 }
 
-/// Another worker takes over what the thread did that blocks, if there is one.
+/// Another thread, if there is any, takes over the work of the worker that blocks.
 #[test]
 fn timers_in_a_nested_block_on_and_around_it() {
     fn body<T: Time>((kind, inner, before): (Kind, Inner, bool)) -> Result<(), String> {
@@ -68,7 +68,7 @@ fn timers_in_a_nested_block_on_and_around_it() {
             }
             for _ in 0..3 {
                 let (new, mut registered) = (T::boxed(ms(1)), T::boxed(ms(1)));
-                // A slow machine finds it due.
+                // On a slow machine the timer is due already.
                 let _pending = poll_quietly(&mut registered);
                 block_in_place(|| inner.block::<T>(join_all([new, registered])));
                 ticks::<T>().await;

@@ -1,7 +1,7 @@
-//! Sleeps of nothing go by tokio's clock, and do not spin; what has passed is ready at once.
+//! Sleeps of nothing go by tokio's clock, and do not spin; deadlines that have passed are ready at once.
 //!
-//! Rounds are counted against the time that they took, and only from above: a clock that ticks in
-//! milliseconds goes around once per tick.
+//! The number of rounds has an upper bound by the time that they took: a sleep that goes by the clock
+//! ends once per tick of a millisecond.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -25,11 +25,11 @@ const NOTHING: [Duration; 3] = [
 enum Nap {
     Sleep(Duration),
     Timeout(Duration),
-    /// One timer that is reset.
+    /// The same timer, reset in each round.
     Reset,
-    /// Of a new interval each round.
+    /// The first tick of a new interval in each round.
     FirstTick,
-    /// A timeout of nothing around what is ready, which is no nap at all.
+    /// A timeout of nothing around a ready future, which is no nap at all.
     None,
 }
 

@@ -1,8 +1,8 @@
 //! Timers made in each context and awaited in each do as tokio's, also when a runtime has ended.
 //!
-//! One runtime is the maker's, the other the poller's, or both are one. A third, the stranger, is
-//! multi-threaded and lives on: what is wrapped or nested runs on its worker. A case is a context
-//! in which timers are made, and runs all contexts in which they are awaited, side by side.
+//! The maker and the poller each have a runtime, or share the same. A third runtime, the stranger, is
+//! multi-threaded and lives on: wrapped and nested contexts run on its worker. A case is a context in
+//! which timers are made, and runs all contexts in which they are awaited, side by side.
 
 use std::convert::identity;
 use std::fmt;
@@ -17,7 +17,7 @@ use tokio_util::context::TokioContext;
 use crate::runtimes::{Current, Kind, One, Two, cross, cross3, joined};
 use crate::twin::{Outcome, compare};
 use support::time::{Ours, Time, Tokio};
-use support::{SHUT_DOWN, ms, poll_quietly, tried};
+use support::{SHUT_DOWN, inside, ms, poll_quietly, tried};
 
 const FIRED: &str = "fired";
 
@@ -61,10 +61,7 @@ impl Place {
                 let task = runtime.spawn_blocking(move || Handle::current().block_on(work));
                 wait(joined(task))
             }
-            Entered => tried(|| {
-                let _guard = runtime.enter();
-                wait(work)
-            }),
+            Entered => tried(|| inside(runtime, || wait(work))),
             Local => {
                 let local = LocalSet::new();
                 let work = local.run_until(async { joined(spawn_local(work)).await });

@@ -1,4 +1,4 @@
-//! What a paused clock shows is the same when it leaps, and beside runtimes whose clocks tick.
+//! A paused clock shows the same times when the clock leaps, and beside runtimes whose clocks tick.
 //!
 //! Programs on paused clocks alone are those of `differential/`.
 
@@ -15,18 +15,18 @@ use tokio_util::context::TokioContext;
 use crate::runtimes::{One, in_task};
 use crate::twin::{same, same_once};
 use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
-use support::{ms, paused, poll_quietly, tried};
+use support::{inside, ms, paused, poll_quietly, registered, tried};
 
 fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()
 }
 
-/// Moves the clock, and does not let the runtime look at it.
+/// Moves the clock, and does not let the runtime fire timers.
 fn leap(by: Duration) {
     assert!(pin!(advance(by)).now_or_never().is_none());
 }
 
-/// One that is overdue, because the clock has leapt, while the earliest is reset, or dropped.
+/// A timer is overdue, because the clock has leapt, while the earliest timer is reset, or dropped.
 #[test]
 fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
     type Case = (u64, u64, u64, Option<u64>);
@@ -102,15 +102,12 @@ fn a_paused_runtime_nested_in_a_task() {
     same([(false, false), (true, false)], body::<Tokio>, body::<Ours>);
 }
 
-/// Made in a runtime that goes on by itself, awaited in a paused one.
+/// Made in a runtime whose clock ticks, awaited in a paused runtime.
 #[test]
 fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
     fn body<T: Time>(registered: bool) -> u128 {
         let (paused, ticking) = (paused(), One.build());
-        let mut sleep = {
-            let _guard = ticking.enter();
-            T::boxed(ms(20))
-        };
+        let mut sleep = inside(ticking.handle(), || T::boxed(ms(20)));
         assert!(!registered || poll_quietly(&mut sleep).is_pending());
         paused.block_on(async {
             let start = Instant::now();
@@ -142,8 +139,7 @@ fn polled_after_the_end_of_a_paused_runtime() {
     fn body<T: Time>(leapt: u64) -> Result<bool, String> {
         let runtime = paused();
         let mut sleep = runtime.block_on(async {
-            let mut sleep = T::boxed(ms(10));
-            assert!(poll_quietly(&mut sleep).is_pending());
+            let sleep = registered(T::boxed(ms(10)));
             leap(ms(leapt));
             sleep
         });

@@ -13,7 +13,7 @@ use support::{current_thread, ms, multi_thread, words};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Current,
-    /// With one worker.
+    /// With a single worker.
     One,
     /// With two.
     Two,
@@ -26,7 +26,7 @@ pub(crate) const MULTI: [Kind; 2] = [One, Two];
 
 pub(crate) const KINDS: [Kind; 3] = [Current, One, Two];
 
-/// Each of the one with each of the other, as cases of a body.
+/// All pairs of the two lists, as cases of a body.
 pub(crate) fn cross<A: Copy, B: Copy>(
     some: impl IntoIterator<Item = A>,
     others: impl IntoIterator<Item = B> + Clone,
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Built and driven on a thread of its own, until it is ended.
+    /// Built and driven on a thread of its own, until [`Driven::end`].
     pub(crate) fn driven(self) -> Driven {
         let runtime = self.build();
         let handle = runtime.handle().clone();
@@ -75,19 +75,19 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// Drops the runtime, and waits for that. Blocks, wherever it is called.
+    /// Drops the runtime, and waits for that. Blocks, in any context.
     pub(crate) fn end(self) {
         drop(self.end);
         self.thread.join().unwrap();
     }
 }
 
-/// Drops a runtime from wherever one is not to be dropped, and waits for that.
+/// Drops a runtime where tokio forbids the drop, and waits for that.
 pub(crate) fn end(runtime: Runtime) {
     thread::spawn(move || drop(runtime)).join().unwrap();
 }
 
-/// What a task returns, or what it panicked with.
+/// The value that a task returns, or the words of its panic.
 pub(crate) async fn joined<R>(task: JoinHandle<R>) -> Result<R, String> {
     task.await.map_err(|error| match error.try_into_panic() {
         Ok(payload) => words(&*payload),

@@ -1,6 +1,6 @@
-//! No task panics when its runtime ends, whatever polls the timers of the task.
+//! No task panics when its runtime ends, with any way to poll the timers of the task.
 //!
-//! tokio drops the tasks first and ends time last; the number of panics is part of what is compared.
+//! tokio drops the tasks first and ends time last; the number of panics is compared, too.
 //! Tokio's timers per worker are left out. They do panic in tasks of a runtime that ends, and those
 //! that are due in an hour are ready there.
 
@@ -14,25 +14,25 @@ use futures::StreamExt as _;
 use futures::executor;
 use futures::future::{join_all, select_all};
 use futures::stream::FuturesUnordered;
-use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use crate::runtimes::{KINDS, Kind, cross};
 use crate::twin::same;
+use support::End::{self, Background, Drop, Timeout};
 use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, ms, poll_quietly, secs, tried};
+use support::{HOUR, ms, poll_quietly, tried};
 
 const ROUNDS: usize = 30;
 
-/// What polls the timers of a task.
+/// The future that polls the timers of a task.
 #[derive(Clone, Copy, Debug)]
 enum Polls {
     Unordered,
     JoinAll,
     SelectAll,
     JoinSet,
-    /// `select!` over one timer that stays and one that is made anew.
+    /// `select!` over a timer that stays and a timer that is made anew.
     Select,
     /// Nothing but the task.
     Plain,
@@ -40,24 +40,7 @@ enum Polls {
 
 use Polls::{JoinAll, Plain, Select, SelectAll, Unordered};
 
-#[derive(Clone, Copy, Debug)]
-enum How {
-    Drop,
-    Background,
-    Timeout,
-}
-
-use How::{Background, Drop, Timeout};
-
-impl How {
-    fn end(self, runtime: Runtime) {
-        match self {
-            Drop => drop(runtime),
-            Background => runtime.shutdown_background(),
-            Timeout => runtime.shutdown_timeout(secs(5)),
-        }
-    }
-}
+const TIMEOUT: End = Timeout(Duration::from_secs(5));
 
 fn sleeps<T: Time>(round: u64) -> impl Iterator<Item = Pin<Box<T::Sleep>>> {
     (0..8).map(move |n| T::boxed(Duration::from_micros(100 + (round * 37 + n * 211) % 1500)))
@@ -89,7 +72,7 @@ async fn polls<T: Time>(how: Polls) {
 }
 
 /// Ends runtimes with 16 such tasks each, and waits until the last of the tasks is dropped.
-fn shut_down<F>(kind: Kind, how: How, task: impl Fn() -> F)
+fn shut_down<F>(kind: Kind, end: End, task: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -104,30 +87,30 @@ where
             });
         }
         drop(alive);
-        // Nothing of the timers under test: this is what the end is to come upon.
+        // tokio's sleep, not the timers under test: the runtime is to end while these wait.
         runtime.block_on(async { tokio::time::sleep(ms(3)).await });
-        how.end(runtime);
+        end.of(runtime);
         assert!(over.recv().is_err());
     }
 }
 
 #[test]
 fn no_task_panics_whatever_polls_its_timers_when_its_runtime_ends() {
-    fn body<T: Time>((kind, (polled, how)): (Kind, (Polls, How))) {
-        shut_down(kind, how, || polls::<T>(polled));
+    fn body<T: Time>((kind, (polled, end)): (Kind, (Polls, End))) {
+        shut_down(kind, end, || polls::<T>(polled));
     }
     let all = [Unordered, JoinAll, SelectAll, Polls::JoinSet, Select, Plain];
     let mut ends = cross(all, [Drop]);
-    ends.extend(cross([Unordered, SelectAll, Plain], [Background, Timeout]));
+    ends.extend(cross([Unordered, SelectAll, Plain], [Background, TIMEOUT]));
     same(cross(KINDS, ends), body::<Tokio>, body::<Ours>);
 }
 
-/// The end wakes what waits for an hour, by wakers that are not the task's, while the other worker
-/// still runs tasks.
+/// The end wakes timers of an hour, by wakers that are not the task's, while the other worker still
+/// runs tasks.
 #[test]
 fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
-    fn body<T: Time>((kind, how): (Kind, How)) {
-        shut_down(kind, how, || async {
+    fn body<T: Time>((kind, end): (Kind, End)) {
+        shut_down(kind, end, || async {
             let long = || (0..8).map(|n| T::boxed(HOUR + ms(n)));
             let mut unordered: FuturesUnordered<_> = long().collect();
             let busy = async {
@@ -143,11 +126,11 @@ fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
             }
         });
     }
-    let cases = cross(KINDS, [Drop, Background, Timeout]);
+    let cases = cross(KINDS, [Drop, Background, TIMEOUT]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// What a task holds is dropped by the end, and makes and resets timers once more on the way.
+/// The end drops the values that a task holds, which make and reset timers once more on the way.
 #[test]
 fn tasks_that_use_timers_while_they_are_dropped() {
     struct Last<T: Time>(Pin<Box<T::Sleep>>);
@@ -161,8 +144,8 @@ fn tasks_that_use_timers_while_they_are_dropped() {
         }
     }
 
-    fn body<T: Time>((kind, how): (Kind, How)) {
-        shut_down(kind, how, || async {
+    fn body<T: Time>((kind, end): (Kind, End)) {
+        shut_down(kind, end, || async {
             let mut held = T::boxed(HOUR);
             assert!(futures::poll!(&mut held).is_pending());
             let _last = Last::<T>(held);
@@ -176,7 +159,7 @@ fn tasks_that_use_timers_while_they_are_dropped() {
     );
 }
 
-/// Timers of a runtime that lives, polled by tasks of one that ends, and the other way around.
+/// Timers of a runtime that lives, polled by tasks of a runtime that ends, and the other way around.
 #[test]
 fn runtimes_end_under_timers_of_others() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> usize {

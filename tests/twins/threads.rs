@@ -9,18 +9,18 @@ use tokio::task::{LocalSet, spawn_local};
 use crate::runtimes::{Current, KINDS, Kind, cross, in_task, joined, ticks};
 use crate::twin::{same, same_once};
 use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, poll_quietly};
+use support::{HOUR, ms, poll_quietly, registered};
 
-/// A timer that the last thread has made, and the next one polls; and how many there were.
+/// A timer that the last thread has made, and the next thread polls; and the number of the round.
 type Token<T> = (usize, Pin<Box<<T as Time>::Sleep>>);
 
-/// Passes the token on after timers of its own, until there were twenty. Returns how often.
+/// Passes the token on after timers of its own, for twenty rounds. Returns how often.
 async fn pass_on<T: Time>(
     mut inbox: mpsc::Receiver<Token<T>>,
     next: mpsc::Sender<Token<T>>,
 ) -> usize {
     let mut passed = 0;
-    // Beside it, a timer that is made and dropped each round.
+    // Beside the token, a timer that is made and dropped each round.
     while let Ok(Some((round, sleep))) = T::timeout(HOUR, inbox.recv()).await {
         sleep.await;
         let nap = spawn_local(T::sleep(ms(1)));
@@ -31,7 +31,7 @@ async fn pass_on<T: Time>(
         }
         passed += 1;
         let mut sleep = T::boxed(ms(2));
-        // A slow machine finds it due.
+        // On a slow machine the timer is due already.
         let _pending = (round % 2 == 1).then(|| poll_quietly(&mut sleep));
         next.send((round + 1, sleep)).await.ok().unwrap();
     }
@@ -103,9 +103,7 @@ fn a_thread_serves_one_runtime_after_the_other() {
             let runtime = kind.build();
             ends.push(in_task(&runtime, ticks::<T>()));
             runtime.block_on(async {
-                let mut sleep = T::boxed(HOUR);
-                assert!(poll_quietly(&mut sleep).is_pending());
-                left.push(sleep);
+                left.push(registered(T::boxed(HOUR)));
             });
             // Dropped late, and out of order.
             if round % 3 == 2 {

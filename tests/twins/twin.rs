@@ -1,7 +1,7 @@
-//! Runs a body on both timers, each time in a process of its own, and compares how it ended.
+//! Runs a body on both timers, each time in a process of its own, and compares the two ends.
 //!
-//! The process is this test binary once more, told by a variable which body to run, and in which
-//! case. It says in one line of JSON how that ended. The body runs on a thread, and the main one is
+//! The process is this test binary once more. A variable tells the process which body to run, and in
+//! which case; a line of JSON tells the end of that. The body runs on a thread, and the main thread is
 //! the watchdog.
 
 use std::env;
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use support::{this_test, tried, words};
 
-/// A body takes milliseconds, on a busy machine a few seconds; or it hangs.
+/// A body takes milliseconds, on a busy machine a few seconds; or the body hangs.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Cases that fail before the others are not run any more.
+/// After so many failures, no more cases are run.
 const MOST: usize = 3;
-/// What a child is to run: line, timers, case.
+/// A child's order: line, timers, case.
 const ORDER: &str = "WHEEL_TWIN";
 /// If set, a file to which each comparison adds its place, and the seconds that its bodies took on
 /// tokio's timers and on ours: those that are to do the same.
@@ -28,7 +28,7 @@ const TIMES: &str = "WHEEL_TWINS_TIMES";
 /// Begins the line of a child's outcome.
 const MARK: &str = "\u{1}outcome ";
 
-/// What is run on both timers, in one of its cases.
+/// A program that is run on both timers, in a case.
 pub(crate) trait Body<C, R>: Fn(C) -> R + Copy + Send + 'static {}
 
 impl<C, R, F: Fn(C) -> R + Copy + Send + 'static> Body<C, R> for F {}
@@ -37,7 +37,7 @@ pub(crate) trait Case: Copy + Debug + Send + 'static {}
 
 impl<C: Copy + Debug + Send + 'static> Case for C {}
 
-/// The words of a panic; and the line, if that is one of a body's.
+/// The words of a panic; and the line, if the panic is at a body's line.
 type Panic = (String, Option<String>);
 
 /// How a body ended.
@@ -64,7 +64,7 @@ pub(crate) fn same<C: Case, R: Debug>(
     }
 }
 
-/// [`same`] for a body of which there is only one case.
+/// [`same`] for a body with a single case.
 #[track_caller]
 pub(crate) fn same_once<R: Debug>(
     theirs: impl Fn() -> R + Copy + Send + 'static,
@@ -73,7 +73,7 @@ pub(crate) fn same_once<R: Debug>(
     same([()], move |()| theirs(), move |()| ours());
 }
 
-/// In each case tokio's end with the first value, and ours, as is documented, with one of the others.
+/// In each case tokio's end with the first value, and ours, as is documented, with any of the others.
 #[track_caller]
 pub(crate) fn differs<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
@@ -87,8 +87,8 @@ pub(crate) fn differs<C: Case, R: Debug>(
     });
 }
 
-/// Runs both in all cases, and panics if something is not right in one. Returns the seconds that
-/// each side took.
+/// Runs both in all cases, and panics if any case is not right. Returns the seconds that each side
+/// took.
 #[track_caller]
 pub(crate) fn compare<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
@@ -148,7 +148,7 @@ fn outcome_of_child(order: &str) -> Outcome {
     }
 }
 
-/// Runs a body in the process that is there for nothing else, and says how it ended.
+/// Runs a body in the process that is there for nothing else, and prints the body's end.
 fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static) -> ! {
     let panics = Arc::new(Mutex::new(Vec::<Panic>::new()));
     let hooks = panics.clone();
@@ -178,7 +178,7 @@ fn finished(value: &impl Debug) -> String {
 }
 
 impl Outcome {
-    /// Ours may name the caller's line where tokio's names one of its own.
+    /// Ours may name the caller's line where tokio's names a line of tokio.
     fn agrees_with(&self, theirs: &Outcome) -> bool {
         let agree = |(ours, theirs): (&Panic, &Panic)| {
             ours.0 == theirs.0 && (theirs.1.is_none() || ours.1 == theirs.1)

@@ -10,9 +10,9 @@ use crate::runtimes::{
 };
 use crate::twin::{differs, same};
 use support::time::{Ours, Time, Tokio};
-use support::{SHUT_DOWN, ms, poll_quietly, secs};
+use support::{SHUT_DOWN, ms, registered, secs};
 
-/// Plain ones are made before that runtime ends, and after.
+/// Plain timers are made before that runtime ends, and after.
 #[test]
 fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
     fn body<T: Time>((kind, of, pending): (Kind, Kind, bool)) -> Result<(), String> {
@@ -42,7 +42,7 @@ fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// What tokio-util's own example does: the runtime that polls has no timers at all.
+/// As in tokio-util's own example: the runtime that polls has no timers at all.
 #[test]
 fn a_runtime_without_timers_awaits_those_of_another() {
     fn body<T: Time>(of: Kind) {
@@ -65,16 +65,15 @@ fn a_runtime_without_timers_awaits_those_of_another() {
 fn a_task_of_a_living_runtime_that_waits_in_the_context_of_one_that_ends() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
-        let (registered, waits) = oneshot::channel();
-        let waiting = async move {
-            let mut sleep = T::boxed(secs(1));
-            assert!(poll_quietly(&mut sleep).is_pending());
-            registered.send(()).unwrap();
+        let (waits, waiting) = oneshot::channel();
+        let wait = async move {
+            let sleep = registered(T::boxed(secs(1)));
+            waits.send(()).unwrap();
             sleep.await;
         };
-        let waiter = here.spawn(TokioContext::new(waiting, there.handle.clone()));
+        let waiter = here.spawn(TokioContext::new(wait, there.handle.clone()));
         here.block_on(async {
-            waits.await.unwrap();
+            waiting.await.unwrap();
             there.end();
             joined(waiter).await
         })

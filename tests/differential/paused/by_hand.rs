@@ -1,8 +1,8 @@
-//! The interpreter of what is done to timers by hand, with wakers that are watched.
+//! The interpreter of programs that treat timers by hand, with wakers that are watched.
 //!
-//! Compared are what each poll says, when which waker is woken by the clock, deadlines, and whether
-//! they have elapsed. Of this crate's timers alone: a waker is freed as soon as it cannot be woken any
-//! more, and `pending` counts what is registered and not yet due.
+//! Compared are the result of each poll, when which waker is woken by the clock, deadlines, and whether
+//! they have elapsed. Of this crate's timers alone: a waker is freed as soon as nothing can wake the
+//! waker any more, and `pending` counts the timers that are registered and not yet due.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use support::DAY;
 use support::time::{InTime, Interval, Sleep, Time};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
-/// The clock passes no more than that from timer to timer, of which there is one a day.
+/// The longest time that the clock passes by itself, from timer to timer, with a timer a day.
 const PATIENCE: Duration = Duration::from_secs(30 * 86_400);
 
 pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
@@ -39,7 +39,7 @@ pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
     hands.finish(&place.at(all.len())).await;
 }
 
-/// When it was woken, by the clock of the runtime.
+/// Notes when the waker was woken, by the clock of the runtime.
 #[derive(Default)]
 struct Witness {
     wakes: Mutex<Vec<Instant>>,
@@ -100,12 +100,12 @@ struct Timer<T: Time> {
     inner: Inner<T>,
     coarse: bool,
     deadline: Instant,
-    /// Of the last poll, until it is woken or can be woken no more.
+    /// The last poll's, until this witness is woken or can be woken no more.
     witness: Option<Arc<Witness>>,
-    /// The last poll was pending, or there was a reset after it.
+    /// The last poll was pending, or a reset has followed.
     waits: bool,
     registered: bool,
-    /// What was recorded last.
+    /// The last record.
     shown: String,
 }
 
@@ -202,7 +202,7 @@ impl<T: Time> Hands<T> {
         self.gone.push((witness, wakes));
     }
 
-    /// What is too far away, or no instant at all, is the end: it is not tried.
+    /// A deadline that is too far away, or no instant at all, is replaced by the end.
     fn reset(&mut self, at: usize, deadline: Option<Instant>) {
         let timer = &mut self.timers[at];
         let end = Instant::now() + 40 * YEAR;
@@ -226,7 +226,7 @@ impl<T: Time> Hands<T> {
     async fn wait_for(&mut self, place: &Place<T>, at: usize) {
         let name = self.timers[at].name;
         self.poll(place, at, false);
-        // It may be over.
+        // The timer may be over.
         let Some(timer) = self.timers.get(at).filter(|timer| timer.name == name) else {
             return;
         };
@@ -247,7 +247,7 @@ impl<T: Time> Hands<T> {
     }
 
     async fn check(&mut self, place: &Place<T>) {
-        // A wake-up that comes too early has the driver's task arm another one.
+        // After a wake-up that comes too early, the driver's task sets another alarm.
         for _ in 0..3 {
             yield_now().await;
         }
@@ -299,7 +299,7 @@ impl<T: Time> Hands<T> {
 }
 
 impl<T: Time> Timer<T> {
-    /// What the poll says, and whether the timer is ready.
+    /// The result of the poll, and whether the timer is ready.
     fn poll(&mut self, place: &Place<T>, waker: &Waker) -> (String, bool) {
         let mut cx = Context::from_waker(waker);
         let ready = match &mut self.inner {
@@ -336,7 +336,7 @@ impl<T: Time> Timer<T> {
         (due > now).then_some(true)
     }
 
-    /// Records what is new; returns a waker that was woken.
+    /// Records changes; returns a waker that was woken.
     fn check(&mut self, place: &Place<T>, coarse: &Coarse) -> Option<Arc<Witness>> {
         if let Inner::Sleep(sleep) = &self.inner {
             let due = place.world.since_start(0, sleep.deadline());

@@ -1,4 +1,4 @@
-//! A driver whose tick is not the default one, beside the default one: what programs compare of it.
+//! A driver with a tick of its own, beside the default driver, as programs compare both.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Coarse {
         }
     }
 
-    /// What is made by the function is a timer of this driver.
+    /// Timers that the function makes belong to this driver.
     pub(crate) fn make<R>(&self, make: impl FnOnce() -> R) -> R {
         MADE_BY.set(Some(self.clone()));
         let made = by_handle::with(&self.wheel, make);
@@ -37,7 +37,7 @@ impl Coarse {
         made
     }
 
-    /// The driver whose timers are being made, if not the default one.
+    /// The driver whose timers are being made, if not the default driver.
     pub(crate) fn current() -> Option<Coarse> {
         MADE_BY.with_borrow(Option::clone)
     }

@@ -12,7 +12,7 @@ use support::time::{Ours, Tokio};
 
 type Run = fn(&Program) -> Trace;
 
-/// What each set of [rules](super::rules) comes to; the number says which are in it.
+/// A run by each set of [rules](super::rules); the bits of the index are the rules of the set.
 const ORACLES: [Run; 4] = [
     run::<Tokio>,
     run::<Ruled<GOES_ON>>,
@@ -20,14 +20,14 @@ const ORACLES: [Run; 4] = [
     run::<Ruled<{ GOES_ON | LOOKS }>>,
 ];
 
-/// One for each set of rules, and ours.
+/// A runner for each set of rules, and ours.
 pub(crate) struct Runners {
     oracles: [Runner<Trace>; 4],
     wheel: Runner<Trace>,
 }
 
 pub(crate) enum Failure {
-    /// It does another thing than by any set of rules.
+    /// The program does another thing than by any set of rules.
     Differs(String),
     Stopped,
     Hangs,
@@ -41,7 +41,7 @@ impl Runners {
         }
     }
 
-    /// By which rules it does the same, if by any.
+    /// By which rules the program does the same, if by any.
     pub(crate) fn compare(&mut self, program: &Program, patience: Duration) -> Result<u8, Failure> {
         let ours = match self.wheel.run(program, patience) {
             Outcome::Done(ours) => ours,

@@ -48,14 +48,14 @@ struct Generator {
     unspawned: Vec<Task>,
 }
 
-/// What a list of operations may contain.
+/// The operations that a list may contain.
 #[derive(Clone, Copy, Default)]
 struct Allowed {
     /// How deep they may be nested.
     depth: usize,
-    /// The future is a root's own, not a part of another one.
+    /// The future is a root's own, not a part of another future.
     root: bool,
-    /// Nothing that others notice: for what is polled in any order.
+    /// Nothing that others notice: for futures that are polled in any order.
     plain: bool,
     local: bool,
 }
@@ -116,7 +116,7 @@ impl Generator {
         self.below(n) == 0
     }
 
-    /// From one to so many of something.
+    /// From 1 to `most` values.
     fn some<T>(&mut self, most: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..1 + self.below(most)).map(|_| one(self)).collect()
     }

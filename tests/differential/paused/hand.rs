@@ -1,4 +1,4 @@
-//! What is done to timers by hand, and at which lengths of time.
+//! Operations on timers by hand, and their lengths of time.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) enum Hand {
     MakeCoarse(Kind, Duration),
     /// The clock jumps.
     Advance(Duration),
-    /// The clock moves on by itself, from one timer to the next.
+    /// The clock moves on by itself, from timer to timer.
     Pass(Duration),
     /// Done to the timer whose place is this number's remainder among those there are.
     To(usize, Act),
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Act {
-    /// With the waker of the last poll, or with another one.
+    /// With the waker of the last poll, or with another.
     Poll {
         same: bool,
     },
@@ -38,7 +38,7 @@ pub(crate) enum Act {
     Reset(Duration),
     /// To so long before now.
     ResetToPast(Duration),
-    /// To so much later than it was.
+    /// To so much later than before.
     PutOff(Duration),
     BringForward(Duration),
     /// An interval is to make up for missed ticks in another way.

@@ -1,25 +1,26 @@
-//! In virtual time, on current-thread runtimes: what has finished, when by its runtime's clock, and
-//! how, is the same, or as a documented rule says.
+//! In virtual time, on current-thread runtimes: programs finish the same operations, at the same time
+//! by the runtime's clock, in the same way, or as a documented rule says.
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
-//! | `mod.rs` | thousands of seeds; what differs is made small and printed |
-//! | `program.rs` | what a program is made of: contexts, runtimes that end, tasks, timers |
+//! | `mod.rs` | thousands of seeds; programs that differ are made small and printed |
+//! | `program.rs` | the parts of a program: contexts, runtimes that end, tasks, timers |
 //! | `generate.rs` | a program from a seed |
-//! | `thread.rs` | the interpreter of what the thread does, which drives the runtimes |
-//! | `task.rs` | the interpreter of what tasks do |
+//! | `thread.rs` | the interpreter of the thread's steps, which drives the runtimes |
+//! | `task.rs` | the interpreter of tasks |
 //! | `shelf.rs` | timers that tasks and threads share |
 //! | `hand.rs`, `by_hand.rs` | timers that are polled by hand, with wakers that are watched |
 //! | `coarse.rs` | a driver with a tick of its own |
-//! | `world.rs` | what they share; clocks that agree; a millisecond for each task |
-//! | `trace.rs` | what has finished, as it is compared |
+//! | `world.rs` | shared state; clocks that agree; a millisecond for each task |
+//! | `trace.rs` | finished operations, as they are compared |
 //! | `rules.rs` | tokio's timers by the rules that are documented, each a constant |
 //! | `compare.rs` | by which rules two runs are the same |
 //! | `watchdog.rs` | programs that do not end |
 //! | `shrink.rs` | the smallest program that fails |
 //!
 //! `SEED=464 SEEDS=1 cargo test --all-features --test differential programs -- --nocapture` runs
-//! one. `SHOW` says how many of those that fail are made small, `FAILURES` after how many to stop.
+//! a single program. `SHOW` is the number of failed programs that are made small, `FAILURES` the number
+//! after which to stop.
 
 mod by_hand;
 mod coarse;
@@ -76,7 +77,7 @@ fn compare_patiently(runners: &mut Runners, program: &Program) -> Result<u8, Fai
     runners.compare(program, PATIENCE)
 }
 
-/// The smallest program that fails like this one, and how.
+/// The smallest program that fails like this program, and how.
 fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> String {
     let soon = match failure {
         Failure::Differs(_) => PATIENCE,
@@ -92,7 +93,7 @@ fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> Stri
     }
 }
 
-/// Without it, programs would fail that do another thing than with tokio.
+/// Without a rule, programs would fail that do another thing than with tokio.
 #[test]
 fn each_rule_is_needed() {
     let mut runners = Runners::new();

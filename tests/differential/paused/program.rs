@@ -1,4 +1,4 @@
-//! What a random program is made of.
+//! The parts of a random program.
 
 use std::fmt;
 use std::slice;
@@ -8,7 +8,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::hand::Hand;
 
-/// What a thread does: it drives runtimes, one at a time, and does things between.
+/// The steps of a thread, which drives runtimes in turn, and does things between.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     pub(crate) style: Style,
@@ -16,7 +16,7 @@ pub(crate) struct Program {
     pub(crate) runtimes: usize,
     /// By how much less than a millisecond each clock is ahead of its runtime's own count.
     pub(crate) offset: Duration,
-    /// What is spawned, by number.
+    /// The tasks to spawn, by number.
     pub(crate) tasks: Vec<Body>,
     pub(crate) steps: Vec<Step>,
 }
@@ -24,20 +24,20 @@ pub(crate) struct Program {
 /// Which orders are promised, and so which things a program may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// No tasks: only what one thread does, at any time.
+    /// No tasks: only the steps of a single thread, at any time.
     Solo,
     /// Tasks that have nothing to do with each other, whose timers meet in a millisecond.
     Crowd,
     /// Tasks that spawn, await and abort each other and share timers. Each has milliseconds of
-    /// its own in which its timers are due, so that there is one right order.
+    /// its own in which its timers are due, so that a single order is right.
     Lanes,
-    /// Timers that are polled by hand: [`Step::Hands`] alone, in one runtime.
+    /// Timers that are polled by hand: [`Step::Hands`] alone, in a single runtime.
     Hand,
 }
 
 /// The number of a runtime.
 pub(crate) type Rt = usize;
-/// The number of what is spawned.
+/// The number of a task.
 pub(crate) type Task = usize;
 /// The place of a timer that is shared.
 pub(crate) type Slot = usize;
@@ -56,11 +56,11 @@ pub(crate) enum Step {
     Spawn(Task, Rt),
     /// `drop(runtime)`
     End(Rt),
-    /// Done to timers in the first runtime, which it drives.
+    /// Done to timers in the first runtime, which the thread drives.
     Hands(Vec<Hand>),
 }
 
-/// What a thread or a task does to a shared timer without waiting.
+/// An operation of a thread or a task on a shared timer, without waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Now {
     /// `sleep`; for another runtime, with a guard that is held no longer.
@@ -78,7 +78,7 @@ pub(crate) enum Now {
     Drop,
 }
 
-/// What a task does, which may take its time.
+/// An operation of a task, which may take time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     Sleep(Duration),
@@ -100,7 +100,7 @@ pub(crate) enum Op {
     Select(Vec<Body>),
     JoinAll(Vec<Body>),
     Unordered(Vec<Body>),
-    /// On the runtime of this place, or another one.
+    /// On the runtime of this place, or another.
     Spawn(Task, Option<Rt>),
     SpawnLocal(Task),
     JoinSet(Vec<Task>),
@@ -119,7 +119,7 @@ pub(crate) struct Ticks {
     pub(crate) behavior: MissedTickBehavior,
     /// When the first is due; without, at once.
     pub(crate) start: Option<Duration>,
-    /// What is done between the ticks.
+    /// Done between the ticks.
     pub(crate) between: Vec<Between>,
 }
 
@@ -151,7 +151,7 @@ impl fmt::Display for Program {
 }
 
 impl Op {
-    /// What is inside it.
+    /// The bodies inside the operation.
     pub(crate) fn bodies(&mut self) -> &mut [Body] {
         match self {
             Op::Timeout(_, body) | Op::TimeoutAt(_, body) => slice::from_mut(body),

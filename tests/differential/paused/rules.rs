@@ -1,5 +1,5 @@
-//! tokio's timers, but for those rules of this crate that are documented: what a program has to do
-//! that does another thing with tokio.
+//! tokio's timers, changed by the documented rules of this crate: the oracle for programs that do
+//! another thing with tokio.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -14,17 +14,17 @@ use tokio::time::{self, Instant, MissedTickBehavior};
 
 use super::coarse::Coarse;
 use support::time::{InTime, Interval, Sleep, Time};
-use support::{DAY, SHUT_DOWN, words};
+use support::{DAY, SHUT_DOWN, inside, words};
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// A timer whose runtime has ended, and that is polled in the context of another one that lives,
-/// goes on there for the same deadline. tokio's panics.
+/// A timer whose runtime has ended, and that is polled in the context of another that lives, goes on
+/// there for the same deadline. tokio's panics.
 pub(crate) const GOES_ON: u8 = 1;
 
 /// A timer that is first polled, or reset, more than a millisecond after its deadline is ready.
-/// tokio's asks its driver, which has not seen what `advance` does before the run queue is empty;
-/// tokio documents that it may be late.
+/// tokio's goes by its driver, which sees an `advance` only when the run queue is empty;
+/// tokio documents that such a timer may be late.
 pub(crate) const LOOKS: u8 = 2;
 
 /// tokio's timers, but for these rules.
@@ -43,12 +43,12 @@ pub(crate) fn has_ended(runtime: &Handle) {
 
 pub(crate) struct RuledSleep<const RULES: u8> {
     deadline: Instant,
-    /// The driver that rounds the deadline up, if not the default one.
+    /// The driver that rounds the deadline up, if not the default driver.
     coarse: Option<Coarse>,
     inner: Pin<Box<time::Sleep>>,
     owner: Handle,
     registered: bool,
-    /// Found to have passed, whatever tokio's driver thinks.
+    /// Found to have passed, though tokio's driver may not have fired the timer.
     passed: bool,
     /// Of a poll that was pending.
     waker: Option<Waker>,
@@ -152,14 +152,14 @@ fn due(coarse: &Option<Coarse>, deadline: Instant) -> Instant {
         .map_or(deadline, |coarse| coarse.rounded_up(deadline))
 }
 
-/// `tokio::time::Interval` as it is documented, over such a sleep.
+/// `tokio::time::Interval` as documented, over such a sleep.
 pub(crate) struct RuledInterval<const RULES: u8> {
     delay: RuledSleep<RULES>,
     period: Duration,
     behavior: MissedTickBehavior,
 }
 
-/// The tick after one that was due at `due` and is seen `now`, as tokio documents it.
+/// The tick after a tick that was due at `due` and is seen `now`, as tokio documents.
 pub(crate) fn next_tick(
     due: Instant,
     now: Instant,
@@ -195,11 +195,8 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
         ready!(Pin::new(&mut self.delay).poll(cx));
         let due = self.delay.deadline();
         let next = next_tick(due, Instant::now(), self.period, self.behavior);
-        let delay = {
-            let _guard = self.delay.owner.enter();
-            RuledSleep::with(self.delay.coarse.take(), next)
-        };
-        self.delay = delay;
+        let coarse = self.delay.coarse.take();
+        self.delay = inside(&self.delay.owner, || RuledSleep::with(coarse, next));
         Poll::Ready(due)
     }
 

@@ -1,4 +1,4 @@
-//! Timers on the shelf: made in one place, awaited in others, and what is done to them between.
+//! Timers on the shelf: made in a place, awaited in others, polled, reset and dropped between.
 
 use std::future::Future;
 use std::task::{Context, Waker};
@@ -33,7 +33,7 @@ impl<T: Time> Place<T> {
         drop(old);
     }
 
-    /// What does not wait.
+    /// Operations that do not wait.
     pub(crate) fn apply_now(&self, slot: Slot, now: Now) -> String {
         match now {
             Now::Make(within, span) => {

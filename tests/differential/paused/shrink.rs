@@ -1,8 +1,8 @@
-//! Makes a program smaller that fails, as long as it does.
+//! Makes a program that fails smaller, as long as the rest still fails.
 
 use super::program::{Op, Program, Step};
 
-/// The smallest found by leaving out one thing after another, or all that is around one.
+/// The smallest found by leaving out things in turn, or all that is around a thing.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut at = 0;
     let mut changed = false;
@@ -25,7 +25,7 @@ pub(crate) fn size(program: &Program) -> usize {
     (0..).take_while(is_there).count()
 }
 
-/// Without one thing, or with what is inside it in its place. `None` when there are no more things.
+/// Without the thing at a place, or with its inside in its place. `None` when there are no more things.
 fn edited(program: &Program, at: usize, hoist: bool) -> Option<Program> {
     let mut program = program.clone();
     let mut editor = Editor {
@@ -40,7 +40,7 @@ fn edited(program: &Program, at: usize, hoist: bool) -> Option<Program> {
 }
 
 struct Editor {
-    /// How many things come before the one that is edited; none when that is done.
+    /// How many things come before the thing to edit; `None` after the edit.
     to_go: Option<usize>,
     hoist: bool,
 }
@@ -66,11 +66,11 @@ impl Editor {
     }
 }
 
-/// What a program is a list of.
+/// An element of a program's lists.
 trait Thing: Sized {
     fn edit_inside(&mut self, _: &mut Editor) {}
 
-    /// What is inside it, or else itself.
+    /// The things inside, or else the thing itself.
     fn hoisted(self) -> Vec<Self> {
         vec![self]
     }

@@ -1,8 +1,8 @@
-//! The interpreter of what tasks do.
+//! The interpreter of tasks.
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::task::{AbortHandle, JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
 use tokio::time::Instant;
+use tokio_util::context::TokioContext;
 
 use super::program::{Between, Body, Op, Rt, Style, Task, Ticks};
 use super::world::World;
 use support::time::{InTime, Interval, Time};
-use support::words;
+use support::{inside, words};
 
-/// So long, by the clock of the runtime that drives it, a root waits for each thing it does.
+/// So long, by the clock of the runtime that drives the root, a root waits for each of its operations.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where in a running program something happens.
@@ -56,7 +57,7 @@ impl<T: Time> Place<T> {
         self.world.record(self.task, &self.path, what);
     }
 
-    /// What is done, one after another. A panic ends what it happens in, and no more.
+    /// Runs operations in turn. A panic ends the operation that panics, and no more.
     pub(crate) fn run(self, ops: Body) -> BoxFuture<'static, ()> {
         async move {
             for (index, op) in ops.into_iter().enumerate() {
@@ -81,10 +82,8 @@ impl<T: Time> Place<T> {
         };
         let deadline = self.world.now(rt) + PATIENCE;
         let deadline = self.world.in_lane(self.task, rt, deadline);
-        let limited = {
-            let _guard = self.world.handles[rt].enter();
-            tokio::time::timeout_at(deadline, future)
-        };
+        let limit = || tokio::time::timeout_at(deadline, future);
+        let limited = inside(&self.world.handles[rt], limit);
         tokio::select! {
             biased;
             () = self.world.stop.wait() => {
@@ -126,13 +125,8 @@ impl<T: Time> Place<T> {
                 "left".into()
             }
             Op::Wrapped(rt, body) => {
-                let mut body = self.within(0).run(body);
-                let handle = &self.world.handles[rt];
-                poll_fn(|cx| {
-                    let _guard = handle.enter();
-                    body.as_mut().poll(cx)
-                })
-                .await;
+                let body = self.within(0).run(body);
+                TokioContext::new(body, self.world.handles[rt].clone()).await;
                 String::new()
             }
             Op::Select(bodies) => {
@@ -172,7 +166,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// At least so long, and such that it ends in a millisecond of this task's.
+    /// At least so long, and up to a millisecond of this task's.
     pub(crate) fn span(&self, span: Duration) -> Duration {
         match self.world.here() {
             Some(rt) if span < Duration::from_secs(3600) => {
@@ -188,7 +182,7 @@ impl<T: Time> Place<T> {
     }
 
     async fn advance(&self, span: Duration) {
-        // What another task waits for may be due in this moment, and no order of the two is promised.
+        // Another task's timer may be due in this moment, and no order of the two is promised.
         if self.world.style == Style::Lanes {
             yield_now().await;
         }
@@ -354,7 +348,7 @@ struct Held;
 
 impl Held {
     fn new(handle: &Handle) -> Self {
-        // The guard borrows it. A few bytes, and an ended runtime's handle.
+        // The guard borrows the handle. Leaks a few bytes, and an ended runtime's handle.
         let handle: &'static Handle = Box::leak(Box::new(handle.clone()));
         HELD.with_borrow_mut(|held| held.push(handle.enter()));
         Held

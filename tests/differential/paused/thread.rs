@@ -1,4 +1,4 @@
-//! The interpreter of what the thread does: a whole program, from its runtimes' beginning to their
+//! The interpreter of the thread's steps: a whole program, from its runtimes' beginning to their
 //! end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use super::trace::Trace;
 use super::world::World;
 use support::time::Time;
 
-/// Runs it, and says what it has done.
+/// Runs a program, and returns its trace.
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {
     let world = Arc::new(World::<T>::new(program));
     let thread = Place {

@@ -1,11 +1,11 @@
-//! What a program has done, so that two runs of it can be compared.
+//! The finished operations of a program, so that two runs can be compared.
 
 use std::fmt;
 
 /// Something that has finished, somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
-    /// Whose clock said when: that of the runtime around it, if there was one.
+    /// Whose clock said when: that of the runtime around the operation, if there was any.
     pub(crate) clock: Option<usize>,
     /// In half milliseconds since the program began.
     pub(crate) at: i128,
@@ -25,7 +25,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// By clock and time. What happens at one time on one clock may happen in any order.
+/// By clock and time. Events at the same time on the same clock may happen in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace(Vec<Event>);
 
@@ -35,7 +35,7 @@ impl Trace {
         Trace(events)
     }
 
-    /// What only one of the two has.
+    /// The events that the two traces do not share.
     pub(crate) fn difference(&self, other: &Trace) -> String {
         crate::difference(&self.0, &other.0)
     }

@@ -25,7 +25,7 @@ pub(crate) enum Outcome<R> {
     Hangs,
 }
 
-/// Runs programs, one after another.
+/// Runs programs in turn.
 pub(crate) struct Runner<R> {
     run: fn(&Program) -> R,
     worker: Option<Worker<R>>,

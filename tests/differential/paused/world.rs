@@ -1,4 +1,4 @@
-//! What all tasks of a running program share: runtimes and their clocks, timers on a shelf, handles
+//! The state that all tasks of a running program share: runtimes and their clocks, timers on a shelf, handles
 //! of tasks, and the trace.
 
 use std::pin::Pin;
@@ -13,9 +13,10 @@ use super::program::{Program, Style};
 use super::rules;
 use super::trace::Event;
 use super::watchdog::{QUIET, Stop};
+use support::inside;
 use support::time::Time;
 
-/// Each clock is set on by so much before a program begins, so that it can go back to before.
+/// Each clock is set on by so much before a program begins, so that deadlines may lie before the program.
 const START: Duration = Duration::from_millis(160);
 /// Milliseconds are dealt out to so many tasks, in turn, by two.
 pub(crate) const LANES: usize = 8;
@@ -33,7 +34,7 @@ pub(crate) struct World<T: Time> {
     pub(crate) stop: Stop,
 }
 
-/// A timer, and the runtime it was made in.
+/// A timer, and the runtime that made the timer.
 pub(crate) struct Shelved<T: Time> {
     pub(crate) sleep: Pin<Box<T::Sleep>>,
     pub(crate) owner: usize,
@@ -62,8 +63,7 @@ impl<T: Time> World<T> {
     }
 
     pub(crate) fn now(&self, rt: usize) -> Instant {
-        let _guard = self.handles[rt].enter();
-        Instant::now()
+        inside(&self.handles[rt], Instant::now)
     }
 
     /// In half milliseconds: clocks differ by less.
@@ -139,7 +139,7 @@ fn runtimes(count: usize, offset: Duration) -> (Vec<Runtime>, Vec<Instant>) {
         let next = paused();
         let nanos = (begin(&next) - base).as_nanos() as u64;
         let (millis, rest) = (nanos / 1_000_000, nanos % 1_000_000);
-        // Real time goes on while they are built: one that does not fit is built again.
+        // Real time goes on while they are built: a runtime that does not fit is built again.
         if (1_000..400_000).contains(&rest) {
             let ahead = START.saturating_sub(Duration::from_millis(millis));
             assert!(!ahead.is_zero(), "too slow a machine");
@@ -165,6 +165,5 @@ fn paused() -> Runtime {
 }
 
 fn begin(rt: &Runtime) -> Instant {
-    let _guard = rt.enter();
-    Instant::now()
+    inside(rt.handle(), Instant::now)
 }

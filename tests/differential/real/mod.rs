@@ -1,18 +1,18 @@
 //! In real time, on multi-thread runtimes, whose workers have timers of their own: there the driver
-//! learns which thread is a worker of which runtime, and takes that way from then on.
+//! finds which thread is a worker of which runtime, and takes that path from then on.
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
-//! | `mod.rs` | batches of seeds side by side; what differs, and what was early |
-//! | `program.rs` | what a program is made of, and a program from a seed |
+//! | `mod.rs` | batches of seeds side by side; differences, and early timers |
+//! | `program.rs` | the parts of a program, and a program from a seed |
 //! | `run.rs` | the interpreter |
 //!
-//! How long anything takes is up to the machine. So no program depends on that: a race is always
-//! between what is over soon and what takes an hour. What is compared is what each task has come to,
-//! in the task's own order, which tokio promises and so do we. Besides, nothing is early, and all of
-//! it ends.
+//! The machine decides how long anything takes. So no program depends on that: a race is always
+//! between a wait that is over soon and a wait of an hour. Compared are the events of each task, in the
+//! task's own order, which tokio promises and so do we. Besides, nothing is early, and every program
+//! ends.
 //!
-//! `SEED=7 SEEDS=1 cargo test --test differential real -- --nocapture` runs one.
+//! `SEED=7 SEEDS=1 cargo test --test differential real -- --nocapture` runs a single program.
 
 mod program;
 mod run;
@@ -33,7 +33,7 @@ const BATCH: u64 = 50;
 /// A batch takes a fraction of a second. With a machine that has much else to do, some.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What each program came to, by seed.
+/// The outcome of each program, by seed.
 fn batch<T: Time>(seeds: Range<u64>) -> (BTreeMap<u64, Outcome>, World<T>) {
     within(PATIENCE, move || {
         let world = World::<T>::new();
@@ -70,7 +70,7 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
     assert!(some, "the proved path was taken {proved} of {probes} times");
 }
 
-/// What is compared tells one outcome from another: programs have all kinds of them.
+/// Outcomes can be told apart: programs have all kinds of events.
 #[test]
 fn programs_come_to_all_that_can_be_told() {
     let (outcomes, _) = batch::<Tokio>(0..BATCH);

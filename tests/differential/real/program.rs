@@ -1,4 +1,4 @@
-//! What a program is made of, and a program from a seed.
+//! The parts of a program, and a program from a seed.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use support::Random;
 /// The number of a runtime: 0 or 1.
 pub(super) type Rt = usize;
 
-/// What one task does, one thing after the other.
+/// The operations of a task, in turn.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     /// The task's runtime.
@@ -16,7 +16,7 @@ pub(super) struct Program {
     pub(super) ops: Vec<Op>,
 }
 
-/// Durations are a few milliseconds, or less than one.
+/// Durations are a few milliseconds, or less than a millisecond.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Sleep(Duration),

@@ -1,4 +1,4 @@
-//! The interpreter: runs programs side by side, and notes what each of them has come to.
+//! The interpreter: runs programs side by side, and notes the events of each.
 
 use std::collections::BTreeMap;
 use std::future::{Future, pending, poll_fn};
@@ -19,14 +19,14 @@ use wheel::Wheel;
 
 use super::program::{Op, Program, Rt, Ticks};
 use support::time::{InTime, Interval, Sleep, Time};
-use support::{HOUR, current_thread, multi_thread, poll, with_workers};
+use support::{HOUR, current_thread, inside, multi_thread, poll, registered_with, with_workers};
 
-/// What a program has come to: its tasks' events, each in its own order.
+/// The outcome of a program: its tasks' events, each in its own order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome(BTreeMap<Vec<usize>, String>);
 
 impl Outcome {
-    /// What only one of the two has.
+    /// The events that the two outcomes do not share.
     pub(super) fn difference(&self, ours: &Outcome) -> String {
         crate::difference(&self.lines(), &ours.lines())
     }
@@ -47,10 +47,10 @@ pub(super) struct World<T> {
 pub(super) struct Shared<T> {
     handles: [Handle; 2],
     quiet: Handle,
-    /// The quiet runtime's driver, while a probe looks at it.
+    /// The quiet runtime's driver, locked while a probe looks at its timers.
     quiet_wheel: Mutex<Wheel>,
     pub(super) probes: AtomicUsize,
-    /// How often a timer was found to be the worker's, by the path that asks for no handle.
+    /// How often a timer was found to be the worker's, by the path that takes no handle.
     pub(super) proved: AtomicUsize,
     time: PhantomData<fn() -> T>,
 }
@@ -84,7 +84,7 @@ impl<T> Drop for World<T> {
     }
 }
 
-/// Runs programs at a time, each as a task, and returns what they have come to.
+/// Runs programs at a time, each as a task, and returns their outcomes.
 pub(super) fn side_by_side<T: Time>(
     world: &World<T>,
     programs: Vec<(u64, Program)>,
@@ -119,7 +119,7 @@ type Events = Mutex<BTreeMap<Vec<usize>, String>>;
 /// Where in a program something happens.
 struct Place<T> {
     shared: Arc<Shared<T>>,
-    /// On a worker of which runtime this is a task's, if it is.
+    /// The runtime whose worker runs this in a task, if any does.
     rt: Option<Rt>,
     path: Vec<usize>,
     events: Arc<Events>,
@@ -137,7 +137,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// The same where a thread drives it that is no worker, or where others poll it.
+    /// The same for a body that a thread drives which is no worker, or that others poll.
     fn elsewhere(&self, rt: Option<Rt>) -> Self {
         Place { rt, ..self.at(0) }
     }
@@ -227,15 +227,11 @@ impl<T: Time> Place<T> {
                 on_time(now + span, "awaited elsewhere")
             }
             Op::Entered(span) => {
-                let sleep = {
-                    let _guard = self.other().enter();
-                    T::sleep_until(now + span)
-                };
-                sleep.await;
+                inside(self.other(), || T::sleep_until(now + span)).await;
                 on_time(now + span, "made for another")
             }
             Op::Wrapped(ops) => {
-                // Its tasks, if it spawns some, are still those of the worker's runtime.
+                // Tasks that the body spawns are still those of the worker's runtime.
                 let body = self.at(0).run(ops);
                 TokioContext::new(body, self.other().clone()).await;
                 "left".into()
@@ -263,7 +259,7 @@ impl<T: Time> Place<T> {
         };
         let driven = match self.rt {
             Some(_) => spawn_blocking(drive).await,
-            // One inside the other would need a thread for each.
+            // A nested blocking thread would need a thread for each level.
             None => self.shared.handles[0].spawn_blocking(drive).await,
         };
         joined(driven, "blocking")
@@ -282,9 +278,9 @@ impl<T: Time> Place<T> {
         "in place".into()
     }
 
-    /// Makes a timer inside `enter()` of the quiet runtime, has it registered outside, and looks
-    /// whose timer it is. By the rule it is the worker's; a thread that is not known to be a worker asks
-    /// the current handle, which is the quiet runtime's.
+    /// Makes a timer inside `enter()` of the quiet runtime, registers the timer outside, and looks which
+    /// runtime has the timer: by the rule, the worker's. On a thread that is not known to be a worker the
+    /// current handle decides, which is the quiet runtime's.
     async fn probe(&self) {
         if self.rt.is_none() {
             return;
@@ -294,13 +290,10 @@ impl<T: Time> Place<T> {
             if worker_index().is_none() {
                 return Poll::Ready(());
             }
-            // One at a time: what is pending there is this one.
+            // A probe at a time: a timer that is pending there is this probe's.
             let quiet = shared.quiet_wheel.lock().unwrap();
-            let mut sleep = {
-                let _guard = shared.quiet.enter();
-                Box::pin(T::sleep(HOUR))
-            };
-            assert!(poll(&mut sleep, cx.waker()).is_pending());
+            let sleep = inside(&shared.quiet, || Box::pin(T::sleep(HOUR)));
+            let sleep = registered_with(sleep, cx.waker());
             shared.probes.fetch_add(1, Ordering::Relaxed);
             if quiet.pending() == 0 {
                 shared.proved.fetch_add(1, Ordering::Relaxed);

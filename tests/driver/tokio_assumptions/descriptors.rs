@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{both, told_while_driving};
 use crate::everywhere::{LIMIT, inside};
 
-/// One end of a pair of sockets that a runtime waits for, and the other one.
+/// A pair of sockets: the end that a runtime waits for, and the other end.
 #[allow(deprecated, reason = "as the driver does")]
 fn registered(runtime: &Runtime) -> (AsyncFd<UnixStream>, UnixStream) {
     let (one, other) = UnixStream::pair().unwrap();
@@ -44,7 +44,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     }
 }
 
-/// It hangs where that does not hold: a lock is taken twice.
+/// Hangs where that does not hold: a lock is taken twice.
 #[test]
 fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
     within(LIMIT, || {

@@ -1,4 +1,4 @@
-//! Assumed of the end of a runtime or thread: tasks go before time, and what is left panics or says so.
+//! Assumed of the end of a runtime or thread: tasks go before time, and timers that are left panic or fail.
 
 use std::future::pending;
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ use tokio::time::{self, Instant};
 use super::{AtEnd, arm, both, in_an_hour, interval, past};
 use crate::everywhere::inside;
 
-/// Spawns a task that waits for ever; what it says when it is dropped can be received.
+/// Spawns a task that waits for ever; the value of `say` at the task's drop can be received.
 fn says_at_its_end<T: Send + 'static>(
     handle: &Handle,
     mut say: impl FnMut() -> T + Send + 'static,

@@ -1,18 +1,19 @@
-//! What the driver assumes of tokio, beyond tokio's documentation: one test for each assumption.
+//! The driver's assumptions about tokio, beyond tokio's documentation: a test for each.
 //!
 //! A test that fails here means that tokio does something else now, not that the driver is wrong.
 //! The message names the assumption and the file that relies on it; where a lock would be taken twice,
-//! the test hangs, and its own name says so. Nothing here uses this crate's timers. All of it is run with the lowest tokio that `Cargo.toml` allows, too.
+//! the test hangs, and its own name says so. Nothing here uses this crate's timers. All tests are run with the
+//! lowest tokio that `Cargo.toml` allows, too.
 //!
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | `task_wakers.rs` | |
-//! | all tasks' wakers have one vtable, and no other waker has it | which timers may wait in a spare or a cancel queue |
+//! | all tasks' wakers share a vtable, and no other waker has that vtable | which timers may wait in a spare or a cancel queue |
 //! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
 //! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker for a while |
 //! | a `LocalSet` that is polled runs its task on the spot | learning that vtable before the first timer |
 //! | `timers.rs` | |
-//! | an interval registers by `reset_at`, and needs no runtime around it | arming on any thread |
+//! | an interval registers by `reset_at`, and needs no runtime to be current | arming on any thread |
 //! | a deadline that has passed rings at once, on this thread | telling such a ring from others while arming |
 //! | an exhausted budget leaves a timer unregistered; `unconstrained` does not | polling in any task |
 //! | wakers of timers are called outside of tokio's locks, on a thread that drives them | firing in the alarm's waker |
@@ -34,8 +35,8 @@
 //! | a thread that is about to end says so | timers in destructors of thread-locals |
 //! | `contexts.rs` | |
 //! | `worker_index()` by context | whose timer it is |
-//! | a thread works for one runtime only | what a thread has learned stays true |
-//! | as many workers as `num_workers()` says | one shard for each |
+//! | a thread works for a single runtime | a thread that was a worker's stays that worker's |
+//! | as many workers as `num_workers()` says | a shard for each |
 //! | `Handle::id()` is never used again | finding a driver by its runtime |
 
 use std::future::poll_fn;
@@ -46,8 +47,8 @@ use support::{current_thread, ms, multi_thread, poll, secs};
 use tokio::runtime::Runtime;
 use tokio::time::{self, Instant, Interval, MissedTickBehavior};
 
-/// Fails with the name of an assumption, and of the file that relies on it. If that has another name
-/// now, this does not compile.
+/// Fails with the name of an assumption, and of the file that relies on the assumption. Compiles only
+/// while that file exists.
 macro_rules! assumed {
     ($file:literal; $($assumption:literal: $holds:expr $(,)?)+) => {
         const _: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/driver/", $file));
@@ -69,7 +70,7 @@ mod paused;
 mod task_wakers;
 mod timers;
 
-/// Does something when it is dropped.
+/// Calls a function when dropped.
 struct AtEnd<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for AtEnd<F> {
@@ -94,7 +95,7 @@ fn arm(interval: &mut Interval, at: Instant, waker: &Waker) -> Poll<Instant> {
     poll(&mut poll_fn(|cx| interval.poll_tick(cx)), waker)
 }
 
-/// Before the runtime's beginning, so that tokio has passed it however late it looks at its timers.
+/// Before the runtime's beginning, so that tokio has passed it however late tokio looks at its timers.
 fn past() -> Instant {
     let now = Instant::now();
     let day = now.checked_sub(secs(24 * 3600));
@@ -105,7 +106,7 @@ fn in_an_hour() -> Instant {
     Instant::now() + secs(3600)
 }
 
-/// What a waker tells while this thread drives the runtime, for some seconds at most.
+/// The message of a waker while this thread drives the runtime, for some seconds at most.
 fn told_while_driving<T>(runtime: &Runtime, told: &mpsc::Receiver<T>) -> Option<T> {
     runtime.block_on(async {
         for _ in 0..20_000 {

@@ -8,8 +8,8 @@ use tokio::time::{self, Instant, Interval};
 
 use super::{arm, interval, past};
 
-/// Where the clock stops on the way to a timer of 50 ms beside what `prepare` has made at 1 ms, and
-/// how often its waker is woken.
+/// Where the clock stops on the way to a timer of 50 ms, beside a timer that `prepare` makes at 1 ms;
+/// and how often the waker of that timer is woken.
 fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
     let (runtime, log) = watched();
     let (waker, count) = counting();

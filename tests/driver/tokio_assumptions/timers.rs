@@ -69,7 +69,7 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
     }));
 }
 
-/// It hangs where that does not hold: a lock is taken twice.
+/// Hangs where that does not hold: a lock is taken twice.
 #[test]
 fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() {
     within(LIMIT, || {

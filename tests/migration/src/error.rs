@@ -1,4 +1,4 @@
-//! One error for all that is late.
+//! A single error for everything that is late.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
-//! Generics over what tokio's timers return.
+//! Generics over the types that tokio's timers return.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::time as t;
 
-/// Counts what was late.
+/// Counts late calls.
 pub struct Counted<F> {
     inner: Pin<Box<t::Timeout<F>>>,
     late: &'static str,

@@ -1,4 +1,4 @@
-//! A queue of deadlines, batches of a stream, and a limit as a method: what tokio's companions have.
+//! A queue of deadlines, batches of a stream, and a limit as a method: the types of tokio's companions.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Sessions {
     }
 }
 
-/// Batches of ten, or of what has come in a second.
+/// Batches of ten, or of the numbers that came in a second.
 pub async fn batches(numbers: impl Stream<Item = u32> + Unpin) -> Vec<Vec<u32>> {
     let batches = numbers.chunks_timeout(10, Duration::from_secs(1));
     tokio::pin!(batches);

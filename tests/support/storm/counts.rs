@@ -1,4 +1,4 @@
-//! What is counted in a storm, and what has to balance.
+//! The counts of a storm, which have to balance.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -18,13 +18,13 @@ pub struct Counts {
     pub(crate) cancelled: Count,
     /// … and lost their runtime.
     pub(crate) ended: Count,
-    /// … or went on with another driver, and came to one of the ends there.
+    /// … or went on with another driver, and came to an end there.
     pub(crate) went_on: Count,
     /// Deadlines moved.
     pub(crate) reset: Count,
     /// Runtimes that have come and gone.
     pub(crate) runtimes: Count,
-    /// Tasks' waits that were begun, and that came to an end, one way or the other.
+    /// Tasks' waits that were begun, and that came to an end, completed or dropped.
     pub(crate) waits: Count,
     pub(crate) waited: Count,
     /// Wakers that exist.
@@ -74,7 +74,7 @@ impl Counts {
         histogram.saturating_record(micros);
     }
 
-    /// How late timers were since this was last asked.
+    /// How late timers were since the last call.
     pub fn take_lateness(&self) -> String {
         let Some(late) = self.lateness.lock().unwrap().take() else {
             return "none was late".to_owned();
@@ -84,7 +84,7 @@ impl Counts {
         format!("late by {half:.1} ms (p50) {few:.1} (p99) {most:.1} (most)")
     }
 
-    /// Notes what must not be. Not a panic: it may be found in a waker, which a driver guards.
+    /// Notes a failure. Does not panic: a failure may be found in a waker, whose panics a driver catches.
     pub(crate) fn fail(&self, what: impl fmt::Display) {
         let mut failures = self.failures.lock().unwrap();
         if failures.len() < 20 {

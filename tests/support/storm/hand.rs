@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::held::Held;
 use super::shared::Shared;
 use super::witness::Deed;
-use crate::Random;
+use crate::{Choices, Random};
 
 /// Operations between two looks at the gate.
 const AT_ONCE: usize = 64;
-/// From a nanosecond to two minutes, short ones as likely as long ones.
+/// From a nanosecond to two minutes, each length in bits as likely as any other.
 const BITS: u64 = 37;
-/// What an idle timer is put off by at least.
+/// The least time by which an idle timer is put off.
 const LONG: Duration = Duration::from_secs(5);
 
 pub(crate) struct Hand {
@@ -36,7 +36,7 @@ impl Hand {
         }
     }
 
-    /// Works until the storm is stopped. Returns what is left.
+    /// Works until the storm is stopped. Returns the timers that are left.
     pub(crate) fn run(mut self) -> Vec<Held> {
         let shared = self.shared.clone();
         while !shared.is_stopped() {
@@ -86,7 +86,7 @@ impl Hand {
         }
     }
 
-    /// One waker in thirty does more than to note that it was woken.
+    /// A waker in thirty does more than to count its wake.
     fn deed(&mut self) -> Option<Deed> {
         match self.random.below(150) {
             0 => Some(Deed::Panic),
@@ -104,8 +104,7 @@ impl Hand {
     }
 
     fn pick(&mut self) -> Option<usize> {
-        let len = self.timers.len() as u64;
-        (len > 0).then(|| self.random.below(len) as usize)
+        self.random.place(self.timers.len())
     }
 
     fn take(&mut self) -> Option<Held> {
@@ -124,7 +123,7 @@ impl Hand {
         self.sort_out(at);
     }
 
-    /// Puts a timer off, or less often, moves it to wherever.
+    /// Puts a timer off, or less often, moves its deadline anywhere.
     fn reset(&mut self) {
         let duration = match self.random.below(4) {
             0 => self.duration(),
@@ -137,7 +136,7 @@ impl Hand {
         }
     }
 
-    /// Gives a timer away and takes another one in its place.
+    /// Gives a timer away and takes another in its place.
     fn pass_on(&mut self) {
         if let Some(held) = self.take() {
             self.shared.leave(held);

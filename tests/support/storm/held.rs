@@ -12,8 +12,8 @@ use super::shared::Shared;
 use super::witness::{Deed, Witness};
 use crate::{Random, SHUT_DOWN, panic_of, poll};
 
-/// A timer that has woken nothing for so long after its deadline is taken for lost, if it has also
-/// been looked at a thousand times: it may be the whole process that was stopped.
+/// A timer that has woken nothing for so long after its deadline is taken for lost, if the timer has
+/// also been looked at a thousand times: time goes on while the whole process is stopped.
 const LOST: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 1000;
 
@@ -33,12 +33,12 @@ pub(crate) struct Held {
     /// Made by a free function: goes on elsewhere when its driver has ended.
     free: bool,
     phase: Phase,
-    /// The one that was registered last.
+    /// The witness that was registered last.
     witness: Option<Arc<Witness>>,
-    /// The one that the sleep keeps when it is over, to be woken after a reset.
+    /// The witness that the sleep keeps after its end, to be woken after a reset.
     kept: Option<Arc<Witness>>,
     moved: bool,
-    /// Polled in a runtime when its own was about to end, or had: it may belong to either.
+    /// Polled in a runtime when its own was about to end, or had: the timer may belong to either.
     wandered: bool,
     overdue: u32,
 }
@@ -80,7 +80,7 @@ impl Held {
         witness.is_some_and(|witness| witness.is_woken())
     }
 
-    /// Polls it if it has woken its witness.
+    /// Polls the timer if its witness has been woken.
     pub(crate) fn look(&mut self) {
         if self.is_woken() {
             return self.poll(None);
@@ -94,7 +94,7 @@ impl Held {
         }
     }
 
-    /// Polls it with the waker it knows, or, if that is used up, with another.
+    /// Polls the timer with the witness of the last poll, or, if that has been woken, with another.
     pub(crate) fn poll(&mut self, deed: Option<Deed>) {
         let known = self.witness.clone().filter(|known| !known.is_woken());
         match known {
@@ -114,7 +114,7 @@ impl Held {
     fn poll_with(&mut self, witness: &Arc<Witness>) {
         let was_woken = self.is_woken();
         let waker = Waker::from(witness.clone());
-        // The end of its driver may wake it, and then the one that it goes on with.
+        // The witness may be woken twice: by the end of its driver, and by the timer's next driver.
         if self.driver.is_ending() && Handle::try_current().is_ok() {
             witness.move_deadline();
         }
@@ -129,13 +129,13 @@ impl Held {
         }
     }
 
-    /// Its driver has ended, and it was polled in a runtime that lives, and goes on there; or
-    /// in one that is about to end, and waits for that.
+    /// The timer's driver has ended, and the timer was polled in a runtime that lives, and goes on
+    /// there; or in a runtime that is about to end, and waits for that.
     fn goes_on_here(&mut self, witness: &Witness) -> bool {
         if !self.driver.is_ending() || Handle::try_current().is_err() {
             return false;
         }
-        // It may be that its driver has not quite ended, and will wake it once more.
+        // A driver that has not quite ended may wake the witness once more.
         (self.moved, self.wandered) = (true, true);
         witness.move_deadline();
         if let Some(here) = self.shared.driver_here().filter(|_| self.free) {
@@ -183,11 +183,11 @@ impl Held {
         self.end(witness);
     }
 
-    /// A witness that was registered has been woken, or is about to be; one that came too late is
-    /// kept by the sleep, for a reset.
+    /// A witness that was registered has been woken, or is about to be; a witness that came too late
+    /// is kept by the sleep, for a reset.
     fn end(&mut self, last: &Arc<Witness>) {
         if let Some(registered) = self.witness.take() {
-            // After a reset it may be that no witness was registered.
+            // After a reset perhaps no witness was registered.
             if self.phase == Phase::Armed && !self.moved {
                 registered.must_be_woken();
             }

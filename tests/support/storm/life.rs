@@ -1,4 +1,4 @@
-//! A runtime's life: its drivers, and how it comes to its end.
+//! A runtime's life: its drivers, and its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -12,9 +12,9 @@ use wheel::{Sleep, Wheel};
 
 use super::shared::Shared;
 use super::tenants;
-use crate::{Random, current_thread, multi_thread};
+use crate::{End, Random, current_thread, multi_thread};
 
-/// What others know of a runtime, also after its end.
+/// The part of a runtime that others hold, also after its end.
 pub(crate) struct Life {
     handle: Handle,
     /// Set before the end begins: from then on timers may wake early, and panic when polled.
@@ -23,7 +23,7 @@ pub(crate) struct Life {
     gauges: [AtomicI64; 2],
 }
 
-/// One of a runtime's two drivers: its own, which the free functions use, or one beside it.
+/// A runtime has two drivers: its own, which the free functions use, and a second beside that.
 #[derive(Clone)]
 pub(crate) struct Driver {
     life: Arc<Life>,
@@ -31,7 +31,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// How many timers it should have pending.
+    /// How many timers the driver should have pending.
     pub(crate) fn gauge(&self) -> &AtomicI64 {
         &self.life.gauges[usize::from(self.beside)]
     }
@@ -40,7 +40,7 @@ impl Driver {
         self.life.ending.load(Ordering::SeqCst)
     }
 
-    /// Whether the free functions use it here.
+    /// Whether the free functions use this driver here.
     pub(crate) fn is_here(&self) -> bool {
         let here = Handle::try_current().map(|handle| handle.id());
         !self.beside && !self.is_ending() && here.is_ok_and(|here| here == self.life.handle.id())
@@ -50,8 +50,8 @@ impl Driver {
         &self.life.wheels[usize::from(self.beside)]
     }
 
-    /// A sleep, made with the handle to the driver; or by a free function inside the runtime, if it
-    /// is the driver that these use.
+    /// A sleep, made with the handle to the driver; or by a free function inside the runtime, if these
+    /// use this driver.
     pub(crate) fn sleep(&self, duration: Duration, free: bool) -> (Sleep, bool) {
         if !free || self.beside {
             return (self.wheel().sleep(duration), false);
@@ -60,7 +60,7 @@ impl Driver {
         (wheel::sleep(duration), true)
     }
 
-    /// Whether the driver has as many timers pending as it should; else both numbers.
+    /// Whether the driver has as many timers pending as expected; else both numbers.
     pub(crate) fn compare(&self) -> Result<(), (usize, i64)> {
         let counted = self.wheel().pending();
         let expected = self.gauge().load(Ordering::SeqCst);
@@ -100,25 +100,18 @@ impl Life {
     }
 }
 
-/// A runtime that lives. A thread of its own drives it, and ends it when told how.
+/// A runtime that lives. A thread of its own drives the runtime, and ends the runtime when told how.
 pub(crate) struct Running {
     pub(crate) life: Arc<Life>,
     shared: Arc<Shared>,
-    tell: oneshot::Sender<How>,
+    tell: oneshot::Sender<End>,
     thread: JoinHandle<()>,
-}
-
-#[derive(Debug)]
-enum How {
-    Drop,
-    Background,
-    Timeout,
 }
 
 impl Running {
     /// With so many workers; with none, a current-thread runtime.
     pub(crate) fn start(shared: &Arc<Shared>, workers: usize, random: &mut Random) -> Running {
-        let (tell, told) = oneshot::channel();
+        let (tell, told) = oneshot::channel::<End>();
         let (born, lives) = mpsc::channel();
         let seed = random.number();
         let thread = thread::spawn(move || {
@@ -128,11 +121,7 @@ impl Running {
             };
             let life = Life::new(runtime.handle(), &mut Random::new(seed));
             born.send(life).unwrap();
-            match runtime.block_on(told).unwrap() {
-                How::Drop => drop(runtime),
-                How::Background => runtime.shutdown_background(),
-                How::Timeout => runtime.shutdown_timeout(Duration::from_millis(10)),
-            }
+            runtime.block_on(told).unwrap().of(runtime);
         });
         let life = lives.recv().unwrap();
         for _ in 0..shared.tenants {
@@ -146,13 +135,13 @@ impl Running {
         }
     }
 
-    /// Ends it, suddenly or not.
+    /// Ends the runtime, suddenly or not.
     pub(crate) fn end(self, random: &mut Random) {
         self.life.ending.store(true, Ordering::SeqCst);
         let how = match random.below(3) {
-            0 => How::Background,
-            1 => How::Timeout,
-            _ => How::Drop,
+            0 => End::Background,
+            1 => End::Timeout(Duration::from_millis(10)),
+            _ => End::Drop,
         };
         self.tell.send(how).unwrap();
         self.thread.join().unwrap();

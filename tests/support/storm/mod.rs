@@ -1,21 +1,21 @@
-//! A storm: at random, whatever can be done to timers, while runtimes come and go; and what must hold.
+//! A storm: at random, everything that can be done to timers, while runtimes come and go.
 //!
-//! | file | one idea |
+//! | file | idea |
 //! | --- | --- |
 //! | `hand.rs` | a thread that arms, polls, moves, passes on and drops timers |
-//! | `held.rs` | one such timer, and its part of the counts |
+//! | `held.rs` | such a timer, and its part of the counts |
 //! | `witness.rs` | its waker, which may panic, block, arm, poll or drop other timers |
 //! | `tenants.rs` | tasks that sleep, tick, time out and are aborted |
-//! | `life.rs` | a runtime, from its start to one of its ends |
-//! | `counts.rs` | what is counted |
-//! | `shared.rs` | what all share, and how they are made to hold still |
+//! | `life.rs` | a runtime, from its start to its end |
+//! | `counts.rs` | the counts |
+//! | `shared.rs` | the state that all share, and the gate that makes all hold still |
 //!
-//! # What must hold
+//! # Invariants
 //!
 //! * armed = fired + cancelled + ended + pending, at every moment.
 //! * No timer is ready, and no waker woken, before the deadline, unless its runtime ends.
 //! * A waker is woken at most once for a deadline; that of a timer which fires, or whose runtime ends, is.
-//! * While all hold still, each driver has pending what is armed, to the last one.
+//! * While all hold still, each driver has exactly the armed timers pending.
 //! * In the end nothing is pending, no task waits, and no waker is kept by anybody.
 
 mod counts;
@@ -48,8 +48,8 @@ pub struct Size {
     pub held: usize,
     /// Tasks in each runtime.
     pub tenants: usize,
-    /// Workers of each runtime at the beginning; 0 is a current-thread runtime. The first one
-    /// stays, those after it come and go.
+    /// Workers of each runtime at the beginning; 0 is a current-thread runtime. The first runtime
+    /// stays, those after the first come and go.
     pub workers: &'static [usize],
 }
 
@@ -93,10 +93,10 @@ impl Storm {
         &self.shared.counts
     }
 
-    /// Has all hold still, and compares what each driver has pending with what it should.
+    /// Has all hold still, and compares the pending timers of each driver with the expected number.
     pub fn muster(&self) {
         // A timer may be between its end and its waker when all have been told to hold still, and
-        // then counts for one side only, until it is polled.
+        // is then counted on a single side of the comparison, until polled.
         let mut difference = None;
         for _ in 0..20 {
             let closed = self.shared.close();
@@ -117,8 +117,8 @@ impl Storm {
         }
     }
 
-    /// Has more timers than one turn fires be due at once in each driver, while nothing else is armed
-    /// that would bring a driver to its senses.
+    /// Has more timers than a turn fires be due at once in each driver, while no other timer is armed
+    /// that would start another turn.
     fn volley(&self) {
         let volley = self.shared.drivers().into_iter().flat_map(|driver| {
             let arm = move |_| {
@@ -131,7 +131,7 @@ impl Storm {
         wait_for_all(&self.shared.counts, "a volley fires", volley.collect());
     }
 
-    /// Waits for each driver to have what it should; else says where one has not.
+    /// Waits for each driver to have the expected number pending; else returns both numbers.
     fn settled(&self) -> Option<(usize, i64)> {
         let mut difference = None;
         for _ in 0..200 {
@@ -144,8 +144,8 @@ impl Storm {
         difference
     }
 
-    /// Ends it: half of what is left fires soon, the rest is dropped, and all has to come to
-    /// nothing. What was counted, and what was found wrong.
+    /// Ends the storm: half of the timers that are left fire soon, the rest is dropped, and all
+    /// counts have to come to nothing. Returns the failures.
     pub fn end(self) -> Vec<String> {
         let counts = &self.shared.counts;
         self.shared.stop();
@@ -177,7 +177,7 @@ impl Storm {
     }
 }
 
-/// Each is over when it has woken its witness; one that never does is lost.
+/// A timer is over when its witness was woken; a timer that never wakes its witness is lost.
 fn let_half_fire(counts: &Counts, left: Vec<Held>) {
     let mut random = Random::new(left.len() as u64);
     let mut last = Vec::new();
@@ -200,8 +200,8 @@ fn wait_for_all(counts: &Counts, what: &str, timers: Vec<Held>) {
     });
 }
 
-/// Waits for what has to come true, however long the machine stalls; not for long where something
-/// is wrong already.
+/// Waits for a condition that has to come true, however long the machine stalls; not for long after a
+/// failure.
 fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
     for tries in 0..30_000 {
         if is_so() {

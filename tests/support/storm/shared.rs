@@ -1,4 +1,4 @@
-//! What all threads of a storm share, and how they are made to hold still.
+//! The state that all threads of a storm share, and the gate that makes them hold still.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard};
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::counts::Counts;
 use super::held::Held;
 use super::life::{Driver, Life};
-use crate::Random;
+use crate::{Choices, Random};
 
 /// Timers that are left for others, at most.
 const POOL: usize = 1000;
@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     pub(crate) tenants: usize,
     /// The runtimes that live.
     lives: Mutex<Vec<Arc<Life>>>,
-    /// Timers that are left for others. Nothing is done to one under this lock.
+    /// Timers that are left for others. No timer is touched under this lock.
     pool: Mutex<Vec<Held>>,
     /// Read by threads that work; written to have them hold still.
     gate: RwLock<()>,
@@ -55,14 +55,14 @@ impl Shared {
         lives.iter().flat_map(Life::drivers).collect()
     }
 
-    /// Any of them.
+    /// Any of these drivers.
     pub(crate) fn driver(&self, random: &mut Random) -> Driver {
         let lives = self.lives.lock().unwrap();
         let at = random.below(lives.len() as u64) as usize;
         lives[at].driver(random.below(2) == 0)
     }
 
-    /// The driver that the free functions use here, if it is one of a runtime that lives.
+    /// The driver that the free functions use here, if its runtime lives.
     pub(crate) fn driver_here(&self) -> Option<Driver> {
         self.drivers().into_iter().find(Driver::is_here)
     }
@@ -80,15 +80,15 @@ impl Shared {
 
     pub(crate) fn take_any(&self, random: &mut Random) -> Option<Held> {
         let mut pool = self.pool.lock().unwrap();
-        let len = pool.len() as u64;
-        (len > 0).then(|| pool.swap_remove(random.below(len) as usize))
+        let at = random.place(pool.len())?;
+        Some(pool.swap_remove(at))
     }
 
     pub(crate) fn take_all(&self) -> Vec<Held> {
         std::mem::take(&mut self.pool.lock().unwrap())
     }
 
-    /// Works while the gate is open; `false` when it is about to be closed.
+    /// Works while the gate is open; `false` when the gate is about to be closed.
     pub(crate) fn work(&self, f: impl FnOnce()) -> bool {
         let _open = self.gate.read().unwrap();
         f();
@@ -105,7 +105,7 @@ impl Shared {
         }
     }
 
-    /// What a task does before each wait; `false` when it is to end.
+    /// Called by a task before each wait; `false` when the task is to end.
     pub(crate) async fn pass(&self) -> bool {
         let mut closed = self.closed.subscribe();
         let opened = closed.wait_for(|closed| !closed || self.is_stopped());
@@ -123,7 +123,7 @@ impl Shared {
     }
 }
 
-/// No thread works while it lives.
+/// No thread works while this value lives.
 pub(crate) struct Closed<'a> {
     shared: &'a Shared,
     _gate: RwLockWriteGuard<'a, ()>,

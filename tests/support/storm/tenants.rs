@@ -16,7 +16,7 @@ use crate::Random;
 /// The longest wait, in microseconds.
 const LONGEST: u64 = 20_000;
 
-/// Spawns one, which stays until the storm is over or the runtime ends.
+/// Spawns a task, which stays until the storm is over or the runtime ends.
 pub(crate) fn settle(shared: &Arc<Shared>, runtime: &Handle, seed: u64) {
     let shared = shared.clone();
     let wait = Wait::begin(&shared);
@@ -30,7 +30,7 @@ pub(crate) fn settle(shared: &Arc<Shared>, runtime: &Handle, seed: u64) {
     });
 }
 
-/// Counts a wait, whether it comes to its end or is dropped.
+/// Counts a wait, whether completed or dropped.
 struct Wait(Arc<Shared>);
 
 impl Wait {

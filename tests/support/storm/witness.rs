@@ -1,14 +1,14 @@
-//! Wakers that are counted, and some of which do what wakers should not.
+//! Wakers that are counted, some of which do things that wakers should not.
 //!
 //! # Ground rules
 //!
-//! * A witness is registered with one timer, and woken at most once for each deadline of the timer.
+//! * A witness is registered with a single timer, and woken at most once for each deadline of the timer.
 //!   After a wake the owner takes another witness.
-//! * While a witness is registered it is *open*, and its driver's gauge counts it. What closes it,
-//!   the wake or the owner that takes it back, counts it out again: so the gauge is what the driver
-//!   should have pending.
-//! * One whose timer was seen ready, or lost its runtime, must have been woken by the time nothing
-//!   refers to it any more.
+//! * While a witness is registered it is *open*, and its driver's gauge counts it. The wake, or the
+//!   owner that takes the witness back, closes it and counts it out again: so the gauge is the number
+//!   that the driver should have pending.
+//! * A witness whose timer was seen ready, or lost its runtime, must have been woken by the time
+//!   nothing refers to the witness any more.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -21,12 +21,12 @@ use super::held::Held;
 use super::life::Driver;
 use super::shared::Shared;
 
-/// What a waker does when it is woken, besides noting that.
+/// A waker's deed when woken, besides counting the wake.
 pub(crate) enum Deed {
     Panic,
-    /// Drops these timers; if it is never woken, when it is dropped itself.
+    /// Drops these timers; a waker that is never woken drops them with itself.
     Drop(Vec<Held>),
-    /// Arms another timer, and leaves it to others.
+    /// Arms another timer, and leaves that timer to others.
     Arm(Driver, Duration),
     /// Polls, moves or drops a timer that another has left.
     Meddle,
@@ -37,9 +37,9 @@ pub(crate) enum Deed {
 pub(crate) struct Witness {
     shared: Arc<Shared>,
     driver: Mutex<Driver>,
-    /// Before which it must not be woken.
+    /// Not to be woken before.
     deadline: Instant,
-    /// How often the deadline was moved: any may be the one it is woken for.
+    /// How often the deadline was moved: each move allows another wake.
     moves: AtomicU32,
     open: AtomicBool,
     wakes: AtomicU32,
@@ -61,7 +61,7 @@ impl Witness {
             driver: Mutex::new(driver.clone()),
             deadline,
             moves: AtomicU32::new(0),
-            // Before it can be woken.
+            // Set before any wake can come.
             open: AtomicBool::new(false),
             wakes: AtomicU32::new(0),
             must_be_woken: AtomicBool::new(false),
@@ -70,7 +70,7 @@ impl Witness {
         })
     }
 
-    /// To be called before the poll that may register it.
+    /// To be called before the poll that may register the witness.
     pub(crate) fn open(&self) {
         if !self.open.swap(true, Ordering::SeqCst) {
             self.driver().gauge().fetch_add(1, Ordering::SeqCst);
@@ -81,7 +81,7 @@ impl Witness {
         self.driver.lock().unwrap().clone()
     }
 
-    /// Its timer goes on with another driver: the last one has ended.
+    /// Its timer goes on with another driver: the last driver has ended.
     pub(crate) fn go_on_with(&self, driver: &Driver) {
         let was_open = self.open.load(Ordering::SeqCst);
         self.close();
@@ -89,7 +89,7 @@ impl Witness {
         if was_open && !self.is_woken() {
             self.open();
         }
-        // Woken in between: the last of the two closes it.
+        // Woken in between: the last of the two closes the witness.
         if self.is_woken() {
             self.close();
         }
