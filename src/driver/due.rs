@@ -51,9 +51,12 @@ impl Driver {
     /// that are due together. (If the millisecond has passed meanwhile, the turn or the ring that
     /// follows fires the timer.)
     fn rings_for(&self, tokios: Tick, clock: Tick) -> bool {
+        let ends = |tick: Tick| tick <= tokios && tokios.0 - tick.0 < MILLISECOND;
         let armed_for = self.alarm.armed_for();
-        let is_next = clock < tokios && tokios.0 - clock.0 <= MILLISECOND;
-        tokios == armed_for || armed_for <= clock && is_next
+        match armed_for <= clock {
+            true => ends(Tick(clock.0 + 1)),
+            false => ends(armed_for),
+        }
     }
 
     /// Whether a paused clock shows a millisecond that tokio has not looked at yet.

@@ -68,9 +68,10 @@ impl Turn {
 
     /// A single hold of a shard's lock; `None` when the driver has ended.
     fn expire(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> Option<Progress> {
-        // The clock is read for each hold: a timer that fires late in a long turn is late by that,
-        // too.
-        let (seen, batch) = (clock(), &mut self.batch);
+        // The clock is read again once a waker has been woken: a timer that fires late in a long
+        // turn is late by that, too.
+        let seen = if self.is_idle { self.now } else { clock() };
+        let batch = &mut self.batch;
         let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
         self.is_idle &= batch.is_empty();
         batch.drain(..).for_each(wake);

@@ -190,7 +190,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// A tick at which to advance next: the earliest deadline, or an earlier tick if many entries
     /// would have to be searched for that.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
-        let levels = 0..self.slots.levels.len();
+        let levels = self.slots.used_levels();
         levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
     }
 

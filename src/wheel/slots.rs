@@ -128,10 +128,17 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// For every level that holds entries, the start of its first occupied slot.
     #[inline]
     pub(crate) fn starts(&self, now: u64) -> impl Iterator<Item = (usize, u64)> {
-        let levels = self.levels.iter().enumerate();
-        levels.filter_map(move |(at, level)| {
-            Some((at, Scale::<SLOTS>::first_start(level.occupied, at, now)?))
+        self.used_levels().filter_map(move |level| {
+            let occupied = self.levels[level].occupied;
+            Some((level, Scale::<SLOTS>::first_start(occupied, level, now)?))
         })
+    }
+
+    /// The levels that hold entries, lowest first.
+    #[inline]
+    pub(crate) fn used_levels(&self) -> impl Iterator<Item = usize> {
+        let levels = self.levels.iter().enumerate();
+        levels.filter_map(|(at, level)| (!level.occupied.is_empty()).then_some(at))
     }
 
     /// The occupied slots of a level, in the order in which they start.
