@@ -56,7 +56,7 @@ pub(crate) struct Manifest {
     /// there is no workspace.
     pub(crate) inherited: Option<BTreeMap<String, String>>,
     /// What the package's files need, by what cargo builds them for.
-    pub(crate) needs: BTreeMap<Kind, Features>,
+    needs: BTreeMap<Kind, Features>,
     /// On the way back: something stays that only tokio-wheel has.
     pub(crate) keeps_wheel: bool,
 }
@@ -81,9 +81,33 @@ impl Manifest {
         self.document.contains_key("workspace")
     }
 
-    pub(crate) fn has_library(&self) -> bool {
-        let beside = self.path.with_file_name("src").join("lib.rs");
-        self.document.contains_key("lib") || beside.is_file()
+    /// Whether what is public in a file is part of a library's interface.
+    pub(crate) fn publishes(&self, file: &Path) -> bool {
+        let sources = self.path.with_file_name("src");
+        let mut programs = [sources.join("main.rs"), sources.join("bin")].into_iter();
+        let has_library = self.document.contains_key("lib") || sources.join("lib.rs").is_file();
+        let is_program = programs.any(|program| file.starts_with(program));
+        has_library && !is_program && self.kind_of(file) == Kind::Normal
+    }
+
+    /// What cargo builds a file for.
+    pub(crate) fn kind_of(&self, file: &Path) -> Kind {
+        let is_in = |name: &&str| file.starts_with(self.path.with_file_name(name));
+        match ["tests", "examples", "benches"].iter().any(is_in) {
+            true => Kind::Dev,
+            false if file == self.path.with_file_name("build.rs") => Kind::Build,
+            false => Kind::Normal,
+        }
+    }
+
+    /// Notes what a file needs.
+    pub(crate) fn need(&mut self, kind: Kind, features: &Features, has_changed: bool) {
+        if has_changed {
+            self.needs.entry(kind).or_default().extend(features);
+        } else if features.contains("test-util") && !self.needs.is_empty() {
+            // A paused clock in a file that names no timer is for those of other files.
+            self.needs.entry(Kind::Dev).or_default().insert("test-util");
+        }
     }
 
     /// With the line ends that it had.

@@ -92,15 +92,7 @@ impl File<'_> {
         if pieces.is_empty() {
             return;
         }
-        // With attributes and visibility.
-        let before = &self.source[whole.start..start];
-        let colons = import.leading_colon.as_ref().map_or("", |_| "::");
-        let line = format!("\n{}", self.indent(whole.start));
-        let declarations = pieces.iter().map(|piece| {
-            let piece = piece.strip_prefix(colons).unwrap_or(piece);
-            format!("{line}{before}use {colons}{piece};")
-        });
-        let declarations: String = declarations.collect();
+        let declarations = self.declarations(import, &pieces);
         if stays {
             self.cut(&import.tree, &[], range(&import.tree));
             self.edits.push((whole.end..whole.end, declarations));
@@ -108,6 +100,20 @@ impl File<'_> {
             let declarations = declarations.trim_start().to_owned();
             self.edits.push((whole, declarations));
         }
+    }
+
+    /// One for each of these trees, on a line of its own, with the attributes and the visibility
+    /// of the declaration that they were in.
+    fn declarations(&self, import: &ItemUse, pieces: &[String]) -> String {
+        let (start, end) = (range(import).start, range(&import.use_token).start);
+        let before = &self.source[start..end];
+        let colons = import.leading_colon.as_ref().map_or("", |_| "::");
+        let indent = self.indent(start);
+        let declarations = pieces.iter().map(|piece| {
+            let piece = piece.strip_prefix(colons).unwrap_or(piece);
+            format!("\n{indent}{before}use {colons}{piece};")
+        });
+        declarations.collect()
     }
 
     /// Takes out of a tree what moves. `whole` is its text and the comma after it.

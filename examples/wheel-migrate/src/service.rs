@@ -9,9 +9,9 @@ use similar::TextDiff;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::lock;
-use crate::manifest::{Kind, Manifest, Source};
+use crate::manifest::{Manifest, Source};
 use crate::moves::Direction;
-use crate::rewrite::{Features, rewrite};
+use crate::rewrite::rewrite;
 
 /// What was found in all files together.
 #[derive(Default)]
@@ -106,12 +106,12 @@ impl Service {
         self.left.extend(rewritten.left.iter().map(say));
         if let Some(directory) = package {
             let manifest = self.manifests.get_mut(&directory).expect("found above");
-            let kind = kind_of(path, &directory);
-            if to == Direction::Forth && is_public(path, kind, manifest) {
+            let kind = manifest.kind_of(path);
+            if to == Direction::Forth && manifest.publishes(path) {
                 self.public.extend(rewritten.public.iter().map(say));
             }
             manifest.keeps_wheel |= to == Direction::Back && !rewritten.left.is_empty();
-            need(manifest, kind, &rewritten.needs, rewritten.text != source);
+            manifest.need(kind, &rewritten.needs, rewritten.text != source);
         }
         self.change(path, &source, rewritten.text);
         Ok(())
@@ -209,34 +209,4 @@ fn read(path: &Path) -> anyhow::Result<String> {
 fn is_source(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     entry.depth() == 0 || name != "target" && !name.starts_with('.')
-}
-
-/// What cargo builds a file for.
-fn kind_of(path: &Path, package: &Path) -> Kind {
-    let inside = path.strip_prefix(package).unwrap_or(path);
-    let is_in = |folder: &&str| inside.starts_with(folder);
-    match ["tests", "examples", "benches"].iter().any(is_in) {
-        true => Kind::Dev,
-        false if inside == Path::new("build.rs") => Kind::Build,
-        false => Kind::Normal,
-    }
-}
-
-/// Whether what is public in a file is part of a library's interface.
-fn is_public(path: &Path, kind: Kind, manifest: &Manifest) -> bool {
-    let sources = manifest.path.with_file_name("src");
-    let is_program = ["main.rs", "bin"]
-        .iter()
-        .any(|name| path.starts_with(sources.join(name)));
-    kind == Kind::Normal && !is_program && manifest.has_library()
-}
-
-fn need(manifest: &mut Manifest, kind: Kind, features: &Features, has_changed: bool) {
-    if has_changed {
-        manifest.needs.entry(kind).or_default().extend(features);
-    } else if features.contains("test-util") && !manifest.needs.is_empty() {
-        // A paused clock in a file that names no timer is for those of other files.
-        let tests = manifest.needs.entry(Kind::Dev).or_default();
-        tests.insert("test-util");
-    }
 }

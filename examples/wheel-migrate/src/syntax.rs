@@ -94,7 +94,7 @@ impl Syntax {
         let mut path = Path {
             names: Vec::new(),
             ranges: Vec::new(),
-            is_absolute: at > 0 && is_punct(&row[at - 1], ':') && follows_colon(row, at - 1),
+            is_absolute: at > 0 && follows_colon(row, at - 1),
         };
         let mut next = at;
         while let Some(name) = ident(row, next) {
@@ -115,34 +115,37 @@ impl Syntax {
         next
     }
 
-    /// A call of a method is of the name before the dot, or of what that is the end of.
+    /// What is called on a name, or a name that is called on something.
     fn method(&mut self, row: &[TokenTree], after: usize, path: &Path) {
-        if let (Some(method), [name]) = (method_at(row, after), &path.names[..]) {
+        let [name] = &path.names[..] else {
+            return;
+        };
+        if let Some(method) = method_at(row, after) {
             let at = path.ranges[0].start;
             self.uses.push((at, name.clone(), method.to_string()));
         }
-        let dot = after.wrapping_sub(2);
-        let called = row.get(dot).filter(|tree| is_punct(tree, '.'));
-        let (Some(_), Some(TokenTree::Group(arguments))) = (called, row.get(after)) else {
-            return;
-        };
-        if METHODS.contains(&path.names[0].as_str())
-            && arguments.delimiter() == Delimiter::Parenthesis
-        {
-            self.calls.push(Call {
-                method: path.names[0].clone(),
-                receiver: receiver(row, dot).map(|start| {
-                    let end = row[dot].span().byte_range().start;
-                    row[start].span().byte_range().start..end
-                }),
-                opening: range(&row[dot]).start..arguments.span_open().byte_range().end,
-                end: range(arguments).end,
-                has_arguments: !arguments.stream().is_empty(),
-                next: method_at(row, after + 1).map(ToString::to_string),
-                is_statement: row.get(after + 1).is_some_and(|tree| is_punct(tree, ';')),
-            });
+        let is_call = after >= 2 && is_punct(&row[after - 2], '.');
+        if is_call && METHODS.contains(&name.as_str()) {
+            self.calls.extend(call(row, after - 2));
         }
     }
+}
+
+/// The dot is followed by a name, and the call's arguments come next.
+fn call(row: &[TokenTree], dot: usize) -> Option<Call> {
+    let TokenTree::Group(arguments) = row.get(dot + 2)? else {
+        return None;
+    };
+    let start = range(&row[dot]).start;
+    Some(Call {
+        method: row[dot + 1].to_string(),
+        receiver: receiver(row, dot).map(|first| range(&row[first]).start..start),
+        opening: start..arguments.span_open().byte_range().end,
+        end: range(arguments).end,
+        has_arguments: !arguments.stream().is_empty(),
+        next: method_at(row, dot + 3).map(ToString::to_string),
+        is_statement: row.get(dot + 3).is_some_and(|tree| is_punct(tree, ';')),
+    })
 }
 
 pub(crate) fn range(of: &impl Spanned) -> Range<usize> {
@@ -158,13 +161,12 @@ fn declaration(input: ParseStream<'_>) -> syn::Result<ItemUse> {
 /// Where the expression begins that a method is called on. With fewer tokens it is another one:
 /// that of `a + b.c()` begins at `b`, and that of `a.b.c()` at `a`.
 fn receiver(row: &[TokenTree], dot: usize) -> Option<usize> {
-    let before = row[..dot].iter();
-    let statement = before.clone().rposition(|tree| is_punct(tree, ';'));
+    let semicolon = row[..dot].iter().rposition(|tree| is_punct(tree, ';'));
     let is_call = |start: &usize| {
         let parsed = syn::parse2(stream(&row[*start..dot + 3]));
         matches!(parsed, Ok(Expr::MethodCall(_)))
     };
-    let start = (statement.map_or(0, |end| end + 1)..dot).find(is_call)?;
+    let start = (semicolon.map_or(0, |end| end + 1)..dot).find(is_call)?;
     // Of a macro's variable the name is no expression.
     let is_variable = start > 0 && is_punct(&row[start - 1], '$');
     (!is_variable).then_some(start)
