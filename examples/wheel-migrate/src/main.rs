@@ -62,7 +62,12 @@ struct Options {
 fn main() -> ExitCode {
     const TROUBLE: u8 = 2;
     let options = Options::parse();
-    match migrate(&options) {
+    // Once the work is done, so that a closed pipe does not stop it half-way.
+    let told = migrate(&options).and_then(|(told, has_changes)| {
+        write!(io::stdout(), "{told}")?;
+        Ok(has_changes)
+    });
+    match told {
         Ok(has_changes) if options.check && has_changes => ExitCode::FAILURE,
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
@@ -72,8 +77,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether there was anything to change.
-fn migrate(options: &Options) -> anyhow::Result<bool> {
+/// What to tell, and whether there was anything to change.
+fn migrate(options: &Options) -> anyhow::Result<(String, bool)> {
     let (mut service, sources) = Service::read(&options.directory)?;
     let direction = match options.back {
         false => Direction::Forth,
@@ -99,8 +104,10 @@ fn migrate(options: &Options) -> anyhow::Result<bool> {
     if options.write {
         service.write()?;
     }
-    // At the end, so that a closed pipe does not stop the work half-way.
     let told = service.told(direction);
-    write!(io::stdout(), "{told}\n{changed} files change.{advice}\n")?;
-    Ok(changed > 0)
+    let told = format!("{told}\n{changed} files change.{advice}\n");
+    Ok((told, changed > 0))
 }
+
+#[cfg(test)]
+mod tests;

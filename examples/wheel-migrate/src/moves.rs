@@ -40,21 +40,16 @@ const OF_THE_ROOT: &[&str] = &[
 ];
 
 /// What has timers of tokio's and stays, and what tokio-wheel has for it.
+#[rustfmt::skip]
 const STAYS: [(&str, &str); 8] = [
-    (
-        "hyper_util::rt::TokioTimer",
-        "wheel::ext::hyper::WheelTimer",
-    ),
+    ("actix_rt::time", "wheel::time; this is tokio's"),
+    ("hyper_util::rt::TokioTimer", "wheel::ext::hyper::WheelTimer"),
+    ("tokio_util::future::FutureExt", BESIDE_TOKENS),
+    ("tokio_util::time::FutureExt", BESIDE_TOKENS),
+    ("tokio_util::time", "the module wheel::delay_queue and wheel::DelayQueue, each by its name"),
     ("tower::ServiceBuilder", TOWERS_TIMEOUT),
     ("tower::timeout", "wheel::ext::tower"),
     ("tower_http::timeout", "wheel::ext::tower"),
-    ("tokio_util::future::FutureExt", BESIDE_TOKENS),
-    ("tokio_util::time::FutureExt", BESIDE_TOKENS),
-    (
-        "tokio_util::time",
-        "the module wheel::delay_queue and wheel::DelayQueue, each by its name",
-    ),
-    ("actix_rt::time", "wheel::time; this is tokio's"),
 ];
 
 /// Of interest only where `timeout` is called.

@@ -25,11 +25,9 @@ pub(crate) fn is_of_stream(
     }
     let before = &source[..call.receiver.as_ref()?.start];
     let pattern = before.trim_end().strip_suffix('=')?.trim_end();
-    let variable = pattern.rsplit(|char: char| !char.is_alphanumeric() && char != '_');
-    let variable = variable.into_iter().next()?;
-    let mut later = uses
-        .iter()
-        .filter(|(at, name, _)| *at > call.end && name == variable);
-    let (_, _, method) = later.next().filter(|_| call.is_statement)?;
-    Some(is_a_streams(method))
+    let mut words = pattern.rsplit(|char: char| !char.is_alphanumeric() && char != '_');
+    let variable = words.next()?;
+    let mut later = uses.iter().filter(|(at, ..)| *at > call.end);
+    let (_, _, method) = later.find(|(_, name, _)| name == variable)?;
+    call.is_statement.then(|| is_a_streams(method))
 }
