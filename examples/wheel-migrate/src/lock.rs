@@ -45,6 +45,7 @@ mod tests {
     fn the_newest_tokio_is_read() {
         assert_eq!(tokio(LOCK), Version::parse("1.49.0+wheel").ok());
         assert_eq!(tokio(""), None);
+        assert_eq!(tokio(&LOCK.replace("1.49.0", "2.0.0")), None);
     }
 
     #[test]

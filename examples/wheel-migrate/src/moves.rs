@@ -54,7 +54,9 @@ const STAYS: [(&str, &str); 8] = [
 
 /// Of interest only where `timeout` is called.
 pub(crate) const TOWERS_TIMEOUT: &str = "for its timeout() wheel::ext::tower::TimeoutLayer";
-const BESIDE_TOKENS: &str = "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
+/// Not moved where a file calls the trait's methods for cancellation tokens.
+pub(crate) const BESIDE_TOKENS: &str =
+    "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
 
 /// Types of which tokio-wheel has its own, by tokio's names.
 const OWN_TYPES: [&str; 10] = [
@@ -91,10 +93,6 @@ impl Direction {
 pub(crate) fn stays(path: &[String]) -> Option<&'static str> {
     let (_, instead) = STAYS.iter().find(|(stays, _)| starts_with(path, stays))?;
     Some(instead)
-}
-
-pub(crate) fn is_future_ext(path: &[String]) -> bool {
-    stays(path) == Some(BESIDE_TOKENS)
 }
 
 pub(crate) fn is_own_type(path: &[String]) -> bool {

@@ -3,7 +3,7 @@
 use proc_macro2::Ident;
 use syn::UseTree;
 
-use crate::moves::{Direction, Names, has_own_type, is_future_ext, is_own_type};
+use crate::moves::{BESIDE_TOKENS, Direction, Names, has_own_type, is_own_type, stays};
 use crate::syntax::Syntax;
 
 pub(crate) struct Scope<'a> {
@@ -46,7 +46,7 @@ impl<'a> Scope<'a> {
         path.first()?;
         self.meanings(path).find_map(|(whole, imported)| {
             let (count, to) = self.direction.moves(&whole)?;
-            if count <= imported || is_future_ext(&whole) && self.cancels {
+            if count <= imported || self.cancels && stays(&whole) == Some(BESIDE_TOKENS) {
                 return None;
             }
             let to = self.names.localize(&to);

@@ -64,4 +64,9 @@ fn what_is_inherited_is_inherited() {
     fs::write(root.join("a/src/lib.rs"), "use wheel::time;\n").unwrap();
     run(&["--back", "--write"]);
     assert!(FILES.iter().all(|(name, text)| read(name) == *text));
+    // There already.
+    let there = format!("{MANIFEST}tokio-wheel = \"1\"\n");
+    fs::write(root.join("Cargo.toml"), &there).unwrap();
+    run(&["--write"]);
+    assert_eq!(read("Cargo.toml"), there);
 }

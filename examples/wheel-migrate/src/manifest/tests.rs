@@ -11,9 +11,11 @@ fn check(form: &Form, line_end: &str) {
     let [before, after] =
         [&form.before, &form.after].map(|text| text.replace('\n', line_end) + line_end);
     let mut manifest = Manifest::parse("Cargo.toml".into(), before.clone()).unwrap();
-    let mut needs = form.told('=')[0].split(' ');
-    let kind = manifest.kind_of(Path::new(needs.next().unwrap()));
-    manifest.need(kind, &needs.collect(), true);
+    for needs in form.told('=') {
+        let mut needs = needs.split(' ');
+        let kind = manifest.kind_of(Path::new(needs.next().unwrap()));
+        manifest.need(kind, &needs.collect(), true);
+    }
     let git = Some("u".to_owned());
     let from = Source { git, path: None };
     assert!(!manifest.add(&from));
