@@ -32,9 +32,10 @@ impl Service {
         let mut sources = Vec::new();
         let files = WalkDir::new(&root).sort_by_file_name().into_iter();
         for entry in files.filter_entry(is_source) {
-            let path = entry?.into_path();
-            if path.extension().is_some_and(|extension| extension == "rs") && path.is_file() {
-                sources.push(path);
+            let entry = entry?;
+            let is_rust = entry.path().extension().is_some_and(|end| end == "rs");
+            if is_rust && entry.file_type().is_file() {
+                sources.push(entry.into_path());
             }
         }
         let mut service = Service {
@@ -56,20 +57,12 @@ impl Service {
                 self.manifests.insert(directory.to_owned(), manifest);
             }
         }
-        let roots = self
-            .manifests
-            .iter()
-            .filter(|(_, each)| each.is_workspace());
-        let renamed: Vec<_> = roots
-            .map(|(root, each)| (root.clone(), each.renamed()))
-            .collect();
-        for (directory, manifest) in &mut self.manifests {
-            // The innermost.
-            let mut around = renamed
-                .iter()
-                .rev()
-                .filter(|(root, _)| directory.starts_with(root));
-            manifest.inherited = around.next().map(|(_, renamed)| renamed.clone());
+        let directories: Vec<PathBuf> = self.manifests.keys().cloned().collect();
+        for directory in directories {
+            let root = self.around(&directory.join("Cargo.toml"), Manifest::is_workspace);
+            let renamed = root.map(|root| self.manifests[&root].renamed());
+            let manifest = self.manifests.get_mut(&directory).expect("read above");
+            manifest.inherited = renamed;
         }
         Ok(())
     }
