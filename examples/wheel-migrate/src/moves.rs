@@ -125,9 +125,9 @@ impl Names {
         self.renamed.push((here.to_owned(), library.to_owned()));
     }
 
-    /// A path with the library's name, which has another here.
+    /// A path from the library on, with the name that this has itself.
     pub(crate) fn by_library(&self, path: &[String]) -> Vec<String> {
-        let mut path = path.to_vec();
+        let mut path = path.strip_prefix(&[String::new()]).unwrap_or(path).to_vec();
         let renamed = self
             .renamed
             .iter()

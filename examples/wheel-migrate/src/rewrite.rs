@@ -68,8 +68,6 @@ impl File<'_> {
         let start = path.ranges[0].start;
         self.note_needs(&path.names);
         if let Some((count, to)) = self.scope.moves(&path.names) {
-            let colons = if path.is_absolute { "::" } else { "" };
-            let to = to.strip_prefix(colons).unwrap_or(&to).to_owned();
             self.edits.push((start..path.ranges[count - 1].end, to));
         } else if path.names.len() > 1 {
             self.look_at(start, &path.names);
@@ -80,7 +78,8 @@ impl File<'_> {
         let whole = range(import);
         let start = range(&import.use_token).start;
         let mut stays = false;
-        for leaf in leaves(&import.tree, &[]) {
+        let above = scope::above(import);
+        for leaf in leaves(&import.tree, &above) {
             self.note_needs(&leaf.path);
             if self.scope.moves(&leaf.path).is_none() {
                 stays = true;
@@ -88,13 +87,13 @@ impl File<'_> {
             }
         }
         let mut pieces = Vec::new();
-        self.pieces(&import.tree, &[], &mut pieces);
+        self.pieces(&import.tree, &above, &mut pieces);
         if pieces.is_empty() {
             return;
         }
         let declarations = self.declarations(import, &pieces);
         if stays {
-            self.cut(&import.tree, &[], range(&import.tree));
+            self.cut(&import.tree, &above, range(&import.tree));
             self.edits.push((whole.end..whole.end, declarations));
         } else {
             let declarations = declarations.trim_start().to_owned();
@@ -107,12 +106,10 @@ impl File<'_> {
     fn declarations(&self, import: &ItemUse, pieces: &[String]) -> String {
         let (start, end) = (range(import).start, range(&import.use_token).start);
         let before = &self.source[start..end];
-        let colons = import.leading_colon.as_ref().map_or("", |_| "::");
         let indent = self.indent(start);
-        let declarations = pieces.iter().map(|piece| {
-            let piece = piece.strip_prefix(colons).unwrap_or(piece);
-            format!("\n{indent}{before}use {colons}{piece};")
-        });
+        let declarations = pieces
+            .iter()
+            .map(|piece| format!("\n{indent}{before}use {piece};"));
         declarations.collect()
     }
 
@@ -189,8 +186,7 @@ impl File<'_> {
         if self.scope.moves(path).is_some_and(|(_, to)| has(&to)) {
             self.found.needs.insert("stream");
         }
-        let (whole, _) = self.scope.resolve(path);
-        if PAUSED.contains(&whole.join("::").as_str()) {
+        if PAUSED.contains(&self.scope.resolve(path).join("::").as_str()) {
             self.found.needs.insert("test-util");
         }
     }
@@ -198,7 +194,7 @@ impl File<'_> {
     /// Notes what has timers and stays.
     fn look_at(&mut self, at: usize, path: &[String]) {
         let path = self.scope.names.by_library(path);
-        let is_heres = path[0] == "wheel" && !self.scope.has_module("wheel");
+        let is_heres = path.starts_with(&["wheel".to_owned()]) && !self.scope.has_module("wheel");
         let is_moved_elsewhere =
             || (1..path.len()).any(|from| self.direction.moves(&path[from..]).is_some());
         let why = match (self.direction, stays(&path)) {
@@ -216,7 +212,7 @@ impl File<'_> {
     fn public_signatures(&mut self, syntax: &Syntax) {
         let exports = syntax.imports.iter().filter(|import| {
             let is_public = matches!(import.vis, Visibility::Public(_));
-            is_public && self.scope.exports_own_type(&import.tree)
+            is_public && self.scope.exports_own_type(import)
         });
         let own_types = syntax
             .paths

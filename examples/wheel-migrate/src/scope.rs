@@ -1,7 +1,7 @@
 //! What names mean in a file, as far as its imports say.
 
 use proc_macro2::Ident;
-use syn::UseTree;
+use syn::{ItemUse, UseTree};
 
 use crate::moves::{BESIDE_TOKENS, Direction, Names, has_own_type, is_own_type, stays};
 use crate::syntax::Syntax;
@@ -30,11 +30,13 @@ impl<'a> Scope<'a> {
         direction: Direction,
         names: &'a Names,
     ) -> Self {
-        let trees = syntax.imports.iter().map(|import| &import.tree);
+        let imports = syntax.imports.iter();
         Scope {
             names,
             direction,
-            imports: trees.flat_map(|tree| leaves(tree, &[])).collect(),
+            imports: imports
+                .flat_map(|import| leaves(&import.tree, &above(import)))
+                .collect(),
             modules: &syntax.modules,
             cancels: source.contains("with_cancellation_token"),
         }
@@ -51,17 +53,18 @@ impl<'a> Scope<'a> {
             }
             let to = self.names.localize(&to);
             // A module of the file may have the crate's name.
-            let colons = if self.has_module(&to) { "::" } else { "" };
+            let is_absolute = path[0].is_empty() || self.has_module(&to);
+            let colons = if is_absolute { "::" } else { "" };
             let replaced = count + path.len() - whole.len();
             Some((replaced, format!("{colons}{to}")))
         })
     }
 
-    /// The paths from a library on that a path may stand for, and how many names of each are an
-    /// import's.
+    /// The paths from a library on that a path may stand for, and how many names of each are of
+    /// the path's first name or of a glob.
     fn meanings(&self, path: &[String]) -> impl Iterator<Item = (Vec<String>, usize)> {
-        let (whole, imported) = self.resolve(path);
-        let is_open = imported == 0 && !self.has_module(&path[0]);
+        let whole = self.resolve(path);
+        let is_open = whole == self.names.by_library(path) && !self.has_module(&path[0]);
         // A variable is not what a glob brings.
         let is_variable = path.len() == 1 && path[0].starts_with(char::is_lowercase);
         let globs = self.imports.iter().filter(|leaf| leaf.name.is_none());
@@ -70,30 +73,30 @@ impl<'a> Scope<'a> {
             ([&module[..], path].concat(), module.len())
         });
         let by_globs = by_globs.take_while(move |_| is_open && !is_variable);
+        let imported = whole.len() + 1 - path.len();
         [(whole, imported)].into_iter().chain(by_globs)
     }
 
-    /// The path from the library on, and how many of its names are an import's.
-    pub(crate) fn resolve(&self, path: &[String]) -> (Vec<String>, usize) {
+    /// The path from the library on.
+    pub(crate) fn resolve(&self, path: &[String]) -> Vec<String> {
         const MOST_ALIASES: usize = 3;
-        let (mut whole, mut imported) = (path.to_vec(), 0);
+        let mut whole = path.to_vec();
         for _ in 0..MOST_ALIASES {
-            let named = |leaf: &&Leaf| leaf.name.as_ref() == Some(&whole[0]);
+            let named = |leaf: &&Leaf| leaf.name.is_some() && leaf.name.as_ref() == whole.first();
             match self.imports.iter().find(named) {
-                Some(leaf) if leaf.path != whole[..1] => {
-                    whole = [&leaf.path[..], &whole[1..]].concat();
-                    imported = whole.len() + 1 - path.len();
-                }
-                _ => break,
+                Some(leaf) => whole = [&leaf.path[..], &whole[1..]].concat(),
+                None => break,
             }
         }
-        (self.names.by_library(&whole), imported)
+        self.names.by_library(&whole)
     }
 
-    /// Whether the file has a module of the name that a path begins with.
+    /// Whether the file has, or imports, a module of the name that a path begins with.
     pub(crate) fn has_module(&self, path: &str) -> bool {
         let first = path.split("::").next().unwrap_or(path);
-        self.modules.iter().any(|module| module == first)
+        let mut imports = self.imports.iter();
+        let is_imported = |leaf: &Leaf| leaf.name.as_deref() == Some(first) && leaf.path != [first];
+        self.modules.iter().any(|module| module == first) || imports.any(is_imported)
     }
 
     /// Whether a path names a type of tokio's of which there is another here.
@@ -102,9 +105,9 @@ impl<'a> Scope<'a> {
     }
 
     /// The same for what a declaration makes public.
-    pub(crate) fn exports_own_type(&self, tree: &UseTree) -> bool {
-        let mut leaves = leaves(tree, &[]).into_iter();
-        leaves.any(|leaf| has_own_type(&self.resolve(&leaf.path).0))
+    pub(crate) fn exports_own_type(&self, import: &ItemUse) -> bool {
+        let mut leaves = leaves(&import.tree, &above(import)).into_iter();
+        leaves.any(|leaf| has_own_type(&self.resolve(&leaf.path)))
     }
 
     /// Whether tokio-stream's trait is in scope.
@@ -114,6 +117,12 @@ impl<'a> Scope<'a> {
             path == "tokio_stream::StreamExt" || path == "tokio_stream" && leaf.name.is_none()
         })
     }
+}
+
+/// What the names of a declaration are below: an empty one, if it begins with `::`.
+pub(crate) fn above(import: &ItemUse) -> Vec<String> {
+    let colons = import.leading_colon.iter();
+    colons.map(|_| String::new()).collect()
 }
 
 /// All that is imported below `prefix`.

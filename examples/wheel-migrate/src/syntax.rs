@@ -22,13 +22,11 @@ pub(crate) struct Syntax {
     pub(crate) public: Vec<Range<usize>>,
 }
 
-/// Names with `::` between them.
+/// Names with `::` between them. Where it begins with `::` the first name is empty.
 pub(crate) struct Path {
     pub(crate) names: Vec<String>,
     /// The bytes of each name.
     pub(crate) ranges: Vec<Range<usize>>,
-    /// Whether it begins with `::`.
-    pub(crate) is_absolute: bool,
 }
 
 /// The call of a method that tokio-stream's trait has, too.
@@ -94,8 +92,11 @@ impl Syntax {
         let mut path = Path {
             names: Vec::new(),
             ranges: Vec::new(),
-            is_absolute: at > 0 && follows_colon(row, at - 1),
         };
+        if at > 1 && follows_colon(row, at - 1) {
+            path.names.push(String::new());
+            path.ranges.push(range(&row[at - 2]));
+        }
         let mut next = at;
         while let Some(name) = ident(row, next) {
             path.names.push(name.to_string());
