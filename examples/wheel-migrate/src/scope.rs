@@ -64,7 +64,7 @@ impl<'a> Scope<'a> {
     /// the path's first name or of a glob.
     fn meanings(&self, path: &[String]) -> impl Iterator<Item = (Vec<String>, usize)> {
         let whole = self.resolve(path);
-        let is_open = whole == self.names.by_library(path) && !self.has_module(&path[0]);
+        let is_open = !self.has_module(&path[0]);
         // A variable is not what a glob brings.
         let is_variable = path.len() == 1 && path[0].starts_with(char::is_lowercase);
         let globs = self.imports.iter().filter(|leaf| leaf.name.is_none());
