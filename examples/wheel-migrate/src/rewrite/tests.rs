@@ -7,7 +7,8 @@ use crate::moves::{Direction, Names};
 /// `!` is before what is left alone, `>` before what is public, `=` before a feature, `~` before
 /// what comes back in another form.
 fn forms() -> impl Iterator<Item = Form> {
-    Form::all(include_str!("forms.txt"))
+    let streams = Form::all(include_str!("streams.txt"));
+    Form::all(include_str!("forms.txt")).chain(streams)
 }
 
 fn forth(source: &str) -> Rewritten {
