@@ -1,45 +1,21 @@
 //! Which tokio is locked.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use semver::Version;
+use toml_edit::{Document, Item};
 
 /// The oldest tokio that tokio-wheel takes.
-pub(crate) const OLDEST: Version = Version(1, 54, 0);
+pub(crate) const OLDEST: Version = Version::new(1, 54, 0);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(pub(crate) u64, pub(crate) u64, pub(crate) u64);
-
-impl Version {
-    fn parse(text: &str) -> Option<Self> {
-        let numbers = text.split(['+', '-']).next()?;
-        let mut numbers = numbers.split('.').map(str::parse);
-        let mut next = || numbers.next()?.ok();
-        Some(Version(next()?, next()?, next()?))
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Version(major, minor, patch) = self;
-        write!(f, "{major}.{minor}.{patch}")
-    }
-}
-
-/// The lock file of a directory's package, which is beside the workspace's manifest.
-pub(crate) fn find(directory: &Path) -> Option<PathBuf> {
-    let mut files = directory.ancestors().map(|above| above.join("Cargo.lock"));
-    files.find(|path| path.is_file())
-}
-
-/// The tokio 1 of a lock file.
-pub(crate) fn tokio(lock: &str) -> Option<Version> {
-    let mut lines = lock.lines();
-    let mut newest = None;
-    while lines.any(|line| line == "name = \"tokio\"") {
-        let version = lines.next()?.strip_prefix("version = \"")?;
-        newest = newest.max(Version::parse(version.strip_suffix('"')?));
-    }
-    newest.filter(|version| version.0 == 1)
+/// The newest tokio of a lock file, if that is a tokio 1.
+fn tokio(lock: &str) -> Option<Version> {
+    let lock: Document<&str> = Document::parse(lock).ok()?;
+    let packages = lock.get("package")?.as_array_of_tables()?.iter();
+    let text = |item: Option<&Item>| Some(item?.as_str()?.to_owned());
+    let tokio = packages.filter(|package| text(package.get("name")).as_deref() == Some("tokio"));
+    let versions = tokio.filter_map(|package| text(package.get("version"))?.parse().ok());
+    versions
+        .max()
+        .filter(|version: &Version| version.major == 1)
 }
 
 /// What to say of it.
@@ -67,8 +43,9 @@ mod tests {
 
     #[test]
     fn the_newest_tokio_is_read() {
-        assert_eq!(tokio(LOCK), Some(Version(1, 49, 0)));
+        assert_eq!(tokio(LOCK), Version::parse("1.49.0+wheel").ok());
         assert_eq!(tokio(""), None);
+        assert_eq!(tokio(&LOCK.replace("1.49.0", "2.0.0")), None);
     }
 
     #[test]
@@ -81,7 +58,7 @@ mod tests {
     #[test]
     fn the_oldest_is_the_librarys() {
         let manifest = include_str!("../../../Cargo.toml");
-        let Version(major, minor, _) = OLDEST;
+        let (major, minor) = (OLDEST.major, OLDEST.minor);
         assert!(manifest.contains(&format!("\ntokio = {{ version = \"{major}.{minor}\"")));
     }
 }

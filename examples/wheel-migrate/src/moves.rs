@@ -1,58 +1,62 @@
 //! What moves, where to, and by which names a package calls the crates.
 
-/// A module of tokio's or its companions', the module here that takes its place, and what both have. So an import goes
-/// on importing the same name.
-type Move = (&'static str, &'static str, &'static [&'static str]);
+use Direction::{Back, Forth};
 
-const MOVES: [Move; 7] = [
-    ("tokio", "wheel", &["time"]),
-    ("tokio_util::time", "wheel", &["DelayQueue", "delay_queue"]),
-    ("tokio_util::future", "wheel::ext", FUTURE_EXT),
-    ("tokio_util::time", "wheel::ext", FUTURE_EXT),
-    (
-        "tokio_stream::wrappers",
-        "wheel::ext::stream",
-        &["IntervalStream"],
-    ),
-    ("tokio_stream::adapters", "wheel::ext::stream", ADAPTERS),
-    ("tokio_stream::StreamExt", "wheel::ext::StreamExt", METHODS),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forth,
+    Back,
+}
+
+/// A module of tokio's or its companions', the module here that takes its place, and what both
+/// have, so that an import goes on importing the same name. Some of it moves in one direction.
+#[rustfmt::skip]
+const MOVES: [(&[Direction], &str, &str, &[&str]); 9] = [
+    (&[Forth, Back], "tokio", "wheel", &["time"]),
+    (&[Forth, Back], "tokio_util::time", "wheel", &["DelayQueue", "delay_queue"]),
+    (&[Forth, Back], "tokio_util::future", "wheel::ext", FUTURE_EXT),
+    (&[Forth, Back], "tokio_util::time", "wheel::ext", FUTURE_EXT),
+    (&[Forth, Back], "tokio_stream::wrappers", "wheel::ext::stream", &["IntervalStream"]),
+    (&[Forth, Back], "tokio_stream::adapters", "wheel::ext::stream", ADAPTERS),
+    (&[Forth, Back], "tokio_stream::StreamExt", "wheel::ext::StreamExt", METHODS),
+    // There is one error here for all that is late.
+    (&[Forth], "tokio_stream", "wheel::error", &["Elapsed"]),
+    // For code that says `wheel::sleep`.
+    (&[Back], "tokio::time", "wheel", OF_THE_ROOT),
 ];
 
 /// Has methods for cancellation tokens too: moved only where a file calls none of these.
 const FUTURE_EXT: &[&str] = &["FutureExt"];
 const ADAPTERS: &[&str] = &["ChunksTimeout", "Timeout", "TimeoutRepeating"];
 /// Called by the trait's name: the form that a method of a stream is given.
-const METHODS: &[&str] = &["chunks_timeout", "throttle", "timeout", "timeout_repeating"];
+pub(crate) const METHODS: &[&str] = &["chunks_timeout", "throttle", "timeout", "timeout_repeating"];
 
-/// There is one error here for all that is late, so this has no way back.
-const FORTH_ALONE: Move = ("tokio_stream", "wheel::error", &["Elapsed"]);
-
-/// Names of the crate's root, for code that says `wheel::sleep`.
+/// What `wheel::time` and the crate's root both have.
 #[rustfmt::skip]
-const BACK_ALONE: Move = ("tokio::time", "wheel", &[
+const OF_THE_ROOT: &[&str] = &[
     "Duration", "Instant", "Interval", "MissedTickBehavior", "Sleep", "Timeout",
     "advance", "error", "interval", "interval_at", "pause", "resume",
     "sleep", "sleep_until", "timeout", "timeout_at",
-]);
-
-/// What has timers of tokio's and stays, and what tokio-wheel has for it.
-const STAYS: [(&str, &str); 7] = [
-    (
-        "hyper_util::rt::TokioTimer",
-        "wheel::ext::hyper::WheelTimer",
-    ),
-    ("tower::timeout", "wheel::ext::tower"),
-    ("tower_http::timeout", "wheel::ext::tower"),
-    ("tokio_util::future::FutureExt", BESIDE_TOKENS),
-    ("tokio_util::time::FutureExt", BESIDE_TOKENS),
-    (
-        "tokio_util::time",
-        "the module wheel::delay_queue and wheel::DelayQueue, each by its name",
-    ),
-    ("actix_rt::time", "wheel::time; this is tokio's"),
 ];
 
-const BESIDE_TOKENS: &str = "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
+/// What has timers of tokio's and stays, and what tokio-wheel has for it.
+#[rustfmt::skip]
+const STAYS: [(&str, &str); 8] = [
+    ("actix_rt::time", "wheel::time; this is tokio's"),
+    ("hyper_util::rt::TokioTimer", "wheel::ext::hyper::WheelTimer"),
+    ("tokio_util::future::FutureExt", BESIDE_TOKENS),
+    ("tokio_util::time::FutureExt", BESIDE_TOKENS),
+    ("tokio_util::time", "the module wheel::delay_queue and wheel::DelayQueue, each by its name"),
+    ("tower::ServiceBuilder", TOWERS_TIMEOUT),
+    ("tower::timeout", "wheel::ext::tower"),
+    ("tower_http::timeout", "wheel::ext::tower"),
+];
+
+/// Of interest only where `timeout` is called.
+pub(crate) const TOWERS_TIMEOUT: &str = "for its timeout() wheel::ext::tower::TimeoutLayer";
+/// Not moved where a file calls the trait's methods for cancellation tokens.
+pub(crate) const BESIDE_TOKENS: &str =
+    "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
 
 /// Types of which tokio-wheel has its own, by tokio's names.
 const OWN_TYPES: [&str; 10] = [
@@ -68,32 +72,20 @@ const OWN_TYPES: [&str; 10] = [
     "tokio_util::time::delay_queue::Key",
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forth,
-    Back,
-}
-
 impl Direction {
     /// How many names of a path are replaced, and by what.
     pub(crate) fn moves(self, path: &[String]) -> Option<(usize, String)> {
-        let more = match self {
-            Direction::Forth => FORTH_ALONE,
-            Direction::Back => BACK_ALONE,
-        };
-        MOVES
-            .into_iter()
-            .chain([more])
-            .find_map(|(tokio, wheel, names)| {
-                let (from, to) = match self {
-                    Direction::Forth => (tokio, wheel),
-                    Direction::Back => (wheel, tokio),
-                };
-                let count = from.split("::").count();
-                let name = path.get(count)?;
-                let moves = starts_with(path, from) && names.contains(&name.as_str());
-                moves.then(|| (count + 1, format!("{to}::{name}")))
-            })
+        let moves = MOVES.iter().filter(|(ways, ..)| ways.contains(&self));
+        let mut moves = moves.map(|(_, tokio, wheel, names)| match self {
+            Forth => (tokio, wheel, names),
+            Back => (wheel, tokio, names),
+        });
+        moves.find_map(|(from, to, names)| {
+            let count = from.split("::").count();
+            let name = path.get(count)?;
+            let moves = starts_with(path, from) && names.contains(&name.as_str());
+            moves.then(|| (count + 1, format!("{to}::{name}")))
+        })
     }
 }
 
@@ -103,21 +95,15 @@ pub(crate) fn stays(path: &[String]) -> Option<&'static str> {
     Some(instead)
 }
 
-pub(crate) fn is_future_ext(path: &[String]) -> bool {
-    stays(path) == Some(BESIDE_TOKENS)
-}
-
 pub(crate) fn is_own_type(path: &[String]) -> bool {
     OWN_TYPES.contains(&path.join("::").as_str())
 }
 
-/// The names of the types that a glob of this module brings.
-pub(crate) fn own_types_in(module: &[String]) -> impl Iterator<Item = &'static str> {
-    let module = module.join("::");
-    OWN_TYPES.into_iter().filter_map(move |path| {
-        let (above, name) = path.rsplit_once("::")?;
-        (above == module).then_some(name)
-    })
+/// Whether something of which this is the path is a type that tokio-wheel has its own of, or has
+/// one in it.
+pub(crate) fn has_own_type(path: &[String]) -> bool {
+    let module = format!("{}::", path.join("::"));
+    is_own_type(path) || OWN_TYPES.iter().any(|own| own.starts_with(&module))
 }
 
 fn starts_with(path: &[String], start: &str) -> bool {
@@ -139,10 +125,17 @@ impl Names {
         self.renamed.push((here.to_owned(), library.to_owned()));
     }
 
-    /// The library that has this name here.
-    pub(crate) fn library<'a>(&'a self, here: &'a str) -> &'a str {
-        let renamed = self.renamed.iter().find(|(name, _)| name == here);
-        renamed.map_or(here, |(_, library)| library)
+    /// A path from the library on, with the name that this has itself.
+    pub(crate) fn by_library(&self, path: &[String]) -> Vec<String> {
+        let mut path = path.strip_prefix(&[String::new()]).unwrap_or(path).to_vec();
+        let renamed = self
+            .renamed
+            .iter()
+            .find(|(here, _)| path.first() == Some(here));
+        if let Some((_, library)) = renamed {
+            path[0].clone_from(library);
+        }
+        path
     }
 
     /// What the first name of a path is here.

@@ -3,404 +3,249 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::imports::{End, Import, Node};
-use crate::moves::{Direction, Names, is_future_ext, stays};
-use crate::scope::Scope;
-use crate::streams::{self, Call};
-use crate::tokens::{Kind, Token, one_line, opening, path_from, shortened, tokens};
+use syn::{ItemUse, UseTree, Visibility};
+
+use crate::moves::{Direction, Names, TOWERS_TIMEOUT, stays};
+use crate::scope::{self, Scope, leaves};
+use crate::streams::{self, is_of_stream};
+use crate::syntax::{Path, Syntax, range};
 
 #[derive(Default)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
-    pub(crate) changes: Vec<Change>,
     /// What is not moved, for the user to look at.
-    pub(crate) left: Vec<Note>,
-    /// Public signatures whose types change.
-    pub(crate) public: Vec<Note>,
+    pub(crate) left: Vec<String>,
+    /// Public signatures whose types change. Each note begins with its line.
+    pub(crate) public: Vec<String>,
     pub(crate) needs: Features,
-    /// On the way back: something stays that only tokio-wheel has.
-    pub(crate) keeps_wheel: bool,
 }
 
 /// What a file needs of tokio-wheel: `stream`, and for paused clocks `test-util`.
 pub(crate) type Features = BTreeSet<&'static str>;
-
-pub(crate) struct Change {
-    pub(crate) line: usize,
-    pub(crate) before: String,
-    pub(crate) after: String,
-}
-
-pub(crate) struct Note {
-    pub(crate) line: usize,
-    pub(crate) what: String,
-}
-
-impl Note {
-    pub(crate) fn say(&self, file: &str) -> String {
-        format!("{file}:{}: {}", self.line, self.what)
-    }
-}
 
 pub(crate) fn rewrite(
     source: &str,
     direction: Direction,
     names: &Names,
 ) -> Result<Rewritten, String> {
-    let tokens = tokens(source)?;
-    let scope = Scope::read(&tokens, names);
+    let syntax = Syntax::read(source)?;
     let mut file = File {
         source,
         direction,
-        tokens: &tokens,
-        scope: &scope,
+        scope: Scope::new(source, &syntax, direction, names),
         edits: Vec::new(),
         found: Rewritten::default(),
     };
-    file.go_through();
-    file.streams();
-    let public = scope.public_signatures(&tokens).into_iter().map(|item| {
-        let text = tokens[item.start].range.start..tokens[item.end - 1].range.end;
-        file.note(item.start, shortened(&source[text]))
-    });
-    let public = public.collect();
-    // Edits do not overlap. Of two insertions in one place the later is the outer call's.
+    syntax.imports.iter().for_each(|each| file.import(each));
+    syntax.paths.iter().for_each(|each| file.path(each));
+    if direction == Direction::Forth && file.scope.has_tokio_streams() {
+        file.streams(&syntax);
+    }
+    file.public_signatures(&syntax);
+    // Edits do not overlap. Of two insertions in one place the earlier is the outer call's.
     file.edits
         .sort_by_key(|(range, _)| (range.start, range.end));
     let mut text = source.to_owned();
     for (range, with) in file.edits.into_iter().rev() {
         text.replace_range(range, &with);
     }
-    Ok(Rewritten {
-        text,
-        public,
-        ..file.found
-    })
+    Ok(Rewritten { text, ..file.found })
 }
 
 struct File<'a> {
     source: &'a str,
     direction: Direction,
-    tokens: &'a [Token],
-    scope: &'a Scope,
+    scope: Scope<'a>,
     /// What to replace, and by what.
     edits: Vec<(Range<usize>, String)>,
-    /// All but the text and the public signatures.
+    /// All but the text.
     found: Rewritten,
 }
 
 impl File<'_> {
-    fn go_through(&mut self) {
-        let mut at = 0;
-        while at < self.tokens.len() {
-            let import = self.tokens[at]
-                .is_ident("use")
-                .then(|| Import::read(self.tokens, at + 1));
-            if let Some(Some(import)) = import {
-                self.import(at, &import);
-                at = import.next;
-            } else {
-                at = self.path(at);
-            }
-        }
-    }
-
-    /// How many names of a path are replaced, and by what here.
-    fn moves(&self, path: &[String]) -> Option<(usize, String)> {
-        let path = self.scope.by_library(path);
-        if is_future_ext(&path) && self.scope.cancels {
-            return None;
-        }
-        let (count, to) = self.direction.moves(&path)?;
-        let to = self.scope.names.localize(&to);
-        // A module of the file may have the crate's name.
-        let colons = if self.scope.has_module(&to) { "::" } else { "" };
-        Some((count, format!("{colons}{to}")))
-    }
-
-    /// The same for a path whose first name may be an import that stays, such as `wrappers`.
-    fn moves_from_here(&self, path: &[String]) -> Option<(usize, String)> {
-        if let Some(moves) = self.moves(path) {
-            return Some(moves);
-        }
-        let leaf = self.scope.import_of(path)?;
-        if path.len() == 1 || self.moves(&leaf.path).is_some() {
-            return None;
-        }
-        let (count, to) = self.moves(&[&leaf.path[..], &path[1..]].concat())?;
-        Some((count + 1 - leaf.path.len(), to))
-    }
-
     /// A path that is written out, in an expression, a type or a macro.
-    fn path(&mut self, at: usize) -> usize {
-        let Some(first) = self.tokens[at].ident() else {
-            return at + 1;
-        };
-        if first == "start_paused" {
-            self.found.needs.insert("test-util");
-        }
-        let (path, next) = path_from(self.tokens, at);
-        match self.moves_from_here(&path) {
-            Some((count, to)) if self.begins_path(at) => {
-                let range =
-                    self.tokens[at].range.start..self.tokens[at + 2 * (count - 1)].range.end;
-                self.note_needs(&path, &to);
-                let whole = range.start..self.tokens[next - 1].range.end;
-                let to = match self.follows_colons(at) {
-                    true => to.trim_start_matches(':').to_owned(),
-                    false => to,
-                };
-                self.change(&whole, &[(range, to)]);
-            }
-            _ if path.len() > 1 => self.look_at(at, &path),
-            _ => {}
-        }
-        next
-    }
-
-    fn follows_colons(&self, at: usize) -> bool {
-        at > 0 && self.tokens[at - 1].kind == Kind::PathSep
-    }
-
-    /// Whether nothing stands before a name, but perhaps a `::` of its own.
-    fn begins_path(&self, at: usize) -> bool {
-        let kind = |back| Some(&self.tokens.get(at.checked_sub(back)?)?.kind);
-        if kind(1) != Some(&Kind::PathSep) {
-            return true;
-        }
-        match kind(2) {
-            // A type's closing bracket, and not an arrow's.
-            Some(Kind::Punct('>')) => {
-                matches!(kind(3), Some(Kind::Punct('-' | '=')))
-            }
-            Some(Kind::Ident(name)) => {
-                ["in", "return", "as", "impl", "dyn"].contains(&name.as_str())
-            }
-            _ => true,
+    fn path(&mut self, path: &Path) {
+        let start = path.ranges[0].start;
+        self.note_needs(&path.names);
+        if let Some((count, to)) = self.scope.moves(&path.names) {
+            self.edits.push((start..path.ranges[count - 1].end, to));
+        } else if path.names.len() > 1 {
+            self.look_at(start, &path.names);
         }
     }
 
-    /// `at` is the `use`.
-    fn import(&mut self, at: usize, import: &Import) {
-        let leaves = import.root.leaves(&[]);
-        let time = ["tokio".to_owned(), "time".to_owned()];
-        let mut added = Vec::new();
-        for leaf in &leaves {
-            let path = self.scope.by_library(&leaf.path);
-            if let Some((_, to)) = self.moves(&leaf.path) {
-                self.note_needs(&leaf.path, &to);
-            } else if path == ["tokio"] && leaf.is_glob && self.scope.says_time {
-                // What is written out goes before what a glob brings.
-                added.extend(self.moves(&time).map(|(_, to)| to));
-            } else {
-                self.look_at(at, &leaf.path);
+    fn import(&mut self, import: &ItemUse) {
+        let whole = range(import);
+        let start = range(&import.use_token).start;
+        let mut stays = false;
+        let above = scope::above(import);
+        for leaf in leaves(&import.tree, &above) {
+            self.note_needs(&leaf.path);
+            if self.scope.moves(&leaf.path).is_none() {
+                stays = true;
+                self.look_at(start, &leaf.path);
             }
         }
-        let mut cuts = Cuts::default();
-        self.cut(&import.root, &[], &mut cuts);
-        added.extend(cuts.pieces);
-        if added.is_empty() {
+        let mut pieces = Vec::new();
+        self.pieces(&import.tree, &above, &mut pieces);
+        if pieces.is_empty() {
             return;
         }
-        let colons = if import.is_absolute { "::" } else { "" };
-        let wanted = format!("{colons}{}", tree(&added));
-        let declaration = self.tokens[at].range.start..import.end;
-        if cuts.leaves == leaves.len() {
-            let start = self.tokens[at + 1].range.start;
-            let tree = start..import.root.range.end;
-            return self.change(&declaration, &[(tree, wanted)]);
+        let declarations = self.declarations(import, &pieces);
+        if stays {
+            self.cut(&import.tree, &above, range(&import.tree));
+            self.edits.push((whole.end..whole.end, declarations));
+        } else {
+            let declarations = declarations.trim_start().to_owned();
+            self.edits.push((whole, declarations));
         }
-        let start = self.start_of_item(at);
-        let before = &self.source[start..declaration.start];
+    }
+
+    /// One for each of these trees, on a line of its own, with the attributes and the visibility
+    /// of the declaration that they were in.
+    fn declarations(&self, import: &ItemUse, pieces: &[String]) -> String {
+        let (start, end) = (range(import).start, range(&import.use_token).start);
+        let before = &self.source[start..end];
         let indent = self.indent(start);
-        let mut edits = cuts.ranges;
-        edits.push((
-            import.end..import.end,
-            format!("\n{indent}{before}use {wanted};"),
-        ));
-        self.change(&declaration, &edits);
-    }
-
-    /// Takes out of a tree what moves.
-    fn cut(&self, node: &Node, prefix: &[String], cuts: &mut Cuts) {
-        let leaves = node.leaves(prefix);
-        let moving = leaves
+        let declarations = pieces
             .iter()
-            .filter(|leaf| self.moves(&leaf.path).is_some());
-        let moving = moving.count();
-        if moving == leaves.len() {
-            cuts.leaves += moving;
-            cuts.ranges
-                .push((self.with_comma(node.range.clone()), String::new()));
-            self.pieces(node, prefix, &mut cuts.pieces);
-        } else if let End::Group(nodes) = &node.end {
-            let path = node.path(prefix);
-            nodes.iter().for_each(|below| self.cut(below, &path, cuts));
-        }
+            .map(|piece| format!("\n{indent}{before}use {piece};"));
+        declarations.collect()
     }
 
-    /// What takes the place of a node that moves: as it stands, from where the replaced names end.
-    fn pieces(&self, node: &Node, prefix: &[String], pieces: &mut Vec<String>) {
-        let path = node.path(prefix);
-        if let Some((count, to)) = self.moves(&path) {
-            let ends = node.segments[count - prefix.len() - 1].end;
-            pieces.push(format!("{to}{}", &self.source[ends..node.range.end]));
-        } else if let End::Group(nodes) = &node.end {
-            nodes
-                .iter()
-                .for_each(|below| self.pieces(below, &path, pieces));
-        }
-    }
-
-    /// With the comma after it, and the space after that.
-    fn with_comma(&self, range: Range<usize>) -> Range<usize> {
-        let after = &self.source[range.end..];
-        let Some(rest) = after.trim_start().strip_prefix(',') else {
-            return range;
-        };
-        range.start..self.source.len() - rest.trim_start().len()
-    }
-
-    /// Where the attributes and the visibility of a declaration begin.
-    fn start_of_item(&self, mut at: usize) -> usize {
-        let kind = |at: usize| &self.tokens[at].kind;
-        if at > 0 && *kind(at - 1) == Kind::Close(')') {
-            let open = opening(self.tokens, at - 1);
-            if open > 0 && self.tokens[open - 1].is_ident("pub") {
-                at = open - 1;
+    /// Takes out of a tree what moves. `whole` is its text and the comma after it.
+    fn cut(&mut self, tree: &UseTree, prefix: &[String], whole: Range<usize>) {
+        let path = scope::path(tree, prefix);
+        let mut leaves = leaves(tree, prefix).into_iter();
+        if leaves.all(|leaf| self.scope.moves(&leaf.path).is_some()) {
+            let space = self.source[whole.end..].trim_start();
+            let end = self.source.len() - space.len();
+            self.edits.push((whole.start..end, String::new()));
+        } else if let UseTree::Path(node) = tree {
+            self.cut(&node.tree, &path, whole);
+        } else if let UseTree::Group(group) = tree {
+            for node in group.items.pairs() {
+                self.cut(node.value(), &path, range(&node));
             }
-        } else if at > 0 && self.tokens[at - 1].is_ident("pub") {
-            at -= 1;
         }
-        while at > 0 && *kind(at - 1) == Kind::Close(']') {
-            let open = opening(self.tokens, at - 1);
-            if open == 0 || *kind(open - 1) != Kind::Punct('#') {
-                break;
+    }
+
+    /// What takes the place of what moves of a tree: as it stands, from where the replaced names end.
+    fn pieces(&self, tree: &UseTree, prefix: &[String], pieces: &mut Vec<String>) {
+        let path = scope::path(tree, prefix);
+        match (tree, scope::name(tree), self.scope.moves(&path)) {
+            (_, Some(name), Some((_, to))) => {
+                let rest = &self.source[range(name).end..range(tree).end];
+                pieces.push(format!("{to}{rest}"));
             }
-            at = open - 1;
+            (UseTree::Path(node), ..) => self.pieces(&node.tree, &path, pieces),
+            (UseTree::Group(group), ..) => {
+                let nodes = group.items.iter();
+                nodes.for_each(|node| self.pieces(node, &path, pieces));
+            }
+            _ => {}
         }
-        self.tokens[at].range.start
     }
 
     fn indent(&self, start: usize) -> &str {
-        let line = self.source[..start]
-            .rfind('\n')
-            .map_or(0, |newline| newline + 1);
+        let line = self.source[..start].rfind('\n').map_or(0, |end| end + 1);
         let before = &self.source[line..start];
         if before.trim().is_empty() { before } else { "" }
     }
 
     /// Methods of streams that have a timer of tokio's become calls of the trait here. The import
     /// of tokio-stream's trait stays, for `next` and all its other methods.
-    fn streams(&mut self) {
-        if self.direction == Direction::Back || !self.scope.has_tokio_streams {
-            return;
-        }
+    fn streams(&mut self, syntax: &Syntax) {
         let trait_here = self.scope.names.localize("wheel::ext::StreamExt");
-        for call in streams::calls(self.tokens) {
-            match call {
-                Call::Stream { start, dot, close } => {
-                    let method = self.tokens[dot + 1].ident().unwrap_or_default();
-                    let start = self.tokens[start].range.start;
-                    let open = self.tokens[dot + 2].range.clone();
-                    let edits = [
-                        (start..start, format!("{trait_here}::{method}(")),
-                        (self.tokens[dot].range.start..open.end, ", ".to_owned()),
-                    ];
+        // The outer call of two first.
+        for call in syntax.calls.iter().rev() {
+            let is_of_stream = is_of_stream(call, self.source, &syntax.uses);
+            match &call.receiver {
+                _ if is_of_stream == Some(false) => {}
+                Some(receiver) if is_of_stream == Some(true) => {
+                    let start = receiver.start..receiver.start;
+                    let name = format!("{trait_here}::{}(", call.method);
+                    self.edits.push((start, name));
+                    self.edits.push((call.opening.clone(), ", ".to_owned()));
                     self.found.needs.insert("stream");
-                    let whole = start..self.tokens[close].range.end;
-                    self.change(&whole, &edits);
                 }
-                Call::Unclear { at } => self.leave(
-                    at,
-                    "if this is a stream's: wheel::ext::StreamExt::timeout(stream, …)".to_owned(),
-                ),
+                _ => self.leave(call.opening.start, streams::UNCLEAR),
             }
         }
     }
 
-    fn note_needs(&mut self, path: &[String], to: &str) {
+    fn note_needs(&mut self, path: &[String]) {
         const STREAMS: [&str; 4] = ["stream::", "::StreamExt", "DelayQueue", "delay_queue"];
-        const PAUSED: [&str; 3] = ["pause", "advance", "resume"];
-        if STREAMS.iter().any(|name| to.contains(name)) {
+        const PAUSED: [&str; 4] = [
+            "start_paused",
+            "tokio::time::advance",
+            "tokio::time::pause",
+            "tokio::time::resume",
+        ];
+        let has = |to: &str| STREAMS.iter().any(|name| to.contains(name));
+        if self.scope.moves(path).is_some_and(|(_, to)| has(&to)) {
             self.found.needs.insert("stream");
         }
-        if path
-            .last()
-            .is_some_and(|name| PAUSED.contains(&name.as_str()))
-        {
+        if PAUSED.contains(&self.scope.resolve(path).join("::").as_str()) {
             self.found.needs.insert("test-util");
         }
     }
 
     /// Notes what has timers and stays.
     fn look_at(&mut self, at: usize, path: &[String]) {
-        let path = self.scope.by_library(path);
-        let whole = path.join("::");
-        let is_longer =
+        let path = self.scope.names.by_library(path);
+        let is_heres = path.starts_with(&["wheel".to_owned()]) && !self.scope.has_module("wheel");
+        let is_moved_elsewhere =
             || (1..path.len()).any(|from| self.direction.moves(&path[from..]).is_some());
-        if self.direction == Direction::Back {
-            if path[0] == "wheel" && !self.scope.has_module("wheel") {
-                self.found.keeps_wheel = true;
-                self.leave(at, format!("`{whole}` has nothing like it in tokio::time"));
-            }
-        } else if let Some(instead) = stays(&path) {
-            self.leave(at, format!("`{whole}`; here: {instead}"));
-        } else if whole == "tower::ServiceBuilder" && self.scope.calls_timeout {
-            let instead = "for its timeout() wheel::ext::tower::TimeoutLayer";
-            self.leave(at, format!("`{whole}`; here: {instead}"));
-        // Another crate's re-export, say.
-        } else if is_longer() {
-            self.leave(at, format!("`{whole}` is part of a longer path"));
-        }
+        let why = match (self.direction, stays(&path)) {
+            (Direction::Back, _) if is_heres => " has nothing like it in tokio::time",
+            (Direction::Back, _) => return,
+            (_, Some(TOWERS_TIMEOUT)) if !self.source.contains(".timeout(") => return,
+            (_, Some(instead)) => &format!("; here: {instead}"),
+            // Another crate's re-export, say.
+            _ if is_moved_elsewhere() => " is part of a longer path",
+            _ => return,
+        };
+        self.leave(at, &format!("`{}`{why}", path.join("::")));
     }
 
-    fn leave(&mut self, at: usize, what: String) {
+    fn public_signatures(&mut self, syntax: &Syntax) {
+        let exports = syntax.imports.iter().filter(|import| {
+            let is_public = matches!(import.vis, Visibility::Public(_));
+            is_public && self.scope.exports_own_type(import)
+        });
+        let own_types = syntax
+            .paths
+            .iter()
+            .filter(|path| self.scope.is_own_type(&path.names));
+        let own_types: Vec<usize> = own_types.map(|path| path.ranges[0].start).collect();
+        let items = syntax
+            .public
+            .iter()
+            .filter(|item| own_types.iter().any(|at| item.contains(at)));
+        let found = exports.map(range).chain(items.cloned());
+        let notes = found.map(|item| self.note(item.start, &shortened(&self.source[item])));
+        self.found.public = notes.collect();
+    }
+
+    fn leave(&mut self, at: usize, what: &str) {
         let note = self.note(at, what);
         self.found.left.push(note);
     }
 
-    fn note(&self, at: usize, what: String) -> Note {
-        let line = self.line(self.tokens[at].range.start);
-        Note { line, what }
-    }
-
-    fn line(&self, at: usize) -> usize {
-        1 + self.source[..at].matches('\n').count()
-    }
-
-    /// `shown` is what is told of it: the declaration, the path or the call.
-    fn change(&mut self, shown: &Range<usize>, edits: &[(Range<usize>, String)]) {
-        let mut after = self.source[shown.clone()].to_owned();
-        for (range, with) in edits.iter().rev() {
-            after.replace_range(range.start - shown.start..range.end - shown.start, with);
-        }
-        self.found.changes.push(Change {
-            line: self.line(shown.start),
-            before: one_line(&self.source[shown.clone()]),
-            after: one_line(&after),
-        });
-        self.edits.splice(0..0, edits.iter().cloned());
+    fn note(&self, at: usize, what: &str) -> String {
+        let line = 1 + self.source[..at].matches('\n').count();
+        format!("{line}: {what}")
     }
 }
 
-/// What is taken out of a declaration.
-#[derive(Default)]
-struct Cuts {
-    ranges: Vec<(Range<usize>, String)>,
-    leaves: usize,
-    pieces: Vec<String>,
-}
-
-/// The tree of a declaration that imports all of these.
-fn tree(pieces: &[String]) -> String {
-    let first = pieces[0].split("::").next().unwrap_or_default();
-    let below = |piece: &String| Some(piece.strip_prefix(first)?.strip_prefix("::")?.to_owned());
-    let all: Option<Vec<String>> = pieces.iter().map(below).collect();
-    match (pieces, all) {
-        ([only], _) => only.clone(),
-        (_, Some(all)) if !first.is_empty() => format!("{first}::{{{}}}", all.join(", ")),
-        _ => format!("{{{}}}", pieces.join(", ")),
+/// On one line, and of what is long the beginning.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 90;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 

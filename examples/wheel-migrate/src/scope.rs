@@ -1,239 +1,160 @@
 //! What names mean in a file, as far as its imports say.
 
-use std::ops::Range;
+use proc_macro2::Ident;
+use syn::{ItemUse, UseTree};
 
-use crate::imports::{Import, Leaf};
-use crate::moves::{Names, is_own_type, own_types_in};
-use crate::tokens::{Kind, Token, closing, path_from};
+use crate::moves::{BESIDE_TOKENS, Direction, Names, has_own_type, is_own_type, stays};
+use crate::syntax::Syntax;
 
-pub(crate) struct Scope {
-    /// Of the package, and what the file calls tokio itself.
-    pub(crate) names: Names,
-    /// All that is imported, by the libraries' names.
+pub(crate) struct Scope<'a> {
+    pub(crate) names: &'a Names,
+    direction: Direction,
     imports: Vec<Leaf>,
-    modules: Vec<String>,
+    modules: &'a [String],
     /// Methods of tokio-util's `FutureExt` that are not about time are called.
-    pub(crate) cancels: bool,
-    pub(crate) calls_timeout: bool,
-    /// A path begins with `time`, which no import of that name explains.
-    pub(crate) says_time: bool,
-    /// tokio-stream's trait is in scope.
-    pub(crate) has_tokio_streams: bool,
+    cancels: bool,
 }
 
-impl Scope {
-    pub(crate) fn read(tokens: &[Token], names: &Names) -> Self {
-        let mut names = names.clone();
-        let leaves = Import::all(tokens).flat_map(|import| import.root.leaves(&[]));
-        let mut imports: Vec<Leaf> = leaves.collect();
-        for leaf in &imports {
-            if let (Some(here), [library]) = (&leaf.rename, &leaf.path[..]) {
-                if names.library(library) == "tokio" {
-                    names.add(here, "tokio");
-                }
+/// What a declaration imports: one of its names.
+pub(crate) struct Leaf {
+    /// From the crate on. `self` is not part of it.
+    pub(crate) path: Vec<String>,
+    /// The name that it has in the module; a glob has none.
+    name: Option<String>,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn new(
+        source: &str,
+        syntax: &'a Syntax,
+        direction: Direction,
+        names: &'a Names,
+    ) -> Self {
+        let imports = syntax.imports.iter();
+        Scope {
+            names,
+            direction,
+            imports: imports
+                .flat_map(|import| leaves(&import.tree, &above(import)))
+                .collect(),
+            modules: &syntax.modules,
+            cancels: source.contains("with_cancellation_token"),
+        }
+    }
+
+    /// How many names of a path are replaced, and by what here. What an import has moved along
+    /// with itself is not.
+    pub(crate) fn moves(&self, path: &[String]) -> Option<(usize, String)> {
+        path.first()?;
+        self.meanings(path).find_map(|(whole, imported)| {
+            let (count, to) = self.direction.moves(&whole)?;
+            if count <= imported || self.cancels && stays(&whole) == Some(BESIDE_TOKENS) {
+                return None;
+            }
+            let to = self.names.localize(&to);
+            // A module of the file may have the crate's name.
+            let is_absolute = path[0].is_empty() || self.has_module(&to);
+            let colons = if is_absolute { "::" } else { "" };
+            let replaced = count + path.len() - whole.len();
+            Some((replaced, format!("{colons}{to}")))
+        })
+    }
+
+    /// The paths from a library on that a path may stand for, and how many names of each are of
+    /// the path's first name or of a glob.
+    fn meanings(&self, path: &[String]) -> impl Iterator<Item = (Vec<String>, usize)> {
+        let whole = self.resolve(path);
+        let is_open = !self.has_module(&path[0]);
+        // A variable is not what a glob brings.
+        let is_variable = path.len() == 1 && path[0].starts_with(char::is_lowercase);
+        let globs = self.imports.iter().filter(|leaf| leaf.name.is_none());
+        let by_globs = globs.map(|glob| {
+            let module = self.names.by_library(&glob.path);
+            ([&module[..], path].concat(), module.len())
+        });
+        let by_globs = by_globs.take_while(move |_| is_open && !is_variable);
+        let imported = whole.len() + 1 - path.len();
+        [(whole, imported)].into_iter().chain(by_globs)
+    }
+
+    /// The path from the library on.
+    pub(crate) fn resolve(&self, path: &[String]) -> Vec<String> {
+        const MOST_ALIASES: usize = 3;
+        let mut whole = path.to_vec();
+        for _ in 0..MOST_ALIASES {
+            let named = |leaf: &&Leaf| leaf.name.is_some() && leaf.name.as_ref() == whole.first();
+            match self.imports.iter().find(named) {
+                Some(leaf) => whole = [&leaf.path[..], &whole[1..]].concat(),
+                None => break,
             }
         }
-        for leaf in &mut imports {
-            leaf.path = by_library(&names, &leaf.path);
-        }
-        let says = |what: &str| tokens.iter().any(|token| token.is_ident(what));
-        let follows = |what: &str, kind: Kind| {
-            let mut pairs = tokens.windows(2);
-            pairs.any(|pair| pair[0].is_ident(what) && pair[1].kind == kind)
-        };
-        let modules = tokens.windows(2).filter(|pair| pair[0].is_ident("mod"));
-        Scope {
-            cancels: says("with_cancellation_token") || says("with_cancellation_token_owned"),
-            calls_timeout: follows("timeout", Kind::Open('(')),
-            says_time: follows("time", Kind::PathSep)
-                && !imports
-                    .iter()
-                    .any(|leaf| leaf.name().is_some_and(|name| name == "time")),
-            has_tokio_streams: imports.iter().any(|leaf| {
-                let path = leaf.path.join("::");
-                path == "tokio_stream::StreamExt" || path == "tokio_stream" && leaf.is_glob
-            }),
-            modules: modules
-                .filter_map(|pair| pair[1].ident().map(str::to_owned))
-                .collect(),
-            imports,
-            names,
-        }
+        self.names.by_library(&whole)
     }
 
-    pub(crate) fn by_library(&self, path: &[String]) -> Vec<String> {
-        by_library(&self.names, path)
-    }
-
-    /// Whether the file has a module of the name that a path begins with.
+    /// Whether the file has, or imports, a module of the name that a path begins with.
     pub(crate) fn has_module(&self, path: &str) -> bool {
         let first = path.split("::").next().unwrap_or(path);
-        self.modules.iter().any(|module| module == first)
+        let mut imports = self.imports.iter();
+        let is_imported = |leaf: &Leaf| leaf.name.as_deref() == Some(first) && leaf.path != [first];
+        self.modules.iter().any(|module| module == first) || imports.any(is_imported)
     }
 
-    /// The import that a path begins with, if its first name is one.
-    pub(crate) fn import_of(&self, path: &[String]) -> Option<&Leaf> {
-        let first = path.first()?;
-        self.imports.iter().find(|leaf| leaf.name() == Some(first))
+    /// Whether a path names a type of tokio's of which there is another here.
+    pub(crate) fn is_own_type(&self, path: &[String]) -> bool {
+        self.meanings(path).any(|(whole, _)| is_own_type(&whole))
     }
 
-    /// Where a path leads, from its library on.
-    fn resolve(&self, path: &[String]) -> Vec<String> {
-        match self.import_of(path) {
-            Some(leaf) => [&leaf.path[..], &path[1..]].concat(),
-            None => self.by_library(path),
-        }
+    /// The same for what a declaration makes public.
+    pub(crate) fn exports_own_type(&self, import: &ItemUse) -> bool {
+        let mut leaves = leaves(&import.tree, &above(import)).into_iter();
+        leaves.any(|leaf| has_own_type(&self.resolve(&leaf.path)))
     }
 
-    fn is_own_type(&self, path: &[String]) -> bool {
-        let [only] = path else {
-            return is_own_type(&self.resolve(path));
-        };
-        let mut globs = self.imports.iter().filter(|leaf| leaf.is_glob);
-        is_own_type(&self.resolve(path))
-            || globs.any(|glob| own_types_in(&glob.path).any(|name| name == only))
-    }
-
-    /// Signatures, fields and implementations, as far as they are public, that name a type of
-    /// tokio's of which there is another here: the tokens of each.
-    pub(crate) fn public_signatures(&self, tokens: &[Token]) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
-        for at in 0..tokens.len() {
-            let Some(end) = public_item(tokens, at) else {
-                continue;
-            };
-            let is_concerned = match (at..end).find(|&at| tokens[at].is_ident("use")) {
-                Some(at) => self.exports_own_types(tokens, at),
-                None => (at..end).any(|at| {
-                    let (path, _) = path_from(tokens, at);
-                    let begins = at == 0 || tokens[at - 1].kind != Kind::PathSep;
-                    begins && !path.is_empty() && self.is_own_type(&path)
-                }),
-            };
-            if is_concerned {
-                found.push(at..end);
-            }
-        }
-        found
-    }
-
-    /// `at` is the `use` of a public declaration.
-    fn exports_own_types(&self, tokens: &[Token], at: usize) -> bool {
-        let Some(import) = Import::read(tokens, at + 1) else {
-            return false;
-        };
-        let leaves = import.root.leaves(&[]);
-        leaves.iter().any(|leaf| {
-            let path = self.by_library(&leaf.path);
-            is_own_type(&path) || own_types_in(&path).next().is_some()
+    /// Whether tokio-stream's trait is in scope.
+    pub(crate) fn has_tokio_streams(&self) -> bool {
+        self.imports.iter().any(|leaf| {
+            let path = self.names.by_library(&leaf.path).join("::");
+            path == "tokio_stream::StreamExt" || path == "tokio_stream" && leaf.name.is_none()
         })
     }
 }
 
-fn by_library(names: &Names, path: &[String]) -> Vec<String> {
-    let mut path = path.to_vec();
-    if let Some(first) = path.first_mut() {
-        *first = names.library(first).to_owned();
-    }
+/// What the names of a declaration are below: an empty one, if it begins with `::`.
+pub(crate) fn above(import: &ItemUse) -> Vec<String> {
+    let colons = import.leading_colon.iter();
+    colons.map(|_| String::new()).collect()
+}
+
+/// All that is imported below `prefix`.
+pub(crate) fn leaves(tree: &UseTree, prefix: &[String]) -> Vec<Leaf> {
+    let path = path(tree, prefix);
+    let name = match tree {
+        UseTree::Path(node) => return leaves(&node.tree, &path),
+        UseTree::Group(group) => {
+            let nodes = group.items.iter();
+            return nodes.flat_map(|node| leaves(node, &path)).collect();
+        }
+        UseTree::Name(_) => path.last().cloned(),
+        UseTree::Rename(node) => Some(node.rename.to_string()),
+        _ => None,
+    };
+    vec![Leaf { path, name }]
+}
+
+/// `prefix`, and the name of this node.
+pub(crate) fn path(tree: &UseTree, prefix: &[String]) -> Vec<String> {
+    let name = name(tree).filter(|name| *name != "self" || prefix.is_empty());
+    let mut path = prefix.to_vec();
+    path.extend(name.map(ToString::to_string));
     path
 }
 
-/// The end of what is public of an item that begins here.
-fn public_item(tokens: &[Token], at: usize) -> Option<usize> {
-    let starts_item = at == 0
-        || matches!(
-            tokens[at - 1].kind,
-            Kind::Punct(';') | Kind::Open('{') | Kind::Close('}' | ']')
-        );
-    if tokens[at].is_ident("impl") && starts_item {
-        // Of a trait, for a type: `From<Elapsed>`.
-        let end = end_of(tokens, at, &['{'])?;
-        let is_of_trait = tokens[at..end].iter().any(|token| token.is_ident("for"));
-        return is_of_trait.then_some(end);
-    }
-    if !tokens[at].is_ident("pub") || tokens.get(at + 1)?.kind == Kind::Open('(') {
-        return None;
-    }
-    let mut item = at + 1;
-    while ["async", "const", "extern", "unsafe"]
-        .iter()
-        .any(|word| tokens[item].is_ident(word))
-        || tokens[item].kind == Kind::Literal
-    {
-        item += 1;
-    }
-    match tokens[item].ident()? {
-        "fn" => end_of(tokens, item, &['{', ';']),
-        "type" | "static" | "use" => end_of(tokens, item, &[';']),
-        "enum" | "trait" => Some(closing(tokens, end_of(tokens, item, &['{'])?)),
-        "struct" | "union" | "mod" | "macro" => None,
-        _ => end_of(tokens, item, &[',', ';']),
-    }
-}
-
-/// The next of these outside of brackets; a bracket that closes what is around ends it too.
-fn end_of(tokens: &[Token], from: usize, ends: &[char]) -> Option<usize> {
-    let (mut at, mut angles) = (from, 0_usize);
-    loop {
-        match tokens.get(at)?.kind {
-            Kind::Open(c) | Kind::Punct(c) if ends.contains(&c) && (c != ',' || angles == 0) => {
-                return Some(at);
-            }
-            Kind::Open(_) => at = closing(tokens, at),
-            Kind::Close(_) => return Some(at),
-            Kind::Punct('<') => angles += 1,
-            Kind::Punct('>') if !is_arrow(tokens, at) => angles = angles.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-}
-
-fn is_arrow(tokens: &[Token], at: usize) -> bool {
-    at > 0 && matches!(tokens[at - 1].kind, Kind::Punct('-' | '='))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Scope;
-    use crate::moves::Names;
-    use crate::tokens::tokens;
-
-    fn is_public(source: &str) -> bool {
-        let tokens = tokens(source).unwrap();
-        let scope = Scope::read(&tokens, &Names::default());
-        !scope.public_signatures(&tokens).is_empty()
-    }
-
-    #[test]
-    fn public_signatures_that_name_tokios_types_are_found() {
-        for source in [
-            "pub fn f() -> tokio::time::Sleep {}",
-            "use tokio::time::error::Elapsed; pub async fn f() -> Result<(), Elapsed> {}",
-            "use tokio::time::*; pub fn f(i: &mut Interval) {}",
-            "use tokio::time as t; pub type T = t::Timeout<()>;",
-            "use tokio::time; pub struct A { pub a: Map<u8, time::Sleep>, b: u8 }",
-            "use tokio::time::error::Elapsed; pub enum E { Late(Elapsed) }",
-            "use tokio::time::error::Elapsed; impl From<Elapsed> for E { }",
-            "pub use tokio::time::Sleep;",
-            "pub use tokio::{spawn, time::Sleep};",
-            "pub use tokio::{spawn, time};",
-        ] {
-            assert!(is_public(source), "{source}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_public_or_of_one_type_on_both_sides_is_not() {
-        for source in [
-            "use tokio::time; pub struct A { a: time::Sleep, pub b: u8 }",
-            "pub use tokio::spawn;",
-            "pub fn f() -> tokio::time::Instant {}",
-            "pub(crate) fn f() -> tokio::time::Sleep {}",
-            "pub fn f() { tokio::time::sleep(d); let s: tokio::time::Sleep; }",
-            "fn f() -> tokio::time::Sleep {}",
-        ] {
-            assert!(!is_public(source), "{source}");
-        }
+/// A glob and a group have none.
+pub(crate) fn name(tree: &UseTree) -> Option<&Ident> {
+    match tree {
+        UseTree::Path(node) => Some(&node.ident),
+        UseTree::Name(node) => Some(&node.ident),
+        UseTree::Rename(node) => Some(&node.ident),
+        _ => None,
     }
 }

@@ -1,328 +1,205 @@
 //! All files and manifests of a service together, and what is told of them.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::mem;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use anyhow::Context as _;
+use similar::TextDiff;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::lock;
-use crate::manifest::{Kind, Manifest, PackageNeeds};
-use crate::moves::{Direction, Names};
-use crate::rewrite::{Rewritten, rewrite};
-use crate::{Mode, Options};
-
-pub(crate) type Failed = (PathBuf, String);
+use crate::manifest::{Manifest, Source};
+use crate::moves::Direction;
+use crate::rewrite::rewrite;
 
 /// What was found in all files together.
 #[derive(Default)]
 pub(crate) struct Service {
-    told: Vec<String>,
-    changed: usize,
-    changes: usize,
+    root: PathBuf,
+    /// By their directories.
+    manifests: BTreeMap<PathBuf, Manifest>,
+    told: String,
+    /// What is written once all has been read: where something is wrong, nothing is.
+    pub(crate) changed: Vec<(PathBuf, String)>,
     left: Vec<String>,
     public: Vec<String>,
-    /// By the directory of its manifest.
-    packages: BTreeMap<PathBuf, Package>,
-    manifests: BTreeMap<PathBuf, Manifest>,
-    /// What is written once all has been read: where something is wrong, nothing is.
-    written: Vec<(PathBuf, String)>,
-    /// The directory as it was given, and as an absolute path.
-    root: (PathBuf, PathBuf),
-}
-
-struct Package {
-    names: Names,
-    workspace: Option<PathBuf>,
-    needs: PackageNeeds,
-    /// On the way back: something stays that only tokio-wheel has.
-    keeps_wheel: bool,
 }
 
 impl Service {
-    pub(crate) fn told(&self) -> String {
-        self.told.iter().map(|line| format!("{line}\n")).collect()
-    }
-
-    pub(crate) fn has_changes(&self) -> bool {
-        self.changes > 0
-    }
-
-    pub(crate) fn go_through(&mut self, options: &Options) -> Result<(), Failed> {
-        let directory = &options.directory;
-        let absolute = crate::absolute(directory).map_err(|error| failed(directory, &error))?;
-        self.root = (directory.clone(), absolute.clone());
-        self.tell_of_the_lock(&absolute, options.direction)?;
-        for path in sources(&absolute)? {
-            let source = match fs::read_to_string(&path) {
-                Ok(source) => source,
-                // Not text, and so not Rust.
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
-                Err(error) => return Err(failed(&path, &error)),
-            };
-            self.file(&path, &source, options)?;
-        }
-        match options.direction {
-            Direction::Forth => self.depend(options),
-            Direction::Back => self.no_longer_depend(),
-        }
-        for manifest in self.manifests.values().filter(|each| each.has_changed()) {
-            self.told.push(self.shown(&manifest.path));
-            let lines = manifest.difference().into_iter();
-            self.told.extend(lines.map(|line| format!("  {line}")));
-            self.written.push((manifest.path.clone(), manifest.text()));
-        }
-        if options.mode == Mode::Write {
-            for (path, text) in &self.written {
-                fs::write(path, text).map_err(|error| failed(path, &error))?;
+    pub(crate) fn read(directory: &Path) -> anyhow::Result<(Self, Vec<PathBuf>)> {
+        let root = fs::canonicalize(directory).with_context(|| shown(directory))?;
+        let mut sources = Vec::new();
+        let files = WalkDir::new(&root).sort_by_file_name().into_iter();
+        for entry in files.filter_entry(is_source) {
+            let entry = entry?;
+            let is_rust = entry.path().extension().is_some_and(|end| end == "rs");
+            if is_rust && entry.file_type().is_file() {
+                sources.push(entry.into_path());
             }
         }
-        self.sum_up(options);
-        Ok(())
-    }
-
-    fn tell_of_the_lock(&mut self, directory: &Path, direction: Direction) -> Result<(), Failed> {
-        if direction == Direction::Back {
-            return Ok(());
-        }
-        if let Some(path) = lock::find(directory) {
-            let lock = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
-            self.told.push(lock::advice(&lock) + "\n");
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path, source: &str, options: &Options) -> Result<(), Failed> {
-        let package = self.package_of(path)?;
-        let names = match &package {
-            Some(directory) => self.packages[directory].names.clone(),
-            None => Names::default(),
+        let mut service = Service {
+            root,
+            ..Service::default()
         };
-        let rewritten = match rewrite(source, options.direction, &names) {
+        service.read_manifests(&sources)?;
+        Ok((service, sources))
+    }
+
+    /// All that are around a source.
+    fn read_manifests(&mut self, sources: &[PathBuf]) -> anyhow::Result<()> {
+        let directories = sources.iter().flat_map(|path| path.ancestors().skip(1));
+        for directory in directories.collect::<BTreeSet<_>>() {
+            let path = directory.join("Cargo.toml");
+            if path.is_file() {
+                let manifest = Manifest::parse(path.clone(), read(&path)?);
+                let manifest = manifest.with_context(|| shown(&path))?;
+                self.manifests.insert(directory.to_owned(), manifest);
+            }
+        }
+        let directories: Vec<PathBuf> = self.manifests.keys().cloned().collect();
+        for directory in directories {
+            let root = self.around(&directory.join("Cargo.toml"), Manifest::is_workspace);
+            let renamed = root.map(|root| self.manifests[&root].renamed());
+            let manifest = self.manifests.get_mut(&directory).expect("read above");
+            manifest.inherited = renamed;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tell_of_the_lock(&mut self) -> anyhow::Result<()> {
+        let mut locks = self.root.ancestors().map(|above| above.join("Cargo.lock"));
+        if let Some(path) = locks.find(|path| path.is_file()) {
+            self.told += &format!("{}\n\n", lock::advice(&read(&path)?));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn file(&mut self, path: &Path, to: Direction) -> anyhow::Result<()> {
+        let Ok(source) = String::from_utf8(fs::read(path).with_context(|| shown(path))?) else {
+            // Not text, and so not Rust.
+            return Ok(());
+        };
+        let package = self.around(path, Manifest::is_package);
+        let names = package
+            .as_ref()
+            .map(|package| self.manifests[package].names());
+        let rewritten = match rewrite(&source, to, &names.unwrap_or_default()) {
             Ok(rewritten) => rewritten,
             Err(error) => {
                 // A template, which has no timers if it does not say so.
                 if source.contains("tokio") && source.contains("time") {
-                    self.left.push(format!("{}: {error}", self.shown(path)));
+                    self.left.push(format!("{}: {error}", shown(path)));
                 }
                 return Ok(());
             }
         };
-        self.note(path, &rewritten);
-        match package {
-            Some(directory) => self.need(&directory, path, &rewritten, options.direction),
-            None if !rewritten.changes.is_empty() => self.left.push(format!(
-                "{}: there is no package around it, and so no manifest to change",
-                self.shown(path)
-            )),
-            None => {}
+        let shown = shown(path);
+        let say = |note: &String| format!("{shown}:{note}");
+        self.left.extend(rewritten.left.iter().map(say));
+        if let Some(directory) = package {
+            let manifest = self.manifests.get_mut(&directory).expect("found above");
+            let kind = manifest.kind_of(path);
+            if to == Direction::Forth && manifest.publishes(path) {
+                self.public.extend(rewritten.public.iter().map(say));
+            }
+            manifest.keeps_wheel |= to == Direction::Back && !rewritten.left.is_empty();
+            manifest.need(kind, &rewritten.needs, rewritten.text != source);
         }
-        if rewritten.text != source {
-            self.written.push((path.to_owned(), rewritten.text));
-        }
+        self.change(path, &source, rewritten.text);
         Ok(())
     }
 
-    fn note(&mut self, path: &Path, rewritten: &Rewritten) {
-        let shown = self.shown(path);
-        for change in &rewritten.changes {
-            self.told.push(format!("{shown}:{}", change.line));
-            self.told.push(format!("  - {}", change.before));
-            self.told.push(format!("  + {}", change.after));
-        }
-        self.changed += usize::from(!rewritten.changes.is_empty());
-        self.changes += rewritten.changes.len();
-        self.left
-            .extend(rewritten.left.iter().map(|note| note.say(&shown)));
-    }
-
-    fn need(&mut self, directory: &Path, path: &Path, rewritten: &Rewritten, to: Direction) {
-        let inside = path.strip_prefix(directory).unwrap_or(path);
-        let is_in = |folders: &[&str]| folders.iter().any(|folder| inside.starts_with(folder));
-        let kind = match is_in(&["tests", "examples", "benches"]) {
-            true => Kind::Dev,
-            false if inside == Path::new("build.rs") => Kind::Build,
-            false => Kind::Normal,
-        };
-        let is_program = is_in(&["src/main.rs", "src/bin"]);
-        let manifest = &self.manifests[&directory.join("Cargo.toml")];
-        let is_library = kind == Kind::Normal && !is_program && manifest.has_library();
-        if to == Direction::Forth && is_library {
-            let shown = self.shown(path);
-            self.public
-                .extend(rewritten.public.iter().map(|note| note.say(&shown)));
-        }
-        let package = self.packages.get_mut(directory).expect("read before");
-        package.keeps_wheel |= rewritten.keeps_wheel;
-        let features = rewritten.needs.clone();
-        if !rewritten.changes.is_empty() {
-            package.needs.entry(kind).or_default().extend(features);
-        } else if features.contains("test-util") && !package.needs.is_empty() {
-            // A paused clock in a file that names no timer is for those of other files.
-            let tests = package.needs.entry(Kind::Dev).or_default();
-            tests.insert("test-util");
-        }
-    }
-
-    /// The directory of the package that a file belongs to, whose manifest is read.
-    fn package_of(&mut self, file: &Path) -> Result<Option<PathBuf>, Failed> {
-        for directory in file.ancestors().skip(1) {
-            if self
-                .read_manifest(directory)?
-                .is_some_and(Manifest::is_package)
-            {
-                self.read_package(directory)?;
-                return Ok(Some(directory.to_owned()));
-            }
-        }
-        Ok(None)
-    }
-
-    fn read_package(&mut self, directory: &Path) -> Result<(), Failed> {
-        if self.packages.contains_key(directory) {
-            return Ok(());
-        }
-        let mut workspace = None;
-        for above in directory.ancestors() {
-            if self
-                .read_manifest(above)?
-                .is_some_and(Manifest::is_workspace)
-            {
-                workspace = Some(above.join("Cargo.toml"));
-                break;
-            }
-        }
-        let root = workspace.as_ref().map(|path| &self.manifests[path]);
-        let names = self.manifests[&directory.join("Cargo.toml")].names(root);
-        let package = Package {
-            names,
-            workspace,
-            needs: PackageNeeds::default(),
-            keeps_wheel: false,
-        };
-        self.packages.insert(directory.to_owned(), package);
-        Ok(())
-    }
-
-    fn read_manifest(&mut self, directory: &Path) -> Result<Option<&Manifest>, Failed> {
-        let path = directory.join("Cargo.toml");
-        if !self.manifests.contains_key(&path) {
-            if !path.is_file() {
-                return Ok(None);
-            }
-            let text = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
-            let manifest =
-                Manifest::parse(path.clone(), text).map_err(|error| (path.clone(), error))?;
-            self.manifests.insert(path.clone(), manifest);
-        }
-        Ok(self.manifests.get(&path))
+    /// The directory of the nearest manifest around a file that is such a one.
+    fn around(&self, file: &Path, is_wanted: fn(&Manifest) -> bool) -> Option<PathBuf> {
+        let mut above = file.ancestors().skip(1);
+        let found = above.find(|above| self.manifests.get(*above).is_some_and(is_wanted));
+        found.map(Path::to_owned)
     }
 
     /// Adds the dependency to each package that has changed.
-    fn depend(&mut self, options: &Options) {
-        for (directory, package) in &self.packages {
-            if package.needs.is_empty() {
-                continue;
+    pub(crate) fn depend(&mut self, from: &Source) {
+        let mut inheriting = Vec::new();
+        for manifest in self.manifests.values_mut() {
+            if manifest.add(from) {
+                inheriting.push(manifest.path.clone());
             }
-            // A package may be the root of its workspace.
-            let workspace = package.workspace.as_ref();
-            let root = workspace.map(|root| self.manifests[root].clone());
-            let manifest = self.manifests.get_mut(&directory.join("Cargo.toml"));
-            let manifest = manifest.expect("read before");
-            let inherited = manifest.add(&package.needs, &options.source, root.as_ref());
-            if let Some(root) = workspace.filter(|_| inherited) {
-                let root = self.manifests.get_mut(root).expect("read before");
-                root.add_to_workspace(&options.source);
-            }
+        }
+        for path in inheriting {
+            let root = self.around(&path, Manifest::is_workspace);
+            let root = root.and_then(|root| self.manifests.get_mut(&root));
+            root.expect("inherited from it").add_to_workspace(from);
         }
     }
 
     /// Takes the dependency out of each package that has nothing of tokio-wheel left, and out of a
     /// workspace none of whose packages has.
-    fn no_longer_depend(&mut self) {
-        let all = self.packages.values();
-        let keep = all.filter(|package| package.keeps_wheel);
-        let kept: Vec<_> = keep
-            .filter_map(|package| package.workspace.as_ref())
-            .collect();
-        let mut roots = Vec::new();
-        for (directory, package) in &self.packages {
-            let path = directory.join("Cargo.toml");
-            let workspace = package.workspace.as_ref();
-            roots.extend(workspace.filter(|root| !kept.contains(root)));
-            if !package.keeps_wheel && !kept.contains(&&path) {
-                let root = workspace.map(|root| self.manifests[root].clone());
-                let manifest = self.manifests.get_mut(&path).expect("read before");
-                manifest.remove(root.as_ref());
+    pub(crate) fn no_longer_depend(&mut self) {
+        let keep = self.manifests.iter().filter(|(_, each)| each.keeps_wheel);
+        let keep: Vec<PathBuf> = keep.map(|(directory, _)| directory.clone()).collect();
+        for (directory, manifest) in &mut self.manifests {
+            let is_inside = directory.starts_with(&self.root);
+            if is_inside && !keep.iter().any(|kept| kept.starts_with(directory)) {
+                manifest.remove();
             }
-        }
-        for root in roots {
-            let manifest = self.manifests.get_mut(root).expect("read before");
-            manifest.remove(None);
         }
     }
 
-    fn sum_up(&mut self, options: &Options) {
-        let stays = match options.direction {
+    pub(crate) fn change_manifests(&mut self) {
+        for manifest in std::mem::take(&mut self.manifests).values() {
+            self.change(&manifest.path, &manifest.before, manifest.text());
+        }
+    }
+
+    fn change(&mut self, path: &Path, before: &str, after: String) {
+        if before == after {
+            return;
+        }
+        let name = shown(path);
+        let difference = TextDiff::from_lines(before, &after);
+        let mut lines = difference.unified_diff();
+        self.told += &lines.context_radius(0).header(&name, &name).to_string();
+        self.changed.push((path.to_owned(), after));
+    }
+
+    pub(crate) fn write(&self) -> anyhow::Result<()> {
+        for (path, text) in &self.changed {
+            fs::write(path, text).with_context(|| shown(path))?;
+        }
+        Ok(())
+    }
+
+    /// What was told of the files, and after that the lists.
+    pub(crate) fn told(&self, direction: Direction) -> String {
+        let stays = match direction {
             Direction::Forth => "Left alone; these stay on tokio's timers:",
             Direction::Back => "Left alone; these stay on tokio-wheel, and so does the dependency:",
         };
         let public = "Public, as far as they can be reached from outside, and their types change; for a \
              library that is a new major version:";
-        let left = mem::take(&mut self.left);
-        self.list(stays, &left);
-        let signatures = mem::take(&mut self.public);
-        self.list(public, &signatures);
-        let sum = format!("{} changes in {} files", self.changes, self.changed);
-        self.told.push(match options.mode {
-            Mode::Write if self.changes == 0 => format!("\n{sum}."),
-            Mode::Write => format!("\n{sum}. Now: cargo fmt && cargo check --all-targets"),
-            Mode::Show => format!("\n{sum} to be made. With --write they are."),
-            Mode::Check => format!("\n{sum} to be made."),
-        });
-    }
-
-    fn list(&mut self, head: &str, items: &[String]) {
-        if !items.is_empty() {
-            self.told.push(format!("\n{head}"));
-            self.told
-                .extend(items.iter().map(|item| format!("  {item}")));
-        }
-    }
-
-    /// A path below the directory as it was given.
-    fn shown(&self, path: &Path) -> String {
-        let (given, absolute) = &self.root;
-        let shown = match path.strip_prefix(absolute) {
-            Ok(below) if given == Path::new(".") => below.to_owned(),
-            Ok(below) => given.join(below),
-            Err(_) => path.to_owned(),
-        };
-        shown.display().to_string()
-    }
-}
-
-fn failed(path: &Path, error: &io::Error) -> Failed {
-    (path.to_owned(), error.to_string())
-}
-
-/// Every Rust file below a directory, but for what is built or hidden.
-fn sources(directory: &Path) -> Result<Vec<PathBuf>, Failed> {
-    let (mut directories, mut files) = (vec![directory.to_owned()], Vec::new());
-    while let Some(directory) = directories.pop() {
-        let failed = |error| failed(&directory, &error);
-        for entry in fs::read_dir(&directory).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            let kind = entry.file_type().map_err(failed)?;
-            if kind.is_dir() && name != "target" && !name.starts_with('.') {
-                directories.push(path);
-            } else if kind.is_file() && name.ends_with(".rs") {
-                files.push(path);
+        let mut told = self.told.clone();
+        for (head, items) in [(stays, &self.left), (public, &self.public)] {
+            if !items.is_empty() {
+                told += &format!("\n{head}\n  {}\n", items.join("\n  "));
             }
         }
+        told
     }
-    files.sort();
-    Ok(files)
+}
+
+/// From where the command runs.
+fn shown(path: &Path) -> String {
+    let here = env::current_dir().unwrap_or_default();
+    let below = path.strip_prefix(here).unwrap_or(path);
+    below.display().to_string()
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| shown(path))
+}
+
+/// Not what is built or hidden.
+fn is_source(entry: &DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    entry.depth() == 0 || name != "target" && !name.starts_with('.')
 }
