@@ -31,6 +31,12 @@ impl Side {
         }
     }
 
+    /// A place in a picture's legend.
+    #[must_use]
+    pub fn legend(self) -> (&'static str, RGBColor) {
+        (self.name(), self.color())
+    }
+
     /// In pictures.
     #[must_use]
     pub fn color(self) -> RGBColor {

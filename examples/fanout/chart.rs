@@ -1,34 +1,32 @@
 //! The picture: four panels, each a figure by sides.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use common::Side;
 use common::picture::plotters::prelude::*;
-use common::picture::plotters::style::text_anchor::HPos;
-use common::picture::{self, Area, Chart, Frame, Names, label, mesh, panel};
+use common::picture::{self, Area, Frame, Names, bars, mesh, panel};
 use indicatif::HumanCount;
 
 use crate::outcome::{Outcome, Quantiles, Rounds};
 use crate::report::bytes;
-use crate::{CALLS, LOST, Options};
+use crate::{CALLS, LOST, worker_counts};
 
 const SIZE: (u32, u32) = (1120, 860);
 /// Pixels between two panels, and for labels beside and below each.
 const GAP: i32 = 28;
 const BESIDE: u32 = 58;
-const BELOW: u32 = 24;
+const BELOW: u32 = 48;
 
 /// The picture as SVG.
-pub(crate) fn draw(options: &Options, sides: &[Rounds], note: &str) -> Result<String> {
+pub(crate) fn draw(tasks: u64, sides: &[Rounds], note: &str) -> Result<String> {
     let frame = Frame {
-        title: &format!("{} tasks, each under a timeout", HumanCount(options.tasks)),
+        title: &format!("{} tasks, each under a timeout", HumanCount(tasks)),
         about: &format!(
             "and fanning out to {CALLS} calls, each under its own. One task in {LOST} has a call that is never answered; \
              all other timeouts are cancelled.",
         ),
-        legend: &sides
-            .iter()
-            .map(|Rounds { side, .. }| (side.name(), side.color()))
-            .collect::<Vec<_>>(),
+        legend: &legend(sides),
         note,
     };
     picture::draw(SIZE, &frame, |area| {
@@ -44,70 +42,43 @@ pub(crate) fn draw(options: &Options, sides: &[Rounds], note: &str) -> Result<St
     })
 }
 
+fn legend(sides: &[Rounds]) -> Vec<(&str, RGBColor)> {
+    sides.iter().map(|side| side.side.legend()).collect()
+}
+
+/// Each side's figure.
+fn medians(sides: &[Rounds], get: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+    sides.iter().map(|side| side.median(&get)).collect()
+}
+
 fn throughput(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
     let about = "million timeouts armed per second, by workers; more is better";
     let area = panel(area, "Throughput", about)?;
-    let counts = sides[0].outcomes[0].loads.iter().enumerate();
-    let groups = counts.map(|(at, load)| {
-        let millions = |round: &Outcome| round.loads[at].timeouts_per_second / 1e6;
-        let heights = sides.iter().map(|side| side.median(millions));
-        (load.workers.to_string(), heights.collect())
+    let groups = worker_counts().enumerate().map(|(at, workers)| {
+        let heights = medians(sides, |round| round.timeouts_per_second[at] / 1e6);
+        (workers.to_string(), heights)
     });
-    bars(&area, sides, "workers", groups.collect(), |millions| {
-        format!("{millions:.1}")
-    })
+    let text = |millions| format!("{millions:.1}");
+    bars(
+        &area,
+        &legend(sides),
+        "workers",
+        &groups.collect::<Vec<_>>(),
+        text,
+    )
 }
 
 fn memory(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
     let about = "of a pending timer: its box, and what the driver has for it; less is better";
     let area = panel(area, "Memory", about)?;
-    let heights = sides.iter();
-    let heights = heights.map(|side| side.bytes_per_timer().unwrap_or(0.0));
+    let heights = medians(sides, |round| round.bytes_per_timer);
     bars(
         &area,
-        sides,
+        &legend(sides),
         "",
-        vec![(String::new(), heights.collect())],
+        &[(String::new(), heights)],
         bytes,
     )
-}
-
-/// Groups of bars, one for each side, with their heights as `text` above them. `axis` is what
-/// the groups differ in.
-fn bars(
-    area: &Area<'_>,
-    sides: &[Rounds],
-    axis: &str,
-    groups: Vec<(String, Vec<f64>)>,
-    text: impl Fn(f64) -> String,
-) -> Result<()> {
-    let x: Names = groups.iter().map(|(name, _)| name.clone()).collect();
-    let highest = groups
-        .iter()
-        .flat_map(|(_, heights)| heights)
-        .fold(f64::MIN_POSITIVE, |high: f64, &height| high.max(height));
-    let mut chart = ChartBuilder::on(area)
-        .x_label_area_size(2 * BELOW)
-        .y_label_area_size(BESIDE)
-        .build_cartesian_2d(x, 0.0..highest * 1.1)?;
-    mesh(&mut chart).y_labels(6).x_desc(axis).draw()?;
-    let width = 0.8 / sides.len() as f64;
-    let pixels = f64::from(area.dim_in_pixel().0) / groups.len() as f64 * width;
-    // A label is not wider than its bar.
-    let size = (pixels / 2.5).min(13.0) as u32;
-    for (group, (_, heights)) in groups.iter().enumerate() {
-        for (index, (&height, side)) in heights.iter().zip(sides).enumerate() {
-            let left = group as f64 - 0.4 + width * index as f64;
-            let corners = [(left + 0.05 * width, 0.0), (left + 0.95 * width, height)];
-            chart.draw_series([Rectangle::new(corners, side.side.color().filled())])?;
-            let top = (left + width / 2.0, height);
-            // And not too small to be read.
-            if size > 6 {
-                label(&chart, &text(height), top, (0, -3), size, HPos::Center)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The part of the timeouts that is drawn; the last of them would make the others narrow.
@@ -120,7 +91,7 @@ fn lateness(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
     let latest = sides.iter().map(|side| late(side, MOST));
     let latest = latest.fold(1e3, f64::max);
     let mut chart = ChartBuilder::on(&area)
-        .x_label_area_size(2 * BELOW)
+        .x_label_area_size(BELOW)
         .y_label_area_size(BESIDE)
         .build_cartesian_2d(0.0..latest / 1e6, 0.0..1.0)?;
     mesh(&mut chart)
@@ -133,7 +104,7 @@ fn lateness(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
         let Quantiles(quantiles) = &side.outcomes[0].late;
         let drawn = quantiles.iter().map(|(at, _)| *at).filter(|&at| at <= MOST);
         let points = drawn.map(|at| (late(side, at) / 1e6, at));
-        curve(&mut chart, side.side, points.collect())?;
+        chart.draw_series(LineSeries::new(points, pen(side.side)))?;
     }
     Ok(())
 }
@@ -157,41 +128,25 @@ fn waits(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
     let y = (10_f64.powf(lowest)..10_f64.powf(highest)).log_scale();
     let x: Names = TAIL.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut chart = ChartBuilder::on(&area)
-        .x_label_area_size(2 * BELOW)
+        .x_label_area_size(BELOW)
         .y_label_area_size(BESIDE)
         .build_cartesian_2d(x, y)?;
     mesh(&mut chart)
         .y_labels(10)
         .y_max_light_lines(10)
         .x_desc("share of the operations that took at most so long")
-        .y_label_formatter(&|&nanos| power(nanos))
+        .y_label_formatter(&|&nanos| format!("{:?}", Duration::from_nanos(nanos as u64)))
         .draw()?;
     for side in sides {
         let points = tail(side).into_iter().enumerate();
         let points = points.map(|(index, wait)| (index as f64, wait));
-        curve(&mut chart, side.side, points.collect())?;
+        chart.draw_series(LineSeries::new(points, pen(side.side)))?;
     }
     Ok(())
 }
 
-/// A power of ten nanoseconds.
-fn power(nanos: f64) -> String {
-    let (unit, name) = match nanos {
-        nanos if nanos < 1e3 => (1.0, "ns"),
-        nanos if nanos < 1e6 => (1e3, "µs"),
-        nanos if nanos < 1e9 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    format!("{:.0} {name}", nanos / unit)
-}
-
 /// Where curves are one, that of the third is the thin one.
-fn curve<X, Y>(chart: &mut Chart<'_, '_, X, Y>, side: Side, points: Vec<(f64, f64)>) -> Result<()>
-where
-    X: Ranged<ValueType = f64>,
-    Y: Ranged<ValueType = f64>,
-{
+fn pen(side: Side) -> ShapeStyle {
     let width = if side == Side::Precise { 2 } else { 4 };
-    chart.draw_series(LineSeries::new(points, side.color().stroke_width(width)))?;
-    Ok(())
+    side.color().stroke_width(width)
 }

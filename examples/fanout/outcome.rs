@@ -4,28 +4,16 @@ use common::{Side, median};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::Options;
-use crate::load::Load;
-
 /// Everything about one round of one side.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Outcome {
-    /// While all are pending; `None` where the system does not tell.
-    pub(crate) bytes_per_timer: Option<f64>,
-    pub(crate) loads: Vec<Throughput>,
+    /// While all are pending; 0 where the system does not tell.
+    pub(crate) bytes_per_timer: f64,
+    /// By numbers of workers.
+    pub(crate) timeouts_per_second: Vec<f64>,
     /// With the most workers.
     pub(crate) late: Quantiles,
-    pub(crate) expired: u64,
     pub(crate) waits: Quantiles,
-}
-
-/// The load with so many workers.
-#[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Throughput {
-    pub(crate) workers: usize,
-    pub(crate) timeouts_per_second: f64,
-    /// What was answered, timed out, and was early.
-    counts: [u64; 3],
 }
 
 /// Nanoseconds at some quantiles, in rising order.
@@ -47,16 +35,6 @@ impl Quantiles {
     }
 }
 
-impl Throughput {
-    pub(crate) fn of(workers: usize, timeouts: u64, load: &Load) -> Self {
-        Throughput {
-            workers,
-            timeouts_per_second: timeouts as f64 / load.took.as_secs_f64(),
-            counts: [load.answered, load.late.len(), load.early],
-        }
-    }
-}
-
 /// All rounds of one side. Medians are what counts: the system takes a processor away now and then.
 #[derive(Debug)]
 pub(crate) struct Rounds {
@@ -74,36 +52,5 @@ impl Rounds {
         let rounds = self.outcomes.iter().zip(&other.outcomes);
         let ratios = rounds.map(|(ours, theirs)| get(ours) / get(theirs));
         median(&ratios.collect::<Vec<_>>())
-    }
-
-    pub(crate) fn bytes_per_timer(&self) -> Option<f64> {
-        let bytes = self.outcomes.iter().map(|round| round.bytes_per_timer);
-        Some(median(&bytes.collect::<Option<Vec<_>>>()?))
-    }
-
-    /// Where a round is not what the options say.
-    pub(crate) fn faults(&self, options: &Options) -> Vec<String> {
-        let rounds = self.outcomes.iter();
-        let faults = rounds.flat_map(|round| round.faults(options));
-        let name = self.side.name();
-        faults.map(|fault| format!("{name}, {fault}")).collect()
-    }
-}
-
-impl Outcome {
-    fn faults(&self, options: &Options) -> Vec<String> {
-        let lost = options.lost_tasks();
-        let wanted = [options.tasks - lost, lost, 0];
-        let mut faults = Vec::new();
-        for load in self.loads.iter().filter(|load| load.counts != wanted) {
-            let (workers, counts) = (load.workers, load.counts);
-            faults.push(format!(
-                "{workers} workers: answered, timed out, early: {counts:?}, not {wanted:?}"
-            ));
-        }
-        if self.expired != options.tasks {
-            faults.push(format!("expired: {}", self.expired));
-        }
-        faults
     }
 }

@@ -1,19 +1,21 @@
 //! What the user sees on the terminal: a line before the runs, a table after them.
 
+use std::time::Duration;
+
 use common::table::Columns;
 use indicatif::HumanCount;
 
 use crate::outcome::{Outcome, Rounds};
-use crate::{CALLS, Options};
+use crate::{CALLS, LOST, timeouts, worker_counts};
 
-pub(crate) fn headline(options: &Options) -> String {
+pub(crate) fn headline(tasks: u64) -> String {
     format!(
         "Tasks: {}. Timeouts: {}, one around each task and one around each of its {CALLS} calls; \
          {} of them fire, the others are cancelled. Workers: {:?}.",
-        HumanCount(options.tasks),
-        HumanCount(options.timeouts()),
-        HumanCount(options.lost_tasks()),
-        options.worker_counts(),
+        HumanCount(tasks),
+        HumanCount(timeouts(tasks)),
+        HumanCount(tasks.div_ceil(LOST)),
+        worker_counts().collect::<Vec<_>>(),
     )
 }
 
@@ -23,9 +25,9 @@ pub(crate) fn table(sides: &[Rounds]) -> Columns<'_, Rounds> {
     let mut row = |label: String, get: &dyn Fn(&Outcome) -> f64, show: fn(f64) -> String| {
         columns.row(label, |side| compared(side, &sides[0], get, show));
     };
-    for (index, load) in sides[0].outcomes[0].loads.iter().enumerate() {
-        let label = format!("timeouts per second, workers: {}", load.workers);
-        row(label, &|round| round.loads[index].timeouts_per_second, rate);
+    for (index, workers) in worker_counts().enumerate() {
+        let label = format!("timeouts per second, workers: {workers}");
+        row(label, &|round| round.timeouts_per_second[index], rate);
     }
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
         let label = format!("lateness of those that fire, {name}");
@@ -35,9 +37,8 @@ pub(crate) fn table(sides: &[Rounds]) -> Columns<'_, Rounds> {
         let label = format!("arming during a mass expiry, {name}");
         row(label, &|round| round.waits.at(quantile), duration);
     }
-    columns.row("memory of a pending timer in its box", |side| {
-        side.bytes_per_timer().map_or("n/a".to_owned(), bytes)
-    });
+    let label = "memory of a pending timer in its box".to_owned();
+    row(label, &|round| round.bytes_per_timer, bytes);
     columns
 }
 
@@ -63,10 +64,6 @@ pub(crate) fn bytes(bytes: f64) -> String {
     format!("{bytes:.1} B")
 }
 
-pub(crate) fn duration(nanos: f64) -> String {
-    match nanos {
-        nanos if nanos < 1e3 => format!("{nanos:.0} ns"),
-        nanos if nanos < 1e6 => format!("{:.1} µs", nanos / 1e3),
-        nanos => format!("{:.2} ms", nanos / 1e6),
-    }
+fn duration(nanos: f64) -> String {
+    format!("{:.2?}", Duration::from_nanos(nanos as u64))
 }

@@ -8,18 +8,18 @@ use common::{Side, process, word};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::outcome::{Outcome, Quantiles, Rounds, Throughput};
-use crate::{Options, load};
+use crate::load::{self, Load};
+use crate::outcome::{Outcome, Quantiles, Rounds};
+use crate::{timeouts, worker_counts, workers};
 
 /// Runs every side so often, in changing order: what the machine does meanwhile meets all.
 pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
-    let precise = cfg!(target_os = "linux").then_some(Side::Precise);
-    let sides = [Side::Tokio, Side::Wheel].into_iter().chain(precise);
-    let empty = |side| Rounds {
+    let sides = &Side::ALL[..if cfg!(target_os = "linux") { 3 } else { 2 }];
+    let empty = |&side| Rounds {
         side,
         outcomes: Vec::new(),
     };
-    let mut sides: Vec<_> = sides.map(empty).collect();
+    let mut sides: Vec<_> = sides.iter().map(empty).collect();
     for round in 0..rounds {
         let mut order: Vec<_> = sides.iter_mut().collect();
         if round % 2 == 1 {
@@ -46,31 +46,31 @@ fn in_a_process(side: Side) -> Result<Outcome> {
 }
 
 /// Runs one side in this process.
-pub(crate) fn run(side: Side, options: &Options) -> Result<()> {
+pub(crate) fn run(side: Side, tasks: u64) -> Result<()> {
     let outcome = match side {
-        Side::Tokio => measure::<Tokio>(side, options)?,
-        Side::Wheel | Side::Precise => measure::<Wheel>(side, options)?,
+        Side::Tokio => measure::<Tokio>(side, tasks)?,
+        Side::Wheel | Side::Precise => measure::<Wheel>(side, tasks)?,
     };
     println!("{}", serde_json::to_string(&outcome)?);
     Ok(())
 }
 
-fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
-    let (workers, tasks) = (options.workers(), options.tasks as usize);
+fn measure<T: Timers>(side: Side, tasks: u64) -> Result<Outcome> {
+    let (workers, count) = (workers(), tasks as usize);
     // First: what runs later finds memory that others have freed.
-    let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, tasks);
-    let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, tasks);
-    let (mut loads, mut late) = (Vec::new(), Quantiles::default());
-    for workers in options.worker_counts() {
-        let load = load::run::<T>(&runtime(side, workers)?, options.tasks, workers)?;
-        late = Quantiles::of(&load.late);
-        loads.push(Throughput::of(workers, options.timeouts(), &load));
-    }
+    let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, count);
+    let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, count);
+    ensure!(expiry.fired == tasks, "{} timers expired", expiry.fired);
+    let load = |workers| load::run::<T>(&runtime(side, workers)?, tasks, workers);
+    let loads: Vec<Load> = worker_counts().map(load).collect::<Result<_>>()?;
+    let rate = |load: &Load| timeouts(tasks) as f64 / load.took.as_secs_f64();
     Ok(Outcome {
-        bytes_per_timer,
-        loads,
-        late,
-        expired: expiry.fired,
+        bytes_per_timer: bytes_per_timer.unwrap_or_default(),
+        timeouts_per_second: loads.iter().map(rate).collect(),
+        late: loads
+            .last()
+            .map(|load| Quantiles::of(&load.late))
+            .unwrap_or_default(),
         waits: Quantiles::of(&expiry.waits),
     })
 }

@@ -21,19 +21,18 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Parser, value_parser};
 use common::others::{self, Neighbours};
-use common::table::{Cell, Table, markdown, number};
+use common::table::Columns;
 use common::{Side, println};
 
 use self::pace::{Outcome, run};
 
+/// Packets a second.
+const RATE: u32 = 4_000;
+
 /// Packets at an even pace, by three intervals
 #[derive(Debug, Parser)]
 #[command(name = "pacing")]
-pub(crate) struct Options {
-    /// Packets a second
-    #[arg(long, value_name = "N", default_value_t = 4_000, value_parser = value_parser!(u64).range(1..=100_000))]
-    rate: u64,
-
+struct Options {
     /// How long each side sends
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=600))]
     seconds: u64,
@@ -43,63 +42,35 @@ pub(crate) struct Options {
     svg: PathBuf,
 }
 
-impl Options {
-    pub(crate) fn period(&self) -> Duration {
-        Duration::from_secs(1) / u32::try_from(self.rate).unwrap_or(1)
-    }
-
-    pub(crate) fn packets(&self) -> u64 {
-        self.rate * self.seconds
-    }
-}
-
 fn main() -> Result<()> {
     let options = Options::parse();
     let neighbours = Neighbours::watch();
     let mut outcomes = Vec::new();
     for side in Side::ALL {
-        match run(side, &options) {
+        match run(side, RATE as u64 * options.seconds) {
             Ok(outcome) => outcomes.push(outcome?),
             Err(none) => println!("{}: {none}", side.name()),
         }
     }
-    println!("{}\n", table(&outcomes));
+    println!("{}", table(&outcomes));
     let note = others::note(neighbours);
-    println!("{note}\n");
-    fs::write(&options.svg, picture::draw(&options, &outcomes, &note)?)?;
+    println!("{note}");
+    fs::write(&options.svg, picture::draw(&outcomes, &note)?)?;
     println!("The picture: {}", options.svg.display());
     Ok(())
 }
 
-const HEADER: [&str; 8] = [
-    "interval",
-    "packets",
-    "lost",
-    "a second",
-    "jitter p50",
-    "p99",
-    "p99.9",
-    "CPU",
-];
-
-fn table(outcomes: &[Outcome]) -> Table {
-    let mut table = markdown(HEADER);
-    for outcome in outcomes {
-        let jitter = |quantile| micros(outcome.jitter.quantile(quantile));
-        let cpu = outcome.cpu.map(|share| format!("{:.1} %", share * 100.0));
-        let numbers = [
-            outcome.received.to_string(),
-            outcome.lost.to_string(),
-            format!("{:.0}", outcome.rate),
-            jitter(0.5),
-            jitter(0.99),
-            jitter(0.999),
-            cpu.unwrap_or("–".into()),
-        ];
-        let name = Cell::new(outcome.side.name());
-        table.add_row([name].into_iter().chain(numbers.map(number)));
+fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
+    let mut columns = Columns::new(outcomes.iter().map(|side| (side.side.name(), side)));
+    columns.row("packets", |side| side.received.to_string());
+    columns.row("lost", |side| side.lost.to_string());
+    columns.row("a second", |side| format!("{:.0}", side.rate));
+    for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let jitter = |side: &Outcome| micros(side.jitter.quantile(quantile));
+        columns.row(format!("jitter {name}"), jitter);
     }
-    table
+    columns.row("CPU", Outcome::cpu);
+    columns
 }
 
 pub(crate) fn micros(time: Duration) -> String {

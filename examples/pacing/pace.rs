@@ -9,11 +9,12 @@ use common::{Side, process};
 use tokio::runtime::{Builder, Runtime};
 use wheel::BuildError;
 
-use crate::Options;
+use crate::RATE;
 use crate::jitter::Jitter;
 
 /// A packet that does not come within this is lost, and so are those after it.
 const PATIENCE: Duration = Duration::from_secs(2);
+const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / RATE as u64);
 const WORKERS: usize = 2;
 /// Their threads.
 const WORKER: &str = "pacing-worker";
@@ -38,26 +39,32 @@ pub(crate) struct Outcome {
     pub(crate) rate: f64,
     pub(crate) jitter: Jitter,
     /// Of one processor, that its workers took.
-    pub(crate) cpu: Option<f64>,
+    cpu: Option<f64>,
+}
+
+impl Outcome {
+    pub(crate) fn cpu(&self) -> String {
+        let percent = self.cpu.map(|share| format!("{:.1} %", share * 100.0));
+        percent.unwrap_or("n/a".to_owned())
+    }
 }
 
 /// Has one side send all of its packets. The outer error says that there is no such side here.
-pub(crate) fn run(side: Side, options: &Options) -> Result<io::Result<Outcome>, BuildError> {
+pub(crate) fn run(side: Side, packets: u64) -> Result<io::Result<Outcome>, BuildError> {
     let runtime = runtime(side)?;
-    Ok(exchange(side, options, &runtime))
+    Ok(exchange(side, packets, &runtime))
 }
 
-fn exchange(side: Side, options: &Options, runtime: &Runtime) -> io::Result<Outcome> {
+fn exchange(side: Side, packets: u64, runtime: &Runtime) -> io::Result<Outcome> {
     let receiver = UdpSocket::bind("127.0.0.1:0")?;
     let sender = UdpSocket::bind("127.0.0.1:0")?;
     sender.connect(receiver.local_addr()?)?;
     sender.set_nonblocking(true)?;
     receiver.set_read_timeout(Some(PATIENCE))?;
-    let packets = options.packets();
     let receiving = thread::spawn(move || receive(&receiver, packets));
 
     let (before, start) = (process::cpu_of_threads(Some(WORKER)), Instant::now());
-    let sending = runtime.spawn(send(side, sender, options.period(), packets));
+    let sending = runtime.spawn(send(side, sender, packets));
     runtime.block_on(sending).expect("the sender panicked")?;
     let (spent, passed) = (process::cpu_of_threads(Some(WORKER)), start.elapsed());
     let arrivals = receiving.join().expect("the receiver panicked");
@@ -71,16 +78,16 @@ fn exchange(side: Side, options: &Options, runtime: &Runtime) -> io::Result<Outc
         received,
         lost: packets - received as u64,
         rate: received.saturating_sub(1) as f64 / took.as_secs_f64(),
-        jitter: Jitter::of(&arrivals, options.period()),
+        jitter: Jitter::of(&arrivals, PERIOD),
         cpu: cpu.map(|(spent, before)| (spent - before).as_secs_f64() / passed.as_secs_f64()),
     })
 }
 
 /// Sends one packet with each tick. Its first bytes are its number.
-async fn send(side: Side, socket: UdpSocket, period: Duration, packets: u64) -> io::Result<()> {
+async fn send(side: Side, socket: UdpSocket, packets: u64) -> io::Result<()> {
     let socket = tokio::net::UdpSocket::from_std(socket)?;
-    let mut ours = (side != Side::Tokio).then(|| wheel::interval(period));
-    let mut tokios = tokio::time::interval(period);
+    let mut ours = (side != Side::Tokio).then(|| wheel::interval(PERIOD));
+    let mut tokios = tokio::time::interval(PERIOD);
     for number in 0..packets {
         match &mut ours {
             Some(ours) => ours.tick().await,

@@ -1,51 +1,54 @@
-//! The histograms side by side: a panel for each side.
+//! The histograms of the sides, side by side.
+
+use std::time::Duration;
 
 use anyhow::Result;
-use common::picture::plotters::prelude::*;
-use common::picture::plotters::style::text_anchor::HPos;
-use common::picture::{self, Area, Frame, Names, label, mesh, panel};
+use common::picture::{self, Frame, bars, panel};
 
 use crate::pace::Outcome;
-use crate::{Options, micros};
+use crate::{RATE, micros};
 
 const SIZE: (u32, u32) = (1120, 460);
+/// Where one group of bars ends and the next one begins, in microseconds. The last group is all the rest.
+const EDGES: [u64; 9] = [0, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 
 /// The picture as SVG.
-pub(crate) fn draw(options: &Options, outcomes: &[Outcome], note: &str) -> Result<String> {
+pub(crate) fn draw(outcomes: &[Outcome], note: &str) -> Result<String> {
+    let legend: Vec<_> = outcomes.iter().map(|side| side.side.legend()).collect();
     let frame = Frame {
-        title: &format!("{} packets a second, by an interval", options.rate),
+        title: &format!("{RATE} packets a second, by an interval"),
         about: "Jitter: by how much the time between two packets on the loopback interface \
-                differs from the period. Share of packets.",
-        legend: &[],
+                differs from the period.",
+        legend: &legend,
         note,
     };
+    let about: Vec<_> = outcomes.iter().map(summary).collect();
     picture::draw(SIZE, &frame, |area| {
-        let columns = area.split_evenly((1, outcomes.len().max(1)));
-        let mut sides = columns.iter().zip(outcomes);
-        sides.try_for_each(|(area, outcome)| histogram(area, outcome))
+        let area = panel(area, "Share of packets, in percent", &about.join("; "))?;
+        bars(&area, &legend, "jitter", &groups(outcomes), |share| {
+            format!("{share:.0}")
+        })
     })
 }
 
-fn histogram(area: &Area<'_>, outcome: &Outcome) -> Result<()> {
+fn summary(outcome: &Outcome) -> String {
     let quantile = |at| micros(outcome.jitter.quantile(at));
-    let cpu = outcome.cpu.map_or(String::new(), |share| {
-        format!(", CPU {:.1} %", share * 100.0)
-    });
-    let about = format!("p50 {}, p99 {}{cpu}", quantile(0.5), quantile(0.99));
-    let area = panel(area, outcome.side.name(), &about)?;
-    let shares = outcome.jitter.shares();
-    // The first at the top, and room beside the longest bar.
-    let y: Names = shares.iter().rev().map(|(name, _)| name.clone()).collect();
-    let mut chart = ChartBuilder::on(&area)
-        .y_label_area_size(84)
-        .build_cartesian_2d(0.0..1.3, y)?;
-    mesh(&mut chart).disable_y_mesh().draw()?;
-    for (row, (_, share)) in shares.iter().rev().enumerate() {
-        let row = row as f64;
-        let bar = [(0.0, row - 0.35), (*share, row + 0.35)];
-        chart.draw_series([Rectangle::new(bar, outcome.side.color().filled())])?;
-        let percent = format!("{:.1} %", share * 100.0);
-        label(&chart, &percent, (*share, row), (8, 8), 12, HPos::Left)?;
-    }
-    Ok(())
+    let (p50, p99, cpu) = (quantile(0.5), quantile(0.99), outcome.cpu());
+    format!("{}: p50 {p50}, p99 {p99}, CPU {cpu}", outcome.side.name())
+}
+
+/// What each group of bars is for, and how high they are.
+fn groups(outcomes: &[Outcome]) -> Vec<(String, Vec<f64>)> {
+    let group = |name, from, to| {
+        let [from, to] = [from, to].map(Duration::from_micros);
+        let shares = outcomes
+            .iter()
+            .map(|side| side.jitter.share_between(from, to));
+        (name, shares.collect())
+    };
+    let below = EDGES
+        .windows(2)
+        .map(|edge| group(format!("< {} µs", edge[1]), edge[0], edge[1]));
+    let more = group("more".to_owned(), EDGES[EDGES.len() - 1], u64::MAX);
+    below.chain([more]).collect()
 }
