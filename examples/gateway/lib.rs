@@ -15,97 +15,99 @@
 //!
 //! Programs that measure have [`Load`].
 
-mod backend;
-mod check;
 mod client;
 mod gateway;
-mod load;
 mod plan;
 mod report;
 mod run;
 mod server;
 mod stack;
-mod tally;
-mod upstream;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Parser, value_parser};
+use clap::Parser;
 use common::println;
+use tokio::runtime::Runtime;
 
-use plan::Plan;
-use run::{Run, run, serve};
+use plan::{BACKENDS, Plan};
+use run::{run, runtime, start};
 
-pub use load::Load;
+pub use run::Load;
 pub use stack::{Stack, Tokio, Wheel};
 
 /// An HTTP gateway with a timer per call, per request and per head: tokio's, and the wheel's
 #[derive(Debug, Parser)]
 #[command(name = "gateway")]
-pub(crate) struct Options {
-    /// Client connections, all open at once
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u64).range(1..=100_000))]
-    connections: u64,
-
-    /// Requests that each connection sends
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = value_parser!(u64).range(1..=1_000_000))]
-    requests: u64,
-
-    /// Worker threads of the runtime [default: one per core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
-
+struct Options {
     /// Wait for load from outside, at this address, until the process is ended; the wheel's side is
     /// served at the next port
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = resolved)]
     serve: Option<SocketAddr>,
 }
 
-impl Options {
-    fn workers(&self) -> usize {
-        let cores = || available_parallelism().map_or(1, usize::from);
-        self.workers.map_or_else(cores, usize::from)
-    }
-
-    fn plan(&self) -> Plan {
-        Plan::with_every_fate(self.connections, self.requests)
-    }
+fn resolved(text: &str) -> Result<SocketAddr> {
+    let found = text.to_socket_addrs()?.next();
+    found.context("nothing has this name")
 }
 
 /// Does what the command line asks for.
 pub fn command_line() -> Result<()> {
     let options = Options::parse();
+    let load = Load {
+        workers: available_parallelism().map_or(1, usize::from),
+        connections: 64,
+        requests: 500,
+        limit: Duration::from_millis(250),
+    };
+    let plan = Plan {
+        load,
+        is_calm: false,
+    };
     match options.serve {
-        Some(address) => until_the_end(&options, address),
-        None => compare(&options),
+        Some(address) => until_the_end(plan, address),
+        None => compare(plan),
     }
 }
 
-fn compare(options: &Options) -> Result<()> {
-    println!("{}", report::headline(options));
+fn compare(plan: Plan) -> Result<()> {
+    println!(
+        "A request makes {BACKENDS} calls, {} of all are never answered, and {} clients fall silent. Workers: {}.",
+        plan.all_never(),
+        plan.all_silent(),
+        plan.load.workers
+    );
     let runs = [
-        run::<Tokio>(options).context("the run on tokio::time failed")?,
-        run::<Wheel>(options).context("the run on wheel failed")?,
+        run::<Tokio>(plan).context("the run on tokio::time failed")?,
+        run::<Wheel>(plan).context("the run on wheel failed")?,
     ];
     println!("{}", report::table(&runs));
-    let faults = |run: &Run| check::faults(&options.plan(), run);
-    let faults: Vec<_> = runs.iter().flat_map(faults).collect();
+    let faults: Vec<_> = runs.iter().flat_map(report::faults).collect();
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
     println!("All counts are what the shares say, and no timer fired early.");
     Ok(())
 }
 
 /// Serves each side on a runtime of its own, at ports one after the other; at free ports where the first is 0.
-fn until_the_end(options: &Options, first: SocketAddr) -> Result<()> {
+fn until_the_end(plan: Plan, first: SocketAddr) -> Result<()> {
     let mut second = first;
-    if first.port() != 0 {
-        let next = first.port().checked_add(1);
-        second.set_port(next.context("there is no port after 65535 for the wheel's side")?);
-    }
-    let (runtime, service) = serve::<Tokio>(options, first)?;
-    let _wheel = serve::<Wheel>(options, second)?;
-    runtime.block_on(service.gateway.ended())?;
-    Ok(())
+    let step = u16::from(first.port() != 0);
+    second.set_port(first.port().saturating_add(step));
+    let runtime = serve::<Tokio>(plan, first)?;
+    let _wheel = serve::<Wheel>(plan, second)?;
+    runtime.block_on(std::future::pending())
+}
+
+/// A gateway and its backends, for load from outside.
+fn serve<T: Stack>(plan: Plan, address: SocketAddr) -> Result<Runtime> {
+    let runtime = runtime(plan.load.workers)?;
+    let gateway = runtime.block_on(async { start::<T>(plan, address, &Arc::default()) })?;
+    println!(
+        "{}: wrk -t2 -c64 -d10s --latency http://{gateway}/",
+        T::NAME
+    );
+    Ok(runtime)
 }

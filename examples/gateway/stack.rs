@@ -5,7 +5,6 @@ use std::time::Duration;
 use ::timers::Timers;
 use axum::Router;
 use axum::http::StatusCode;
-use common::Side;
 use wheel::ext::hyper::WheelTimer;
 
 pub use ::timers::{Tokio, Wheel};
@@ -14,9 +13,6 @@ const TOO_LATE: StatusCode = StatusCode::GATEWAY_TIMEOUT;
 
 /// Timers that hyper and tower know, too.
 pub trait Stack: Timers {
-    /// As the table says it.
-    const SIDE: Side;
-
     /// For hyper's servers, and for the pool of its client.
     type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
 
@@ -25,8 +21,6 @@ pub trait Stack: Timers {
 }
 
 impl Stack for Tokio {
-    const SIDE: Side = Side::Tokio;
-
     type Hyper = hyper_util::rt::TokioTimer;
 
     fn limit(routes: Router, limit: Duration) -> Router {
@@ -36,8 +30,6 @@ impl Stack for Tokio {
 }
 
 impl Stack for Wheel {
-    const SIDE: Side = Side::Wheel;
-
     type Hyper = WheelTimer;
 
     fn limit(routes: Router, limit: Duration) -> Router {
