@@ -19,19 +19,22 @@
 
 mod chart;
 mod load;
-mod outcome;
-mod report;
 mod sides;
 
 use std::iter::successors;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, value_parser};
 use common::others::{self, Neighbours};
 use common::process::Busy;
+use common::table::Columns;
 use common::{Side, println};
+use indicatif::HumanCount;
+
+use self::sides::{Outcome, Rounds, TAIL};
 
 /// Calls of each task at a time, each under a timeout of its own.
 const CALLS: u64 = 4;
@@ -90,12 +93,16 @@ fn main() -> Result<()> {
 }
 
 fn compare(options: &Options) -> Result<()> {
-    println!("{}", report::headline(options.tasks));
+    println!(
+        "Timeouts: {}, of which {} fire and the others are cancelled.",
+        HumanCount(timeouts(options.tasks)),
+        HumanCount(options.tasks.div_ceil(LOST)),
+    );
     let neighbours = Neighbours::watch();
     let busy = Busy::start(options.busy);
     let sides = sides::all(options.rounds)?;
     drop(busy);
-    println!("{}", report::table(&sides));
+    println!("{}", table(&sides));
     println!("Medians of the rounds; in parentheses that of the rounds' ratios to tokio's.");
     let note = others::note(neighbours);
     println!("{note}");
@@ -106,4 +113,53 @@ fn compare(options: &Options) -> Result<()> {
     println!("Drawn to {}.", path.display());
     println!("Every task came to what it should, and no timer fired early.");
     Ok(())
+}
+
+/// A row for each figure, a column for each side.
+fn table(sides: &[Rounds]) -> Columns<'_, Rounds> {
+    let mut columns = Columns::new(sides.iter().map(|side| (side.side.name(), side)));
+    let mut row = |label: String, get: &dyn Fn(&Outcome) -> f64, show: fn(f64) -> String| {
+        columns.row(label, |side| compared(side, &sides[0], get, show));
+    };
+    for (index, workers) in worker_counts().enumerate() {
+        let label = format!("timeouts per second, workers: {workers}");
+        row(label, &|round| round.timeouts_per_second[index], rate);
+    }
+    for (index, (name, _)) in TAIL.iter().enumerate() {
+        let label = format!("lateness of those that fire, {name}");
+        row(label, &|round| round.late[index], duration);
+    }
+    for (index, (name, _)) in TAIL.iter().enumerate() {
+        let label = format!("arming during a mass expiry, {name}");
+        row(label, &|round| round.waits[index], duration);
+    }
+    let label = "memory of a pending timer in its box".to_owned();
+    row(label, &|round| round.bytes_per_timer, bytes);
+    columns
+}
+
+/// The median of the rounds, and beside a side's that of the ratios to the first side's.
+fn compared(
+    side: &Rounds,
+    first: &Rounds,
+    get: &dyn Fn(&Outcome) -> f64,
+    show: fn(f64) -> String,
+) -> String {
+    let median = show(side.median(get));
+    if side.side == first.side {
+        return median;
+    }
+    format!("{median} ({:.2}×)", side.ratio(first, get))
+}
+
+fn rate(per_second: f64) -> String {
+    HumanCount(per_second as u64).to_string()
+}
+
+fn bytes(bytes: f64) -> String {
+    format!("{bytes:.1} B")
+}
+
+fn duration(nanos: f64) -> String {
+    format!("{:.2?}", Duration::from_nanos(nanos as u64))
 }

@@ -1,25 +1,74 @@
-//! The sides, each round of each in a process of its own, in turns.
+//! The sides, each round of each in a process of its own, in turns. What came of a round goes from that process to the one
+//! that compares, as JSON, and there come the medians.
 
 use std::env;
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, ensure};
-use common::{Side, process, word};
+use common::{Side, median, process, word};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::load::{self, Load};
-use crate::outcome::{Outcome, Quantiles, Rounds};
-use crate::{timeouts, worker_counts, workers};
+use crate::{load, timeouts, worker_counts, workers};
+
+/// Where a distribution is looked at.
+pub(crate) const TAIL: [(&str, f64); 6] = [
+    ("50 %", 0.5),
+    ("90 %", 0.9),
+    ("99 %", 0.99),
+    ("99.9 %", 0.999),
+    ("99.99 %", 0.9999),
+    ("longest", 1.0),
+];
+
+/// Nanoseconds there.
+pub(crate) type Tail = [f64; TAIL.len()];
+
+fn tail(nanos: &Histogram<u64>) -> Tail {
+    TAIL.map(|(_, quantile)| nanos.value_at_quantile(quantile) as f64)
+}
+
+/// Everything about one round of one side.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Outcome {
+    /// While all are pending; 0 where the system does not tell.
+    pub(crate) bytes_per_timer: f64,
+    /// By numbers of workers.
+    pub(crate) timeouts_per_second: Vec<f64>,
+    /// With the most workers.
+    pub(crate) late: Tail,
+    pub(crate) waits: Tail,
+}
+
+/// All rounds of one side. Medians are what counts: the system takes a processor away now and then.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    pub(crate) side: Side,
+    outcomes: Vec<Outcome>,
+}
+
+impl Rounds {
+    pub(crate) fn median(&self, get: impl Fn(&Outcome) -> f64) -> f64 {
+        median(&self.outcomes.iter().map(get).collect::<Vec<_>>())
+    }
+
+    /// How many times another side's, in the same round each.
+    pub(crate) fn ratio(&self, other: &Rounds, get: impl Fn(&Outcome) -> f64) -> f64 {
+        let rounds = self.outcomes.iter().zip(&other.outcomes);
+        let ratios = rounds.map(|(ours, theirs)| get(ours) / get(theirs));
+        median(&ratios.collect::<Vec<_>>())
+    }
+}
 
 /// Runs every side so often, in changing order: what the machine does meanwhile meets all.
 pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
-    let sides = &Side::ALL[..if cfg!(target_os = "linux") { 3 } else { 2 }];
     let empty = |&side| Rounds {
         side,
         outcomes: Vec::new(),
     };
-    let mut sides: Vec<_> = sides.iter().map(empty).collect();
+    let mut sides: Vec<_> = Side::ALL.iter().map(empty).collect();
     for round in 0..rounds {
         let mut order: Vec<_> = sides.iter_mut().collect();
         if round % 2 == 1 {
@@ -61,17 +110,17 @@ fn measure<T: Timers>(side: Side, tasks: u64) -> Result<Outcome> {
     let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, count);
     let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, count);
     ensure!(expiry.fired == tasks, "{} timers expired", expiry.fired);
-    let load = |workers| load::run::<T>(&runtime(side, workers)?, tasks, workers);
-    let loads: Vec<Load> = worker_counts().map(load).collect::<Result<_>>()?;
-    let rate = |load: &Load| timeouts(tasks) as f64 / load.took.as_secs_f64();
+    let (mut timeouts_per_second, mut late) = (Vec::new(), Tail::default());
+    for workers in worker_counts() {
+        let load = load::run::<T>(&runtime(side, workers)?, tasks, workers)?;
+        timeouts_per_second.push(timeouts(tasks) as f64 / load.took.as_secs_f64());
+        late = tail(&load.late);
+    }
     Ok(Outcome {
         bytes_per_timer: bytes_per_timer.unwrap_or_default(),
-        timeouts_per_second: loads.iter().map(rate).collect(),
-        late: loads
-            .last()
-            .map(|load| Quantiles::of(&load.late))
-            .unwrap_or_default(),
-        waits: Quantiles::of(&expiry.waits),
+        timeouts_per_second,
+        late,
+        waits: tail(&expiry.waits),
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use futures::stream::{FuturesUnordered, TryStreamExt};
@@ -18,7 +18,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::time::Instant;
 
-use crate::plan::{BACKENDS, Fate, Plan, SLOW, Tally};
+use crate::plan::{BACKENDS, Plan, Tally};
 use crate::stack::Stack;
 
 /// Shorter than a backend waits for a head, so that a call seldom meets a connection that ends.
@@ -39,30 +39,23 @@ pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, plan: Plan, tally: Arc
         .pool_timer(T::Hyper::default())
         .pool_idle_timeout(POOL_IDLE)
         .build(connector);
-    let gateway = Gateway {
+    let gateway = Arc::new(Gateway {
         client,
         backends,
         plan,
         tally,
+    });
+    let answer = async move || {
+        let answered = gateway.fan_out::<T>().await;
+        let failed = |error| (StatusCode::BAD_GATEWAY, format!("{error:#}"));
+        answered.map(|count| count.to_string()).map_err(failed)
     };
-    let requests = Router::new().route("/", get(answer::<T>));
-    T::limit(
-        requests.with_state(Arc::new(gateway)),
-        plan.request_timeout(),
-    )
-}
-
-/// How many backends have answered.
-async fn answer<T: Stack>(
-    State(gateway): State<Arc<Gateway>>,
-) -> Result<String, (StatusCode, String)> {
-    let answered = gateway.fan_out::<T>().await;
-    let answered = answered.map_err(|error| (StatusCode::BAD_GATEWAY, format!("{error:#}")))?;
-    gateway.tally.answered.add(answered);
-    Ok(answered.to_string())
+    let routes = Router::new().route("/", get(answer));
+    T::limit(routes, plan.request_timeout())
 }
 
 impl Gateway {
+    /// How many backends have answered.
     async fn fan_out<T: Stack>(&self) -> Result<u64> {
         let request = self.tally.requests.add(1);
         let calls: FuturesUnordered<_> = (request * BACKENDS..)
@@ -70,7 +63,9 @@ impl Gateway {
             .map(|(number, &backend)| self.call::<T>(backend, number))
             .collect();
         let count = async |sum, in_time| Ok(sum + u64::from(in_time));
-        calls.try_fold(0, count).await
+        let answered = calls.try_fold(0, count).await?;
+        self.tally.answered.add(answered);
+        Ok(answered)
     }
 
     /// Whether the backend has answered in time.
@@ -100,11 +95,7 @@ impl Gateway {
 /// Of every backend.
 pub(crate) fn calls<T: Stack>(plan: Plan) -> Router {
     let answer = async move |Path(call)| {
-        match plan.fate(call) {
-            Fate::Fast => {}
-            Fate::Slow => T::sleep(SLOW).await,
-            Fate::Never => std::future::pending().await,
-        }
+        plan.before_answer::<T>(call).await;
         "here you are"
     };
     Router::new().route("/calls/{number}", get(answer))

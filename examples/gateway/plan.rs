@@ -1,30 +1,20 @@
 //! What a run is to do: what becomes of a call follows from its number alone. And what all parties count of it.
 
+use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::Load;
+use crate::{Load, Stack};
 
 /// Each gets one call of every request.
 pub(crate) const BACKENDS: u64 = 4;
 /// When a slow answer comes.
-pub(crate) const SLOW: Duration = Duration::from_millis(20);
+const SLOW: Duration = Duration::from_millis(20);
 /// One call in so many is answered late, but in time; one is never answered.
 const CALLS_PER_SLOW: u64 = 10;
 const CALLS_PER_NEVER: u64 = 1_000;
 /// For so many clients there is one that falls silent in the middle of a head.
 const CLIENTS_PER_SILENT: u64 = 20;
-
-/// What becomes of a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Fate {
-    /// Answered at once: its timer is cancelled within the millisecond.
-    Fast,
-    /// Answered later, but in time: its timer is cancelled all the same.
-    Slow,
-    /// Not answered: its timer fires.
-    Never,
-}
 
 /// Sizes and limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +35,17 @@ impl Plan {
         8 * self.load.limit
     }
 
-    pub(crate) fn fate(&self, call: u64) -> Fate {
-        match call {
-            _ if self.is_calm => Fate::Fast,
-            call if (call + 1) % CALLS_PER_NEVER == 0 => Fate::Never,
-            call if call % CALLS_PER_SLOW == 0 => Fate::Slow,
-            _ => Fate::Fast,
+    /// What a backend does before it answers the call. Most are answered at once: their timers are cancelled within the
+    /// millisecond.
+    pub(crate) async fn before_answer<T: Stack>(self, call: u64) {
+        if self.is_calm {
+            return;
+        }
+        if (call + 1) % CALLS_PER_NEVER == 0 {
+            pending::<()>().await;
+        }
+        if call % CALLS_PER_SLOW == 0 {
+            T::sleep(SLOW).await;
         }
     }
 
@@ -99,9 +94,6 @@ pub(crate) struct Tally {
     pub(crate) call_fired: Count,
     /// Requests that the gateway's limit ended, and answers without one or more of the backends.
     pub(crate) partial: Count,
-    /// Connections that the gateway closed on a client that was slow to go on: on a machine that
-    /// stands still, that happens.
-    pub(crate) reopened: Count,
     /// Timers that fired before their time; there must be none.
     pub(crate) early: Count,
 }

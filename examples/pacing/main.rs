@@ -10,9 +10,7 @@
 //! and notes when. Jitter is by how much the time between two packets differs from the
 //! period. Its histogram is drawn.
 
-mod jitter;
 mod pace;
-mod picture;
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,11 +19,15 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Parser, value_parser};
 use common::others::{self, Neighbours};
+use common::picture::{self, Frame, bars, panel};
 use common::table::Columns;
 use common::{Side, println};
 
 use self::pace::{Outcome, run};
 
+const SIZE: (u32, u32) = (1120, 460);
+/// Where one group of bars ends and the next one begins, in microseconds.
+const EDGES: [u64; 10] = [0, 10, 25, 50, 100, 250, 500, 1_000, 2_500, u64::MAX];
 /// Packets a second.
 const RATE: u32 = 4_000;
 
@@ -45,17 +47,13 @@ struct Options {
 fn main() -> Result<()> {
     let options = Options::parse();
     let neighbours = Neighbours::watch();
-    let mut outcomes = Vec::new();
-    for side in Side::ALL {
-        match run(side, RATE as u64 * options.seconds) {
-            Ok(outcome) => outcomes.push(outcome?),
-            Err(none) => println!("{}: {none}", side.name()),
-        }
-    }
+    let packets = u64::from(RATE) * options.seconds;
+    let outcomes = Side::ALL.iter().map(|&side| run(side, packets));
+    let outcomes: Vec<_> = outcomes.collect::<Result<_>>()?;
     println!("{}", table(&outcomes));
     let note = others::note(neighbours);
     println!("{note}");
-    fs::write(&options.svg, picture::draw(&outcomes, &note)?)?;
+    fs::write(&options.svg, draw(&outcomes, &note)?)?;
     println!("The picture: {}", options.svg.display());
     Ok(())
 }
@@ -75,4 +73,42 @@ fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
 
 pub(crate) fn micros(time: Duration) -> String {
     format!("{:.0} µs", time.as_nanos() as f64 / 1e3)
+}
+
+/// The picture as SVG.
+fn draw(outcomes: &[Outcome], note: &str) -> Result<String> {
+    let legend: Vec<_> = outcomes.iter().map(|side| side.side.legend()).collect();
+    let frame = Frame {
+        title: &format!("{RATE} packets a second, by an interval"),
+        about: "Jitter: by how much the time between two packets on the loopback interface \
+                differs from the period.",
+        legend: &legend,
+        note,
+    };
+    let about: Vec<_> = outcomes.iter().map(summary).collect();
+    picture::draw(SIZE, &frame, |area| {
+        let area = panel(area, "Share of packets, in percent", &about.join("; "))?;
+        bars(&area, &legend, "jitter", &groups(outcomes), |share| {
+            format!("{share:.0}")
+        })
+    })
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let quantile = |at| micros(outcome.jitter.quantile(at));
+    let (p50, p99, cpu) = (quantile(0.5), quantile(0.99), outcome.cpu());
+    format!("{}: p50 {p50}, p99 {p99}, CPU {cpu}", outcome.side.name())
+}
+
+/// What each group of bars is for, and how high they are.
+fn groups(outcomes: &[Outcome]) -> Vec<(String, Vec<f64>)> {
+    let groups = EDGES.windows(2).map(|edge| {
+        let name = match edge[1] {
+            u64::MAX => "more".to_owned(),
+            edge => format!("< {edge} µs"),
+        };
+        let share = |side: &Outcome| side.jitter.share_between(edge[0], edge[1]);
+        (name, outcomes.iter().map(share).collect())
+    });
+    groups.collect()
 }

@@ -1,16 +1,14 @@
 //! A sender that is paced, and a receiver that takes the time.
 
-use std::io;
 use std::net::UdpSocket;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use common::{Side, process};
 use tokio::runtime::{Builder, Runtime};
-use wheel::BuildError;
 
 use crate::RATE;
-use crate::jitter::Jitter;
 
 /// A packet that does not come within this is lost, and so are those after it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -20,10 +18,10 @@ const WORKERS: usize = 2;
 const WORKER: &str = "pacing-worker";
 
 /// A runtime whose intervals are this side's.
-fn runtime(side: Side) -> Result<Runtime, BuildError> {
+fn runtime(side: Side) -> Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     let builder = builder.worker_threads(WORKERS).thread_name(WORKER);
-    let runtime = builder.enable_all().build().expect("a runtime");
+    let runtime = builder.enable_all().build()?;
     if side == Side::Precise {
         runtime.block_on(async { wheel::Builder::new().high_resolution(true).install() })?;
     }
@@ -49,13 +47,9 @@ impl Outcome {
     }
 }
 
-/// Has one side send all of its packets. The outer error says that there is no such side here.
-pub(crate) fn run(side: Side, packets: u64) -> Result<io::Result<Outcome>, BuildError> {
+/// Has one side send all of its packets.
+pub(crate) fn run(side: Side, packets: u64) -> Result<Outcome> {
     let runtime = runtime(side)?;
-    Ok(exchange(side, packets, &runtime))
-}
-
-fn exchange(side: Side, packets: u64, runtime: &Runtime) -> io::Result<Outcome> {
     let receiver = UdpSocket::bind("127.0.0.1:0")?;
     let sender = UdpSocket::bind("127.0.0.1:0")?;
     sender.connect(receiver.local_addr()?)?;
@@ -70,21 +64,19 @@ fn exchange(side: Side, packets: u64, runtime: &Runtime) -> io::Result<Outcome> 
     let arrivals = receiving.join().expect("the receiver panicked");
 
     let received = arrivals.len();
-    let ends = arrivals.first().zip(arrivals.last());
-    let took = ends.map_or(passed, |(&first, &last)| last - first);
     let cpu = spent.zip(before);
     Ok(Outcome {
         side,
         received,
         lost: packets - received as u64,
-        rate: received.saturating_sub(1) as f64 / took.as_secs_f64(),
-        jitter: Jitter::of(&arrivals, PERIOD),
+        rate: received as f64 / passed.as_secs_f64(),
+        jitter: Jitter::of(&arrivals),
         cpu: cpu.map(|(spent, before)| (spent - before).as_secs_f64() / passed.as_secs_f64()),
     })
 }
 
 /// Sends one packet with each tick. Its first bytes are its number.
-async fn send(side: Side, socket: UdpSocket, packets: u64) -> io::Result<()> {
+async fn send(side: Side, socket: UdpSocket, packets: u64) -> Result<()> {
     let socket = tokio::net::UdpSocket::from_std(socket)?;
     let mut ours = (side != Side::Tokio).then(|| wheel::interval(PERIOD));
     let mut tokios = tokio::time::interval(PERIOD);
@@ -110,4 +102,32 @@ fn receive(socket: &UdpSocket, packets: u64) -> Vec<Instant> {
         }
     }
     arrivals
+}
+
+/// By how much each time between two packets differs from the period, in rising order.
+pub(crate) struct Jitter(Vec<Duration>);
+
+impl Jitter {
+    fn of(arrivals: &[Instant]) -> Self {
+        let pairs = arrivals.windows(2);
+        let differences = pairs.map(|pair| (pair[1] - pair[0]).abs_diff(PERIOD));
+        let mut differences: Vec<_> = differences.collect();
+        differences.sort();
+        Jitter(differences)
+    }
+
+    pub(crate) fn quantile(&self, quantile: f64) -> Duration {
+        let below = (quantile * self.0.len() as f64) as usize;
+        self.0.get(below).copied().unwrap_or_default()
+    }
+
+    /// In percent, of those between so many microseconds.
+    pub(crate) fn share_between(&self, from: u64, to: u64) -> f64 {
+        let below = |edge| {
+            self.0
+                .partition_point(|&time| time < Duration::from_micros(edge))
+        };
+        let between = below(to) - below(from);
+        between as f64 * 100.0 / self.0.len().max(1) as f64
+    }
 }
