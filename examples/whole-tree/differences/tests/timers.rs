@@ -1,6 +1,6 @@
 //! Timers of tokio's that stay, and what types say of themselves.
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -46,9 +46,11 @@ async fn a_timeout_around_send_is_the_wheels() {
 }
 
 #[test]
-fn names_of_types_are_the_wheels() {
+fn types_are_the_wheels_but_for_instants_and_durations() {
     assert_eq!(type_name::<Sleep>(), "wheel::sleep::Sleep");
     assert!(type_name::<tokio::time::error::Elapsed>().starts_with("wheel::"));
+    assert!(type_name::<Instant>().starts_with("tokio::"));
+    assert!(type_name::<tokio::time::Duration>() == type_name::<Duration>());
 }
 
 /// So `Box::pin` and `pin!` are not needed any more, and do no harm.
@@ -56,13 +58,4 @@ fn names_of_types_are_the_wheels() {
 fn a_sleep_is_unpin() {
     fn unpin<T: Unpin>() {}
     unpin::<Sleep>();
-}
-
-#[test]
-fn instants_and_durations_are_tokios_and_stds() {
-    assert!(type_name::<Instant>().starts_with("tokio::"));
-    assert_eq!(
-        TypeId::of::<tokio::time::Duration>(),
-        TypeId::of::<Duration>()
-    );
 }

@@ -1,11 +1,11 @@
 //! The server: axum, with tower-http's limit for each request.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Router, routing::get};
@@ -15,7 +15,7 @@ use tower_http::timeout::TimeoutLayer;
 const LATE: u64 = 7;
 
 /// A server that runs until its runtime ends.
-pub(crate) async fn start() -> Result<SocketAddr> {
+pub(crate) async fn start() -> io::Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let limit = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, Duration::from_secs(2));
