@@ -3,9 +3,11 @@
 //! plotters draws the axes, bars and curves: code of our own for that was twice as long, and plotters compiles in three
 //! seconds. One SVG is for light and for dark pages: it is drawn in light colours, and its style sheet has the dark ones.
 
+use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
@@ -13,6 +15,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub use plotters;
+
+use crate::others::{self, Neighbours};
 
 /// A part of a picture, in pixels.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -80,6 +84,19 @@ pub fn draw(
     card.present()?;
     drop(card);
     Ok(styled(&svg, frame.title))
+}
+
+/// Prints where, with what and beside what the figures were taken, and writes the picture, which says so too.
+pub fn save(
+    path: &Path,
+    neighbours: Option<Neighbours>,
+    draw: impl FnOnce(&str) -> Result<String>,
+) -> Result<()> {
+    let note = others::note(neighbours);
+    crate::println!("{note}");
+    fs::write(path, draw(&note)?).with_context(|| format!("writing {}", path.display()))?;
+    crate::println!("The picture: {}", path.display());
+    Ok(())
 }
 
 /// From the right. Text has no width here: a letter is taken to be so wide.

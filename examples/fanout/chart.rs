@@ -62,9 +62,8 @@ fn throughput(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
         (workers.to_string(), heights)
     });
     let groups: Vec<_> = groups.collect();
-    bars(area, &legend(sides), "workers", &groups, |millions| {
-        format!("{millions:.1}")
-    })
+    let text = |millions| format!("{millions:.1}");
+    bars(area, &legend(sides), "workers", &groups, text)
 }
 
 fn memory(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {

@@ -69,9 +69,9 @@ async fn share<T: Timers>(tasks: impl Iterator<Item = u64> + Send) -> Result<Loa
     Ok(Load { took, late })
 }
 
-/// A task all of whose calls are answered.
+/// A task all of whose calls are answered: not at once, but after the others of the worker had their turn.
 async fn is_answered<T: Timers>() -> Result<()> {
-    let work = join_all((0..CALLS).map(|_| T::timeout(LONG, answer())));
+    let work = join_all((0..CALLS).map(|_| T::timeout(LONG, yield_now())));
     let calls = T::timeout(LONG, work).await;
     let in_time = calls.is_ok_and(|calls| calls.iter().all(Result::is_ok));
     ensure!(in_time, "a task was not answered in time");
@@ -81,7 +81,7 @@ async fn is_answered<T: Timers>() -> Result<()> {
 /// A task one of whose calls never is: its timeout fires. How late.
 async fn times_out<T: Timers>(task: u64) -> Result<Duration> {
     let limit = SHORT + STEP * (task % 10) as u32;
-    let others = join_all((1..CALLS).map(|_| T::timeout(LONG, answer())));
+    let others = join_all((1..CALLS).map(|_| T::timeout(LONG, yield_now())));
     let never = async {
         let began = Instant::now();
         let ended = T::timeout(limit, pending::<()>()).await;
@@ -90,9 +90,4 @@ async fn times_out<T: Timers>(task: u64) -> Result<Duration> {
     let both = T::timeout(LONG, async { futures::join!(never, others).0 });
     let took = both.await.ok().flatten().context("a task was lost")?;
     took.checked_sub(limit).context("a timeout fired early")
-}
-
-/// An answer that is not there at once, but after the others of the worker had their turn.
-async fn answer() {
-    yield_now().await;
 }

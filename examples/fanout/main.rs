@@ -26,9 +26,10 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Parser, value_parser};
-use common::others::{self, Neighbours};
+use common::others::Neighbours;
+use common::picture;
 use common::process::Busy;
 use common::table::Columns;
 use common::{Side, println};
@@ -38,6 +39,8 @@ use self::sides::{Outcome, Rounds, TAIL};
 
 /// Calls of each task at a time, each under a timeout of its own.
 const CALLS: u64 = 4;
+/// Of each task: one around itself, and one around each call.
+const TIMEOUTS: u64 = 1 + CALLS;
 /// One task in so many has a call that is never answered.
 const LOST: u64 = 200;
 
@@ -79,11 +82,6 @@ fn worker_counts() -> impl Iterator<Item = usize> {
     below.chain([most])
 }
 
-/// Timeouts that the load arms: one around each task and one around each call.
-fn timeouts(tasks: u64) -> u64 {
-    tasks * (1 + CALLS)
-}
-
 fn main() -> Result<()> {
     let options = Options::parse();
     match options.side {
@@ -95,7 +93,7 @@ fn main() -> Result<()> {
 fn compare(options: &Options) -> Result<()> {
     println!(
         "Timeouts: {}, of which {} fire and the others are cancelled.",
-        HumanCount(timeouts(options.tasks)),
+        HumanCount(options.tasks * TIMEOUTS),
         HumanCount(options.tasks.div_ceil(LOST)),
     );
     let neighbours = Neighbours::watch();
@@ -103,24 +101,24 @@ fn compare(options: &Options) -> Result<()> {
     let sides = sides::all(options.rounds)?;
     drop(busy);
     println!("{}", table(&sides));
-    println!("Medians of the rounds; in parentheses that of the rounds' ratios to tokio's.");
-    let note = others::note(neighbours);
-    println!("{note}");
-
-    let path = &options.svg;
-    let picture = chart::draw(options.tasks, &sides, &note)?;
-    std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
-    println!("Drawn to {}.", path.display());
+    println!("Medians of the rounds; in parentheses how many times tokio's.");
+    let draw = |note: &str| chart::draw(options.tasks, &sides, note);
+    picture::save(&options.svg, neighbours, draw)?;
     println!("Every task came to what it should, and no timer fired early.");
     Ok(())
 }
 
-/// A row for each figure, a column for each side.
+/// A row for each figure, a column for each side: the median, and how many times the first side's.
 fn table(sides: &[Rounds]) -> Columns<'_, Rounds> {
     let mut columns = Columns::new(sides.iter().map(|side| (side.side.name(), side)));
     let mut row = |label: String, get: &dyn Fn(&Outcome) -> f64, show: fn(f64) -> String| {
-        columns.row(label, |side| compared(side, &sides[0], get, show));
+        let first = sides[0].median(get);
+        columns.row(label, |side| {
+            let median = side.median(get);
+            format!("{} ({:.2}×)", show(median), median / first)
+        });
     };
+    let rate = |rate| HumanCount(rate as u64).to_string();
     for (index, workers) in worker_counts().enumerate() {
         let label = format!("timeouts per second, workers: {workers}");
         row(label, &|round| round.timeouts_per_second[index], rate);
@@ -136,24 +134,6 @@ fn table(sides: &[Rounds]) -> Columns<'_, Rounds> {
     let label = "memory of a pending timer in its box".to_owned();
     row(label, &|round| round.bytes_per_timer, bytes);
     columns
-}
-
-/// The median of the rounds, and beside a side's that of the ratios to the first side's.
-fn compared(
-    side: &Rounds,
-    first: &Rounds,
-    get: &dyn Fn(&Outcome) -> f64,
-    show: fn(f64) -> String,
-) -> String {
-    let median = show(side.median(get));
-    if side.side == first.side {
-        return median;
-    }
-    format!("{median} ({:.2}×)", side.ratio(first, get))
-}
-
-fn rate(per_second: f64) -> String {
-    HumanCount(per_second as u64).to_string()
 }
 
 fn bytes(bytes: f64) -> String {

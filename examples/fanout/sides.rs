@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{load, timeouts, worker_counts, workers};
+use crate::{TIMEOUTS, load, worker_counts, workers};
 
 /// Where a distribution is looked at.
 pub(crate) const TAIL: [(&str, f64); 6] = [
@@ -53,13 +53,6 @@ impl Rounds {
     pub(crate) fn median(&self, get: impl Fn(&Outcome) -> f64) -> f64 {
         median(&self.outcomes.iter().map(get).collect::<Vec<_>>())
     }
-
-    /// How many times another side's, in the same round each.
-    pub(crate) fn ratio(&self, other: &Rounds, get: impl Fn(&Outcome) -> f64) -> f64 {
-        let rounds = self.outcomes.iter().zip(&other.outcomes);
-        let ratios = rounds.map(|(ours, theirs)| get(ours) / get(theirs));
-        median(&ratios.collect::<Vec<_>>())
-    }
 }
 
 /// Runs every side so often, in changing order: what the machine does meanwhile meets all.
@@ -69,15 +62,13 @@ pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
         outcomes: Vec::new(),
     };
     let mut sides: Vec<_> = Side::ALL.iter().map(empty).collect();
-    for round in 0..rounds {
-        let mut order: Vec<_> = sides.iter_mut().collect();
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for side in order {
+    for _ in 0..rounds {
+        for side in &mut sides {
             side.outcomes.push(in_a_process(side.side)?);
         }
+        sides.reverse();
     }
+    sides.sort_by_key(|side| side.side as u8);
     Ok(sides)
 }
 
@@ -107,17 +98,21 @@ pub(crate) fn run(side: Side, tasks: u64) -> Result<()> {
 fn measure<T: Timers>(side: Side, tasks: u64) -> Result<Outcome> {
     let (workers, count) = (workers(), tasks as usize);
     // First: what runs later finds memory that others have freed.
-    let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, count);
+    let home = runtime(side, workers)?;
+    let before = process::resident().unwrap_or(0);
+    let sleeps = expiry::arm_far::<T>(home.handle(), count);
+    let grown = process::resident().unwrap_or(0).saturating_sub(before);
+    drop((sleeps, home));
     let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, count);
     ensure!(expiry.fired == tasks, "{} timers expired", expiry.fired);
     let (mut timeouts_per_second, mut late) = (Vec::new(), Tail::default());
     for workers in worker_counts() {
         let load = load::run::<T>(&runtime(side, workers)?, tasks, workers)?;
-        timeouts_per_second.push(timeouts(tasks) as f64 / load.took.as_secs_f64());
+        timeouts_per_second.push((tasks * TIMEOUTS) as f64 / load.took.as_secs_f64());
         late = tail(&load.late);
     }
     Ok(Outcome {
-        bytes_per_timer: bytes_per_timer.unwrap_or_default(),
+        bytes_per_timer: grown as f64 * 1024.0 / tasks as f64,
         timeouts_per_second,
         late,
         waits: tail(&expiry.waits),
@@ -133,12 +128,4 @@ fn runtime(side: Side, workers: usize) -> Result<Runtime> {
         runtime.block_on(async { precise.install() })?;
     }
     Ok(runtime)
-}
-
-/// What memory grows by while as many are armed that are far away; `None` where the system does not tell.
-fn bytes_per_timer<T: Timers>(runtime: &Runtime, count: usize) -> Option<f64> {
-    let before = process::resident()?;
-    let _sleeps = expiry::arm_far::<T>(runtime.handle(), count);
-    let grown = process::resident()?.saturating_sub(before);
-    Some(grown as f64 * 1024.0 / count as f64)
 }

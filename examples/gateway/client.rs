@@ -2,10 +2,9 @@
 //! fall silent in the middle of a head.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use axum::http::{Request, StatusCode};
 use hdrhistogram::Histogram;
 use http_body_util::{BodyExt as _, Empty};
@@ -17,32 +16,27 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::plan::{BACKENDS, Plan, Tally};
+use crate::plan::{BACKENDS, Plan};
 
 /// A connection that is kept.
 type Client = SendRequest<Empty<Bytes>>;
 
-/// What the clients measured.
-#[derive(Debug)]
-pub(crate) struct Heard {
-    /// In microseconds, of each request.
-    pub(crate) latency: Histogram<u32>,
-    /// From the first connection to the last answer.
-    pub(crate) took: Duration,
-}
+/// Of each request, in microseconds.
+pub(crate) type Latency = Histogram<u32>;
 
-/// Runs every client; the first failure drops, and so closes, the others.
-pub(crate) async fn run_all(gateway: SocketAddr, plan: Plan, tally: &Arc<Tally>) -> Result<Heard> {
+/// Runs every client; the first failure drops, and so closes, the others. Says what each request took, and how long it
+/// was from the first connection to the last answer.
+pub(crate) async fn run_all(gateway: SocketAddr, plan: &Plan) -> Result<(Latency, Duration)> {
     let began = Instant::now();
     let mut silent = JoinSet::new();
     for _ in 0..plan.all_silent() {
-        silent.spawn(fall_silent(gateway, plan, Arc::clone(tally)));
+        silent.spawn(fall_silent(gateway, plan.clone()));
     }
     let mut clients = JoinSet::new();
     for _ in 0..plan.load.connections {
         // One after the other: a listener's queue has room for 128.
         let client = connect(gateway).await?;
-        clients.spawn(run(client, gateway, plan, Arc::clone(tally)));
+        clients.spawn(run(client, gateway, plan.clone()));
     }
     let mut latency = Histogram::new(3)?;
     while let Some(ended) = clients.join_next().await {
@@ -52,15 +46,10 @@ pub(crate) async fn run_all(gateway: SocketAddr, plan: Plan, tally: &Arc<Tally>)
     while let Some(ended) = silent.join_next().await {
         ended??;
     }
-    Ok(Heard { latency, took })
+    Ok((latency, took))
 }
 
-async fn run(
-    mut client: Client,
-    gateway: SocketAddr,
-    plan: Plan,
-    tally: Arc<Tally>,
-) -> Result<Histogram<u32>> {
+async fn run(mut client: Client, gateway: SocketAddr, plan: Plan) -> Result<Latency> {
     let (mut heard, mut latency) = (0, Histogram::new(3)?);
     for _ in 0..plan.load.requests {
         let sent = Instant::now();
@@ -75,18 +64,17 @@ async fn run(
         let answer = answer?;
         heard += answer.unwrap_or(0);
         if answer != Some(BACKENDS) {
-            tally.partial.add(1);
+            plan.tally.partial.add(1);
             let is_early = answer.is_none() && took < plan.request_timeout();
-            tally.early.add(u64::from(is_early));
+            plan.tally.early.add(u64::from(is_early));
         }
     }
-    tally.heard.add(heard);
+    plan.tally.heard.add(heard);
     Ok(latency)
 }
 
 async fn connect(gateway: SocketAddr) -> Result<Client> {
-    let socket = TcpStream::connect(gateway).await;
-    let socket = socket.context("the gateway cannot be reached")?;
+    let socket = TcpStream::connect(gateway).await?;
     socket.set_nodelay(true)?;
     let (client, connection) = http1::handshake(TokioIo::new(socket)).await?;
     tokio::spawn(connection);
@@ -109,13 +97,13 @@ async fn ask(client: &mut Client) -> Result<Option<u64>> {
 }
 
 /// Sends half a head, and holds the connection open until the gateway ends it.
-async fn fall_silent(gateway: SocketAddr, plan: Plan, tally: Arc<Tally>) -> Result<()> {
+async fn fall_silent(gateway: SocketAddr, plan: Plan) -> Result<()> {
     let began = Instant::now();
     let mut socket = TcpStream::connect(gateway).await?;
     socket.write_all(b"GET / HTTP/1.1\r\nHost: gate").await?;
     let heard = socket.read_to_end(&mut Vec::new()).await.unwrap_or(0);
     ensure!(heard == 0, "an answer to half a request");
     let is_early = began.elapsed() < plan.head_timeout();
-    tally.early.add(u64::from(is_early));
+    plan.tally.early.add(u64::from(is_early));
     Ok(())
 }

@@ -18,8 +18,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::time::Instant;
 
-use crate::plan::{BACKENDS, Plan, Tally};
-use crate::stack::Stack;
+use crate::plan::{BACKENDS, Plan, before_answer};
+use crate::server::Stack;
 
 /// Shorter than a backend waits for a head, so that a call seldom meets a connection that ends.
 const POOL_IDLE: Duration = Duration::from_secs(15);
@@ -28,11 +28,11 @@ struct Gateway {
     client: Client<HttpConnector, Empty<Bytes>>,
     backends: Vec<SocketAddr>,
     plan: Plan,
-    tally: Arc<Tally>,
 }
 
 /// Of the gateway.
-pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, plan: Plan, tally: Arc<Tally>) -> Router {
+pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, plan: Plan) -> Router {
+    let limit = plan.request_timeout();
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client = Client::builder(TokioExecutor::new())
@@ -43,7 +43,6 @@ pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, plan: Plan, tally: Arc
         client,
         backends,
         plan,
-        tally,
     });
     let answer = async move || {
         let answered = gateway.fan_out::<T>().await;
@@ -51,33 +50,33 @@ pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, plan: Plan, tally: Arc
         answered.map(|count| count.to_string()).map_err(failed)
     };
     let routes = Router::new().route("/", get(answer));
-    T::limit(routes, plan.request_timeout())
+    T::limit(routes, limit)
 }
 
 impl Gateway {
     /// How many backends have answered.
     async fn fan_out<T: Stack>(&self) -> Result<u64> {
-        let request = self.tally.requests.add(1);
+        let request = self.plan.tally.requests.add(1);
         let calls: FuturesUnordered<_> = (request * BACKENDS..)
             .zip(&self.backends)
             .map(|(number, &backend)| self.call::<T>(backend, number))
             .collect();
         let count = async |sum, in_time| Ok(sum + u64::from(in_time));
         let answered = calls.try_fold(0, count).await?;
-        self.tally.answered.add(answered);
+        self.plan.tally.answered.add(answered);
         Ok(answered)
     }
 
     /// Whether the backend has answered in time.
     async fn call<T: Stack>(&self, backend: SocketAddr, number: u64) -> Result<bool> {
-        self.tally.calls.add(1);
+        self.plan.tally.calls.add(1);
         let (started, limit) = (Instant::now(), self.plan.load.limit);
         if let Ok(answered) = T::timeout(limit, self.fetch(backend, number)).await {
             return answered.map(|()| true);
         }
-        self.tally.call_fired.add(1);
+        self.plan.tally.call_fired.add(1);
         let is_early = started.elapsed() < limit;
-        self.tally.early.add(u64::from(is_early));
+        self.plan.tally.early.add(u64::from(is_early));
         Ok(false)
     }
 
@@ -93,9 +92,11 @@ impl Gateway {
 }
 
 /// Of every backend.
-pub(crate) fn calls<T: Stack>(plan: Plan) -> Router {
+pub(crate) fn calls<T: Stack>(is_calm: bool) -> Router {
     let answer = async move |Path(call)| {
-        plan.before_answer::<T>(call).await;
+        if !is_calm {
+            before_answer::<T>(call).await;
+        }
         "here you are"
     };
     Router::new().route("/calls/{number}", get(answer))

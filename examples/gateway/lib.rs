@@ -21,23 +21,22 @@ mod plan;
 mod report;
 mod run;
 mod server;
-mod stack;
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Parser;
 use common::println;
 use tokio::runtime::Runtime;
 
-use plan::{BACKENDS, Plan};
+use plan::{BACKENDS, CALLS_PER_NEVER, CLIENTS_PER_SILENT, Plan};
 use run::{run, runtime, start};
 
+pub use ::timers::{Tokio, Wheel};
 pub use run::Load;
-pub use stack::{Stack, Tokio, Wheel};
+pub use server::Stack;
 
 /// An HTTP gateway with a timer per call, per request and per head: tokio's, and the wheel's
 #[derive(Debug, Parser)]
@@ -45,13 +44,8 @@ pub use stack::{Stack, Tokio, Wheel};
 struct Options {
     /// Wait for load from outside, at this address, until the process is ended; the wheel's side is
     /// served at the next port
-    #[arg(long, value_name = "ADDRESS", value_parser = resolved)]
-    serve: Option<SocketAddr>,
-}
-
-fn resolved(text: &str) -> Result<SocketAddr> {
-    let found = text.to_socket_addrs()?.next();
-    found.context("nothing has this name")
+    #[arg(long, value_name = "ADDRESS")]
+    serve: Option<String>,
 }
 
 /// Does what the command line asks for.
@@ -63,51 +57,38 @@ pub fn command_line() -> Result<()> {
         requests: 500,
         limit: Duration::from_millis(250),
     };
-    let plan = Plan {
-        load,
-        is_calm: false,
-    };
     match options.serve {
-        Some(address) => until_the_end(plan, address),
-        None => compare(plan),
+        Some(address) => until_the_end(load, &address),
+        None => compare(load),
     }
 }
 
-fn compare(plan: Plan) -> Result<()> {
+fn compare(load: Load) -> Result<()> {
     println!(
-        "A request makes {BACKENDS} calls, {} of all are never answered, and {} clients fall silent. Workers: {}.",
-        plan.all_never(),
-        plan.all_silent(),
-        plan.load.workers
+        "A request makes {BACKENDS} calls. One in {CALLS_PER_NEVER} is never answered, and one client in \
+         {CLIENTS_PER_SILENT} falls silent."
     );
-    let runs = [
-        run::<Tokio>(plan).context("the run on tokio::time failed")?,
-        run::<Wheel>(plan).context("the run on wheel failed")?,
-    ];
+    let runs = [run::<Tokio>(load)?, run::<Wheel>(load)?];
     println!("{}", report::table(&runs));
-    let faults: Vec<_> = runs.iter().flat_map(report::faults).collect();
-    ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    runs.iter().try_for_each(report::check)?;
     println!("All counts are what the shares say, and no timer fired early.");
     Ok(())
 }
 
-/// Serves each side on a runtime of its own, at ports one after the other; at free ports where the first is 0.
-fn until_the_end(plan: Plan, first: SocketAddr) -> Result<()> {
-    let mut second = first;
-    let step = u16::from(first.port() != 0);
-    second.set_port(first.port().saturating_add(step));
-    let runtime = serve::<Tokio>(plan, first)?;
-    let _wheel = serve::<Wheel>(plan, second)?;
+/// Serves each side on a runtime of its own, at ports one after the other.
+fn until_the_end(load: Load, address: &str) -> Result<()> {
+    let first = address.to_socket_addrs()?.next();
+    let first = first.context("nothing has this name")?;
+    let second = SocketAddr::new(first.ip(), first.port().wrapping_add(1));
+    let runtime = serve::<Tokio>(load, first)?;
+    let _wheel = serve::<Wheel>(load, second)?;
     runtime.block_on(std::future::pending())
 }
 
 /// A gateway and its backends, for load from outside.
-fn serve<T: Stack>(plan: Plan, address: SocketAddr) -> Result<Runtime> {
-    let runtime = runtime(plan.load.workers)?;
-    let gateway = runtime.block_on(async { start::<T>(plan, address, &Arc::default()) })?;
-    println!(
-        "{}: wrk -t2 -c64 -d10s --latency http://{gateway}/",
-        T::NAME
-    );
+fn serve<T: Stack>(load: Load, address: SocketAddr) -> Result<Runtime> {
+    let runtime = runtime(load.workers)?;
+    let gateway = runtime.block_on(async { start::<T>(&Plan::of(load), address) })?;
+    println!("{}: wrk -c64 --latency http://{gateway}/", T::NAME);
     Ok(runtime)
 }

@@ -1,6 +1,7 @@
 //! What a run is to do: what becomes of a call follows from its number alone. And what all parties count of it.
 
 use std::future::pending;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -12,19 +13,29 @@ pub(crate) const BACKENDS: u64 = 4;
 const SLOW: Duration = Duration::from_millis(20);
 /// One call in so many is answered late, but in time; one is never answered.
 const CALLS_PER_SLOW: u64 = 10;
-const CALLS_PER_NEVER: u64 = 1_000;
+pub(crate) const CALLS_PER_NEVER: u64 = 1_000;
 /// For so many clients there is one that falls silent in the middle of a head.
-const CLIENTS_PER_SILENT: u64 = 20;
+pub(crate) const CLIENTS_PER_SILENT: u64 = 20;
 
-/// Sizes and limits of a run.
-#[derive(Clone, Copy, Debug)]
+/// Sizes and limits of a run, and what came of it.
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) load: Load,
     /// Whether all calls are fast, and no client falls silent.
     pub(crate) is_calm: bool,
+    pub(crate) tally: Arc<Tally>,
 }
 
 impl Plan {
+    /// With calls of each kind, and clients that fall silent.
+    pub(crate) fn of(load: Load) -> Self {
+        Plan {
+            load,
+            is_calm: false,
+            tally: Arc::default(),
+        }
+    }
+
     /// Of a request with all its calls.
     pub(crate) fn request_timeout(&self) -> Duration {
         4 * self.load.limit
@@ -33,20 +44,6 @@ impl Plan {
     /// How long a connection may take for the head of its next request.
     pub(crate) fn head_timeout(&self) -> Duration {
         8 * self.load.limit
-    }
-
-    /// What a backend does before it answers the call. Most are answered at once: their timers are cancelled within the
-    /// millisecond.
-    pub(crate) async fn before_answer<T: Stack>(self, call: u64) {
-        if self.is_calm {
-            return;
-        }
-        if (call + 1) % CALLS_PER_NEVER == 0 {
-            pending::<()>().await;
-        }
-        if call % CALLS_PER_SLOW == 0 {
-            T::sleep(SLOW).await;
-        }
     }
 
     pub(crate) fn all_requests(&self) -> u64 {
@@ -61,6 +58,17 @@ impl Plan {
     pub(crate) fn all_silent(&self) -> u64 {
         let silent = self.load.connections / CLIENTS_PER_SILENT;
         if self.is_calm { 0 } else { silent }
+    }
+}
+
+/// What a backend does before it answers the call. Most are answered at once: their timers are cancelled within the
+/// millisecond.
+pub(crate) async fn before_answer<T: Stack>(call: u64) {
+    if (call + 1) % CALLS_PER_NEVER == 0 {
+        pending::<()>().await;
+    }
+    if call % CALLS_PER_SLOW == 0 {
+        T::sleep(SLOW).await;
     }
 }
 

@@ -1,5 +1,5 @@
-//! An axum router behind a listener of this machine, served with a limit for the head of each
-//! request.
+//! What the service's stack, hyper and tower, takes of each side's timers; and an axum router behind a listener of this
+//! machine, served with a limit for the head of each request.
 //!
 //! `axum::serve` is shorter and sets no timer: there a client that sends half a head, or nothing
 //! after an answer, holds its connection for ever.
@@ -10,61 +10,91 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::timers::{Timers, Tokio, Wheel};
 use anyhow::{Context, Result};
 use axum::Router;
+use axum::http::StatusCode;
 use axum::serve::Listener;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use wheel::ext::hyper::WheelTimer;
 
 use crate::plan::Tally;
-use crate::stack::Stack;
 
-/// What is served.
-#[derive(Clone)]
-pub(crate) struct Server {
-    pub(crate) routes: Router,
-    pub(crate) head_timeout: Duration,
-    /// Of its connections.
-    pub(crate) tally: Arc<Tally>,
+const TOO_LATE: StatusCode = StatusCode::GATEWAY_TIMEOUT;
+
+/// Timers that hyper and tower know, too.
+pub trait Stack: Timers {
+    /// For hyper's servers, and for the pool of its client.
+    type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
+
+    /// Answers requests that take longer than that with 504.
+    fn limit(routes: Router, limit: Duration) -> Router;
 }
 
-impl Server {
-    /// Listens on `address`, on a free port if that has none, until the runtime ends.
-    pub(crate) fn start<T: Stack>(self, address: SocketAddr) -> Result<SocketAddr> {
-        let listener = std::net::TcpListener::bind(address);
-        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-        listener.set_nonblocking(true)?;
-        let mut listener = TcpListener::from_std(listener)?;
-        let address = listener.local_addr()?;
-        tokio::spawn(async move {
-            loop {
-                // axum's: it goes on after an error.
-                let (socket, _) = Listener::accept(&mut listener).await;
-                self.tally.opened.add(1);
-                tokio::spawn(self.clone().serve::<T>(socket));
-            }
-        });
-        Ok(address)
-    }
+impl Stack for Tokio {
+    type Hyper = hyper_util::rt::TokioTimer;
 
-    async fn serve<T: Stack>(self, socket: TcpStream) -> io::Result<()> {
-        socket.set_nodelay(true)?;
-        // To tell HTTP/2 from HTTP/1 it would read the first bytes, and that under no timer.
-        let mut server = Builder::new(TokioExecutor::new()).http1_only();
-        let mut http1 = server.http1();
-        http1
-            .timer(T::Hyper::default())
-            .header_read_timeout(self.head_timeout);
-        let routes = TowerToHyperService::new(self.routes);
-        let mut connection = pin!(server.serve_connection(TokioIo::new(socket), routes));
-        // Any other error is seen, and told, by the other end. It sees the connection's end when this function's is there, and
-        // what is counted is counted by then.
-        if let Err(error) = connection.as_mut().await {
-            let is_timeout = error.downcast_ref().is_some_and(hyper::Error::is_timeout);
-            self.tally.timed_out.add(u64::from(is_timeout));
-        }
-        Ok(())
+    fn limit(routes: Router, limit: Duration) -> Router {
+        use tower_http::timeout::TimeoutLayer;
+        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
     }
+}
+
+impl Stack for Wheel {
+    type Hyper = WheelTimer;
+
+    fn limit(routes: Router, limit: Duration) -> Router {
+        use wheel::ext::tower::TimeoutLayer;
+        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
+    }
+}
+
+/// Listens on `address`, on a free port if that has none, until the runtime ends. Counts its connections.
+pub(crate) fn start<T: Stack>(
+    address: SocketAddr,
+    routes: Router,
+    head_timeout: Duration,
+    tally: Arc<Tally>,
+) -> Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind(address);
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    listener.set_nonblocking(true)?;
+    let mut listener = TcpListener::from_std(listener)?;
+    let address = listener.local_addr()?;
+    // To tell HTTP/2 from HTTP/1 it would read the first bytes, and that under no timer.
+    let mut server = Builder::new(TokioExecutor::new()).http1_only();
+    let mut http1 = server.http1();
+    http1.timer(T::Hyper::default());
+    http1.header_read_timeout(head_timeout);
+    tokio::spawn(async move {
+        loop {
+            // axum's: it goes on after an error.
+            let (socket, _) = Listener::accept(&mut listener).await;
+            tally.opened.add(1);
+            let (routes, tally) = (routes.clone(), Arc::clone(&tally));
+            tokio::spawn(serve(socket, server.clone(), routes, tally));
+        }
+    });
+    Ok(address)
+}
+
+async fn serve(
+    socket: TcpStream,
+    server: Builder<TokioExecutor>,
+    routes: Router,
+    tally: Arc<Tally>,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let routes = TowerToHyperService::new(routes);
+    let mut connection = pin!(server.serve_connection(TokioIo::new(socket), routes));
+    // Any other error is seen, and told, by the other end. It sees the connection's end when this function's is there, and
+    // what is counted is counted by then.
+    if let Err(error) = connection.as_mut().await {
+        let is_timeout = error.downcast_ref().is_some_and(hyper::Error::is_timeout);
+        tally.timed_out.add(u64::from(is_timeout));
+    }
+    Ok(())
 }

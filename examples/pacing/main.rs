@@ -12,13 +12,12 @@
 
 mod pace;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, value_parser};
-use common::others::{self, Neighbours};
+use common::others::Neighbours;
 use common::picture::{self, Frame, bars, panel};
 use common::table::Columns;
 use common::{Side, println};
@@ -51,11 +50,7 @@ fn main() -> Result<()> {
     let outcomes = Side::ALL.iter().map(|&side| run(side, packets));
     let outcomes: Vec<_> = outcomes.collect::<Result<_>>()?;
     println!("{}", table(&outcomes));
-    let note = others::note(neighbours);
-    println!("{note}");
-    fs::write(&options.svg, draw(&outcomes, &note)?)?;
-    println!("The picture: {}", options.svg.display());
-    Ok(())
+    picture::save(&options.svg, neighbours, |note| draw(&outcomes, note))
 }
 
 fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
@@ -64,10 +59,10 @@ fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
     columns.row("lost", |side| side.lost.to_string());
     columns.row("a second", |side| format!("{:.0}", side.rate));
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        let jitter = |side: &Outcome| micros(side.jitter.quantile(quantile));
+        let jitter = |side: &Outcome| micros(side.quantile(quantile));
         columns.row(format!("jitter {name}"), jitter);
     }
-    columns.row("CPU", Outcome::cpu);
+    columns.row("CPU", |side| side.cpu.clone());
     columns
 }
 
@@ -88,16 +83,15 @@ fn draw(outcomes: &[Outcome], note: &str) -> Result<String> {
     let about: Vec<_> = outcomes.iter().map(summary).collect();
     picture::draw(SIZE, &frame, |area| {
         let area = panel(area, "Share of packets, in percent", &about.join("; "))?;
-        bars(&area, &legend, "jitter", &groups(outcomes), |share| {
-            format!("{share:.0}")
-        })
+        let text = |share| format!("{share:.0}");
+        bars(&area, &legend, "jitter", &groups(outcomes), text)
     })
 }
 
 fn summary(outcome: &Outcome) -> String {
-    let quantile = |at| micros(outcome.jitter.quantile(at));
-    let (p50, p99, cpu) = (quantile(0.5), quantile(0.99), outcome.cpu());
-    format!("{}: p50 {p50}, p99 {p99}, CPU {cpu}", outcome.side.name())
+    let quantile = |at| micros(outcome.quantile(at));
+    let (name, p50, p99) = (outcome.side.name(), quantile(0.5), quantile(0.99));
+    format!("{name}: p50 {p50}, p99 {p99}, CPU {}", outcome.cpu)
 }
 
 /// What each group of bars is for, and how high they are.
@@ -107,7 +101,7 @@ fn groups(outcomes: &[Outcome]) -> Vec<(String, Vec<f64>)> {
             u64::MAX => "more".to_owned(),
             edge => format!("< {edge} µs"),
         };
-        let share = |side: &Outcome| side.jitter.share_between(edge[0], edge[1]);
+        let share = |side: &Outcome| side.share_between(edge[0], edge[1]);
         (name, outcomes.iter().map(share).collect())
     });
     groups.collect()

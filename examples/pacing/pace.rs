@@ -19,8 +19,8 @@ const WORKER: &str = "pacing-worker";
 
 /// A runtime whose intervals are this side's.
 fn runtime(side: Side) -> Result<Runtime> {
-    let mut builder = Builder::new_multi_thread();
-    let builder = builder.worker_threads(WORKERS).thread_name(WORKER);
+    let builder = &mut Builder::new_multi_thread();
+    builder.worker_threads(WORKERS).thread_name(WORKER);
     let runtime = builder.enable_all().build()?;
     if side == Side::Precise {
         runtime.block_on(async { wheel::Builder::new().high_resolution(true).install() })?;
@@ -35,15 +35,26 @@ pub(crate) struct Outcome {
     pub(crate) lost: u64,
     /// Packets a second.
     pub(crate) rate: f64,
-    pub(crate) jitter: Jitter,
     /// Of one processor, that its workers took.
-    cpu: Option<f64>,
+    pub(crate) cpu: String,
+    /// By how much each time between two packets differs from the period, in rising order.
+    jitter: Vec<Duration>,
 }
 
 impl Outcome {
-    pub(crate) fn cpu(&self) -> String {
-        let percent = self.cpu.map(|share| format!("{:.1} %", share * 100.0));
-        percent.unwrap_or("n/a".to_owned())
+    pub(crate) fn quantile(&self, quantile: f64) -> Duration {
+        let below = (quantile * self.jitter.len() as f64) as usize;
+        self.jitter.get(below).copied().unwrap_or_default()
+    }
+
+    /// In percent, of those between so many microseconds.
+    pub(crate) fn share_between(&self, from: u64, to: u64) -> f64 {
+        let below = |edge| {
+            self.jitter
+                .partition_point(|&time| time < Duration::from_micros(edge))
+        };
+        let between = below(to) - below(from);
+        between as f64 * 100.0 / self.jitter.len().max(1) as f64
     }
 }
 
@@ -64,14 +75,17 @@ pub(crate) fn run(side: Side, packets: u64) -> Result<Outcome> {
     let arrivals = receiving.join().expect("the receiver panicked");
 
     let received = arrivals.len();
-    let cpu = spent.zip(before);
+    let cpu = spent.zip(before).map(|(spent, before)| {
+        let share = (spent - before).as_secs_f64() / passed.as_secs_f64();
+        format!("{:.1} %", share * 100.0)
+    });
     Ok(Outcome {
         side,
         received,
         lost: packets - received as u64,
         rate: received as f64 / passed.as_secs_f64(),
-        jitter: Jitter::of(&arrivals),
-        cpu: cpu.map(|(spent, before)| (spent - before).as_secs_f64() / passed.as_secs_f64()),
+        cpu: cpu.unwrap_or("n/a".to_owned()),
+        jitter: jitter(&arrivals),
     })
 }
 
@@ -104,30 +118,10 @@ fn receive(socket: &UdpSocket, packets: u64) -> Vec<Instant> {
     arrivals
 }
 
-/// By how much each time between two packets differs from the period, in rising order.
-pub(crate) struct Jitter(Vec<Duration>);
-
-impl Jitter {
-    fn of(arrivals: &[Instant]) -> Self {
-        let pairs = arrivals.windows(2);
-        let differences = pairs.map(|pair| (pair[1] - pair[0]).abs_diff(PERIOD));
-        let mut differences: Vec<_> = differences.collect();
-        differences.sort();
-        Jitter(differences)
-    }
-
-    pub(crate) fn quantile(&self, quantile: f64) -> Duration {
-        let below = (quantile * self.0.len() as f64) as usize;
-        self.0.get(below).copied().unwrap_or_default()
-    }
-
-    /// In percent, of those between so many microseconds.
-    pub(crate) fn share_between(&self, from: u64, to: u64) -> f64 {
-        let below = |edge| {
-            self.0
-                .partition_point(|&time| time < Duration::from_micros(edge))
-        };
-        let between = below(to) - below(from);
-        between as f64 * 100.0 / self.0.len().max(1) as f64
-    }
+fn jitter(arrivals: &[Instant]) -> Vec<Duration> {
+    let pairs = arrivals.windows(2);
+    let differences = pairs.map(|pair| (pair[1] - pair[0]).abs_diff(PERIOD));
+    let mut differences: Vec<_> = differences.collect();
+    differences.sort();
+    differences
 }

@@ -34,18 +34,12 @@ async fn both_follow_a_paused_clock() {
 }
 
 /// The cure: where the tree is, the tree's copy is at `tokio::wheel`; and a package that depends on
-/// it by its own name has the same one.
+/// it by its own name has the same one, and may have features that `tokio::wheel` is without.
 #[test]
 fn each_has_its_error_and_the_trees_copy_can_be_named() {
     let times = TypeId::of::<tokio::time::error::Elapsed>();
     assert_ne!(TypeId::of::<wheel::error::Elapsed>(), times);
     assert_eq!(TypeId::of::<tokio::wheel::error::Elapsed>(), times);
     assert_eq!(TypeId::of::<tree::error::Elapsed>(), times);
-}
-
-/// And it may have features that `tokio::wheel` is without.
-#[tokio::test]
-async fn the_trees_copy_has_its_features() {
-    let layer = tree::ext::tower::TimeoutLayer::new(SHORT);
-    assert!(format!("{layer:?}").contains("TimeoutLayer"));
+    let _ = tree::ext::tower::TimeoutLayer::new(SHORT);
 }

@@ -11,19 +11,22 @@ use tokio::time::Instant;
 use tower::timeout::Timeout;
 use tower::{BoxError, Service, ServiceExt};
 
+/// Requests under way at a time.
+const CONNECTIONS: usize = 64;
+
 #[derive(Clone)]
 pub(crate) struct Client {
     service: Timeout<reqwest::Client>,
     url: Url,
 }
 
-pub(crate) fn client(server: SocketAddr, connections: usize) -> Result<Client, BoxError> {
+pub(crate) fn client(server: SocketAddr) -> Result<Client, BoxError> {
     let pool = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(2))
         .timeout(Duration::from_secs(10))
         .read_timeout(Duration::from_secs(5))
         .pool_idle_timeout(Duration::from_secs(30))
-        .pool_max_idle_per_host(connections)
+        .pool_max_idle_per_host(CONNECTIONS)
         .build()?;
     let service = Timeout::new(pool, Duration::from_secs(5));
     let url = format!("http://{server}/").parse()?;
@@ -31,13 +34,9 @@ pub(crate) fn client(server: SocketAddr, connections: usize) -> Result<Client, B
 }
 
 /// Microseconds from each request to its answer.
-pub(crate) async fn run(
-    client: &Client,
-    connections: usize,
-    time: Duration,
-) -> Result<Histogram<u64>, BoxError> {
+pub(crate) async fn run(client: &Client, time: Duration) -> Result<Histogram<u64>, BoxError> {
     let end = Instant::now() + time;
-    let clients = (0..connections).map(|_| one(client.clone(), end));
+    let clients = (0..CONNECTIONS).map(|_| one(client.clone(), end));
     let mut clients: JoinSet<_> = clients.collect();
     let mut latency = Histogram::new(3)?;
     while let Some(each) = clients.join_next().await {

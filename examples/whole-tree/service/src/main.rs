@@ -13,27 +13,24 @@ use std::time::Duration;
 
 use tower::BoxError;
 
-/// How long, unless the first argument says otherwise.
+/// How long, unless an argument says otherwise.
 const SECONDS: u64 = 5;
-/// Requests under way at a time, unless the second argument says otherwise.
-const CONNECTIONS: u64 = 64;
 /// A tick in `/proc/*/stat`: Linux shows programs 100 a second, whatever the kernel's own clock.
 const TICK: Duration = Duration::from_millis(10);
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |usual| arguments.next().map_or(Ok(usual), |text| text.parse());
-    let (seconds, connections) = (number(SECONDS)?, number(CONNECTIONS)? as usize);
+    let seconds = std::env::args().nth(1);
+    let seconds = seconds.map_or(Ok(SECONDS), |text| text.parse())?;
 
     let server = server::start().await?;
-    let client = load::client(server, connections)?;
+    let client = load::client(server)?;
     // Connections are made, and code is paged in.
-    load::run(&client, connections, Duration::from_millis(200)).await?;
+    load::run(&client, Duration::from_millis(200)).await?;
 
     let (timers, cpu) = (timers::registered(), cpu_time());
     let seconds = Duration::from_secs(seconds);
-    let latency = load::run(&client, connections, seconds).await?;
+    let latency = load::run(&client, seconds).await?;
     let (timers, cpu) = (timers::registered() - timers, cpu_time().zip(cpu));
 
     let requests = latency.len() as f64;
