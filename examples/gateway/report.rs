@@ -67,6 +67,6 @@ fn counts(run: &Run) -> [(&'static str, RangeInclusive<u64>, u64); 9] {
         ("  timed out", at_least(nearly), tally.call_fired.get()),
         ("timers that fired early", exactly(0), tally.early.get()),
         ("connections", at_least(lowest), opened),
-        ("  timed out", exactly(closed), tally.timed_out.get()),
+        ("  without a head", exactly(closed), tally.timed_out.get()),
     ]
 }
