@@ -3,9 +3,11 @@
 //! plotters draws the axes, bars and curves: code of our own for that was twice as long, and plotters compiles in three
 //! seconds. One SVG is for light and for dark pages: it is drawn in light colours, and its style sheet has the dark ones.
 
+use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
@@ -14,11 +16,13 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub use plotters;
 
+use crate::others::{self, Neighbours};
+
 /// A part of a picture, in pixels.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A part of a picture with axes.
-pub type Chart<'c, 'a, X, Y> = ChartContext<'c, SVGBackend<'a>, Cartesian2d<X, Y>>;
+type Chart<'c, 'a, X, Y> = ChartContext<'c, SVGBackend<'a>, Cartesian2d<X, Y>>;
 
 const INK: RGBColor = RGBColor(0x1f, 0x29, 0x33);
 const PALE: RGBColor = RGBColor(0x5b, 0x68, 0x76);
@@ -80,6 +84,19 @@ pub fn draw(
     card.present()?;
     drop(card);
     Ok(styled(&svg, frame.title))
+}
+
+/// Prints where, with what and beside what the figures were taken, and writes the picture, which says so too.
+pub fn save(
+    path: &Path,
+    neighbours: Option<Neighbours>,
+    draw: impl FnOnce(&str) -> Result<String>,
+) -> Result<()> {
+    let note = others::note(neighbours);
+    crate::println!("{note}");
+    fs::write(path, draw(&note)?).with_context(|| format!("writing {}", path.display()))?;
+    crate::println!("The picture: {}", path.display());
+    Ok(())
 }
 
 /// From the right. Text has no width here: a letter is taken to be so wide.
@@ -171,25 +188,53 @@ impl ValueFormatter<f64> for Names {
     }
 }
 
-/// Writes a label that ends, stands or begins at a place in the chart.
-pub fn label<X, Y>(
-    chart: &Chart<'_, '_, X, Y>,
-    text: &str,
-    at: (f64, f64),
-    shift: (i32, i32),
-    size: u32,
-    side: HPos,
-) -> Result<()>
+/// Groups of bars, one for each side of the legend, with their heights as `text` above them. `axis` is what the groups
+/// differ in.
+pub fn bars(
+    area: &Area<'_>,
+    legend: &[(&str, RGBColor)],
+    axis: &str,
+    groups: &[(String, Vec<f64>)],
+    text: impl Fn(f64) -> String,
+) -> Result<()> {
+    let x: Names = groups.iter().map(|(name, _)| name.clone()).collect();
+    let heights = groups.iter().flat_map(|(_, heights)| heights);
+    let highest = heights.fold(f64::MIN_POSITIVE, |high: f64, &height| high.max(height));
+    let mut chart = ChartBuilder::on(area)
+        .x_label_area_size(48)
+        .y_label_area_size(58)
+        .build_cartesian_2d(x, 0.0..highest * 1.1)?;
+    mesh(&mut chart).y_labels(6).x_desc(axis).draw()?;
+    let width = 0.8 / legend.len() as f64;
+    let pixels = f64::from(area.dim_in_pixel().0) / groups.len() as f64 * width;
+    // A label is not wider than its bar.
+    let size = (pixels / 2.5).min(13.0) as u32;
+    for (group, (_, heights)) in groups.iter().enumerate() {
+        for (index, (&height, (_, color))) in heights.iter().zip(legend).enumerate() {
+            let left = group as f64 - 0.4 + width * index as f64;
+            let corners = [(left + 0.05 * width, 0.0), (left + 0.95 * width, height)];
+            chart.draw_series([Rectangle::new(corners, color.filled())])?;
+            // And not too small to be read.
+            if size > 6 {
+                label(&chart, &text(height), (left + width / 2.0, height), size)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a label above a place in the chart.
+fn label<X, Y>(chart: &Chart<'_, '_, X, Y>, text: &str, at: (f64, f64), size: u32) -> Result<()>
 where
     X: Ranged<ValueType = f64>,
     Y: Ranged<ValueType = f64>,
 {
     let (x, y) = chart.backend_coord(&at);
-    let style = bold(size).pos(Pos::new(side, VPos::Bottom));
+    let style = bold(size).pos(Pos::new(HPos::Center, VPos::Bottom));
     // The whole picture's pixels, whatever the part of it.
     let area = chart.plotting_area().strip_coord_spec();
     let (left, top) = area.get_base_pixel();
-    put(&area, text, (x - left + shift.0, y - top + shift.1), &style)
+    put(&area, text, (x - left, y - top - 3), &style)
 }
 
 fn put(area: &Area<'_>, text: &str, at: (i32, i32), style: &TextStyle<'_>) -> Result<()> {

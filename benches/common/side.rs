@@ -18,8 +18,11 @@ pub enum Side {
 }
 
 impl Side {
-    /// All of them.
-    pub const ALL: [Side; 3] = [Side::Tokio, Side::Wheel, Side::Precise];
+    /// All that there are on this system.
+    pub const ALL: &[Side] = match cfg!(target_os = "linux") {
+        true => &[Side::Tokio, Side::Wheel, Side::Precise],
+        false => &[Side::Tokio, Side::Wheel],
+    };
 
     /// As tables and pictures say it.
     #[must_use]
@@ -29,6 +32,12 @@ impl Side {
             Side::Wheel => "wheel",
             Side::Precise => "wheel, high resolution",
         }
+    }
+
+    /// A place in a picture's legend.
+    #[must_use]
+    pub fn legend(self) -> (&'static str, RGBColor) {
+        (self.name(), self.color())
     }
 
     /// In pictures.

@@ -4,7 +4,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use futures::future::join_all;
 use hdrhistogram::Histogram;
 use timers::Timers;
@@ -27,46 +27,26 @@ const UNDER_WAY: usize = 64;
 pub(crate) struct Load {
     /// From the first task to the last answer.
     pub(crate) took: Duration,
-    pub(crate) answered: u64,
-    /// Timeouts that fired before their deadline.
-    pub(crate) early: u64,
-    /// How late those were that fired, in nanoseconds.
+    /// How late those timeouts were that fired, in nanoseconds.
     pub(crate) late: Histogram<u64>,
 }
 
-impl Load {
-    fn nothing() -> Result<Self> {
-        Ok(Load {
-            took: Duration::ZERO,
-            answered: 0,
-            early: 0,
-            late: Histogram::new(3)?,
-        })
-    }
-
-    fn add(&mut self, other: &Load) -> Result<()> {
-        self.took = self.took.max(other.took);
-        self.answered += other.answered;
-        self.early += other.early;
-        Ok(self.late.add(&other.late)?)
-    }
-}
-
-/// Each worker's share of the tasks has a spawner.
+/// Each worker's share of the tasks has a spawner. It is an error where a task ends otherwise than it should.
 pub(crate) fn run<T: Timers>(runtime: &Runtime, tasks: u64, workers: usize) -> Result<Load> {
     let spawners: Vec<_> = (0..workers as u64)
         .map(|first| runtime.spawn(share::<T>((first..tasks).step_by(workers))))
         .collect();
-    let mut load = Load::nothing()?;
+    let (mut took, mut late) = (Duration::ZERO, Histogram::new(3)?);
     for spawner in spawners {
-        load.add(&runtime.block_on(spawner)??)?;
+        let share = runtime.block_on(spawner)??;
+        took = took.max(share.took);
+        late.add(share.late)?;
     }
-    Ok(load)
+    Ok(Load { took, late })
 }
 
 async fn share<T: Timers>(tasks: impl Iterator<Item = u64> + Send) -> Result<Load> {
     let started = Instant::now();
-    let mut load = Load::nothing()?;
     let (mut calling, mut lost) = (JoinSet::new(), JoinSet::new());
     for task in tasks {
         if task % LOST == 0 {
@@ -74,46 +54,40 @@ async fn share<T: Timers>(tasks: impl Iterator<Item = u64> + Send) -> Result<Loa
             continue;
         }
         if calling.len() == UNDER_WAY {
-            let ended = calling.join_next().await;
-            load.answered += u64::from(ended.transpose()? == Some(true));
+            calling.join_next().await.transpose()?.transpose()?;
         }
         calling.spawn(is_answered::<T>());
     }
-    while let Some(answered) = calling.join_next().await {
-        load.answered += u64::from(answered?);
+    while let Some(ended) = calling.join_next().await {
+        ended??;
     }
-    load.took = started.elapsed();
+    let took = started.elapsed();
+    let mut late = Histogram::new(3)?;
     while let Some(ended) = lost.join_next().await {
-        if let Some((deadline, fired)) = ended? {
-            let late = fired.saturating_duration_since(deadline);
-            load.early += u64::from(fired < deadline);
-            load.late.record(late.as_nanos() as u64)?;
-        }
+        late.record(ended??.as_nanos() as u64)?;
     }
-    Ok(load)
+    Ok(Load { took, late })
 }
 
-/// A task all of whose calls are answered.
-async fn is_answered<T: Timers>() -> bool {
-    let work = join_all((0..CALLS).map(|_| T::timeout(LONG, answer())));
-    let in_time = T::timeout(LONG, work).await;
-    in_time.is_ok_and(|calls| calls.iter().all(Result::is_ok))
+/// A task all of whose calls are answered: not at once, but after the others of the worker had their turn.
+async fn is_answered<T: Timers>() -> Result<()> {
+    let work = join_all((0..CALLS).map(|_| T::timeout(LONG, yield_now())));
+    let calls = T::timeout(LONG, work).await;
+    let in_time = calls.is_ok_and(|calls| calls.iter().all(Result::is_ok));
+    ensure!(in_time, "a task was not answered in time");
+    Ok(())
 }
 
-/// A task one of whose calls never is: its timeout fires. The deadline, and when it did.
-async fn times_out<T: Timers>(task: u64) -> Option<(Instant, Instant)> {
+/// A task one of whose calls never is: its timeout fires. How late.
+async fn times_out<T: Timers>(task: u64) -> Result<Duration> {
     let limit = SHORT + STEP * (task % 10) as u32;
-    let others = join_all((1..CALLS).map(|_| T::timeout(LONG, answer())));
+    let others = join_all((1..CALLS).map(|_| T::timeout(LONG, yield_now())));
     let never = async {
-        let deadline = Instant::now() + limit;
+        let began = Instant::now();
         let ended = T::timeout(limit, pending::<()>()).await;
-        ended.is_err().then(|| (deadline, Instant::now()))
+        ended.is_err().then(|| began.elapsed())
     };
     let both = T::timeout(LONG, async { futures::join!(never, others).0 });
-    both.await.ok().flatten()
-}
-
-/// An answer that is not there at once, but after the others of the worker had their turn.
-async fn answer() {
-    yield_now().await;
+    let took = both.await.ok().flatten().context("a task was lost")?;
+    took.checked_sub(limit).context("a timeout fired early")
 }

@@ -19,21 +19,28 @@
 
 mod chart;
 mod load;
-mod outcome;
-mod report;
 mod sides;
 
+use std::iter::successors;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::{Parser, value_parser};
-use common::others::{self, Neighbours};
+use common::others::Neighbours;
+use common::picture;
 use common::process::Busy;
+use common::table::Columns;
 use common::{Side, println};
+use indicatif::HumanCount;
+
+use self::sides::{Outcome, Rounds, TAIL};
 
 /// Calls of each task at a time, each under a timeout of its own.
 const CALLS: u64 = 4;
+/// Of each task: one around itself, and one around each call.
+const TIMEOUTS: u64 = 1 + CALLS;
 /// One task in so many has a call that is never answered.
 const LOST: u64 = 200;
 
@@ -44,10 +51,6 @@ pub(crate) struct Options {
     /// Tasks, each under a timeout
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..=100_000_000))]
     tasks: u64,
-
-    /// Measure with 1, 2, 4, … and so many workers [default: one per core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
 
     /// How often each side runs, in turns; medians count
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=1000))]
@@ -66,57 +69,77 @@ pub(crate) struct Options {
     side: Option<Side>,
 }
 
-impl Options {
-    fn workers(&self) -> usize {
-        let cores = || available_parallelism().map_or(1, usize::from);
-        self.workers.map_or_else(cores, usize::from)
-    }
+/// One per core.
+fn workers() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
 
-    /// The numbers of workers to measure with: powers of two, and the most.
-    fn worker_counts(&self) -> Vec<usize> {
-        let most = self.workers();
-        let powers = std::iter::successors(Some(1), |workers| Some(workers * 2));
-        let below = powers.take_while(|&workers| workers < most);
-        below.chain([most]).collect()
-    }
-
-    fn lost_tasks(&self) -> u64 {
-        self.tasks.div_ceil(LOST)
-    }
-
-    /// Timeouts that the load arms: one around each task and one around each call.
-    fn timeouts(&self) -> u64 {
-        self.tasks * (1 + CALLS)
-    }
+/// The numbers of workers to measure with: powers of two, and the most.
+fn worker_counts() -> impl Iterator<Item = usize> {
+    let most = workers();
+    let powers = successors(Some(1), |workers| Some(workers * 2));
+    let below = powers.take_while(move |&workers| workers < most);
+    below.chain([most])
 }
 
 fn main() -> Result<()> {
     let options = Options::parse();
     match options.side {
-        Some(side) => sides::run(side, &options),
+        Some(side) => sides::run(side, options.tasks),
         None => compare(&options),
     }
 }
 
 fn compare(options: &Options) -> Result<()> {
-    println!("{}", report::headline(options));
+    println!(
+        "Timeouts: {}, of which {} fire and the others are cancelled.",
+        HumanCount(options.tasks * TIMEOUTS),
+        HumanCount(options.tasks.div_ceil(LOST)),
+    );
     let neighbours = Neighbours::watch();
     let busy = Busy::start(options.busy);
     let sides = sides::all(options.rounds)?;
     drop(busy);
-    println!("{}", report::table(&sides));
-    println!("Medians of the rounds; in parentheses that of the rounds' ratios to tokio's.");
-    let note = others::note(neighbours);
-    println!("{note}");
-
-    let path = &options.svg;
-    let picture = chart::draw(options, &sides, &note)?;
-    std::fs::write(path, picture).with_context(|| format!("writing {}", path.display()))?;
-    println!("Drawn to {}.", path.display());
-
-    let faults = sides.iter().flat_map(|side| side.faults(options));
-    let faults: Vec<_> = faults.collect();
-    ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    println!("{}", table(&sides));
+    println!("Medians of the rounds; in parentheses how many times tokio's.");
+    let draw = |note: &str| chart::draw(options.tasks, &sides, note);
+    picture::save(&options.svg, neighbours, draw)?;
     println!("Every task came to what it should, and no timer fired early.");
     Ok(())
+}
+
+/// A row for each figure, a column for each side: the median, and how many times the first side's.
+fn table(sides: &[Rounds]) -> Columns<'_, Rounds> {
+    let mut columns = Columns::new(sides.iter().map(|side| (side.side.name(), side)));
+    let mut row = |label: String, get: &dyn Fn(&Outcome) -> f64, show: fn(f64) -> String| {
+        let first = sides[0].median(get);
+        columns.row(label, |side| {
+            let median = side.median(get);
+            format!("{} ({:.2}×)", show(median), median / first)
+        });
+    };
+    let rate = |rate| HumanCount(rate as u64).to_string();
+    for (index, workers) in worker_counts().enumerate() {
+        let label = format!("timeouts per second, workers: {workers}");
+        row(label, &|round| round.timeouts_per_second[index], rate);
+    }
+    for (index, (name, _)) in TAIL.iter().enumerate() {
+        let label = format!("lateness of those that fire, {name}");
+        row(label, &|round| round.late[index], duration);
+    }
+    for (index, (name, _)) in TAIL.iter().enumerate() {
+        let label = format!("arming during a mass expiry, {name}");
+        row(label, &|round| round.waits[index], duration);
+    }
+    let label = "memory of a pending timer in its box".to_owned();
+    row(label, &|round| round.bytes_per_timer, bytes);
+    columns
+}
+
+fn bytes(bytes: f64) -> String {
+    format!("{bytes:.1} B")
+}
+
+fn duration(nanos: f64) -> String {
+    format!("{:.2?}", Duration::from_nanos(nanos as u64))
 }

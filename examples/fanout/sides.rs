@@ -1,34 +1,74 @@
-//! The sides, each round of each in a process of its own, in turns.
+//! The sides, each round of each in a process of its own, in turns. What came of a round goes from that process to the one
+//! that compares, as JSON, and there come the medians.
 
 use std::env;
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, ensure};
-use common::{Side, process, word};
+use common::{Side, median, process, word};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::outcome::{Outcome, Quantiles, Rounds, Throughput};
-use crate::{Options, load};
+use crate::{TIMEOUTS, load, worker_counts, workers};
+
+/// Where a distribution is looked at.
+pub(crate) const TAIL: [(&str, f64); 6] = [
+    ("50 %", 0.5),
+    ("90 %", 0.9),
+    ("99 %", 0.99),
+    ("99.9 %", 0.999),
+    ("99.99 %", 0.9999),
+    ("longest", 1.0),
+];
+
+/// Nanoseconds there.
+pub(crate) type Tail = [f64; TAIL.len()];
+
+fn tail(nanos: &Histogram<u64>) -> Tail {
+    TAIL.map(|(_, quantile)| nanos.value_at_quantile(quantile) as f64)
+}
+
+/// Everything about one round of one side.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Outcome {
+    /// While all are pending; 0 where the system does not tell.
+    pub(crate) bytes_per_timer: f64,
+    /// By numbers of workers.
+    pub(crate) timeouts_per_second: Vec<f64>,
+    /// With the most workers.
+    pub(crate) late: Tail,
+    pub(crate) waits: Tail,
+}
+
+/// All rounds of one side. Medians are what counts: the system takes a processor away now and then.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    pub(crate) side: Side,
+    outcomes: Vec<Outcome>,
+}
+
+impl Rounds {
+    pub(crate) fn median(&self, get: impl Fn(&Outcome) -> f64) -> f64 {
+        median(&self.outcomes.iter().map(get).collect::<Vec<_>>())
+    }
+}
 
 /// Runs every side so often, in changing order: what the machine does meanwhile meets all.
 pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
-    let precise = cfg!(target_os = "linux").then_some(Side::Precise);
-    let sides = [Side::Tokio, Side::Wheel].into_iter().chain(precise);
-    let empty = |side| Rounds {
+    let empty = |&side| Rounds {
         side,
         outcomes: Vec::new(),
     };
-    let mut sides: Vec<_> = sides.map(empty).collect();
-    for round in 0..rounds {
-        let mut order: Vec<_> = sides.iter_mut().collect();
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for side in order {
+    let mut sides: Vec<_> = Side::ALL.iter().map(empty).collect();
+    for _ in 0..rounds {
+        for side in &mut sides {
             side.outcomes.push(in_a_process(side.side)?);
         }
+        sides.reverse();
     }
+    sides.sort_by_key(|side| side.side as u8);
     Ok(sides)
 }
 
@@ -46,32 +86,36 @@ fn in_a_process(side: Side) -> Result<Outcome> {
 }
 
 /// Runs one side in this process.
-pub(crate) fn run(side: Side, options: &Options) -> Result<()> {
+pub(crate) fn run(side: Side, tasks: u64) -> Result<()> {
     let outcome = match side {
-        Side::Tokio => measure::<Tokio>(side, options)?,
-        Side::Wheel | Side::Precise => measure::<Wheel>(side, options)?,
+        Side::Tokio => measure::<Tokio>(side, tasks)?,
+        Side::Wheel | Side::Precise => measure::<Wheel>(side, tasks)?,
     };
     println!("{}", serde_json::to_string(&outcome)?);
     Ok(())
 }
 
-fn measure<T: Timers>(side: Side, options: &Options) -> Result<Outcome> {
-    let (workers, tasks) = (options.workers(), options.tasks as usize);
+fn measure<T: Timers>(side: Side, tasks: u64) -> Result<Outcome> {
+    let (workers, count) = (workers(), tasks as usize);
     // First: what runs later finds memory that others have freed.
-    let bytes_per_timer = bytes_per_timer::<T>(&runtime(side, workers)?, tasks);
-    let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, tasks);
-    let (mut loads, mut late) = (Vec::new(), Quantiles::default());
-    for workers in options.worker_counts() {
-        let load = load::run::<T>(&runtime(side, workers)?, options.tasks, workers)?;
-        late = Quantiles::of(&load.late);
-        loads.push(Throughput::of(workers, options.timeouts(), &load));
+    let home = runtime(side, workers)?;
+    let before = process::resident().unwrap_or(0);
+    let sleeps = expiry::arm_far::<T>(home.handle(), count);
+    let grown = process::resident().unwrap_or(0).saturating_sub(before);
+    drop((sleeps, home));
+    let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, count);
+    ensure!(expiry.fired == tasks, "{} timers expired", expiry.fired);
+    let (mut timeouts_per_second, mut late) = (Vec::new(), Tail::default());
+    for workers in worker_counts() {
+        let load = load::run::<T>(&runtime(side, workers)?, tasks, workers)?;
+        timeouts_per_second.push((tasks * TIMEOUTS) as f64 / load.took.as_secs_f64());
+        late = tail(&load.late);
     }
     Ok(Outcome {
-        bytes_per_timer,
-        loads,
+        bytes_per_timer: grown as f64 * 1024.0 / tasks as f64,
+        timeouts_per_second,
         late,
-        expired: expiry.fired,
-        waits: Quantiles::of(&expiry.waits),
+        waits: tail(&expiry.waits),
     })
 }
 
@@ -84,12 +128,4 @@ fn runtime(side: Side, workers: usize) -> Result<Runtime> {
         runtime.block_on(async { precise.install() })?;
     }
     Ok(runtime)
-}
-
-/// What memory grows by while as many are armed that are far away; `None` where the system does not tell.
-fn bytes_per_timer<T: Timers>(runtime: &Runtime, count: usize) -> Option<f64> {
-    let before = process::resident()?;
-    let _sleeps = expiry::arm_far::<T>(runtime.handle(), count);
-    let grown = process::resident()?.saturating_sub(before);
-    Some(grown as f64 * 1024.0 / count as f64)
 }

@@ -1,169 +1,109 @@
-//! A client: sends one request after the other, notes how long each took, then leaves, or falls
-//! silent in the middle of a head.
+//! The clients: each sends one request after the other, and notes how long each took; beside them some
+//! fall silent in the middle of a head.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use axum::http::{Request, StatusCode};
 use hdrhistogram::Histogram;
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Bytes;
-use hyper::client::conn::http1::{self, Parts, SendRequest};
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::plan::{BACKENDS, Plan};
 
-/// What the clients heard.
-#[derive(Debug)]
-pub(crate) struct Heard {
-    /// Answers without one or more of the backends.
-    pub(crate) partial: u64,
-    /// Requests that the gateway's limit ended.
-    pub(crate) late: u64,
-    /// Answers of backends, over all requests.
-    pub(crate) answered: u64,
-    /// Connections that the gateway closed on a client that was slow to go on: on a machine that
-    /// stands still, that happens.
-    pub(crate) reopened: u64,
-    /// Ended by a timer before its time.
-    pub(crate) early: u64,
-    /// In microseconds, of each request.
-    pub(crate) latency: Histogram<u32>,
-    /// When the last answer came.
-    pub(crate) finished: Instant,
-}
-
-impl Heard {
-    fn nothing() -> Result<Self> {
-        Ok(Heard {
-            partial: 0,
-            late: 0,
-            answered: 0,
-            reopened: 0,
-            early: 0,
-            latency: Histogram::new(3)?,
-            finished: Instant::now(),
-        })
-    }
-
-    pub(crate) fn requests(&self) -> u64 {
-        self.latency.len()
-    }
-
-    fn add(&mut self, other: &Heard) -> Result<()> {
-        self.partial += other.partial;
-        self.late += other.late;
-        self.answered += other.answered;
-        self.reopened += other.reopened;
-        self.early += other.early;
-        self.finished = self.finished.max(other.finished);
-        Ok(self.latency.add(&other.latency)?)
-    }
-
-    fn note(&mut self, answer: Option<u64>, sent: Instant, plan: &Plan) -> Result<()> {
-        self.finished = Instant::now();
-        let took = self.finished - sent;
-        match answer {
-            Some(backends) => {
-                self.partial += u64::from(backends < BACKENDS);
-                self.answered += backends;
-            }
-            None => {
-                self.late += 1;
-                self.early += u64::from(took < plan.request_timeout());
-            }
-        }
-        Ok(self.latency.record(took.as_micros() as u64)?)
-    }
-}
-
-/// Runs every client; the first failure drops, and so closes, the others.
-pub(crate) async fn run_all(gateway: SocketAddr, plan: Plan) -> Result<Heard> {
-    let mut clients = JoinSet::new();
-    for connection in 0..plan.connections {
-        clients.spawn(run(gateway, connection, plan));
-    }
-    let mut heard = Heard::nothing()?;
-    while let Some(ended) = clients.join_next().await {
-        heard.add(&ended??)?;
-    }
-    Ok(heard)
-}
-
-async fn run(gateway: SocketAddr, connection: u64, plan: Plan) -> Result<Heard> {
-    let mut client = Client::connect(gateway).await?;
-    let mut heard = Heard::nothing()?;
-    let mut sent = Instant::now();
-    for number in plan.requests_of(connection) {
-        sent = Instant::now();
-        let answer = match client.ask(number).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                client = Client::connect(gateway).await?;
-                heard.reopened += 1;
-                client.ask(number).await?
-            }
-        };
-        heard.note(answer, sent, &plan)?;
-    }
-    if plan.is_silent(connection) {
-        client.fall_silent().await?;
-        heard.early += u64::from(sent.elapsed() < plan.head_timeout());
-    }
-    Ok(heard)
-}
-
 /// A connection that is kept.
-struct Client {
-    requests: SendRequest<Empty<Bytes>>,
-    /// Carries the connection, and gives the socket back when there are no more requests.
-    connection: JoinHandle<hyper::Result<Parts<TokioIo<TcpStream>>>>,
+type Client = SendRequest<Empty<Bytes>>;
+
+/// Of each request, in microseconds.
+pub(crate) type Latency = Histogram<u32>;
+
+/// Runs every client; the first failure drops, and so closes, the others. Says what each request took, and how long it
+/// was from the first connection to the last answer.
+pub(crate) async fn run_all(gateway: SocketAddr, plan: &Plan) -> Result<(Latency, Duration)> {
+    let began = Instant::now();
+    let mut silent = JoinSet::new();
+    for _ in 0..plan.all_silent() {
+        silent.spawn(fall_silent(gateway, plan.clone()));
+    }
+    let mut clients = JoinSet::new();
+    for _ in 0..plan.load.connections {
+        // One after the other: a listener's queue has room for 128.
+        let client = connect(gateway).await?;
+        clients.spawn(run(client, gateway, plan.clone()));
+    }
+    let mut latency = Histogram::new(3)?;
+    while let Some(ended) = clients.join_next().await {
+        latency.add(ended??)?;
+    }
+    let took = began.elapsed();
+    while let Some(ended) = silent.join_next().await {
+        ended??;
+    }
+    Ok((latency, took))
 }
 
-impl Client {
-    async fn connect(server: SocketAddr) -> Result<Self> {
-        let socket = TcpStream::connect(server).await;
-        let socket = socket.context("the gateway cannot be reached")?;
-        socket.set_nodelay(true)?;
-        let (requests, connection) = http1::handshake(TokioIo::new(socket)).await?;
-        let connection = tokio::spawn(connection.without_shutdown());
-        Ok(Client {
-            requests,
-            connection,
-        })
-    }
-
-    /// How many backends have answered; `None` where the gateway's limit ended the request.
-    async fn ask(&mut self, number: u64) -> Result<Option<u64>> {
-        self.requests.ready().await?;
-        let request = Request::get(format!("/requests/{number}")).header("host", "gateway");
-        let request = request.body(Empty::new())?;
-        let answer = self.requests.send_request(request).await?;
-        let status = answer.status();
-        let body = answer.collect().await?.to_bytes();
-        let text = String::from_utf8(body.into())?;
-        let text = text.trim();
-        match status {
-            StatusCode::OK => Ok(Some(text.parse()?)),
-            StatusCode::GATEWAY_TIMEOUT => Ok(None),
-            other => bail!("the gateway says {other}: {text}"),
+async fn run(mut client: Client, gateway: SocketAddr, plan: Plan) -> Result<Latency> {
+    let (mut heard, mut latency) = (0, Histogram::new(3)?);
+    for _ in 0..plan.load.requests {
+        let sent = Instant::now();
+        let mut answer = ask(&mut client).await;
+        if answer.is_err() {
+            // Closed on a client that was slow to go on: on a machine that stands still, that happens.
+            client = connect(gateway).await?;
+            answer = ask(&mut client).await;
+        }
+        let took = sent.elapsed();
+        latency.record(took.as_micros() as u64)?;
+        let answer = answer?;
+        heard += answer.unwrap_or(0);
+        if answer != Some(BACKENDS) {
+            plan.tally.partial.add(1);
+            let is_early = answer.is_none() && took < plan.request_timeout();
+            plan.tally.early.add(u64::from(is_early));
         }
     }
+    plan.tally.heard.add(heard);
+    Ok(latency)
+}
 
-    /// Sends half a head, and holds the connection open until the gateway ends it.
-    async fn fall_silent(self) -> Result<()> {
-        drop(self.requests);
-        let mut socket = self.connection.await??.io.into_inner();
-        let half = socket.write_all(b"GET / HTTP/1.1\r\nHost: gate");
-        // Where the machine has stood still, the gateway may have closed already.
-        if half.await.is_ok() {
-            let heard = socket.read_to_end(&mut Vec::new()).await.unwrap_or(0);
-            ensure!(heard == 0, "an answer to half a request");
-        }
-        Ok(())
+async fn connect(gateway: SocketAddr) -> Result<Client> {
+    let socket = TcpStream::connect(gateway).await?;
+    socket.set_nodelay(true)?;
+    let (client, connection) = http1::handshake(TokioIo::new(socket)).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// How many backends have answered; `None` where the gateway's limit ended the request.
+async fn ask(client: &mut Client) -> Result<Option<u64>> {
+    client.ready().await?;
+    let request = Request::get("/").header("host", "gateway");
+    let answer = client.send_request(request.body(Empty::new())?).await?;
+    let status = answer.status();
+    let body = answer.collect().await?.to_bytes();
+    let text = String::from_utf8(body.into())?;
+    match status {
+        StatusCode::OK => Ok(Some(text.parse()?)),
+        StatusCode::GATEWAY_TIMEOUT => Ok(None),
+        other => bail!("the gateway says {other}: {text}"),
     }
+}
+
+/// Sends half a head, and holds the connection open until the gateway ends it.
+async fn fall_silent(gateway: SocketAddr, plan: Plan) -> Result<()> {
+    let began = Instant::now();
+    let mut socket = TcpStream::connect(gateway).await?;
+    socket.write_all(b"GET / HTTP/1.1\r\nHost: gate").await?;
+    let heard = socket.read_to_end(&mut Vec::new()).await.unwrap_or(0);
+    ensure!(heard == 0, "an answer to half a request");
+    let is_early = began.elapsed() < plan.head_timeout();
+    plan.tally.early.add(u64::from(is_early));
+    Ok(())
 }

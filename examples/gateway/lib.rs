@@ -15,97 +15,80 @@
 //!
 //! Programs that measure have [`Load`].
 
-mod backend;
-mod check;
 mod client;
 mod gateway;
-mod load;
 mod plan;
 mod report;
 mod run;
 mod server;
-mod stack;
-mod tally;
-mod upstream;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use clap::{Parser, value_parser};
+use anyhow::{Context, Result};
+use clap::Parser;
 use common::println;
+use tokio::runtime::Runtime;
 
-use plan::Plan;
-use run::{Run, run, serve};
+use plan::{BACKENDS, CALLS_PER_NEVER, CLIENTS_PER_SILENT, Plan};
+use run::{run, runtime, start};
 
-pub use load::Load;
-pub use stack::{Stack, Tokio, Wheel};
+pub use ::timers::{Tokio, Wheel};
+pub use run::Load;
+pub use server::Stack;
 
 /// An HTTP gateway with a timer per call, per request and per head: tokio's, and the wheel's
 #[derive(Debug, Parser)]
 #[command(name = "gateway")]
-pub(crate) struct Options {
-    /// Client connections, all open at once
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u64).range(1..=100_000))]
-    connections: u64,
-
-    /// Requests that each connection sends
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = value_parser!(u64).range(1..=1_000_000))]
-    requests: u64,
-
-    /// Worker threads of the runtime [default: one per core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
-
+struct Options {
     /// Wait for load from outside, at this address, until the process is ended; the wheel's side is
     /// served at the next port
     #[arg(long, value_name = "ADDRESS")]
-    serve: Option<SocketAddr>,
-}
-
-impl Options {
-    fn workers(&self) -> usize {
-        let cores = || available_parallelism().map_or(1, usize::from);
-        self.workers.map_or_else(cores, usize::from)
-    }
-
-    fn plan(&self) -> Plan {
-        Plan::with_every_fate(self.connections, self.requests)
-    }
+    serve: Option<String>,
 }
 
 /// Does what the command line asks for.
 pub fn command_line() -> Result<()> {
     let options = Options::parse();
+    let load = Load {
+        workers: available_parallelism().map_or(1, usize::from),
+        connections: 64,
+        requests: 500,
+        limit: Duration::from_millis(250),
+    };
     match options.serve {
-        Some(address) => until_the_end(&options, address),
-        None => compare(&options),
+        Some(address) => until_the_end(load, &address),
+        None => compare(load),
     }
 }
 
-fn compare(options: &Options) -> Result<()> {
-    println!("{}", report::headline(options));
-    let runs = [
-        run::<Tokio>(options).context("the run on tokio::time failed")?,
-        run::<Wheel>(options).context("the run on wheel failed")?,
-    ];
+fn compare(load: Load) -> Result<()> {
+    println!(
+        "A request makes {BACKENDS} calls. One in {CALLS_PER_NEVER} is never answered, and one client in \
+         {CLIENTS_PER_SILENT} falls silent."
+    );
+    let runs = [run::<Tokio>(load)?, run::<Wheel>(load)?];
     println!("{}", report::table(&runs));
-    let faults = |run: &Run| check::faults(&options.plan(), run);
-    let faults: Vec<_> = runs.iter().flat_map(faults).collect();
-    ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    runs.iter().try_for_each(report::check)?;
     println!("All counts are what the shares say, and no timer fired early.");
     Ok(())
 }
 
-/// Serves each side on a runtime of its own, at ports one after the other; at free ports where the first is 0.
-fn until_the_end(options: &Options, first: SocketAddr) -> Result<()> {
-    let mut second = first;
-    if first.port() != 0 {
-        let next = first.port().checked_add(1);
-        second.set_port(next.context("there is no port after 65535 for the wheel's side")?);
-    }
-    let (runtime, service) = serve::<Tokio>(options, first)?;
-    let _wheel = serve::<Wheel>(options, second)?;
-    runtime.block_on(service.gateway.ended())?;
-    Ok(())
+/// Serves each side on a runtime of its own, at ports one after the other.
+fn until_the_end(load: Load, address: &str) -> Result<()> {
+    let first = address.to_socket_addrs()?.next();
+    let first = first.context("nothing has this name")?;
+    let second = SocketAddr::new(first.ip(), first.port().wrapping_add(1));
+    let runtime = serve::<Tokio>(load, first)?;
+    let _wheel = serve::<Wheel>(load, second)?;
+    runtime.block_on(std::future::pending())
+}
+
+/// A gateway and its backends, for load from outside.
+fn serve<T: Stack>(load: Load, address: SocketAddr) -> Result<Runtime> {
+    let runtime = runtime(load.workers)?;
+    let gateway = runtime.block_on(async { start::<T>(&Plan::of(load), address) })?;
+    println!("{}: wrk -c64 --latency http://{gateway}/", T::NAME);
+    Ok(runtime)
 }

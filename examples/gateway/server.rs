@@ -1,126 +1,100 @@
-//! An axum router behind a listener of this machine, served with a limit for the head of each
-//! request. It ends when it is told to and its connections have ended.
+//! What the service's stack, hyper and tower, takes of each side's timers; and an axum router behind a listener of this
+//! machine, served with a limit for the head of each request.
 //!
 //! `axum::serve` is shorter and sets no timer: there a client that sends half a head, or nothing
 //! after an answer, holds its connection for ever.
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ::timers::{Timers, Tokio, Wheel};
 use anyhow::{Context, Result};
 use axum::Router;
+use axum::http::StatusCode;
+use axum::serve::Listener;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::{TcpListener, TcpStream};
+use wheel::ext::hyper::WheelTimer;
 
-use crate::stack::Stack;
+use crate::plan::Tally;
 
-/// All clients connect at once, and a full queue resets some of them; `TcpListener::bind` has 128.
-/// The system may hold it lower (`net.core.somaxconn`).
-const BACKLOG: u32 = 4_096;
+const TOO_LATE: StatusCode = StatusCode::GATEWAY_TIMEOUT;
 
-/// What became of a server's connections.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Connections {
-    pub(crate) opened: u64,
-    /// Closed by the timer: a head did not come in time.
-    pub(crate) timed_out: u64,
+/// Timers that hyper and tower know, too.
+pub trait Stack: Timers {
+    /// For hyper's servers, and for the pool of its client.
+    type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
+
+    /// Answers requests that take longer than that with 504.
+    fn limit(routes: Router, limit: Duration) -> Router;
 }
 
-/// A running server.
-#[derive(Debug)]
-pub(crate) struct Server {
+impl Stack for Tokio {
+    type Hyper = hyper_util::rt::TokioTimer;
+
+    fn limit(routes: Router, limit: Duration) -> Router {
+        use tower_http::timeout::TimeoutLayer;
+        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
+    }
+}
+
+impl Stack for Wheel {
+    type Hyper = WheelTimer;
+
+    fn limit(routes: Router, limit: Duration) -> Router {
+        use wheel::ext::tower::TimeoutLayer;
+        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
+    }
+}
+
+/// Listens on `address`, on a free port if that has none, until the runtime ends. Counts its connections.
+pub(crate) fn start<T: Stack>(
     address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<Result<Connections>>,
-}
-
-impl Server {
-    /// Listens on `address`, on a free port if that has none.
-    pub(crate) fn start<T: Stack>(
-        address: SocketAddr,
-        routes: Router,
-        head_timeout: Duration,
-    ) -> Result<Self> {
-        let listener = listen(address).with_context(|| format!("cannot listen on {address}"))?;
-        let address = listener.local_addr()?;
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(accept::<T>(listener, stopped, routes, head_timeout));
-        Ok(Server {
-            address,
-            stop,
-            task,
-        })
-    }
-
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Takes no more connections and waits for those there are.
-    pub(crate) async fn stop(self) -> Result<Connections> {
-        // Nothing listens where the server has failed; the task says why.
-        let _ = self.stop.send(());
-        self.task.await?
-    }
-
-    /// Is not stopped: ends when it can take no more connections.
-    pub(crate) async fn ended(self) -> Result<Connections> {
-        let _stop = self.stop;
-        self.task.await?
-    }
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4()?,
-        SocketAddr::V6(_) => TcpSocket::new_v6()?,
-    };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
-async fn accept<T: Stack>(
-    listener: TcpListener,
-    mut stopped: oneshot::Receiver<()>,
     routes: Router,
     head_timeout: Duration,
-) -> Result<Connections> {
-    let mut open = JoinSet::new();
-    let mut connections = Connections::default();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                let (socket, _) = accepted?;
-                socket.set_nodelay(true)?;
-                connections.opened += 1;
-                open.spawn(serve::<T>(socket, routes.clone(), head_timeout));
-            }
-            Some(timed_out) = open.join_next() => connections.timed_out += u64::from(timed_out?),
-            _ = &mut stopped => break,
-        }
-    }
-    while let Some(timed_out) = open.join_next().await {
-        connections.timed_out += u64::from(timed_out?);
-    }
-    Ok(connections)
-}
-
-/// Whether it was the timer that ended the connection.
-async fn serve<T: Stack>(socket: TcpStream, routes: Router, head_timeout: Duration) -> bool {
+    tally: Arc<Tally>,
+) -> Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind(address);
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    listener.set_nonblocking(true)?;
+    let mut listener = TcpListener::from_std(listener)?;
+    let address = listener.local_addr()?;
     // To tell HTTP/2 from HTTP/1 it would read the first bytes, and that under no timer.
     let mut server = Builder::new(TokioExecutor::new()).http1_only();
-    server
-        .http1()
-        .timer(T::Hyper::default())
-        .header_read_timeout(head_timeout);
+    let mut http1 = server.http1();
+    http1.timer(T::Hyper::default());
+    http1.header_read_timeout(head_timeout);
+    tokio::spawn(async move {
+        loop {
+            // axum's: it goes on after an error.
+            let (socket, _) = Listener::accept(&mut listener).await;
+            tally.opened.add(1);
+            let (routes, tally) = (routes.clone(), Arc::clone(&tally));
+            tokio::spawn(serve(socket, server.clone(), routes, tally));
+        }
+    });
+    Ok(address)
+}
+
+async fn serve(
+    socket: TcpStream,
+    server: Builder<TokioExecutor>,
+    routes: Router,
+    tally: Arc<Tally>,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
     let routes = TowerToHyperService::new(routes);
-    let ended = server.serve_connection(TokioIo::new(socket), routes).await;
-    // Any other error is seen, and told, by the other end.
-    ended.is_err_and(|error| error.downcast_ref().is_some_and(hyper::Error::is_timeout))
+    let mut connection = pin!(server.serve_connection(TokioIo::new(socket), routes));
+    // Any other error is seen, and told, by the other end. It sees the connection's end when this function's is there, and
+    // what is counted is counted by then.
+    if let Err(error) = connection.as_mut().await {
+        let is_timeout = error.downcast_ref().is_some_and(hyper::Error::is_timeout);
+        tally.timed_out.add(u64::from(is_timeout));
+    }
+    Ok(())
 }

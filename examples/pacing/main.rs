@@ -10,30 +10,30 @@
 //! and notes when. Jitter is by how much the time between two packets differs from the
 //! period. Its histogram is drawn.
 
-mod jitter;
 mod pace;
-mod picture;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, value_parser};
-use common::others::{self, Neighbours};
-use common::table::{Cell, Table, markdown, number};
+use common::others::Neighbours;
+use common::picture::{self, Frame, bars, panel};
+use common::table::Columns;
 use common::{Side, println};
 
 use self::pace::{Outcome, run};
 
+const SIZE: (u32, u32) = (1120, 460);
+/// Where one group of bars ends and the next one begins, in microseconds.
+const EDGES: [u64; 10] = [0, 10, 25, 50, 100, 250, 500, 1_000, 2_500, u64::MAX];
+/// Packets a second.
+const RATE: u32 = 4_000;
+
 /// Packets at an even pace, by three intervals
 #[derive(Debug, Parser)]
 #[command(name = "pacing")]
-pub(crate) struct Options {
-    /// Packets a second
-    #[arg(long, value_name = "N", default_value_t = 4_000, value_parser = value_parser!(u64).range(1..=100_000))]
-    rate: u64,
-
+struct Options {
     /// How long each side sends
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=600))]
     seconds: u64,
@@ -43,65 +43,66 @@ pub(crate) struct Options {
     svg: PathBuf,
 }
 
-impl Options {
-    pub(crate) fn period(&self) -> Duration {
-        Duration::from_secs(1) / u32::try_from(self.rate).unwrap_or(1)
-    }
-
-    pub(crate) fn packets(&self) -> u64 {
-        self.rate * self.seconds
-    }
-}
-
 fn main() -> Result<()> {
     let options = Options::parse();
     let neighbours = Neighbours::watch();
-    let mut outcomes = Vec::new();
-    for side in Side::ALL {
-        match run(side, &options) {
-            Ok(outcome) => outcomes.push(outcome?),
-            Err(none) => println!("{}: {none}", side.name()),
-        }
-    }
-    println!("{}\n", table(&outcomes));
-    let note = others::note(neighbours);
-    println!("{note}\n");
-    fs::write(&options.svg, picture::draw(&options, &outcomes, &note)?)?;
-    println!("The picture: {}", options.svg.display());
-    Ok(())
+    let packets = u64::from(RATE) * options.seconds;
+    let outcomes = Side::ALL.iter().map(|&side| run(side, packets));
+    let outcomes: Vec<_> = outcomes.collect::<Result<_>>()?;
+    println!("{}", table(&outcomes));
+    picture::save(&options.svg, neighbours, |note| draw(&outcomes, note))
 }
 
-const HEADER: [&str; 8] = [
-    "interval",
-    "packets",
-    "lost",
-    "a second",
-    "jitter p50",
-    "p99",
-    "p99.9",
-    "CPU",
-];
-
-fn table(outcomes: &[Outcome]) -> Table {
-    let mut table = markdown(HEADER);
-    for outcome in outcomes {
-        let jitter = |quantile| micros(outcome.jitter.quantile(quantile));
-        let cpu = outcome.cpu.map(|share| format!("{:.1} %", share * 100.0));
-        let numbers = [
-            outcome.received.to_string(),
-            outcome.lost.to_string(),
-            format!("{:.0}", outcome.rate),
-            jitter(0.5),
-            jitter(0.99),
-            jitter(0.999),
-            cpu.unwrap_or("–".into()),
-        ];
-        let name = Cell::new(outcome.side.name());
-        table.add_row([name].into_iter().chain(numbers.map(number)));
+fn table(outcomes: &[Outcome]) -> Columns<'_, Outcome> {
+    let mut columns = Columns::new(outcomes.iter().map(|side| (side.side.name(), side)));
+    columns.row("packets", |side| side.received.to_string());
+    columns.row("lost", |side| side.lost.to_string());
+    columns.row("a second", |side| format!("{:.0}", side.rate));
+    for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let jitter = |side: &Outcome| micros(side.quantile(quantile));
+        columns.row(format!("jitter {name}"), jitter);
     }
-    table
+    columns.row("CPU", |side| side.cpu.clone());
+    columns
 }
 
 pub(crate) fn micros(time: Duration) -> String {
     format!("{:.0} µs", time.as_nanos() as f64 / 1e3)
+}
+
+/// The picture as SVG.
+fn draw(outcomes: &[Outcome], note: &str) -> Result<String> {
+    let legend: Vec<_> = outcomes.iter().map(|side| side.side.legend()).collect();
+    let frame = Frame {
+        title: &format!("{RATE} packets a second, by an interval"),
+        about: "Jitter: by how much the time between two packets on the loopback interface \
+                differs from the period.",
+        legend: &legend,
+        note,
+    };
+    let about: Vec<_> = outcomes.iter().map(summary).collect();
+    picture::draw(SIZE, &frame, |area| {
+        let area = panel(area, "Share of packets, in percent", &about.join("; "))?;
+        let text = |share| format!("{share:.0}");
+        bars(&area, &legend, "jitter", &groups(outcomes), text)
+    })
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let quantile = |at| micros(outcome.quantile(at));
+    let (name, p50, p99) = (outcome.side.name(), quantile(0.5), quantile(0.99));
+    format!("{name}: p50 {p50}, p99 {p99}, CPU {}", outcome.cpu)
+}
+
+/// What each group of bars is for, and how high they are.
+fn groups(outcomes: &[Outcome]) -> Vec<(String, Vec<f64>)> {
+    let groups = EDGES.windows(2).map(|edge| {
+        let name = match edge[1] {
+            u64::MAX => "more".to_owned(),
+            edge => format!("< {edge} µs"),
+        };
+        let share = |side: &Outcome| side.share_between(edge[0], edge[1]);
+        (name, outcomes.iter().map(share).collect())
+    });
+    groups.collect()
 }

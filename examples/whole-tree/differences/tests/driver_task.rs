@@ -2,67 +2,61 @@
 
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 use tokio::time::{sleep, timeout};
 
-fn runtimes() -> [Runtime; 2] {
-    [
-        Builder::new_current_thread().enable_all().build().unwrap(),
-        Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap(),
-    ]
+fn in_both_kinds_of_runtime(test: impl AsyncFn()) {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        builder.enable_all().build().unwrap().block_on(test());
+    }
 }
 
 fn alive() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// One millisecond, so that a runtime without timers is not what is seen.
 async fn a_timer() {
     sleep(Duration::from_millis(1)).await;
 }
 
 #[test]
-fn a_runtime_without_timers_has_no_such_task() {
-    for runtime in runtimes() {
-        assert_eq!(runtime.block_on(async { alive() }), 0);
-    }
-}
-
-#[test]
 fn it_is_alive_from_the_first_timer_on() {
-    for runtime in runtimes() {
-        runtime.block_on(async {
-            a_timer().await;
-            assert_eq!(alive(), 1);
-            a_timer().await;
-            assert_eq!(alive(), 1, "one, however many timers");
-        });
-    }
+    in_both_kinds_of_runtime(async || {
+        assert_eq!(alive(), 0);
+        a_timer().await;
+        assert_eq!(alive(), 1);
+        a_timer().await;
+        assert_eq!(alive(), 1, "one, however many timers");
+    });
 }
 
 /// A loop that sleeps until no task is alive does not end. This is its cure: what is alive when
 /// the first timer has been, and nothing else has begun, is the driver's.
 #[test]
 fn tasks_beside_it_can_be_waited_for() {
-    for runtime in runtimes() {
-        runtime.block_on(async {
-            a_timer().await;
-            let before = alive();
-            tokio::spawn(sleep(Duration::from_millis(20)));
-            let all = async {
-                while alive() > before {
-                    sleep(Duration::from_millis(5)).await;
-                }
-            };
-            timeout(Duration::from_secs(30), all)
-                .await
-                .expect("all tasks but the driver's end");
-        });
-    }
+    in_both_kinds_of_runtime(async || {
+        a_timer().await;
+        let before = alive();
+        tokio::spawn(sleep(Duration::from_millis(20)));
+        let all = async {
+            while alive() > before {
+                a_timer().await;
+            }
+        };
+        let ended = timeout(Duration::from_secs(30), all).await;
+        ended.expect("all tasks but the driver's end");
+    });
+}
+
+/// Ids are told apart, and nothing else is promised of them.
+#[test]
+fn ids_of_tasks_are_still_all_different() {
+    in_both_kinds_of_runtime(async || {
+        let [first, second] = [tokio::spawn(a_timer()), tokio::spawn(a_timer())];
+        assert_ne!(first.id(), second.id());
+        first.await.unwrap();
+        second.await.unwrap();
+    });
 }
 
 /// As spawned where the first timer is made: by its place it cannot be told apart.
@@ -81,18 +75,4 @@ fn hooks_see_it() {
     let line = line!() + 1;
     runtime.block_on(async { sleep(Duration::from_millis(1)).await });
     assert_eq!(*seen.lock().unwrap(), [line]);
-}
-
-/// Ids are told apart, and nothing else is promised of them.
-#[test]
-fn ids_of_tasks_are_still_all_different() {
-    for runtime in runtimes() {
-        runtime.block_on(async {
-            let first = tokio::spawn(a_timer());
-            let second = tokio::spawn(a_timer());
-            assert_ne!(first.id(), second.id());
-            first.await.unwrap();
-            second.await.unwrap();
-        });
-    }
 }
