@@ -40,15 +40,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::machine::Circumstances;
 use common::println;
 
-use crate::plan::{Operation, Rows, SHAPES};
+use crate::plan::{Rows, Shape};
 use crate::simulate::Simulator;
 use crate::table::Table;
 
-mod compare;
 mod plan;
 mod simulate;
 mod table;
@@ -61,8 +59,8 @@ mod trace;
 )]
 struct Arguments {
     /// The shapes to count; all without one.
-    #[arg(value_parser = names())]
-    shapes: Vec<String>,
+    #[arg(value_enum)]
+    shapes: Vec<Shape>,
     /// Compare with the table, and fail where an operation has become more.
     #[arg(long, conflicts_with = "accept")]
     check: bool,
@@ -72,11 +70,6 @@ struct Arguments {
     /// Passed by `cargo bench`. Without it, as under `cargo test`, nothing is counted.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-fn names() -> PossibleValuesParser {
-    let name = |(name, about)| PossibleValue::new(name).help(about);
-    SHAPES.map(name).into()
 }
 
 fn main() -> Result<ExitCode> {
@@ -89,7 +82,7 @@ fn main() -> Result<ExitCode> {
         println!("NOT COUNTED: there is no valgrind here");
         return Ok(ExitCode::SUCCESS);
     };
-    let rows = plan::count(&simulator, &Operation::all(&arguments.shapes))?;
+    let rows = plan::count(&simulator, &arguments.shapes)?;
     println!("{}", table::print(&rows));
     if arguments.accept {
         let versions = versions();
@@ -115,7 +108,7 @@ fn check(rows: &Rows) -> Result<ExitCode> {
     if by_share {
         println!("The table is of {then}, this is {now}: compared as shares of tokio's.");
     }
-    if compare::is_more(&table, rows, by_share) {
+    if table.is_less_than(rows, by_share) {
         println!("What is more by over 3 % is not accepted, but by `--accept`.");
         return Ok(ExitCode::FAILURE);
     }

@@ -1,12 +1,15 @@
-//! The table in the tree: what the counts were when they were last accepted.
+//! The table in the tree: what the counts were when they were last accepted, and new counts against those.
 
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
+use clap::ValueEnum as _;
+use common::println;
 use common::table::{Cell, markdown, number};
+use common::word;
 
-use crate::plan::{Operation, Row, Rows};
+use crate::plan::{Operation, Row, Rows, Runtime, Shape};
 
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
@@ -16,7 +19,7 @@ pub(crate) struct Table {
     pub(crate) rows: Rows,
 }
 
-pub(crate) const HEADER: [&str; 8] = [
+const HEADER: [&str; 8] = [
     "runtime",
     "operation",
     "tokio: instructions",
@@ -29,22 +32,25 @@ pub(crate) const HEADER: [&str; 8] = [
 
 const ABOUT: &str = "Per operation, less the same run without a timer. Printed by `cargo bench -p footprint -- --accept`.";
 
+/// By so much a count may rise.
+const MOST: f64 = 1.03;
+
+/// Or by so much, where the share above is less: where the heap and the stacks begin moves up to two lines.
+const SLACK: f64 = 2.5;
+
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("table.md")
 }
 
 impl Table {
     pub(crate) fn read() -> Result<Self> {
-        let path = path();
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let text = fs::read_to_string(path()).context("table.md")?;
         let versions = text.lines().find_map(|line| line.strip_prefix("With "));
+        let versions = versions.context("no versions")?.trim_end_matches('.');
         let lines = text.lines().filter(|line| line.starts_with("| ")).skip(1);
         let rows = lines.map(|line| read_row(line).with_context(|| line.to_owned()));
         Ok(Self {
-            versions: versions
-                .context("no versions")?
-                .trim_end_matches('.')
-                .to_owned(),
+            versions: versions.to_owned(),
             rows: rows.collect::<Result<_>>()?,
         })
     }
@@ -54,13 +60,44 @@ impl Table {
         let text = format!("{ABOUT}\nWith {}.\n\n{table}\n", self.versions);
         Ok(fs::write(path(), text)?)
     }
+
+    /// Prints what differs by more than it may, of operations that are in both. Whether something is more. By share, another
+    /// compiler or another tokio moves both sides.
+    pub(crate) fn is_less_than(&self, rows: &Rows, by_share: bool) -> bool {
+        let mut is_more = false;
+        for ((runtime, shape), now) in rows {
+            let Some(then) = self.rows.get(&(*runtime, *shape)) else {
+                continue;
+            };
+            for index in 0..3 {
+                let moved = if by_share {
+                    now[index] / then[index]
+                } else {
+                    1.0
+                };
+                let (then, now) = (then[3 + index] * moved, now[3 + index]);
+                let (less, more) = (then.min(now), then.max(now));
+                if more <= (less * MOST).max(less + SLACK) {
+                    continue;
+                }
+                is_more |= now > then;
+                let verdict = if now > then { "MORE" } else { "less" };
+                let (shape, runtime, what) = (word(shape), word(runtime), HEADER[5 + index]);
+                let percent = (now / then - 1.0) * 100.0;
+                println!(
+                    "{verdict}: {shape}, {runtime}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"
+                );
+            }
+        }
+        is_more
+    }
 }
 
 /// The counts as Markdown.
 pub(crate) fn print(rows: &Rows) -> String {
     let mut table = markdown(HEADER);
-    for (operation, row) in rows {
-        let names = operation.names().map(Cell::new);
+    for ((runtime, shape), row) in rows {
+        let names = [word(runtime), word(shape)].map(Cell::new);
         let counts = row.map(|count| number(format!("{count:.1}")));
         table.add_row(names.into_iter().chain(counts));
     }
@@ -69,10 +106,12 @@ pub(crate) fn print(rows: &Rows) -> String {
 
 fn read_row(line: &str) -> Result<(Operation, Row)> {
     let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-    let (names, counts) = cells.split_at_checked(2).context("too few cells")?;
-    let mut all = Operation::all(&[]).into_iter();
-    let operation = all.find(|operation| operation.names() == names);
+    let [runtime, shape, counts @ ..] = cells.as_slice() else {
+        anyhow::bail!("too few cells");
+    };
+    let runtime = Runtime::from_str(runtime, false).map_err(Error::msg)?;
+    let shape = Shape::from_str(shape, false).map_err(Error::msg)?;
     let counts: Result<Vec<f64>, _> = counts.iter().map(|cell| cell.parse()).collect();
     let row = counts?.try_into().ok().context("another number of cells")?;
-    Ok((operation.context("no such operation")?, row))
+    Ok(((runtime, shape), row))
 }

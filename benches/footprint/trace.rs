@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
 use std::ops::RangeInclusive;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 
 /// What operations cost: instructions; different lines that are executed, wherever the linker puts functions (see
 /// [`Window::code_lines`]); different lines that are read or written.
@@ -21,13 +21,22 @@ pub(crate) type Counts = [f64; 3];
 
 /// Reads a trace to its end. The counts are per operation.
 pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
-    let mut reader = Reader::default();
-    let mut line = Vec::new();
-    while trace.read_until(b'\n', &mut line)? > 0 {
+    let (mut reader, mut line) = (Reader::default(), String::new());
+    while trace.read_line(&mut line)? > 0 {
         reader.line(&line)?;
         line.clear();
     }
-    reader.finish()
+    let Reader {
+        sum,
+        operations,
+        other,
+        ..
+    } = reader;
+    ensure!(
+        operations > 0.0,
+        "the counted program did not end:\n{other}"
+    );
+    Ok(sum.map(|sum| sum / operations))
 }
 
 #[derive(Default)]
@@ -63,12 +72,8 @@ impl Window {
     fn code_lines(&self) -> f64 {
         const PLACES: u64 = LINE / ALIGNMENT;
         let lines = |shift| {
-            let mut lines: Vec<u64> = self
-                .code
-                .iter()
-                .map(|unit| (unit + shift) / PLACES)
-                .collect();
-            lines.dedup();
+            let mut lines: Vec<u64> = self.code.iter().copied().collect();
+            lines.dedup_by_key(|unit| (*unit + shift) / PLACES);
             lines.len() as f64
         };
         (0..PLACES).map(lines).sum::<f64>() / PLACES as f64
@@ -76,25 +81,20 @@ impl Window {
 }
 
 impl Reader {
-    fn line(&mut self, line: &[u8]) -> Result<()> {
-        match line {
-            [b'I', b' ', b' ', place @ ..] if self.open.is_some() => self.instruction(place),
-            [b'I', b' ', b' ', ..] => Ok(()),
-            [b' ', b'L' | b'S' | b'M', b' ', place @ ..] => self.access(place),
-            other => self.said(&String::from_utf8_lossy(other)),
+    fn line(&mut self, line: &str) -> Result<()> {
+        match (line.get(..3), &mut self.open) {
+            (Some("I  "), None) => {}
+            (Some("I  "), Some(window)) => {
+                window.instructions += 1;
+                window.code.extend(units::<ALIGNMENT>(&line[3..])?.1);
+            }
+            (Some(" L " | " S " | " M "), _) => self.access(&line[3..])?,
+            _ => self.said(line)?,
         }
-    }
-
-    fn instruction(&mut self, place: &[u8]) -> Result<()> {
-        let Some(window) = &mut self.open else {
-            return Ok(());
-        };
-        window.instructions += 1;
-        window.code.extend(units::<ALIGNMENT>(place)?.1);
         Ok(())
     }
 
-    fn access(&mut self, place: &[u8]) -> Result<()> {
+    fn access(&mut self, place: &str) -> Result<()> {
         let Some([begin, end]) = self.marks else {
             return Ok(());
         };
@@ -130,19 +130,14 @@ impl Reader {
         }
         Ok(())
     }
-
-    fn finish(self) -> Result<Counts> {
-        if self.operations == 0.0 {
-            bail!("the counted program did not end:\n{}", self.other);
-        }
-        Ok(self.sum.map(|sum| sum / self.operations))
-    }
 }
 
 /// The address in `ADDRESS,SIZE`, and the units of so many bytes in which its bytes are.
-fn units<const BYTES: u64>(place: &[u8]) -> Result<(u64, RangeInclusive<u64>)> {
-    let place = std::str::from_utf8(place)?.trim_end();
-    let (address, size) = place.split_once(',').context("an address without a size")?;
+fn units<const BYTES: u64>(place: &str) -> Result<(u64, RangeInclusive<u64>)> {
+    let (address, size) = place
+        .trim_end()
+        .split_once(',')
+        .context("an address without a size")?;
     let address = u64::from_str_radix(address, 16)?;
     let last = address + size.parse::<u64>()?.max(1) - 1;
     Ok((address, address / BYTES..=last / BYTES))

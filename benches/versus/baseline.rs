@@ -13,7 +13,6 @@ use crate::outcome::Outcome;
 pub(crate) fn write(
     path: &Path,
     circumstances: &Circumstances,
-    run: &str,
     others: Option<f64>,
     outcomes: &[Outcome],
 ) {
@@ -28,7 +27,6 @@ pub(crate) fn write(
         "figures": figures,
         "machine": circumstances.machine,
         "versions": circumstances.versions,
-        "run": run,
         "others busy": others.map(rounded),
     });
     fs::write(path, format!("{baseline:#}\n"))

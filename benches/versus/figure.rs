@@ -1,58 +1,21 @@
-//! A figure: contenders that do the same work, round after round in turn, and what they are compared by.
+//! A figure: sides that do the same work, round after round in turn, and what they are compared by.
 
+use std::thread;
 use std::time::Duration;
 
+use common::median;
+use common::others::Neighbours;
 use serde::Deserialize;
 
+use crate::catalogue::measure;
 use crate::outcome::{Outcome, Row};
-use crate::peer::{Bare, Timers as _};
-use crate::process::undisturbed;
-use crate::race::Sides;
 
-/// How much of a workload to run.
-#[derive(Clone, Copy)]
-pub(crate) struct Scale {
-    pub(crate) quick: bool,
-}
-
-impl Scale {
-    /// `count`, or a fifth of it when in a hurry.
-    pub(crate) fn of(self, count: usize) -> usize {
-        if self.quick { count / 5 } else { count }
-    }
-
-    pub(crate) fn time(self, time: Duration) -> Duration {
-        if self.quick { time / 4 } else { time }
-    }
-}
-
-/// What a side did; both sides of a round must have done the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a side did; all sides of a round must have done the same. What is armed is fired or cancelled.
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Did {
-    pub(crate) armed: u64,
     pub(crate) moved: u64,
     pub(crate) fired: u64,
     pub(crate) cancelled: u64,
-}
-
-impl Did {
-    /// `count` timers armed, and all of them cancelled.
-    pub(crate) fn cancelled(count: u64) -> Self {
-        Self {
-            armed: count,
-            cancelled: count,
-            ..Self::default()
-        }
-    }
-
-    /// `count` timers armed, and all of them fired.
-    pub(crate) fn fired(count: u64) -> Self {
-        Self {
-            armed: count,
-            fired: count,
-            ..Self::default()
-        }
-    }
 }
 
 /// What one side measured in one round: a value for each line of the figure.
@@ -63,14 +26,31 @@ pub(crate) struct Measured {
 
 impl Measured {
     pub(crate) fn new(values: impl Into<Vec<f64>>, did: Did) -> Self {
-        Self {
-            values: values.into(),
-            did,
-        }
+        let values = values.into();
+        Self { values, did }
+    }
+
+    /// All timers were cancelled.
+    pub(crate) fn cancelled(values: impl Into<Vec<f64>>, count: usize) -> Self {
+        let cancelled = count as u64;
+        let did = Did {
+            cancelled,
+            ..Did::default()
+        };
+        Self::new(values, did)
+    }
+
+    /// All timers fired.
+    pub(crate) fn fired(values: impl Into<Vec<f64>>, fired: u64) -> Self {
+        let did = Did {
+            fired,
+            ..Did::default()
+        };
+        Self::new(values, did)
     }
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
     #[default]
@@ -113,91 +93,109 @@ impl Line {
 
 /// A figure in the catalogue.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Description {
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    #[serde(default = "seven")]
     rounds: usize,
-    pub(crate) lines: Vec<Line>,
+    /// Ours first, then the peer that the goals are about, then all others.
+    pub(crate) sides: Vec<&'static str>,
+    lines: Vec<Line>,
 }
 
-fn seven() -> usize {
-    7
-}
-
-/// A named comparison of ours with its peers.
-pub(crate) struct Figure {
-    pub(crate) description: Description,
-    pub(crate) sides: Sides,
+impl Default for Figure {
+    fn default() -> Self {
+        Self {
+            name: "",
+            about: "",
+            rounds: 7,
+            sides: vec!["wheel", "tokio", "tokio-alt"],
+            lines: Vec::new(),
+        }
+    }
 }
 
 impl Figure {
     /// Lets all sides run in turn, the other way round every second time.
-    pub(crate) fn run(&self, scale: Scale, rounds: Option<usize>, patient: bool) -> Outcome {
-        let usual = if scale.quick {
-            3
-        } else {
-            self.description.rounds
-        };
-        let rounds = (0..rounds.unwrap_or(usual)).map(|round| {
-            let run = || self.round(round, scale);
-            if patient { undisturbed(run) } else { run() }
+    pub(crate) fn run(&self, rounds: Option<usize>, patient: bool) -> Outcome {
+        let rounds = (0..rounds.unwrap_or(self.rounds)).map(|number| {
+            let round = || self.round(number);
+            if patient { undisturbed(round) } else { round() }
         });
         self.outcome(&rounds.collect::<Vec<_>>())
     }
 
-    /// One round; the values are ordered as the sides are.
-    fn round(&self, round: usize, scale: Scale) -> Vec<Vec<f64>> {
-        let mut measured: Vec<_> = self.sides.0.iter().map(|_| None).collect();
-        let mut order: Vec<usize> = (0..measured.len()).collect();
-        if round % 2 == 0 {
+    /// The values of each side.
+    fn round(&self, number: usize) -> Vec<Vec<f64>> {
+        let mut order: Vec<usize> = (0..self.sides.len()).collect();
+        if number % 2 == 0 {
             order.reverse();
         }
-        for side in order {
-            measured[side] = Some((self.sides.0[side].run)(scale));
-        }
-        let measured: Vec<Measured> = measured.into_iter().flatten().collect();
-        self.check(&measured);
-        measured.into_iter().map(|side| side.values).collect()
-    }
-
-    /// The same work on every side, or there is nothing to compare.
-    fn check(&self, measured: &[Measured]) {
-        let Description { name, lines, .. } = &self.description;
-        for (side, contender) in measured.iter().zip(&self.sides.0) {
-            let peer = contender.name;
+        let measured = order
+            .iter()
+            .map(|&side| measure(self.name, self.sides[side]));
+        let mut measured: Vec<_> = order.iter().zip(measured).collect();
+        measured.sort_by_key(|(side, _)| **side);
+        let did = &measured[0].1.did;
+        for &(&side, ref one) in &measured {
+            let (figure, side) = (self.name, self.sides[side]);
             assert_eq!(
-                side.did, measured[0].did,
-                "{name}: {peer} (left) and ours did different work"
+                one.did, *did,
+                "{figure}: {side} (left) and ours did different work"
             );
-            assert_eq!(side.values.len(), lines.len(), "{name}: a value a line");
+            assert_eq!(
+                one.values.len(),
+                self.lines.len(),
+                "{figure}: a value a line"
+            );
         }
+        measured.into_iter().map(|(_, side)| side.values).collect()
     }
 
     /// `rounds` has a value for each side and line.
     fn outcome(&self, rounds: &[Vec<Vec<f64>>]) -> Outcome {
-        let sides = &self.sides.0;
-        let bare = sides.iter().position(|side| side.name == <Bare>::NAME);
+        let bare = self.sides.iter().position(|&side| side == "bare");
         let mut rows = Vec::new();
-        for (index, line) in self.description.lines.iter().enumerate() {
+        for (index, &line) in self.lines.iter().enumerate() {
             let column = |side: usize| -> Vec<f64> {
                 rounds.iter().map(|round| round[side][index]).collect()
             };
-            let row = |side: usize, bare: Option<usize>| {
-                let bare = bare.map(column);
-                let peer = sides[side].name;
-                Row::new(*line, peer, side == 1, [column(side), column(0)], bare)
+            let row = |side: usize, less: Option<f64>| {
+                let values = [column(side), column(0)];
+                Row::new(line, self.sides[side], side == 1, values, less)
             };
-            rows.extend((1..sides.len()).map(|side| row(side, None)));
-            if bare.is_some() {
-                let timers = (1..sides.len()).filter(|&side| Some(side) != bare);
-                rows.extend(timers.map(|side| row(side, bare)));
+            let peers = 1..self.sides.len();
+            rows.extend(peers.clone().map(|side| row(side, None)));
+            if let Some(bare) = bare {
+                let less = median(&column(bare));
+                let timers = peers.filter(|&side| side != bare);
+                rows.extend(timers.map(|side| row(side, Some(less))));
             }
         }
-        Outcome {
-            name: self.description.name,
-            rows,
+        let name = self.name;
+        Outcome { name, rows }
+    }
+}
+
+/// Takes a round when others use little of the machine, and again if they disturbed it; a few times at most.
+fn undisturbed<R>(round: impl Fn() -> R) -> R {
+    for _ in 0..3 {
+        // Ten seconds at most.
+        (0..50).find(|_| is_quiet(|| thread::sleep(Duration::from_millis(200))).1);
+        let (result, was_quiet) = is_quiet(&round);
+        if was_quiet {
+            return result;
         }
     }
+    round()
+}
+
+/// Whether others left the machine alone meanwhile.
+fn is_quiet<R>(work: impl Fn() -> R) -> (R, bool) {
+    let neighbours = Neighbours::watch();
+    let result = work();
+    (
+        result,
+        neighbours.is_none_or(|neighbours| neighbours.busy() < 0.2),
+    )
 }

@@ -10,11 +10,9 @@ use rand::{Rng, SeedableRng};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale};
+use crate::figure::Measured;
 use crate::peer::Peer;
-use crate::process::worker_cpu;
-use crate::race::Workload;
-use crate::stage::Stage;
+use crate::stage::{Stage, worker_cpu};
 
 const WORKERS: usize = 2;
 
@@ -31,50 +29,25 @@ pub(crate) enum Load {
     Mixed,
 }
 
-/// How late tasks wake that sleep again and again.
-#[derive(Clone, Copy)]
-pub(crate) struct Lateness {
-    pub(crate) load: Load,
-    pub(crate) sleepers: u64,
-    /// What is reported beside the median: this quantile, or the workers' CPU for each time.
-    pub(crate) quantile: Option<f64>,
-}
-
-impl Lateness {
+/// How late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU for each time.
+pub(crate) fn lateness<P: Peer>(load: Load, sleepers: u64, quantile: Option<f64>) -> Measured {
     const BURNERS: u64 = 8;
-
-    /// A hundred in a quiet runtime have 10,000 deadlines a second.
-    pub(crate) fn quantile(load: Load, quantile: f64) -> Self {
-        Lateness {
-            load,
-            sleepers: if load == Load::Quiet { 100 } else { 40 },
-            quantile: Some(quantile),
+    let stage = Stage::new::<P>(WORKERS);
+    let stop = Arc::new(AtomicBool::new(false));
+    if load != Load::Quiet {
+        for seed in 0..BURNERS {
+            let burning = burn::<P>(seed, load != Load::Computing, Arc::clone(&stop));
+            stage.handle().spawn(burning);
         }
     }
-}
-
-impl Workload for Lateness {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let load = self.load;
-        let stage = Stage::new::<P>(WORKERS);
-        let stop = Arc::new(AtomicBool::new(false));
-        if load != Load::Quiet {
-            for seed in 0..Self::BURNERS {
-                let burning = burn::<P>(seed, load != Load::Computing, Arc::clone(&stop));
-                stage.handle().spawn(burning);
-            }
-        }
-        let rounds = scale.of(if load == Load::Quiet { 200 } else { 150 });
-        let before = worker_cpu();
-        let late = stage.run(sleepers_late::<P>(self.sleepers, load, rounds));
-        let each = (worker_cpu() - before).as_nanos() as f64 / late.len() as f64;
-        stop.store(true, Ordering::Relaxed);
-        let at = |quantile| late.value_at_quantile(quantile) as f64;
-        Measured::new(
-            [at(0.5), self.quantile.map_or(each, at)],
-            Did::fired(late.len()),
-        )
-    }
+    let rounds = if load == Load::Quiet { 200 } else { 150 };
+    let before = worker_cpu();
+    let late = stage.run(sleepers_late::<P>(sleepers, load, rounds));
+    let each = (worker_cpu() - before) / late.len() as f64;
+    stop.store(true, Ordering::Relaxed);
+    let at = |quantile| late.value_at_quantile(quantile) as f64;
+    let values = [at(0.5), quantile.map_or(each, at)];
+    Measured::fired(values, late.len())
 }
 
 /// Computes for 50–100 µs at a time. Where it `arms`, it then yields under a timeout, as a request would.

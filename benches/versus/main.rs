@@ -1,8 +1,8 @@
 //! `wheel` against `tokio::time`, figure by figure.
 //!
 //! ```text
-//! cargo bench -p versus                      # every figure, some minutes
-//! cargo bench -p versus -- --quick           # a minute and a half, fewer timers and rounds
+//! cargo bench -p versus                      # every figure, a quarter of an hour
+//! cargo bench -p versus -- --rounds 1        # a few minutes
 //! cargo bench -p versus -- repoll bytes      # the figures asked for
 //! cargo bench -p versus -- --list            # what there is
 //! cargo bench -p versus -- --goals           # and what each is to reach
@@ -31,7 +31,7 @@ use common::others::Neighbours;
 use common::println;
 use serde_json::Value;
 
-use crate::figure::{Figure, Scale};
+use crate::figure::Figure;
 use crate::outcome::Outcome;
 
 mod baseline;
@@ -39,22 +39,18 @@ mod bytes;
 mod cancel;
 mod catalogue;
 mod cold;
-mod evict;
 mod figure;
 mod fire;
-mod gateway;
 mod lateness;
-mod moving;
+mod loops;
 mod outcome;
 mod peer;
 mod pending;
-mod process;
 mod quiet;
-mod race;
 mod report;
-mod scrape;
 mod services;
 mod stage;
+mod stall;
 
 #[derive(Parser)]
 #[command(
@@ -71,9 +67,6 @@ struct Arguments {
     /// Rounds for each figure.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// Fewer timers, shorter runs, three rounds.
-    #[arg(long)]
-    quick: bool,
     /// Wait for a quiet machine before each round, and take it again if other processes got in.
     #[arg(long)]
     patient: bool,
@@ -93,8 +86,7 @@ struct Arguments {
 
 /// What there is to be asked for.
 fn names() -> PossibleValuesParser {
-    let name =
-        |figure: Figure| PossibleValue::new(figure.description.name).help(figure.description.about);
+    let name = |figure: Figure| PossibleValue::new(figure.name).help(figure.about);
     catalogue::all().into_iter().map(name).into()
 }
 
@@ -102,16 +94,14 @@ fn main() -> ExitCode {
     common::go_where_cargo_was_called();
     let arguments = Arguments::parse();
     let figures = catalogue::all();
-    let asked = arguments.bench || arguments.quick || !arguments.names.is_empty();
-    if arguments.list || !asked {
+    if arguments.list || !arguments.bench && arguments.names.is_empty() {
         println!("{}", report::list(&figures).trim_end());
         return ExitCode::SUCCESS;
     }
     let circumstances = Circumstances::new();
-    let run = run(arguments.quick);
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
-    println!("{circumstances}; {run}\n");
+    println!("{circumstances}\n");
     println!("{}", report::table(&outcomes, arguments.goals));
     println!("{}", report::SUMMARY);
     if arguments.goals {
@@ -125,39 +115,24 @@ fn main() -> ExitCode {
     }
     if let Some(path) = &arguments.json {
         let others = neighbours.map(|neighbours| neighbours.busy());
-        baseline::write(path, &circumstances, run, others, &outcomes);
+        baseline::write(path, &circumstances, others, &outcomes);
     }
     ExitCode::from(u8::from(failed))
 }
 
-/// How it is run.
-fn run(quick: bool) -> &'static str {
-    match (quick, cfg!(tokio_unstable)) {
-        (true, false) => "quick",
-        (true, true) => "quick, tokio_unstable",
-        (false, false) => "full",
-        (false, true) => "full, tokio_unstable",
-    }
-}
-
 /// The outcomes, and whether a figure failed.
 fn take(figures: &[Figure], arguments: &Arguments) -> (Vec<Outcome>, bool) {
-    let scale = Scale {
-        quick: arguments.quick,
-    };
     let asked = |figure: &&Figure| {
-        let name = figure.description.name;
-        arguments.names.is_empty() || arguments.names.iter().any(|asked| asked == name)
+        arguments.names.is_empty() || arguments.names.iter().any(|asked| asked == figure.name)
     };
     let rounds = arguments.rounds.map(|rounds| rounds as usize);
     let (mut outcomes, mut failed) = (Vec::new(), false);
     for figure in figures.iter().filter(asked) {
         let begin = Instant::now();
-        eprint!("{} … ", figure.description.name);
+        eprint!("{} … ", figure.name);
         // A figure that fails says why, and must not cost the others.
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            figure.run(scale, rounds, arguments.patient)
-        }));
+        let run = AssertUnwindSafe(|| figure.run(rounds, arguments.patient));
+        let outcome = catch_unwind(run);
         eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
         failed |= outcome.is_err();
         outcomes.extend(outcome);

@@ -35,18 +35,13 @@ impl Row {
         peer: &'static str,
         is_first: bool,
         sides: [Vec<f64>; 2],
-        bare: Option<Vec<f64>>,
+        bare: Option<f64>,
     ) -> Self {
         // What is less cannot be told from nothing.
         const LEAST: f64 = 1.0;
         let own = bare.is_some();
-        let [theirs, ours] = match bare.map(|bare| median(&bare)) {
-            None => sides,
-            Some(bare) => sides.map(|side| {
-                let less = side.into_iter().map(|value| (value - bare).max(LEAST));
-                less.collect::<Vec<_>>()
-            }),
-        };
+        let less = |value: f64| bare.map_or(value, |bare| (value - bare).max(LEAST));
+        let [theirs, ours] = sides.map(|side| side.into_iter().map(less).collect::<Vec<_>>());
         let rounds = theirs.iter().zip(&ours);
         let ratios: Vec<f64> = rounds.map(|(&a, &b)| line.compare(a, b)).collect();
         let (theirs, ours) = (median(&theirs), median(&ours));

@@ -6,7 +6,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
-#[cfg(any(tokio_unstable, feature = "high-resolution"))]
 use timers::as_in_tokio;
 pub(crate) use timers::{Bare, Timers, Tokio, Wheel};
 use tokio::runtime::{Builder, Runtime};
@@ -41,51 +40,42 @@ fn builder(workers: usize) -> Builder {
 }
 
 /// The library with high resolution, and so many microseconds from ring to ring.
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
-pub(crate) struct Precise<const MICROS: u64 = 50>;
+pub(crate) struct Precise<const MICROS: u64>;
 
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
 impl<const MICROS: u64> Timers for Precise<MICROS> {
-    const NAME: &'static str = match MICROS {
-        1 => "1 µs",
-        100 => "100 µs",
-        200 => "200 µs",
-        500 => "500 µs",
-        _ => "precise",
-    };
+    const NAME: &'static str = "precise";
 
     as_in_tokio!(wheel);
 }
 
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
 impl<const MICROS: u64> Peer for Precise<MICROS> {
     fn runtime(workers: usize) -> Runtime {
         let runtime = builder(workers).build().expect("a runtime");
-        let builder = wheel::Builder::new()
-            .high_resolution(true)
-            .tick(Duration::from_micros(MICROS));
-        let installed = runtime.block_on(async { builder.install() });
-        installed.expect("a descriptor");
+        #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+        let _driver = runtime.block_on(async {
+            let tick = Duration::from_micros(MICROS);
+            let precise = wheel::Builder::new().high_resolution(true).tick(tick);
+            precise.install().expect("a descriptor")
+        });
         runtime
     }
 }
 
 /// `tokio::time` on a runtime with a timer per worker.
-#[cfg(tokio_unstable)]
 pub(crate) struct Alt;
 
-#[cfg(tokio_unstable)]
 impl Timers for Alt {
     const NAME: &'static str = "tokio-alt";
 
     as_in_tokio!(tokio::time);
 }
 
-#[cfg(tokio_unstable)]
 impl Peer for Alt {
     fn runtime(workers: usize) -> Runtime {
-        let runtime = builder(workers).enable_alt_timer().build();
-        runtime.expect("a runtime")
+        let mut builder = builder(workers);
+        #[cfg(tokio_unstable)]
+        builder.enable_alt_timer();
+        builder.build().expect("a runtime")
     }
 }
 

@@ -16,12 +16,10 @@ const CHANGES: [&str; 6] = ["figure", "", "side", "then", "now", "ratio"];
 
 /// The names of all figures and what they are.
 pub(crate) fn list(figures: &[Figure]) -> String {
-    let descriptions = || figures.iter().map(|figure| &figure.description);
-    let width = descriptions().map(|figure| figure.name.len()).max();
+    let width = figures.iter().map(|figure| figure.name.len()).max();
     let width = width.unwrap_or(0);
-    descriptions()
-        .map(|figure| format!("{:width$}  {}\n", figure.name, figure.about))
-        .collect()
+    let line = |figure: &Figure| format!("{:width$}  {}\n", figure.name, figure.about);
+    figures.iter().map(line).collect()
 }
 
 pub(crate) fn table(outcomes: &[Outcome], goals: bool) -> String {
@@ -115,7 +113,7 @@ pub(crate) fn changes(before: &Value, outcomes: &[Outcome]) -> String {
             ]);
         }
     }
-    let [machine, versions, run] =
-        ["machine", "versions", "run"].map(|what| before[what].as_str().unwrap_or("unknown"));
-    format!("\nThen: {machine}; {versions}; {run}\n\n{table}\nThen ÷ now: larger is better.")
+    let [machine, versions] =
+        ["machine", "versions"].map(|what| before[what].as_str().unwrap_or("unknown"));
+    format!("\nThen: {machine}; {versions}\n\n{table}\nThen ÷ now: larger is better.")
 }

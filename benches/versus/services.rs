@@ -1,13 +1,14 @@
-//! Whole services: requests that mostly finish before their timeout, connections with timers of every fate.
+//! Whole services: requests that mostly finish before their timeout, connections with timers of every fate, an HTTP gateway.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use rand::Rng;
-use rand::SeedableRng;
+use ::gateway::{Load, Stack};
+use common::process::cpu_time;
 use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp, LogNormal};
 use timers::expiry::Count;
 use timers::shapes::all;
@@ -15,11 +16,9 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale};
+use crate::figure::{Did, Measured};
 use crate::peer::Peer;
-use crate::process::worker_cpu;
-use crate::race::Workload;
-use crate::stage::Stage;
+use crate::stage::{Stage, worker_cpu};
 
 const WORKERS: usize = 2;
 
@@ -28,63 +27,53 @@ type Senders = Vec<Option<oneshot::Sender<()>>>;
 /// When a request arrives and how long it takes; one without an answer in time times out.
 type Request = (Duration, Option<Duration>);
 
-/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of these quartiles.
-#[derive(Clone, Copy)]
-pub(crate) struct Purgatory {
-    /// In milliseconds.
-    pub(crate) median: f64,
-    pub(crate) upper_quartile: f64,
-}
+const TIMEOUT: Duration = Duration::from_millis(200);
 
-impl Purgatory {
-    const TIMEOUT: Duration = Duration::from_millis(200);
-    const PER_SECOND: f64 = 40_000.0;
-
-    /// None ends close to its timeout, so each one's fate is certain.
-    fn requests(&self, count: usize) -> Vec<Request> {
-        let mut rng = SmallRng::seed_from_u64(200);
-        let sigma = (self.upper_quartile.ln() - self.median.ln()) / 0.674_490;
-        let latency = LogNormal::new(self.median.ln(), sigma).expect("a distribution");
-        let gap = Exp::new(Self::PER_SECOND).expect("a distribution");
-        let mut at = 0.0;
-        let mut request = || {
-            at += gap.sample(&mut rng);
-            let mut draws = std::iter::repeat_with(|| latency.sample(&mut rng));
-            let millis = draws.find(|millis| !(170.0..270.0).contains(millis));
-            let in_time = millis.filter(|&millis| millis < 200.0);
-            let takes = in_time.map(|millis| Duration::from_secs_f64(millis / 1e3));
-            (Duration::from_secs_f64(at), takes)
-        };
-        (0..count).map(|_| request()).collect()
-    }
-}
-
-impl Workload for Purgatory {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let mut requests = self.requests(scale.of(50_000));
-        let count = requests.len();
-        let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
-        let late = if P::FIRES {
-            unanswered.count()
-        } else {
-            // Without a timer an answer ends them.
-            unanswered.for_each(|(_, takes)| *takes = Some(Self::TIMEOUT));
-            0
-        };
-        for _ in 0..5 {
-            let (cpu, fired) = play::<P>(&requests);
-            if fired.abs_diff(late) * 100 <= count {
-                let each = cpu.as_nanos() as f64 / count as f64;
-                return Measured::new([each], Did::cancelled(count as u64));
-            }
-            // The machine stood still for so long that requests missed their fate: once more.
+/// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of these quartiles, in
+/// milliseconds.
+pub(crate) fn purgatory<P: Peer>(median: f64, upper_quartile: f64) -> Measured {
+    let mut requests = requests(median, upper_quartile);
+    let count = requests.len();
+    let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
+    let late = if P::FIRES {
+        unanswered.count()
+    } else {
+        // Without a timer an answer ends them.
+        unanswered.for_each(|(_, takes)| *takes = Some(TIMEOUT));
+        0
+    };
+    for _ in 0..5 {
+        let (cpu, fired) = play::<P>(&requests);
+        if fired.abs_diff(late) * 100 <= count {
+            return Measured::cancelled([cpu / count as f64], count);
         }
-        panic!("{}: {late} are to time out, and do not", P::NAME);
+        // The machine stood still for so long that requests missed their fate: once more.
     }
+    panic!("{}: {late} are to time out, and do not", P::NAME);
+}
+
+/// None ends close to its timeout, so each one's fate is certain.
+fn requests(median: f64, upper_quartile: f64) -> Vec<Request> {
+    const COUNT: usize = 50_000;
+    const PER_SECOND: f64 = 40_000.0;
+    let mut rng = SmallRng::seed_from_u64(200);
+    let sigma = (upper_quartile.ln() - median.ln()) / 0.674_490;
+    let latency = LogNormal::new(median.ln(), sigma).expect("a distribution");
+    let gap = Exp::new(PER_SECOND).expect("a distribution");
+    let mut at = 0.0;
+    let mut request = || {
+        at += gap.sample(&mut rng);
+        let mut draws = std::iter::repeat_with(|| latency.sample(&mut rng));
+        let millis = draws.find(|millis| !(170.0..270.0).contains(millis));
+        let in_time = millis.filter(|&millis| millis < 200.0);
+        let takes = in_time.map(|millis| Duration::from_secs_f64(millis / 1e3));
+        (Duration::from_secs_f64(at), takes)
+    };
+    (0..COUNT).map(|_| request()).collect()
 }
 
 /// The workers' CPU time for all requests, and how many of them timed out.
-fn play<P: Peer>(requests: &[Request]) -> (Duration, usize) {
+fn play<P: Peer>(requests: &[Request]) -> (f64, usize) {
     let stage = Stage::new::<P>(WORKERS);
     let tally = Arc::new(Tally::default());
     let before = worker_cpu();
@@ -127,7 +116,7 @@ fn arrive<P: Peer>(runtime: &Handle, tally: &Arc<Tally>) -> oneshot::Sender<()> 
     let (sender, receiver) = oneshot::channel();
     let tally = Arc::clone(tally);
     runtime.spawn(async move {
-        if P::timeout(Purgatory::TIMEOUT, receiver).await.is_err() {
+        if P::timeout(TIMEOUT, receiver).await.is_err() {
             tally.fired.add();
         }
         tally.settled.add();
@@ -140,24 +129,18 @@ const RESPONSES: u64 = 3;
 
 /// Connections whose timers have different fates (after the benchmark of ratas): the idle timer is pushed out by
 /// each packet, the pacing timer always fires, the deadline of a response is always met, the close timer just waits.
-#[derive(Clone, Copy)]
-pub(crate) struct Connections;
-
-impl Workload for Connections {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let count = scale.of(1_000) as u64;
-        let stage = Stage::new::<P>(WORKERS);
-        let before = worker_cpu();
-        stage.run(all((0..count).map(connection::<P>)));
-        let cpu = worker_cpu() - before;
-        let packets = count * RESPONSES * PACKETS;
-        let did = Did {
-            moved: packets,
-            fired: packets,
-            ..Did::default()
-        };
-        Measured::new([cpu.as_nanos() as f64 / packets as f64], did)
-    }
+pub(crate) fn connections<P: Peer>() -> Measured {
+    const COUNT: u64 = 1_000;
+    let stage = Stage::new::<P>(WORKERS);
+    let before = worker_cpu();
+    let packets = stage.run(all((0..COUNT).map(connection::<P>)));
+    let cpu = worker_cpu() - before;
+    let did = Did {
+        moved: packets,
+        fired: packets,
+        cancelled: 0,
+    };
+    Measured::new([cpu / packets as f64], did)
 }
 
 /// Returns the number of its packets.
@@ -181,4 +164,19 @@ async fn connection<P: Peer>(seed: u64) -> u64 {
         }
     }
     RESPONSES * PACKETS
+}
+
+/// The HTTP gateway of `examples/gateway`, with its clients and backends, at full load: CPU time of all for a request.
+pub(crate) fn gateway<T: Stack>() -> Measured {
+    let load = Load {
+        workers: WORKERS,
+        connections: 64,
+        requests: 500,
+        limit: Duration::from_secs(5),
+    };
+    let mut times = Vec::new();
+    let played = load.play::<T>(|| times.push(cpu_time().unwrap_or_default()));
+    let requests = played.expect("a gateway");
+    let cpu = (times[1] - times[0]).as_nanos() as f64;
+    Measured::cancelled([cpu / requests as f64], requests as usize)
 }

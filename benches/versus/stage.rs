@@ -10,6 +10,7 @@ use std::task::Context;
 use std::thread;
 use std::time::Duration;
 
+use common::process::cpu_of_threads;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use timers::{arm, on_task};
@@ -18,8 +19,7 @@ use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::peer::{Peer, Timers};
-use crate::process::worker_cpu;
+use crate::peer::{Peer, Timers, WORKER};
 
 pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Timers>::Sleep>>>;
 
@@ -122,8 +122,14 @@ pub(crate) fn armed<P: Peer>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<P::Sl
     sleep
 }
 
-/// CPU time of the workers from a little before `start` until `wait` returns.
-pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> Duration {
+/// CPU time of all worker threads so far, in nanoseconds.
+pub(crate) fn worker_cpu() -> f64 {
+    let cpu = cpu_of_threads(Some(WORKER)).expect("Linux's schedstat");
+    cpu.as_nanos() as f64
+}
+
+/// CPU time of the workers from a little before `start` until `wait` returns, in nanoseconds.
+pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
     let ahead = start.saturating_duration_since(Instant::now());
     thread::sleep(ahead.saturating_sub(Duration::from_millis(5)));
     let before = worker_cpu();
@@ -153,11 +159,8 @@ impl Delays {
     pub(crate) fn new() -> Self {
         let mut rng = seeded();
         let between = Duration::from_secs(1)..Duration::from_secs(30);
-        Self(
-            (0..Self::COUNT)
-                .map(|_| rng.random_range(between.clone()))
-                .collect(),
-        )
+        let delays = (0..Self::COUNT).map(|_| rng.random_range(between.clone()));
+        Self(delays.collect())
     }
 
     #[inline]
