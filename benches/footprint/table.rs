@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Error, Result};
+use anyhow::{Context as _, Error, Result, bail};
 use clap::ValueEnum as _;
 use common::println;
 use common::table::{Cell, markdown, number};
@@ -56,17 +56,33 @@ impl Table {
     }
 
     pub(crate) fn write(&self) -> Result<()> {
-        let table = print(&self.rows);
-        let text = format!("{ABOUT}\nWith {}.\n\n{table}\n", self.versions);
+        let (versions, table) = (&self.versions, self.print());
+        let text = format!("{ABOUT}\nWith {versions}.\n\n{table}\n");
         Ok(fs::write(path(), text)?)
     }
 
-    /// Prints what differs by more than it may, of operations that are in both. Whether something is more. By share, another
-    /// compiler or another tokio moves both sides.
-    pub(crate) fn is_less_than(&self, rows: &Rows, by_share: bool) -> bool {
+    /// The counts as Markdown.
+    pub(crate) fn print(&self) -> String {
+        let mut table = markdown(HEADER);
+        for ((runtime, shape), row) in &self.rows {
+            let names = [word(runtime), word(shape)].map(Cell::new);
+            let counts = row.map(|count| number(format!("{count:.1}")));
+            table.add_row(names.into_iter().chain(counts));
+        }
+        table.to_string()
+    }
+
+    /// Prints what differs by more than it may, of operations that are in both. Whether something is more. Another compiler or
+    /// another tokio moves both sides, and so shares of tokio's are compared.
+    pub(crate) fn is_more_than(&self, before: &Table) -> bool {
+        let by_share = self.versions != before.versions;
+        if by_share {
+            let (then, now) = (&before.versions, &self.versions);
+            println!("The table is of {then}, this is {now}: compared as shares of tokio's.");
+        }
         let mut is_more = false;
-        for ((runtime, shape), now) in rows {
-            let Some(then) = self.rows.get(&(*runtime, *shape)) else {
+        for (operation, now) in &self.rows {
+            let Some(then) = before.rows.get(operation) else {
                 continue;
             };
             for index in 0..3 {
@@ -82,7 +98,8 @@ impl Table {
                 }
                 is_more |= now > then;
                 let verdict = if now > then { "MORE" } else { "less" };
-                let (shape, runtime, what) = (word(shape), word(runtime), HEADER[5 + index]);
+                let (shape, runtime) = (word(&operation.1), word(&operation.0));
+                let what = HEADER[5 + index];
                 let percent = (now / then - 1.0) * 100.0;
                 println!(
                     "{verdict}: {shape}, {runtime}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"
@@ -93,21 +110,10 @@ impl Table {
     }
 }
 
-/// The counts as Markdown.
-pub(crate) fn print(rows: &Rows) -> String {
-    let mut table = markdown(HEADER);
-    for ((runtime, shape), row) in rows {
-        let names = [word(runtime), word(shape)].map(Cell::new);
-        let counts = row.map(|count| number(format!("{count:.1}")));
-        table.add_row(names.into_iter().chain(counts));
-    }
-    table.to_string()
-}
-
 fn read_row(line: &str) -> Result<(Operation, Row)> {
-    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-    let [runtime, shape, counts @ ..] = cells.as_slice() else {
-        anyhow::bail!("too few cells");
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [_, runtime, shape, counts @ .., _] = cells.as_slice() else {
+        bail!("too few cells");
     };
     let runtime = Runtime::from_str(runtime, false).map_err(Error::msg)?;
     let shape = Shape::from_str(shape, false).map_err(Error::msg)?;

@@ -26,23 +26,15 @@ pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
         reader.line(&line)?;
         line.clear();
     }
-    let Reader {
-        sum,
-        operations,
-        other,
-        ..
-    } = reader;
-    ensure!(
-        operations > 0.0,
-        "the counted program did not end:\n{other}"
-    );
-    Ok(sum.map(|sum| sum / operations))
+    let other = reader.other;
+    ensure!(reader.operations > 0.0, "no end:\n{other}");
+    Ok(reader.sum.map(|sum| sum / reader.operations))
 }
 
 #[derive(Default)]
 struct Reader {
-    /// Where a window begins and ends.
-    marks: Option<[u64; 2]>,
+    /// Where a window begins and ends; nothing is at 0.
+    marks: [u64; 2],
     /// What is counted since the window has begun.
     open: Option<Window>,
     sum: Counts,
@@ -95,9 +87,7 @@ impl Reader {
     }
 
     fn access(&mut self, place: &str) -> Result<()> {
-        let Some([begin, end]) = self.marks else {
-            return Ok(());
-        };
+        let [begin, end] = self.marks;
         let (address, lines) = units::<LINE>(place)?;
         if address == begin {
             self.open = Some(Window::default());
@@ -123,7 +113,7 @@ impl Reader {
         match *words.as_slice() {
             ["marks", begin, end] => {
                 let address = |text| u64::from_str_radix(text, 16);
-                self.marks = Some([address(begin)?, address(end)?]);
+                self.marks = [address(begin)?, address(end)?];
             }
             ["operations", number] => self.operations = number.parse()?,
             _ => self.other.push_str(line),
@@ -134,10 +124,8 @@ impl Reader {
 
 /// The address in `ADDRESS,SIZE`, and the units of so many bytes in which its bytes are.
 fn units<const BYTES: u64>(place: &str) -> Result<(u64, RangeInclusive<u64>)> {
-    let (address, size) = place
-        .trim_end()
-        .split_once(',')
-        .context("an address without a size")?;
+    let numbers = place.trim_end().split_once(',');
+    let (address, size) = numbers.context("an address without a size")?;
     let address = u64::from_str_radix(address, 16)?;
     let last = address + size.parse::<u64>()?.max(1) - 1;
     Ok((address, address / BYTES..=last / BYTES))

@@ -10,11 +10,12 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use rand::Rng;
+use timers::Timers;
+use timers::expiry::Sleeps;
 use tokio::time::Instant;
 
 use crate::figure::Measured;
-use crate::peer::Peer;
-use crate::stage::{Crowd, Stage, armed, seeded};
+use crate::stage::{Stage, armed, seeded};
 
 thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
@@ -62,20 +63,20 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// `size_of::<Sleep>()`, and the live bytes of a million pending timers, each with its box and the pointer to it.
-pub(crate) fn bytes<P: Peer>() -> Measured {
+pub(crate) fn bytes<T: Timers>() -> Measured {
     const TIMERS: usize = 1_000_000;
-    let (grown, crowd) = Stage::new::<P>(1).on_worker(|cx| {
+    let (grown, crowd) = Stage::new::<T>(1).on_worker(|cx| {
         let mut rng = seeded();
         let start = Instant::now() + Duration::from_secs(60);
         let before = LIVE.get();
-        let mut crowd: Crowd<P> = Vec::with_capacity(TIMERS);
+        let mut crowd: Sleeps<T> = Vec::with_capacity(TIMERS);
         for _ in 0..TIMERS {
             let after = Duration::from_millis(rng.random_range(0..1_800_000));
-            crowd.push(armed::<P>(cx, start + after));
+            crowd.push(armed::<T>(cx, start + after));
         }
         (LIVE.get() - before, crowd)
     });
     drop(crowd);
     let pending = grown as f64 / TIMERS as f64;
-    Measured::cancelled([size_of::<P::Sleep>() as f64, pending], TIMERS)
+    Measured::cancelled([size_of::<T::Sleep>() as f64, pending], TIMERS)
 }

@@ -9,49 +9,48 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use timers::arm;
 use timers::shapes::Shape;
+use timers::{Timers, Wheel, arm};
 use wheel::WheelMetrics;
 
 use crate::figure::Measured;
-use crate::peer::{Peer, Wheel};
-use crate::stage::{Delays, Stage, each};
+use crate::stage::{DELAYS, Stage, delays, each};
 
 /// Of each worker.
 const COUNT: usize = 400_000;
 
 /// Arm and cancel, each worker on its own; `others` stay pending all the while.
-pub(crate) fn register_cancel<P: Peer>(workers: usize, others: usize) -> Measured {
-    Measured::cancelled([cost::<P>(workers, others)], COUNT * workers)
+pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
+    Measured::cancelled([cost::<T>(workers, others)], COUNT * workers)
 }
 
 /// The throughput of two workers over that of one.
-pub(crate) fn scaling<P: Peer>() -> Measured {
-    let (one, two) = (cost::<P>(1, 0), cost::<P>(2, 0));
+pub(crate) fn scaling<T: Timers>() -> Measured {
+    let (one, two) = (cost::<T>(1, 0), cost::<T>(2, 0));
     Measured::cancelled([2.0 * one / two], 3 * COUNT)
 }
 
 /// Nanoseconds per timer of the slowest worker.
-fn cost<P: Peer>(workers: usize, others: usize) -> f64 {
-    let stage = Stage::new::<P>(workers);
-    let crowd = stage.crowd::<P>(others);
-    let costs = stage.on_each_worker::<P, _>(|cx, barrier| arm_and_cancel::<P>(cx, barrier, COUNT));
+fn cost<T: Timers>(workers: usize, others: usize) -> f64 {
+    let stage = Stage::new::<T>(workers);
+    let crowd = stage.crowd::<T>(others);
+    let costs = stage.on_each_worker::<T, _>(|cx, barrier| arm_and_cancel::<T>(cx, barrier, COUNT));
     drop(crowd);
     costs.into_iter().fold(0.0, f64::max)
 }
 
-fn arm_and_cancel<P: Peer>(cx: &mut Context<'_>, barrier: &Barrier, count: usize) -> f64 {
-    let delays = Delays::new();
-    cancel_loop::<P>(cx, &delays, count / 10);
+fn arm_and_cancel<T: Timers>(cx: &mut Context<'_>, barrier: &Barrier, count: usize) -> f64 {
+    let delays = delays();
+    cancel_loop::<T>(cx, &delays, count / 10);
     barrier.wait();
     let begin = Instant::now();
-    cancel_loop::<P>(cx, &delays, count);
+    cancel_loop::<T>(cx, &delays, count);
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-fn cancel_loop<P: Peer>(cx: &mut Context<'_>, delays: &Delays, count: usize) {
+fn cancel_loop<T: Timers>(cx: &mut Context<'_>, delays: &[Duration; DELAYS], count: usize) {
     for index in 0..count {
-        let sleep = pin!(P::sleep(delays.get(index)));
+        let sleep = pin!(T::sleep(delays[index % DELAYS]));
         arm(black_box(sleep), cx);
     }
 }
@@ -88,10 +87,10 @@ fn read_often(metrics: &WheelMetrics, goes_on: &AtomicBool) {
 
 /// Tasks that move between workers while their timers are pending: a service in small on a current-thread runtime, which
 /// has no workers, or on as many workers.
-pub(crate) fn moving<P: Peer>(shape: Shape, workers: usize) -> Measured {
+pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     const MOVING: usize = 200_000;
-    let stage = Stage::new::<P>(workers);
-    let play = |count| stage.run(shape.play(P::sleep, workers.max(1), count));
+    let stage = Stage::new::<T>(workers);
+    let play = |count| stage.run(shape.play::<T>(workers.max(1), count));
     play(MOVING / 10);
     let begin = Instant::now();
     let count = play(MOVING);
@@ -100,16 +99,16 @@ pub(crate) fn moving<P: Peer>(shape: Shape, workers: usize) -> Measured {
 }
 
 /// Every timer is due before all that were armed before it, so the alarm has to move each time.
-pub(crate) fn earliest<P: Peer>() -> Measured {
+pub(crate) fn earliest<T: Timers>() -> Measured {
     const TIMERS: usize = 100_000;
-    let stage = Stage::bare::<P>(1);
-    let far = stage.crowd::<P>(1);
+    let stage = Stage::bare::<T>(1);
+    let far = stage.crowd::<T>(1);
     let cost = stage.on_worker(|cx| {
         let mut at = tokio::time::Instant::now() + Duration::from_secs(1700);
         each(TIMERS, |some| {
             for _ in 0..some {
                 at -= Duration::from_millis(1);
-                arm(black_box(pin!(P::sleep_until(at))), cx);
+                arm(black_box(pin!(T::sleep_until(at))), cx);
             }
         })
     });
@@ -118,22 +117,18 @@ pub(crate) fn earliest<P: Peer>() -> Measured {
 }
 
 /// `timeout` around a future that is ready: the timer is never needed.
-pub(crate) fn ready_timeout<P: Peer>() -> Measured {
-    let (cost, passed) = Stage::new::<P>(1).on_worker(|cx| {
+pub(crate) fn ready_timeout<T: Timers>() -> Measured {
+    let (cost, passed) = Stage::new::<T>(1).on_worker(|cx| {
         let mut passed = 0;
-        let cost = each(2_000_000, |some| passed += ready_timeouts::<P>(cx, some));
+        let cost = each(2_000_000, |some| {
+            for _ in 0..some {
+                let timeout = pin!(T::timeout(Duration::from_secs(5), ready(black_box(1))));
+                if let Poll::Ready(Ok(one)) = timeout.poll(cx) {
+                    passed += one;
+                }
+            }
+        });
         (cost, passed)
     });
     Measured::cancelled([cost], passed)
-}
-
-fn ready_timeouts<P: Peer>(cx: &mut Context<'_>, count: usize) -> usize {
-    let mut passed = 0;
-    for _ in 0..count {
-        let timeout = pin!(P::timeout(Duration::from_secs(5), ready(black_box(1))));
-        if let Poll::Ready(Ok(one)) = timeout.poll(cx) {
-            passed += one;
-        }
-    }
-    passed
 }

@@ -2,6 +2,7 @@
 //! what runs for it.
 
 use timers::shapes::Shape;
+use timers::{Alt, Bare, Timers, Tokio, Wheel};
 
 use crate::bytes::bytes;
 use crate::cancel::{earliest, moving, ready_timeout, register_cancel, scaling, scrape};
@@ -10,18 +11,17 @@ use crate::figure::{Figure, Measured};
 use crate::fire::{fire_counting, fire_tasks, insert_wait};
 use crate::lateness::{Load, lateness};
 use crate::loops::loops;
-use crate::peer::{Alt, Bare, Peer, Pingora, Precise, Tokio, Wheel};
+use crate::peer::{Pingora, Precise};
 use crate::pending::{random_replace, repoll, reset_later, start_stop};
 use crate::quiet::{idle, quiet};
 use crate::services::{connections, gateway, purgatory};
-use crate::stall::{self, stall};
+use crate::stall::stall;
 
-/// Those for which this build and this machine have what they take.
+/// Those for which this build has what they take.
 pub(crate) fn all() -> Vec<Figure> {
     let catalogue = include_str!("catalogue.json");
     let mut figures: Vec<Figure> = serde_json::from_str(catalogue).expect("the catalogue");
-    figures
-        .retain(|figure| has(figure.sides[0]) && (figure.name != "stall" || stall::is_permitted()));
+    figures.retain(|figure| has(figure.sides[0]));
     for figure in &mut figures {
         figure.sides.retain(|side| has(side));
     }
@@ -53,50 +53,50 @@ pub(crate) fn measure(figure: &'static str, side: &str) -> Measured {
     }
 }
 
-fn play<P: Peer>(figure: &'static str) -> Measured {
+fn play<T: Timers>(figure: &'static str) -> Measured {
     const MILLION: usize = 1_000_000;
     // What a name may end with.
     let (_, end) = figure.rsplit_once('-').unwrap_or_default();
     let workers = end.parse().unwrap_or_default();
     match figure {
-        "register-cancel-1" | "register-cancel-2" => register_cancel::<P>(workers, 0),
-        "register-cancel-1-million" => register_cancel::<P>(1, MILLION),
-        "register-cancel-2-million" => register_cancel::<P>(2, MILLION),
-        "scaling-1-2" => scaling::<P>(),
-        "cold" => cold::<P>(),
-        "conns-0" | "conns-1" | "conns-2" => moving::<P>(Shape::Conns(1000), workers),
-        "calls-0" | "calls-1" | "calls-2" => moving::<P>(Shape::Calls(64), workers),
-        "fresh-0" | "fresh-1" | "fresh-2" => moving::<P>(Shape::Fresh(100), workers),
-        "earliest" => earliest::<P>(),
-        "ready-timeout" => ready_timeout::<P>(),
-        "repoll" => repoll::<P>(),
-        "reset-later" => reset_later::<P>(),
-        "fire-million-counting" => fire_counting::<P>(),
-        "fire-million-tasks" => fire_tasks::<P>(),
-        "insert-wait" => insert_wait::<P>(),
-        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => quiet::<P>(workers),
-        "random-replace" => random_replace::<P>(),
-        "start-stop" => start_stop::<P>(),
-        "purgatory-low" => purgatory::<P>(20.0, 60.0),
-        "purgatory-high" => purgatory::<P>(200.0, 400.0),
-        "connections" => connections::<P>(),
-        "bytes" => bytes::<P>(),
-        "idle" => idle::<P>(),
-        "stall" => stall::<P>(),
-        _ if figure.starts_with("loops") => loops::<P>(figure),
-        _ => late::<P>(figure),
+        "register-cancel-1" | "register-cancel-2" => register_cancel::<T>(workers, 0),
+        "register-cancel-1-million" => register_cancel::<T>(1, MILLION),
+        "register-cancel-2-million" => register_cancel::<T>(2, MILLION),
+        "scaling-1-2" => scaling::<T>(),
+        "cold" => cold::<T>(),
+        "conns-0" | "conns-1" | "conns-2" => moving::<T>(Shape::Conns(1000), workers),
+        "calls-0" | "calls-1" | "calls-2" => moving::<T>(Shape::Calls(64), workers),
+        "fresh-0" | "fresh-1" | "fresh-2" => moving::<T>(Shape::Fresh(100), workers),
+        "earliest" => earliest::<T>(),
+        "ready-timeout" => ready_timeout::<T>(),
+        "repoll" => repoll::<T>(),
+        "reset-later" => reset_later::<T>(),
+        "fire-million-counting" => fire_counting::<T>(),
+        "fire-million-tasks" => fire_tasks::<T>(),
+        "insert-wait" => insert_wait::<T>(),
+        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => quiet::<T>(workers),
+        "random-replace" => random_replace::<T>(),
+        "start-stop" => start_stop::<T>(),
+        "purgatory-low" => purgatory::<T>(20.0, 60.0),
+        "purgatory-high" => purgatory::<T>(200.0, 400.0),
+        "connections" => connections::<T>(),
+        "bytes" => bytes::<T>(),
+        "idle" => idle::<T>(),
+        "stall" => stall::<T>(),
+        _ if figure.starts_with("loops") => loops::<T>(figure),
+        _ => late::<T>(figure),
     }
 }
 
-fn late<P: Peer>(figure: &'static str) -> Measured {
+fn late<T: Timers>(figure: &'static str) -> Measured {
     // A hundred sleepers in a quiet runtime have 10,000 deadlines a second.
     match figure {
-        "lateness-quiet" | "precise-quiet" => lateness::<P>(Load::Quiet, 100, Some(0.999)),
-        "lateness-busy" | "precise-busy" => lateness::<P>(Load::Arming, 40, Some(0.99)),
-        "lateness-busy-mixed" => lateness::<P>(Load::Mixed, 40, Some(0.99)),
-        "lateness-computing" => lateness::<P>(Load::Computing, 40, Some(0.99)),
-        "precise-1000" => lateness::<P>(Load::Quiet, 10, None),
-        "precise-10000" => lateness::<P>(Load::Quiet, 100, None),
+        "lateness-quiet" | "precise-quiet" => lateness::<T>(Load::Quiet, 100, Some(0.999)),
+        "lateness-busy" | "precise-busy" => lateness::<T>(Load::Arming, 40, Some(0.99)),
+        "lateness-busy-mixed" => lateness::<T>(Load::Mixed, 40, Some(0.99)),
+        "lateness-computing" => lateness::<T>(Load::Computing, 40, Some(0.99)),
+        "precise-1000" => lateness::<T>(Load::Quiet, 10, None),
+        "precise-10000" => lateness::<T>(Load::Quiet, 100, None),
         _ => panic!("nothing runs the figure {figure}"),
     }
 }

@@ -1,27 +1,24 @@
 //! A figure: sides that do the same work, round after round in turn, and what they are compared by.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use common::median;
 use common::others::Neighbours;
 use serde::Deserialize;
 
 use crate::catalogue::measure;
-use crate::outcome::{Outcome, Row};
+use crate::outcome::Outcome;
 
-/// What a side did; all sides of a round must have done the same. What is armed is fired or cancelled.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Did {
-    pub(crate) moved: u64,
-    pub(crate) fired: u64,
-    pub(crate) cancelled: u64,
-}
+/// How many timers a side moved, how many fired and how many it cancelled.
+type Did = [u64; 3];
 
-/// What one side measured in one round: a value for each line of the figure.
+/// What one side measured in one round.
 pub(crate) struct Measured {
-    pub(crate) values: Vec<f64>,
-    pub(crate) did: Did,
+    /// For each line of the figure.
+    values: Vec<f64>,
+    /// The same on all sides of a round.
+    did: Did,
 }
 
 impl Measured {
@@ -30,23 +27,12 @@ impl Measured {
         Self { values, did }
     }
 
-    /// All timers were cancelled.
     pub(crate) fn cancelled(values: impl Into<Vec<f64>>, count: usize) -> Self {
-        let cancelled = count as u64;
-        let did = Did {
-            cancelled,
-            ..Did::default()
-        };
-        Self::new(values, did)
+        Self::new(values, [0, 0, count as u64])
     }
 
-    /// All timers fired.
-    pub(crate) fn fired(values: impl Into<Vec<f64>>, fired: u64) -> Self {
-        let did = Did {
-            fired,
-            ..Did::default()
-        };
-        Self::new(values, did)
+    pub(crate) fn fired(values: impl Into<Vec<f64>>, count: u64) -> Self {
+        Self::new(values, [0, count, 0])
     }
 }
 
@@ -63,21 +49,15 @@ pub(crate) enum Unit {
 }
 
 /// One value of a figure, and what it is to reach.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Line {
     pub(crate) what: &'static str,
     pub(crate) unit: Unit,
-    /// The ratio to reach against the first peer.
-    pub(crate) ratio: Option<f64>,
-    /// The same when the work without a timer is taken off both.
-    pub(crate) own: Option<f64>,
     /// What our value may be at most.
     pub(crate) at_most: Option<f64>,
-    /// The ratio to reach against tokio's timer per worker.
-    pub(crate) alt: Option<f64>,
-    /// The same when the work without a timer is taken off both.
-    pub(crate) alt_own: Option<f64>,
+    /// The ratio to reach against a peer; `, own` where the work without a timer is taken off both.
+    pub(crate) goals: BTreeMap<&'static str, f64>,
 }
 
 impl Line {
@@ -93,87 +73,59 @@ impl Line {
 
 /// A figure in the catalogue.
 #[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    rounds: usize,
-    /// Ours first, then the peer that the goals are about, then all others.
+    #[serde(default = "rounds")]
+    rounds: u32,
+    /// Ours first.
+    #[serde(default = "sides")]
     pub(crate) sides: Vec<&'static str>,
-    lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
 }
 
-impl Default for Figure {
-    fn default() -> Self {
-        Self {
-            name: "",
-            about: "",
-            rounds: 7,
-            sides: vec!["wheel", "tokio", "tokio-alt"],
-            lines: Vec::new(),
-        }
-    }
+fn rounds() -> u32 {
+    7
+}
+
+fn sides() -> Vec<&'static str> {
+    vec!["wheel", "tokio", "tokio-alt"]
 }
 
 impl Figure {
     /// Lets all sides run in turn, the other way round every second time.
-    pub(crate) fn run(&self, rounds: Option<usize>, patient: bool) -> Outcome {
+    pub(crate) fn run(&self, rounds: Option<u32>, patient: bool) -> Outcome<'_> {
         let rounds = (0..rounds.unwrap_or(self.rounds)).map(|number| {
             let round = || self.round(number);
             if patient { undisturbed(round) } else { round() }
         });
-        self.outcome(&rounds.collect::<Vec<_>>())
+        Outcome::new(self, &rounds.collect::<Vec<_>>())
     }
 
     /// The values of each side.
-    fn round(&self, number: usize) -> Vec<Vec<f64>> {
-        let mut order: Vec<usize> = (0..self.sides.len()).collect();
+    fn round(&self, number: u32) -> Vec<Vec<f64>> {
+        let mut order: Vec<_> = self.sides.iter().enumerate().collect();
         if number % 2 == 0 {
             order.reverse();
         }
         let measured = order
-            .iter()
-            .map(|&side| measure(self.name, self.sides[side]));
-        let mut measured: Vec<_> = order.iter().zip(measured).collect();
-        measured.sort_by_key(|(side, _)| **side);
-        let did = &measured[0].1.did;
-        for &(&side, ref one) in &measured {
-            let (figure, side) = (self.name, self.sides[side]);
+            .into_iter()
+            .map(|(at, side)| (at, measure(self.name, side)));
+        let measured: BTreeMap<usize, Measured> = measured.collect();
+        for (at, side) in &measured {
+            let (figure, name) = (self.name, self.sides[*at]);
             assert_eq!(
-                one.did, *did,
-                "{figure}: {side} (left) and ours did different work"
+                side.did, measured[&0].did,
+                "{figure}: {name} (left) and ours did different work"
             );
             assert_eq!(
-                one.values.len(),
+                side.values.len(),
                 self.lines.len(),
                 "{figure}: a value a line"
             );
         }
-        measured.into_iter().map(|(_, side)| side.values).collect()
-    }
-
-    /// `rounds` has a value for each side and line.
-    fn outcome(&self, rounds: &[Vec<Vec<f64>>]) -> Outcome {
-        let bare = self.sides.iter().position(|&side| side == "bare");
-        let mut rows = Vec::new();
-        for (index, &line) in self.lines.iter().enumerate() {
-            let column = |side: usize| -> Vec<f64> {
-                rounds.iter().map(|round| round[side][index]).collect()
-            };
-            let row = |side: usize, less: Option<f64>| {
-                let values = [column(side), column(0)];
-                Row::new(line, self.sides[side], side == 1, values, less)
-            };
-            let peers = 1..self.sides.len();
-            rows.extend(peers.clone().map(|side| row(side, None)));
-            if let Some(bare) = bare {
-                let less = median(&column(bare));
-                let timers = peers.filter(|&side| side != bare);
-                rows.extend(timers.map(|side| row(side, Some(less))));
-            }
-        }
-        let name = self.name;
-        Outcome { name, rows }
+        measured.into_values().map(|side| side.values).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::thread;
@@ -16,47 +16,43 @@ use std::time::{Duration, Instant};
 use common::process::cpu_of_threads;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use timers::Timers;
+use timers::expiry::Count;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
 use crate::figure::Measured;
-use crate::peer::Peer;
 use crate::stage::Stage;
 
 const WINDOW: Duration = Duration::from_millis(500);
-/// More than any machine takes for one round.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// On two workers and on a current-thread runtime, with one loop and with a thousand: rounds of all loops in a second, and
 /// the CPU of a second; where the runtime is full, the CPU of a round of the other work.
-pub(crate) fn loops<P: Peer>(figure: &'static str) -> Measured {
+pub(crate) fn loops<T: Timers>(figure: &'static str) -> Measured {
     let mut values = Vec::new();
     for workers in [2, 0] {
         for tasks in [1, 1000] {
-            values.extend(watched::<P>(figure, workers, tasks));
+            values.extend(watched::<T>(figure, workers, tasks));
         }
     }
     Measured::cancelled(values, 0)
 }
 
-fn watched<P: Peer>(figure: &'static str, workers: usize, tasks: u64) -> [f64; 2] {
-    let stage = Stage::bare::<P>(workers);
+fn watched<T: Timers>(figure: &'static str, workers: usize, tasks: u64) -> [f64; 2] {
+    let stage = Stage::bare::<T>(workers);
+    let (rounds, works) = (Arc::new(Count::default()), Arc::new(Count::default()));
     let goes_on = Arc::new(AtomicBool::new(true));
-    let group = |size: u64| -> Vec<_> { (0..size).map(|_| Loop::new(&goes_on)).collect() };
-    let (loops, works) = (
-        group(tasks),
-        group(if figure.ends_with("-full") { 4 } else { 0 }),
-    );
-    for (seed, this) in (0..).zip(&loops) {
-        stage.handle().spawn(this.clone().run::<P>(figure, seed));
+    for seed in 0..tasks {
+        let this = go_round::<T>(figure, seed, Arc::clone(&rounds), Arc::clone(&goes_on));
+        stage.handle().spawn(this);
     }
-    for this in &works {
-        stage.handle().spawn(this.clone().compute());
+    for _ in 0..if figure.ends_with("-full") { 4 } else { 0 } {
+        stage.handle().spawn(compute(Arc::clone(&works)));
     }
     let (end, ended) = oneshot::channel::<()>();
     let watcher = thread::spawn(move || {
         thread::sleep(WINDOW / 5);
-        let values = watch(&loops, &works);
+        let values = watch(&rounds, &works);
         goes_on.store(false, Ordering::SeqCst);
         drop(end);
         values
@@ -67,138 +63,101 @@ fn watched<P: Peer>(figure: &'static str, workers: usize, tasks: u64) -> [f64; 2
 }
 
 /// What is done within the window. A machine that is full may have no loop go round for a while: that is waited for.
-fn watch(loops: &[Loop], works: &[Loop]) -> [f64; 2] {
+fn watch(rounds: &Count, works: &Count) -> [f64; 2] {
     let look = || {
         let cpu = cpu_of_threads(None).expect("Linux's schedstat");
-        (Instant::now(), sum(loops), sum(works), cpu)
+        (Instant::now(), rounds.get(), works.get(), cpu)
     };
-    let (begin, rounds_then, works_then, cpu_then) = look();
-    let (end, rounds, works, cpu) = loop {
-        thread::sleep(WINDOW);
-        let seen = look();
-        if seen.1 > rounds_then || seen.0 - begin > PATIENCE {
-            break seen;
-        }
-    };
-    assert!(rounds > rounds_then, "no loop goes round");
-    let seconds = (end - begin).as_secs_f64();
-    let cpu = cpu.saturating_sub(cpu_then).as_nanos() as f64;
-    let each = match works - works_then {
+    let then = look();
+    thread::sleep(WINDOW);
+    rounds.wait_for(then.1 + 1);
+    let now = look();
+    let seconds = (now.0 - then.0).as_secs_f64();
+    let cpu = now.3.saturating_sub(then.3).as_nanos() as f64;
+    let each = match now.2 - then.2 {
         0 => cpu / seconds,
         works => cpu / works as f64,
     };
-    [(rounds - rounds_then) as f64 / seconds, each]
+    [(now.1 - then.1) as f64 / seconds, each]
 }
 
-fn sum(loops: &[Loop]) -> u64 {
-    let counts = loops
-        .iter()
-        .map(|this| this.counter.0.load(Ordering::Relaxed));
-    counts.sum()
-}
-
-/// A loop's rounds so far. On lines of memory of its own: no loop waits for another's.
-#[repr(align(128))]
-#[derive(Default)]
-struct Counter(AtomicU64);
-
-/// A loop: it goes round until it is told to stop.
-#[derive(Clone)]
-struct Loop {
-    counter: Arc<Counter>,
+/// One loop. It ends with its runtime; a waker has to be told.
+async fn go_round<T: Timers>(
+    figure: &str,
+    seed: u64,
+    rounds: Arc<Count>,
     goes_on: Arc<AtomicBool>,
+) {
+    let nanos = match figure.trim_end_matches("-full") {
+        "loops-zero" => 0..1,
+        "loops-hundred" => 100_000..100_001,
+        "loops-short" => 0..1_000_000,
+        "loops-reset" => return reset::<T>(rounds).await,
+        "loops-waker" => {
+            let sleep = Mutex::new(None);
+            let rearming = Rearming::<T> {
+                rounds,
+                goes_on,
+                sleep,
+            };
+            return Arc::new(rearming).arm();
+        }
+        _ => panic!("nothing runs the figure {figure}"),
+    };
+    let mut random = SmallRng::seed_from_u64(seed);
+    loop {
+        T::sleep(Duration::from_nanos(random.random_range(nanos.clone()))).await;
+        rounds.add();
+    }
 }
 
-impl Loop {
-    fn new(goes_on: &Arc<AtomicBool>) -> Self {
-        Loop {
-            counter: Arc::default(),
-            goes_on: goes_on.clone(),
+async fn reset<T: Timers>(rounds: Arc<Count>) {
+    let mut sleep = Box::pin(T::sleep(Duration::ZERO));
+    loop {
+        T::reset(sleep.as_mut(), tokio::time::Instant::now());
+        sleep.as_mut().await;
+        rounds.add();
+    }
+}
+
+/// Other work: computes for about 50 µs at a time, the same in every run, and yields.
+async fn compute(works: Arc<Count>) {
+    loop {
+        let mut state = 1_u64;
+        for step in 0..30_000 {
+            state = black_box(state.wrapping_mul(6_364_136_223_846_793_005) ^ step);
         }
-    }
-
-    fn count(&self) {
-        self.counter.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn goes_on(&self) -> bool {
-        self.goes_on.load(Ordering::Relaxed)
-    }
-
-    async fn run<P: Peer>(self, figure: &'static str, seed: u64) {
-        match figure.trim_end_matches("-full") {
-            "loops-zero" => self.sleep::<P>(|| 0).await,
-            "loops-hundred" => self.sleep::<P>(|| 100_000).await,
-            "loops-short" => {
-                let mut random = SmallRng::seed_from_u64(seed);
-                let short = move || random.random_range(0..1_000_000);
-                self.sleep::<P>(short).await;
-            }
-            "loops-reset" => self.reset::<P>().await,
-            "loops-waker" => Rearming::<P>::start(self),
-            _ => panic!("nothing runs the figure {figure}"),
-        }
-    }
-
-    async fn sleep<P: Peer>(self, mut nanos: impl FnMut() -> u64 + Send) {
-        while self.goes_on() {
-            P::sleep(Duration::from_nanos(nanos())).await;
-            self.count();
-        }
-    }
-
-    async fn reset<P: Peer>(self) {
-        let mut sleep = Box::pin(P::sleep(Duration::ZERO));
-        while self.goes_on() {
-            P::reset(sleep.as_mut(), tokio::time::Instant::now());
-            sleep.as_mut().await;
-            self.count();
-        }
-    }
-
-    /// Other work: computes for about 50 µs at a time, the same in every run, and yields.
-    async fn compute(self) {
-        while self.goes_on() {
-            let mut state = 1_u64;
-            for step in 0..30_000 {
-                state = black_box(state.wrapping_mul(6_364_136_223_846_793_005) ^ step);
-            }
-            self.count();
-            yield_now().await;
-        }
+        works.add();
+        yield_now().await;
     }
 }
 
 /// A waker that makes and polls the next timer when it is woken.
-struct Rearming<P: Peer> {
-    this: Loop,
-    sleep: Mutex<Option<Pin<Box<P::Sleep>>>>,
+struct Rearming<T: Timers> {
+    rounds: Arc<Count>,
+    goes_on: Arc<AtomicBool>,
+    sleep: Mutex<Option<Pin<Box<T::Sleep>>>>,
 }
 
-impl<P: Peer> Rearming<P> {
-    fn start(this: Loop) {
-        let sleep = Mutex::new(None);
-        Arc::new(Rearming::<P> { this, sleep }).arm();
-    }
-
+impl<T: Timers> Rearming<T> {
     fn arm(self: Arc<Self>) {
         let waker = Waker::from(self.clone());
         let mut cx = Context::from_waker(&waker);
-        let mut sleep = Box::pin(P::sleep(Duration::ZERO));
+        let mut sleep = Box::pin(T::sleep(Duration::ZERO));
         // Ready at once only at the very beginning of a millisecond.
         while sleep.as_mut().poll(&mut cx).is_ready() {
-            self.this.count();
-            sleep = Box::pin(P::sleep(Duration::ZERO));
+            self.rounds.add();
+            sleep = Box::pin(T::sleep(Duration::ZERO));
         }
         let old = self.sleep.lock().expect("no panic").replace(sleep);
         drop(old);
     }
 }
 
-impl<P: Peer> Wake for Rearming<P> {
+impl<T: Timers> Wake for Rearming<T> {
     fn wake(self: Arc<Self>) {
-        self.this.count();
-        if self.this.goes_on() {
+        self.rounds.add();
+        if self.goes_on.load(Ordering::Relaxed) {
             self.arm();
         } else {
             let last = self.sleep.lock().expect("no panic").take();

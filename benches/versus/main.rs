@@ -34,7 +34,6 @@ use serde_json::Value;
 use crate::figure::Figure;
 use crate::outcome::Outcome;
 
-mod baseline;
 mod bytes;
 mod cancel;
 mod catalogue;
@@ -77,7 +76,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     json: Option<PathBuf>,
     /// Set the medians against those in a file.
-    #[arg(long, value_name = "FILE", value_parser = baseline::read)]
+    #[arg(long, value_name = "FILE", value_parser = report::read)]
     compare: Option<Value>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
     #[arg(long, hide = true)]
@@ -98,15 +97,12 @@ fn main() -> ExitCode {
         println!("{}", report::list(&figures).trim_end());
         return ExitCode::SUCCESS;
     }
-    let circumstances = Circumstances::new();
+    let circumstances = Circumstances::look();
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
     println!("{circumstances}\n");
     println!("{}", report::table(&outcomes, arguments.goals));
     println!("{}", report::SUMMARY);
-    if arguments.goals {
-        println!("{}", report::missed(&outcomes));
-    }
     if let Some(neighbours) = &neighbours {
         println!("{neighbours}");
     }
@@ -115,23 +111,24 @@ fn main() -> ExitCode {
     }
     if let Some(path) = &arguments.json {
         let others = neighbours.map(|neighbours| neighbours.busy());
-        baseline::write(path, &circumstances, others, &outcomes);
+        let written = report::write(path, &circumstances, others, &outcomes);
+        written.expect("the file could be opened");
     }
     ExitCode::from(u8::from(failed))
 }
 
 /// The outcomes, and whether a figure failed.
-fn take(figures: &[Figure], arguments: &Arguments) -> (Vec<Outcome>, bool) {
-    let asked = |figure: &&Figure| {
-        arguments.names.is_empty() || arguments.names.iter().any(|asked| asked == figure.name)
+fn take<'a>(figures: &'a [Figure], arguments: &Arguments) -> (Vec<Outcome<'a>>, bool) {
+    let asked = |figure: &&Figure| match arguments.names.as_slice() {
+        [] => figure.name != "stall" || stall::is_permitted(),
+        names => names.iter().any(|asked| asked == figure.name),
     };
-    let rounds = arguments.rounds.map(|rounds| rounds as usize);
     let (mut outcomes, mut failed) = (Vec::new(), false);
     for figure in figures.iter().filter(asked) {
         let begin = Instant::now();
         eprint!("{} … ", figure.name);
         // A figure that fails says why, and must not cost the others.
-        let run = AssertUnwindSafe(|| figure.run(rounds, arguments.patient));
+        let run = AssertUnwindSafe(|| figure.run(arguments.rounds, arguments.patient));
         let outcome = catch_unwind(run);
         eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
         failed |= outcome.is_err();

@@ -10,17 +10,15 @@ use common::process::cpu_time;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp, LogNormal};
+use timers::Timers;
 use timers::expiry::Count;
 use timers::shapes::all;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured};
-use crate::peer::Peer;
-use crate::stage::{Stage, worker_cpu};
-
-const WORKERS: usize = 2;
+use crate::figure::Measured;
+use crate::stage::{Stage, WORKERS, worker_cpu};
 
 type Senders = Vec<Option<oneshot::Sender<()>>>;
 
@@ -31,11 +29,11 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Kafka's purgatory: Poisson arrivals under a timeout of 200 ms, log-normal completions of these quartiles, in
 /// milliseconds.
-pub(crate) fn purgatory<P: Peer>(median: f64, upper_quartile: f64) -> Measured {
+pub(crate) fn purgatory<T: Timers>(median: f64, upper_quartile: f64) -> Measured {
     let mut requests = requests(median, upper_quartile);
     let count = requests.len();
     let unanswered = requests.iter_mut().filter(|(_, takes)| takes.is_none());
-    let late = if P::FIRES {
+    let late = if T::FIRES {
         unanswered.count()
     } else {
         // Without a timer an answer ends them.
@@ -43,13 +41,13 @@ pub(crate) fn purgatory<P: Peer>(median: f64, upper_quartile: f64) -> Measured {
         0
     };
     for _ in 0..5 {
-        let (cpu, fired) = play::<P>(&requests);
+        let (cpu, fired) = play::<T>(&requests);
         if fired.abs_diff(late) * 100 <= count {
             return Measured::cancelled([cpu / count as f64], count);
         }
         // The machine stood still for so long that requests missed their fate: once more.
     }
-    panic!("{}: {late} are to time out, and do not", P::NAME);
+    panic!("{}: {late} are to time out, and do not", T::NAME);
 }
 
 /// None ends close to its timeout, so each one's fate is certain.
@@ -73,24 +71,22 @@ fn requests(median: f64, upper_quartile: f64) -> Vec<Request> {
 }
 
 /// The workers' CPU time for all requests, and how many of them timed out.
-fn play<P: Peer>(requests: &[Request]) -> (f64, usize) {
-    let stage = Stage::new::<P>(WORKERS);
-    let tally = Arc::new(Tally::default());
+fn play<T: Timers>(requests: &[Request]) -> (f64, usize) {
+    let stage = Stage::new::<T>(WORKERS);
+    let [settled, fired] = [(); 2].map(|()| Arc::new(Count::default()));
     let before = worker_cpu();
-    let unanswered = generate::<P>(stage.handle(), requests, &tally);
-    tally.settled.wait_for(requests.len());
+    let unanswered = generate::<T>(stage.handle(), requests, [&settled, &fired]);
+    settled.wait_for(requests.len());
     drop(unanswered);
-    (worker_cpu() - before, tally.fired.get())
-}
-
-#[derive(Default)]
-struct Tally {
-    fired: Count,
-    settled: Count,
+    (worker_cpu() - before, fired.get())
 }
 
 /// Plays the requests in real time from this thread, whose own CPU time is not counted. Returns what is not answered.
-fn generate<P: Peer>(runtime: &Handle, requests: &[Request], tally: &Arc<Tally>) -> Senders {
+fn generate<T: Timers>(
+    runtime: &Handle,
+    requests: &[Request],
+    counts: [&Arc<Count>; 2],
+) -> Senders {
     let mut events: Vec<(Duration, Option<usize>)> = Vec::new();
     for (index, &(at, takes)) in requests.iter().enumerate() {
         events.push((at, None));
@@ -105,21 +101,21 @@ fn generate<P: Peer>(runtime: &Handle, requests: &[Request], tally: &Arc<Tally>)
             thread::sleep(ahead.max(Duration::from_millis(1)));
         }
         match answered {
-            None => senders.push(Some(arrive::<P>(runtime, tally))),
+            None => senders.push(Some(arrive::<T>(runtime, counts))),
             Some(index) => drop(senders[index].take().map(|sender| sender.send(()))),
         }
     }
     senders
 }
 
-fn arrive<P: Peer>(runtime: &Handle, tally: &Arc<Tally>) -> oneshot::Sender<()> {
+fn arrive<T: Timers>(runtime: &Handle, counts: [&Arc<Count>; 2]) -> oneshot::Sender<()> {
     let (sender, receiver) = oneshot::channel();
-    let tally = Arc::clone(tally);
+    let [settled, fired] = counts.map(Arc::clone);
     runtime.spawn(async move {
-        if P::timeout(TIMEOUT, receiver).await.is_err() {
-            tally.fired.add();
+        if T::timeout(TIMEOUT, receiver).await.is_err() {
+            fired.add();
         }
-        tally.settled.add();
+        settled.add();
     });
     sender
 }
@@ -129,30 +125,25 @@ const RESPONSES: u64 = 3;
 
 /// Connections whose timers have different fates (after the benchmark of ratas): the idle timer is pushed out by
 /// each packet, the pacing timer always fires, the deadline of a response is always met, the close timer just waits.
-pub(crate) fn connections<P: Peer>() -> Measured {
+pub(crate) fn connections<T: Timers>() -> Measured {
     const COUNT: u64 = 1_000;
-    let stage = Stage::new::<P>(WORKERS);
+    let stage = Stage::new::<T>(WORKERS);
     let before = worker_cpu();
-    let packets = stage.run(all((0..COUNT).map(connection::<P>)));
+    let packets = stage.run(all((0..COUNT).map(connection::<T>)));
     let cpu = worker_cpu() - before;
-    let did = Did {
-        moved: packets,
-        fired: packets,
-        cancelled: 0,
-    };
-    Measured::new([cpu / packets as f64], did)
+    Measured::new([cpu / packets as f64], [packets, packets, 0])
 }
 
 /// Returns the number of its packets.
-async fn connection<P: Peer>(seed: u64) -> u64 {
+async fn connection<T: Timers>(seed: u64) -> u64 {
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut idle = pin!(P::sleep(minutes(1)));
-    let mut close = pin!(P::sleep(minutes(3)));
+    let mut idle = pin!(T::sleep(minutes(1)));
+    let mut close = pin!(T::sleep(minutes(3)));
     for _ in 0..RESPONSES {
-        let mut deadline = pin!(P::sleep(Duration::from_secs(5)));
+        let mut deadline = pin!(T::sleep(Duration::from_secs(5)));
         for _ in 0..PACKETS {
-            let pace = P::sleep(Duration::from_micros(rng.random_range(5_000..15_000)));
+            let pace = T::sleep(Duration::from_micros(rng.random_range(5_000..15_000)));
             tokio::select! {
                 biased;
                 () = idle.as_mut() => unreachable!("idle"),
@@ -160,7 +151,7 @@ async fn connection<P: Peer>(seed: u64) -> u64 {
                 () = deadline.as_mut() => unreachable!("a late response"),
                 () = pace => {}
             }
-            P::reset(idle.as_mut(), Instant::now() + minutes(1));
+            T::reset(idle.as_mut(), Instant::now() + minutes(1));
         }
     }
     RESPONSES * PACKETS

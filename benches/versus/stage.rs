@@ -13,15 +13,15 @@ use std::time::Duration;
 use common::process::cpu_of_threads;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use timers::{arm, on_task};
+use timers::expiry::Sleeps;
+use timers::{Timers, WORKER, arm, on_task};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::peer::{Peer, Timers, WORKER};
-
-pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Timers>::Sleep>>>;
+/// Where there is more than one.
+pub(crate) const WORKERS: usize = 2;
 
 const SETTLE: Duration = Duration::from_millis(20);
 const BEAT: Duration = Duration::from_millis(500);
@@ -37,11 +37,11 @@ impl Stage {
     /// A runtime on which another timer is always due before those under test, as in a service.
     ///
     /// Without one tokio writes to its eventfd for every timer, since each would be the earliest.
-    pub(crate) fn new<P: Peer>(workers: usize) -> Self {
-        let stage = Self::bare::<P>(workers);
+    pub(crate) fn new<T: Timers>(workers: usize) -> Self {
+        let stage = Self::bare::<T>(workers);
         stage.runtime.spawn(async {
             loop {
-                P::sleep(BEAT).await;
+                T::sleep(BEAT).await;
             }
         });
         thread::sleep(SETTLE);
@@ -49,8 +49,8 @@ impl Stage {
     }
 
     /// A runtime with no timer at all.
-    pub(crate) fn bare<P: Peer>(workers: usize) -> Self {
-        let runtime = P::runtime(workers);
+    pub(crate) fn bare<T: Timers>(workers: usize) -> Self {
+        let runtime = T::runtime(workers);
         let stage = Self { runtime, workers };
         thread::sleep(SETTLE);
         stage
@@ -81,43 +81,41 @@ impl Stage {
     ///
     /// Before that each worker has a task that makes a timer and yields, as those of a service
     /// do: a driver may learn there whose worker this is.
-    pub(crate) fn on_each_worker<P: Peer, R: Send + 'static>(
+    pub(crate) fn on_each_worker<T: Timers, R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Context<'_>, &Barrier) -> R + Clone + Send + 'static,
     ) -> Vec<R> {
         let barrier = Arc::new(Barrier::new(self.workers));
-        let tasks: Vec<_> = (0..self.workers)
-            .map(|_| {
-                let (work, barrier) = (work.clone(), Arc::clone(&barrier));
-                self.runtime.spawn(async move {
-                    barrier.wait();
-                    drop(P::sleep(HOUR));
-                    yield_now().await;
-                    unconstrained(on_task(|cx| work(cx, &barrier))).await
-                })
+        let task = |_| {
+            let (work, barrier) = (work.clone(), Arc::clone(&barrier));
+            self.runtime.spawn(async move {
+                barrier.wait();
+                drop(T::sleep(HOUR));
+                yield_now().await;
+                unconstrained(on_task(|cx| work(cx, &barrier))).await
             })
-            .collect();
+        };
+        let tasks: Vec<_> = (0..self.workers).map(task).collect();
+        let tasks = tasks.into_iter().map(|task| self.runtime.block_on(task));
         tasks
-            .into_iter()
-            .map(|task| self.runtime.block_on(task).expect("the workload panicked"))
-            .collect()
+            .collect::<Result<_, _>>()
+            .expect("the workload panicked")
     }
 
     /// `count` pending timers, an hour away give or take half of it.
-    pub(crate) fn crowd<P: Peer>(&self, count: usize) -> Crowd<P> {
+    pub(crate) fn crowd<T: Timers>(&self, count: usize) -> Sleeps<T> {
         self.on_worker(move |cx| {
             let start = Instant::now() + HOUR / 2;
             let mut rng = seeded();
-            (0..count)
-                .map(|_| armed::<P>(cx, start + rng.random_range(Duration::ZERO..HOUR)))
-                .collect()
+            let mut at = || start + rng.random_range(Duration::ZERO..HOUR);
+            (0..count).map(|_| armed::<T>(cx, at())).collect()
         })
     }
 }
 
 #[inline]
-pub(crate) fn armed<P: Peer>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<P::Sleep>> {
-    let mut sleep = Box::pin(P::sleep_until(at));
+pub(crate) fn armed<T: Timers>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<T::Sleep>> {
+    let mut sleep = Box::pin(T::sleep_until(at));
     arm(sleep.as_mut(), cx);
     sleep
 }
@@ -150,21 +148,11 @@ pub(crate) fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(0x7143)
 }
 
+pub(crate) const DELAYS: usize = 4096;
+
 /// Random delays of 1 s to 30 s, to be taken in turn.
-pub(crate) struct Delays(Vec<Duration>);
-
-impl Delays {
-    const COUNT: usize = 4096;
-
-    pub(crate) fn new() -> Self {
-        let mut rng = seeded();
-        let between = Duration::from_secs(1)..Duration::from_secs(30);
-        let delays = (0..Self::COUNT).map(|_| rng.random_range(between.clone()));
-        Self(delays.collect())
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, index: usize) -> Duration {
-        self.0[index % Self::COUNT]
-    }
+pub(crate) fn delays() -> Box<[Duration; DELAYS]> {
+    let mut rng = seeded();
+    let between = Duration::from_secs(1)..Duration::from_secs(30);
+    Box::new(std::array::from_fn(|_| rng.random_range(between.clone())))
 }

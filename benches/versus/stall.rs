@@ -7,9 +7,8 @@
 //! release it.
 
 use std::fs;
-use std::future::Future;
 use std::pin::pin;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
@@ -17,92 +16,70 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::process::Busy;
+use timers::{Timers, arm};
 
 use crate::figure::Measured;
-use crate::peer::Peer;
 use crate::stage::Stage;
 
 const TIME: Duration = Duration::from_secs(5);
-const REAL_TIME: [&str; 3] = ["chrt", "-f", "10"];
+const TO_FIRST_PROCESSOR: [&str; 4] = ["taskset", "-c", "-p", "0"];
+const TO_REAL_TIME: [&str; 4] = ["chrt", "-f", "-p", "10"];
 
 /// Whether this process may have threads of real-time priority, and the kernel keeps a part of each processor from them.
 pub(crate) fn is_permitted() -> bool {
     let limit = fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
-    let [program, arguments @ ..] = REAL_TIME;
-    let given = Command::new(program)
-        .args(arguments)
-        .arg("true")
-        .stderr(Stdio::null())
-        .status();
-    limit.is_ok_and(|limit| limit.trim() != "-1") && given.is_ok_and(|status| status.success())
+    let tried = thread::spawn(|| this_thread(TO_REAL_TIME)).join();
+    limit.is_ok_and(|limit| limit.trim() != "-1") && tried.expect("no panic")
 }
 
 /// The longest stalls of the worker and of the other thread, and the time for each timer of both.
-pub(crate) fn stall<P: Peer>() -> Measured {
-    let stage = Stage::bare::<P>(1);
+pub(crate) fn stall<T: Timers>() -> Measured {
+    assert!(is_permitted(), "no real-time priority is permitted here");
+    let stage = Stage::bare::<T>(1);
     let _busy = Busy::start(4);
     let stop = Arc::new(AtomicBool::new(false));
     let (handle, stopped) = (stage.handle().clone(), Arc::clone(&stop));
     let other = thread::spawn(move || {
-        this_thread(&["taskset", "-c", "-p", "0"]);
+        assert!(this_thread(TO_FIRST_PROCESSOR));
         let _guard = handle.enter();
-        Stalls::of::<P>(|| !stopped.load(Ordering::Relaxed), || {})
+        stalls::<T>(|| !stopped.load(Ordering::Relaxed))
     });
     let worker = stage.on_worker(|_| {
-        this_thread(&["taskset", "-c", "-p", "0"]);
-        this_thread(&["chrt", "-f", "-p", "10"]);
+        assert!(this_thread(TO_FIRST_PROCESSOR) && this_thread(TO_REAL_TIME));
         let until = Instant::now() + TIME;
-        // Comes back in the middle of whatever the other thread does.
-        let pause = || thread::sleep(Duration::from_micros(50));
-        Stalls::of::<P>(|| Instant::now() < until, pause)
+        stalls::<T>(|| {
+            // Comes back in the middle of whatever the other thread does.
+            thread::sleep(Duration::from_micros(50));
+            Instant::now() < until
+        })
     });
     stop.store(true, Ordering::Relaxed);
     let other = other.join().expect("no panic");
-    let each = TIME.as_nanos() as f64 / (worker.operations + other.operations);
-    Measured::cancelled([worker.longest, other.longest, each], 0)
+    let each = TIME.as_nanos() as f64 / (worker.1 + other.1) as f64;
+    let [worker, other] = [worker.0, other.0].map(|longest| longest.as_nanos() as f64);
+    Measured::cancelled([worker, other, each], 0)
 }
 
-/// Has a program change what the kernel does with this thread.
-fn this_thread(command: &[&str]) {
-    let thread = fs::read_link("/proc/thread-self").expect("Linux's /proc");
-    let [program, arguments @ ..] = command else {
-        return;
-    };
-    let status = Command::new(program)
-        .args(arguments)
-        .arg(thread.file_name().expect("a number"))
-        .stdout(Stdio::null())
-        .status();
-    assert!(
-        status.is_ok_and(|status| status.success()),
-        "{program} failed"
-    );
+/// Has a program change what the kernel does with this thread. Whether that is permitted.
+fn this_thread([program, arguments @ ..]: [&str; 4]) -> bool {
+    let thread = fs::read_link("/proc/thread-self").unwrap_or_default();
+    let mut command = Command::new(program);
+    command.args(arguments).args(thread.file_name());
+    command.output().is_ok_and(|output| output.status.success())
 }
 
-/// Of arming and cancelling, in nanoseconds.
-struct Stalls {
-    longest: f64,
-    operations: f64,
-}
-
-impl Stalls {
-    fn of<P: Peer>(goes_on: impl Fn() -> bool, pause: impl Fn()) -> Self {
-        const AT_ONCE: usize = 4;
-        let mut cx = Context::from_waker(Waker::noop());
-        let (mut longest, mut operations) = (Duration::ZERO, 0);
-        while goes_on() {
-            for _ in 0..AT_ONCE {
-                let begin = Instant::now();
-                let armed = pin!(P::sleep(Duration::from_secs(60))).poll(&mut cx);
-                assert!(armed.is_pending());
-                longest = longest.max(begin.elapsed());
-            }
-            operations += AT_ONCE;
-            pause();
+/// The longest time that arming and cancelling takes, and how many timers there are.
+fn stalls<T: Timers>(goes_on: impl Fn() -> bool) -> (Duration, usize) {
+    const AT_ONCE: usize = 4;
+    let mut cx = Context::from_waker(Waker::noop());
+    let (mut longest, mut operations) = (Duration::ZERO, 0);
+    while goes_on() {
+        for _ in 0..AT_ONCE {
+            let begin = Instant::now();
+            arm(pin!(T::sleep(Duration::from_secs(60))), &mut cx);
+            longest = longest.max(begin.elapsed());
         }
-        Stalls {
-            longest: longest.as_nanos() as f64,
-            operations: operations as f64,
-        }
+        operations += AT_ONCE;
     }
+    (longest, operations)
 }
