@@ -1,11 +1,10 @@
 //! What else the machine does while figures are taken.
 
-use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::time::Instant;
 
 use crate::machine::Circumstances;
-use crate::process::{TICK, with_children};
+use crate::process::{TICK, times};
 
 /// What other processes take of this machine while figures are measured; known on Linux only.
 #[derive(Debug)]
@@ -26,22 +25,17 @@ impl Neighbours {
         let spent = others().map_or(0.0, |now| now - self.before);
         (spent / self.since.elapsed().as_secs_f64()).max(0.0)
     }
+
+    /// The same in words.
+    pub fn line(&self) -> String {
+        format!("Others kept {:.2} processors busy meanwhile.", self.busy())
+    }
 }
 
 /// Where and with what figures were taken, and what others did meanwhile: the line below a table or a picture.
 pub fn note(neighbours: Option<Neighbours>) -> String {
-    let others = neighbours.map_or(String::new(), |neighbours| neighbours.to_string());
+    let others = neighbours.map_or(String::new(), |neighbours| neighbours.line());
     format!("{}. {others}", Circumstances::look())
-}
-
-impl Display for Neighbours {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Others kept {:.2} processors busy meanwhile.",
-            self.busy()
-        )
-    }
 }
 
 /// Seconds of all processors in user, nice, system, interrupts and stolen, which is all but idle and waiting, less those of
@@ -53,5 +47,5 @@ fn others() -> Option<f64> {
     let ticks: u32 = busy
         .map(|field| fields.get(field)?.parse::<u32>().ok())
         .sum::<Option<_>>()?;
-    Some((TICK * ticks).as_secs_f64() - with_children()?.as_secs_f64())
+    Some((TICK * ticks).as_secs_f64() - times(4)?.as_secs_f64())
 }

@@ -16,13 +16,8 @@ pub fn cpu_time() -> Option<Duration> {
     times(2)
 }
 
-/// The same with processes that it has waited for.
-pub(crate) fn with_children() -> Option<Duration> {
-    times(4)
-}
-
-/// The sum of so many of user and system time, and of the same of children.
-fn times(count: usize) -> Option<Duration> {
+/// The first so many of this process's user and system time and of the same of processes that it has waited for, added up.
+pub(crate) fn times(count: usize) -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name, in parentheses, may hold spaces, so fields are counted from behind it.
     let (_, fields) = stat.rsplit_once(')')?;

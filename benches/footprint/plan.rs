@@ -50,11 +50,9 @@ pub(crate) type Rows = BTreeMap<Operation, Row>;
 fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let mut all = Vec::new();
     for &runtime in Runtime::value_variants() {
-        all.extend(
-            Shape::value_variants()
-                .iter()
-                .map(|&shape| (runtime, shape)),
-        );
+        for &shape in Shape::value_variants() {
+            all.push((runtime, shape));
+        }
     }
     all.retain(|operation| shapes.is_empty() || shapes.contains(&operation.1));
     all.retain(|operation| *operation != (Runtime::CurrentThread, Shape::Elsewhere));

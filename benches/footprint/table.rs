@@ -1,7 +1,6 @@
 //! The table in the tree: what the counts were when they were last accepted, and new counts against those.
 
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Error, Result, bail};
 use clap::ValueEnum as _;
@@ -38,13 +37,11 @@ const MOST: f64 = 1.03;
 /// Or by so much, where the share above is less: where the heap and the stacks begin moves up to two lines.
 const SLACK: f64 = 2.5;
 
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("table.md")
-}
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/table.md");
 
 impl Table {
     pub(crate) fn read() -> Result<Self> {
-        let text = fs::read_to_string(path()).context("table.md")?;
+        let text = fs::read_to_string(PATH).context("table.md")?;
         let versions = text.lines().find_map(|line| line.strip_prefix("With "));
         let versions = versions.context("no versions")?.trim_end_matches('.');
         let lines = text.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -58,7 +55,7 @@ impl Table {
     pub(crate) fn write(&self) -> Result<()> {
         let (versions, table) = (&self.versions, self.print());
         let text = format!("{ABOUT}\nWith {versions}.\n\n{table}\n");
-        Ok(fs::write(path(), text)?)
+        Ok(fs::write(PATH, text)?)
     }
 
     /// The counts as Markdown.

@@ -64,9 +64,8 @@ impl Window {
     fn code_lines(&self) -> f64 {
         const PLACES: u64 = LINE / ALIGNMENT;
         let lines = |shift| {
-            let mut lines: Vec<u64> = self.code.iter().copied().collect();
-            lines.dedup_by_key(|unit| (*unit + shift) / PLACES);
-            lines.len() as f64
+            let lines = self.code.iter().map(|unit| (unit + shift) / PLACES);
+            lines.collect::<BTreeSet<_>>().len() as f64
         };
         (0..PLACES).map(lines).sum::<f64>() / PLACES as f64
     }
@@ -89,17 +88,16 @@ impl Reader {
     fn access(&mut self, place: &str) -> Result<()> {
         let [begin, end] = self.marks;
         let (address, lines) = units::<LINE>(place)?;
-        if address == begin {
-            self.open = Some(Window::default());
-        } else if address == end {
-            self.close();
-        } else if let Some(window) = &mut self.open {
-            window.data.extend(lines);
+        match &mut self.open {
+            _ if address == begin => self.open = Some(Window::default()),
+            Some(window) if address != end => window.data.extend(lines),
+            // The store to a mark is a load as well, so the end may be seen twice.
+            Some(_) => self.close(),
+            None => {}
         }
         Ok(())
     }
 
-    /// The store to a mark is a load as well, so the end may be seen twice.
     fn close(&mut self) {
         if let Some(window) = self.open.take() {
             self.sum[0] += window.instructions as f64;

@@ -23,7 +23,6 @@ pub(crate) fn list(counted: &Counted) -> Result<()> {
             println!("    {each:6.3}  +{offset:<2}  {code}");
         }
     }
-    println!("");
     Ok(())
 }
 

@@ -18,6 +18,7 @@
 //!
 //! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -70,11 +71,11 @@ struct Arguments {
 fn main() -> Result<()> {
     common::go_where_cargo_was_called();
     let mut arguments = Arguments::parse();
-    if arguments.services.is_empty() && !arguments.count && arguments.hot.is_none() {
-        println!("Simulates processors for some minutes, if asked to with --count; see --help.");
-        return Ok(());
-    }
     if arguments.services.is_empty() {
+        if !arguments.count && arguments.hot.is_none() {
+            println!("Simulates processors for some minutes, if asked to; see --help.");
+            return Ok(());
+        }
         arguments.services = Service::SMALL.to_vec();
     }
     let mut cases = Vec::new();
@@ -95,10 +96,10 @@ fn count(cases: &[Case], arguments: &Arguments) -> Result<()> {
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
     for &case in cases {
-        let mut counts = Vec::new();
+        let mut counts = BTreeMap::new();
         for peer in case.peers() {
             let runs = (0..RUNS).map(|_| Ok(emulator.count(case, peer, 0)?.transfers()));
-            counts.push((peer, median(&runs.collect::<Result<Vec<_>>>()?)));
+            counts.insert(peer, median(&runs.collect::<Result<Vec<_>>>()?));
         }
         rows.push(table::Row { case, counts });
     }
@@ -114,7 +115,7 @@ fn list_hot(cases: &[Case], most: usize) -> Result<()> {
     for &case in cases {
         for peer in case.peers() {
             let (service, workers) = (word(&case.service), case.workers);
-            println!("{service} with {} on {workers} workers", word(&peer));
+            println!("\n{service} with {} on {workers} workers", word(&peer));
             hot::list(&emulator.count(case, peer, most)?)?;
         }
     }

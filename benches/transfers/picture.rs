@@ -45,7 +45,7 @@ pub(crate) fn draw(rows: &[Row], note: &str) -> Result<String> {
 
 fn curves(area: &Area<'_>, service: Service, rows: &[&Row], sides: &[Peer]) -> Result<()> {
     let area = panel(area, &word(&service), &about(&service))?;
-    let own = |row: &Row, peer| row.own(peer).unwrap_or(0.0).max(0.0);
+    let own = |row: &Row, peer| row.own(peer).map_or(0.0, |own| own.max(0.0));
     let of = |&peer: &Peer| rows.iter().map(move |row| own(row, peer));
     let most = sides.iter().flat_map(of).fold(1.0, f64::max);
     let workers = rows.iter().map(|row| row.case.workers.to_string());

@@ -1,5 +1,7 @@
 //! What was counted, as a table.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum as _;
 use common::table::{Cell, markdown, number};
 use common::word;
@@ -9,13 +11,12 @@ use crate::play::{Case, Peer, Service};
 /// Transfers per operation with each peer.
 pub(crate) struct Row {
     pub(crate) case: Case,
-    pub(crate) counts: Vec<(Peer, f64)>,
+    pub(crate) counts: BTreeMap<Peer, f64>,
 }
 
 impl Row {
     fn count(&self, peer: Peer) -> Option<f64> {
-        let mut counts = self.counts.iter();
-        counts.find(|count| count.0 == peer).map(|count| count.1)
+        self.counts.get(&peer).copied()
     }
 
     /// Less the bare run.

@@ -77,6 +77,6 @@ pub(crate) fn bytes<T: Timers>() -> Measured {
         (LIVE.get() - before, crowd)
     });
     drop(crowd);
-    let pending = grown as f64 / TIMERS as f64;
-    Measured::cancelled([size_of::<T::Sleep>() as f64, pending], TIMERS)
+    let sizes = [size_of::<T::Sleep>() as f64, grown as f64 / TIMERS as f64];
+    Measured::cancelled(sizes, TIMERS)
 }

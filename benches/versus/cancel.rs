@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use timers::shapes::Shape;
 use timers::{Timers, Wheel, arm};
-use wheel::WheelMetrics;
 
 use crate::figure::Measured;
 use crate::stage::{DELAYS, Stage, delays, each};
@@ -64,7 +63,14 @@ pub(crate) fn scrape(is_watched: bool) -> Measured {
     let before = metrics.snapshot().cancelled;
     let goes_on = AtomicBool::new(is_watched);
     let costs = thread::scope(|scope| {
-        scope.spawn(|| read_often(&metrics, &goes_on));
+        scope.spawn(|| {
+            while goes_on.load(Ordering::Relaxed) {
+                let now = metrics.snapshot();
+                let accounted = now.fired + now.cancelled + now.pending as u64;
+                assert_eq!(now.registered, accounted, "the counts balance");
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
         let costs = stage
             .on_each_worker::<Wheel, _>(|cx, barrier| arm_and_cancel::<Wheel>(cx, barrier, EACH));
         goes_on.store(false, Ordering::Relaxed);
@@ -74,15 +80,6 @@ pub(crate) fn scrape(is_watched: bool) -> Measured {
     let cancelled = metrics.snapshot().cancelled - before;
     assert_eq!(cancelled, (EACH + EACH / 10) as u64, "counted and done");
     Measured::cancelled(costs, EACH)
-}
-
-fn read_often(metrics: &WheelMetrics, goes_on: &AtomicBool) {
-    while goes_on.load(Ordering::Relaxed) {
-        let now = metrics.snapshot();
-        let accounted = now.fired + now.cancelled + now.pending as u64;
-        assert_eq!(now.registered, accounted, "the counts balance");
-        thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// Tasks that move between workers while their timers are pending: a service in small on a current-thread runtime, which

@@ -3,8 +3,7 @@
 use std::fs;
 use std::hint::black_box;
 use std::pin::pin;
-use std::task::Context;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::CommandFactory as _;
 use common::median;
@@ -40,17 +39,15 @@ async fn operations<T: Timers>(bytes: usize, count: usize) -> f64 {
         yield_now().await;
         let after = delays[index % DELAYS];
         evict(&mut memory);
-        let time = on_task(|cx| arm_and_cancel::<T>(cx, after)).await;
-        times.push(time.as_nanos() as f64);
+        // The first reading of the clock fetches the clock's own code and data.
+        let operation = on_task(|cx| {
+            let begin = Instant::now();
+            arm(pin!(T::sleep(after)), cx);
+            begin.elapsed()
+        });
+        times.push(operation.await.as_nanos() as f64);
     }
     median(&times)
-}
-
-/// The first reading of the clock fetches the clock's own code and data.
-fn arm_and_cancel<T: Timers>(cx: &mut Context<'_>, after: Duration) -> Duration {
-    let begin = Instant::now();
-    arm(pin!(T::sleep(after)), cx);
-    begin.elapsed()
 }
 
 /// Reads lines and runs code, in place of what the caches hold. The second level has both code and data; the first level's

@@ -77,16 +77,11 @@ impl Line {
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    #[serde(default = "rounds")]
-    rounds: u32,
+    rounds: Option<u32>,
     /// Ours first.
     #[serde(default = "sides")]
     pub(crate) sides: Vec<&'static str>,
     pub(crate) lines: Vec<Line>,
-}
-
-fn rounds() -> u32 {
-    7
 }
 
 fn sides() -> Vec<&'static str> {
@@ -96,7 +91,7 @@ fn sides() -> Vec<&'static str> {
 impl Figure {
     /// Lets all sides run in turn, the other way round every second time.
     pub(crate) fn run(&self, rounds: Option<u32>, patient: bool) -> Outcome<'_> {
-        let rounds = (0..rounds.unwrap_or(self.rounds)).map(|number| {
+        let rounds = (0..rounds.or(self.rounds).unwrap_or(7)).map(|number| {
             let round = || self.round(number);
             if patient { undisturbed(round) } else { round() }
         });
@@ -133,21 +128,18 @@ impl Figure {
 fn undisturbed<R>(round: impl Fn() -> R) -> R {
     for _ in 0..3 {
         // Ten seconds at most.
-        (0..50).find(|_| is_quiet(|| thread::sleep(Duration::from_millis(200))).1);
-        let (result, was_quiet) = is_quiet(&round);
-        if was_quiet {
+        (0..50).find(|_| alone(|| thread::sleep(Duration::from_millis(200))).is_some());
+        if let Some(result) = alone(&round) {
             return result;
         }
     }
     round()
 }
 
-/// Whether others left the machine alone meanwhile.
-fn is_quiet<R>(work: impl Fn() -> R) -> (R, bool) {
+/// What comes of `work`, unless others used the machine meanwhile.
+fn alone<R>(work: impl Fn() -> R) -> Option<R> {
     let neighbours = Neighbours::watch();
     let result = work();
-    (
-        result,
-        neighbours.is_none_or(|neighbours| neighbours.busy() < 0.2),
-    )
+    let is_quiet = neighbours.is_none_or(|neighbours| neighbours.busy() < 0.2);
+    is_quiet.then_some(result)
 }

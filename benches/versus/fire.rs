@@ -19,7 +19,7 @@ const SPREAD: Duration = Duration::from_secs(1);
 /// CPU time to fire a million timers over a second, each of which counts.
 pub(crate) fn fire_counting<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
-    let volley = Volley::<T>::arm(stage.handle(), MILLION, SPREAD);
+    let volley = Volley::<T>::arm(stage.runtime.handle(), MILLION, SPREAD);
     let cpu = cpu_while(volley.due, || volley.wait());
     Measured::fired([cpu / MILLION as f64], volley.wakes())
 }
@@ -56,7 +56,7 @@ async fn spawn_sleepers<T: Timers>(start: Instant, counts: [Arc<Count>; 2]) {
 /// The longest wait of workers that arm and cancel while a million timers, due in one millisecond, fire.
 pub(crate) fn insert_wait<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
-    let Expiry { fired, waits } = expiry::run::<T>(stage.handle(), WORKERS, MILLION);
+    let Expiry { fired, waits } = expiry::run::<T>(stage.runtime.handle(), WORKERS, MILLION);
     let values = [waits.value_at_quantile(0.9999), waits.max()];
     Measured::fired(values.map(|wait| wait as f64), fired)
 }

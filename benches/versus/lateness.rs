@@ -35,7 +35,7 @@ pub(crate) fn lateness<T: Timers>(load: Load, sleepers: u64, quantile: Option<f6
     if load != Load::Quiet {
         for seed in 0..BURNERS {
             let burning = burn::<T>(seed, load != Load::Computing, Arc::clone(&stop));
-            stage.handle().spawn(burning);
+            stage.runtime.spawn(burning);
         }
     }
     let rounds = if load == Load::Quiet { 200 } else { 150 };

@@ -44,10 +44,10 @@ fn watched<T: Timers>(figure: &'static str, workers: usize, tasks: u64) -> [f64;
     let goes_on = Arc::new(AtomicBool::new(true));
     for seed in 0..tasks {
         let this = go_round::<T>(figure, seed, Arc::clone(&rounds), Arc::clone(&goes_on));
-        stage.handle().spawn(this);
+        stage.runtime.spawn(this);
     }
     for _ in 0..if figure.ends_with("-full") { 4 } else { 0 } {
-        stage.handle().spawn(compute(Arc::clone(&works)));
+        stage.runtime.spawn(compute(Arc::clone(&works)));
     }
     let (end, ended) = oneshot::channel::<()>();
     let watcher = thread::spawn(move || {

@@ -102,17 +102,16 @@ fn main() -> ExitCode {
     let (outcomes, failed) = take(&figures, &arguments);
     println!("{circumstances}\n");
     println!("{}", report::table(&outcomes, arguments.goals));
-    println!("{}", report::SUMMARY);
+    println!("Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.");
     if let Some(neighbours) = &neighbours {
-        println!("{neighbours}");
+        println!("{}", neighbours.line());
     }
     if let Some(before) = &arguments.compare {
         println!("{}", report::changes(before, &outcomes));
     }
     if let Some(path) = &arguments.json {
         let others = neighbours.map(|neighbours| neighbours.busy());
-        let written = report::write(path, &circumstances, others, &outcomes);
-        written.expect("the file could be opened");
+        report::write(path, &circumstances, others, &outcomes).expect("it could be opened");
     }
     ExitCode::from(u8::from(failed))
 }

@@ -34,9 +34,8 @@ impl<'a> Outcome<'a> {
             peers.retain(|(name, _)| bare.is_some() && *name != "bare");
             rows.extend(peers.iter().map(|peer| row(peer, bare)));
         }
-        let name = figure.name;
         Self {
-            name,
+            name: figure.name,
             medians,
             rows,
         }
@@ -70,11 +69,7 @@ impl<'a> Row<'a> {
         let mut ratios: Vec<f64> = rounds.map(|(&a, &b)| line.compare(a, b)).collect();
         ratios.sort_by(f64::total_cmp);
         let (theirs, ours) = (median(&theirs), median(&ours));
-        let ratio = if bare.is_some() {
-            line.compare(theirs, ours)
-        } else {
-            median(&ratios)
-        };
+        let ratio = bare.map_or_else(|| median(&ratios), |_| line.compare(theirs, ours));
         Self {
             line,
             peer,

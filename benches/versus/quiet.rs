@@ -33,13 +33,13 @@ pub(crate) fn quiet<T: Timers>(workers: usize) -> Measured {
 fn cost<T: Timers>(stage: &Stage, limit: Duration, every: Duration, count: usize) -> f64 {
     let (sender, receiver) = unbounded_channel();
     let before = worker_cpu();
-    let task = stage.handle().spawn(receive::<T>(receiver, limit));
+    let task = stage.runtime.spawn(receive::<T>(receiver, limit));
     for _ in 0..count {
         thread::sleep(every);
         sender.send(()).expect("a receiver");
     }
     drop(sender);
-    let received = stage.handle().block_on(task);
+    let received = stage.runtime.block_on(task);
     assert_eq!(received.expect("the receiver panicked"), count);
     (worker_cpu() - before) / count as f64
 }

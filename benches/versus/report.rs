@@ -13,8 +13,6 @@ use crate::outcome::{Outcome, Row};
 
 const HEADER: [&str; 7] = ["figure", "", "peer", "theirs", "ours", "ratio", "of rounds"];
 
-const CHANGES: [&str; 6] = ["figure", "", "side", "then", "now", "ratio"];
-
 /// The names of all figures and what they are.
 pub(crate) fn list(figures: &[Figure]) -> String {
     let width = figures.iter().map(|figure| figure.name.len()).max();
@@ -62,10 +60,6 @@ fn goal(row: &Row<'_>) -> String {
     let verdict = if is_reached { "reached" } else { "MISSED" };
     format!("{goal} {verdict}")
 }
-
-/// How to read the table.
-pub(crate) const SUMMARY: &str =
-    "Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.";
 
 fn ratio(value: f64) -> String {
     let decimals = if value < 10.0 { 2 } else { 1 };
@@ -116,7 +110,7 @@ pub(crate) fn read(path: &str) -> Result<Value, String> {
 
 /// This run against one of the past; a peer's ratio tells what the machine's mood did to ours.
 pub(crate) fn changes(before: &Value, outcomes: &[Outcome<'_>]) -> String {
-    let mut table = markdown(CHANGES);
+    let mut table = markdown(["figure", "", "side", "then", "now", "ratio"]);
     for outcome in outcomes {
         let mut name = outcome.name;
         for &(line, side, now) in &outcome.medians {

@@ -63,8 +63,8 @@ fn requests(median: f64, upper_quartile: f64) -> Vec<Request> {
         at += gap.sample(&mut rng);
         let mut draws = std::iter::repeat_with(|| latency.sample(&mut rng));
         let millis = draws.find(|millis| !(170.0..270.0).contains(millis));
-        let in_time = millis.filter(|&millis| millis < 200.0);
-        let takes = in_time.map(|millis| Duration::from_secs_f64(millis / 1e3));
+        let takes = millis.filter(|&millis| millis < 200.0);
+        let takes = takes.map(|millis| Duration::from_secs_f64(millis / 1e3));
         (Duration::from_secs_f64(at), takes)
     };
     (0..COUNT).map(|_| request()).collect()
@@ -75,7 +75,7 @@ fn play<T: Timers>(requests: &[Request]) -> (f64, usize) {
     let stage = Stage::new::<T>(WORKERS);
     let [settled, fired] = [(); 2].map(|()| Arc::new(Count::default()));
     let before = worker_cpu();
-    let unanswered = generate::<T>(stage.handle(), requests, [&settled, &fired]);
+    let unanswered = generate::<T>(stage.runtime.handle(), requests, [&settled, &fired]);
     settled.wait_for(requests.len());
     drop(unanswered);
     (worker_cpu() - before, fired.get())

@@ -15,7 +15,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use timers::expiry::Sleeps;
 use timers::{Timers, WORKER, arm, on_task};
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Runtime;
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -24,12 +24,11 @@ use tokio::time::Instant;
 pub(crate) const WORKERS: usize = 2;
 
 const SETTLE: Duration = Duration::from_millis(20);
-const BEAT: Duration = Duration::from_millis(500);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A peer's runtime. It is shut down when dropped.
 pub(crate) struct Stage {
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
     workers: usize,
 }
 
@@ -41,7 +40,7 @@ impl Stage {
         let stage = Self::bare::<T>(workers);
         stage.runtime.spawn(async {
             loop {
-                T::sleep(BEAT).await;
+                T::sleep(Duration::from_millis(500)).await;
             }
         });
         thread::sleep(SETTLE);
@@ -54,10 +53,6 @@ impl Stage {
         let stage = Self { runtime, workers };
         thread::sleep(SETTLE);
         stage
-    }
-
-    pub(crate) fn handle(&self) -> &Handle {
-        self.runtime.handle()
     }
 
     /// Drives `future` as a spawned task.

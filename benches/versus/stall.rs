@@ -38,7 +38,7 @@ pub(crate) fn stall<T: Timers>() -> Measured {
     let stage = Stage::bare::<T>(1);
     let _busy = Busy::start(4);
     let stop = Arc::new(AtomicBool::new(false));
-    let (handle, stopped) = (stage.handle().clone(), Arc::clone(&stop));
+    let (handle, stopped) = (stage.runtime.handle().clone(), Arc::clone(&stop));
     let other = thread::spawn(move || {
         assert!(this_thread(TO_FIRST_PROCESSOR));
         let _guard = handle.enter();
