@@ -1,7 +1,7 @@
 //! `wheel` against `tokio::time`, figure by figure.
 //!
 //! ```text
-//! cargo bench -p versus                      # every figure, a quarter of an hour
+//! cargo bench -p versus                      # every figure, some twenty minutes
 //! cargo bench -p versus -- --rounds 1        # a few minutes
 //! cargo bench -p versus -- repoll bytes      # the figures asked for
 //! cargo bench -p versus -- --list            # what there is
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
-//! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
+//! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it moved, fired and
 //! cancelled, and a round in which the sides did different work is a panic. `catalogue.json` has the figures' names, lines
 //! and goals.
 //!
