@@ -52,21 +52,23 @@ fn names(counted: &Counted) -> Result<BTreeMap<u64, String>> {
 ///  (inlined by) wheel::poll at /home/me/tokio-wheel/src/sleep.rs:34
 /// ```
 ///
-/// Another library, such as malloc's and memcpy's, has no names.
+/// Another library, as malloc's and memcpy's, has question marks for names.
 fn name(block: &str) -> String {
     const FRAMES: usize = 3;
     let (_, frames) = block.split_once(": ").unwrap_or_default();
-    let frames = frames.lines().filter_map(frame);
-    frames.take(FRAMES).collect::<Vec<_>>().join(" < ")
+    let told: Vec<_> = frames.lines().filter_map(frame).take(FRAMES).collect();
+    match told.as_slice() {
+        [] => frames.lines().next().unwrap_or_default().to_owned(),
+        told => told.join(" < "),
+    }
 }
 
 /// The function, and the package's part of the path; `None` for the standard library.
 fn frame(text: &str) -> Option<String> {
     let (function, place) = text.split_once(" at ")?;
     let function = function.trim_start_matches(" (inlined by) ");
-    let sources = place
-        .rsplit_once("/src/")
-        .or(place.rsplit_once("/benches/"));
+    let sources = place.rsplit_once("/src/");
+    let sources = sources.or(place.rsplit_once("/benches/"));
     let (before, file) = sources.filter(|_| !place.starts_with("/rustc/"))?;
     let package = before.rsplit('/').next()?;
     Some(format!("{function} ({package}: {file})"))
