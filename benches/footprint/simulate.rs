@@ -37,7 +37,7 @@ impl Simulator {
     }
 
     /// One run, counted per operation. The same surroundings everywhere: what the environment holds moves memory, and libc
-    /// has other copies of `memcpy` for other processors.
+    /// has other code that copies memory for other processors.
     pub(crate) fn count(&self, side: &str, shape: &str, runtime: &str) -> Result<Counts> {
         let kept = ["PATH", "VALGRIND_LIB"].into_iter();
         let mut child = Command::new("valgrind")
