@@ -47,6 +47,15 @@ pub fn word(value: &impl clap::ValueEnum) -> String {
     value.get_name().to_owned()
 }
 
+/// What the help says of this value.
+pub fn about(value: &impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value().expect("it is not skipped");
+    value
+        .get_help()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
 /// The middle one, or what is half-way between the two.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();

@@ -8,18 +8,29 @@ use std::thread;
 use std::time::Duration;
 
 /// A tick in `/proc/*/stat`: Linux shows programs 100 a second, whatever the kernel's own clock.
-const TICK: Duration = Duration::from_millis(10);
+pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// The processor time of the whole process so far, user and system, threads that ended included.
 #[must_use]
 pub fn cpu_time() -> Option<Duration> {
+    times(2)
+}
+
+/// The first so many of this process's user and system time and of the same of processes that it has waited for, added up.
+pub(crate) fn times(count: usize) -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name, in parentheses, may hold spaces, so fields are counted from behind it.
     let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace().skip(11);
-    let user: u32 = fields.next()?.parse().ok()?;
-    let system: u32 = fields.next()?.parse().ok()?;
-    Some(TICK * (user + system))
+    let times = fields.split_whitespace().skip(11).take(count);
+    let ticks: Option<u32> = times.map(|time| time.parse::<u32>().ok()).sum();
+    Some(TICK * ticks?)
+}
+
+/// What stands behind a name and a colon, in a file of `/proc`.
+pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(called, _)| called.trim() == name)?;
+    Some(value.trim())
 }
 
 /// The threads of this name, of which the kernel keeps 15 bytes; all of this process without one.
@@ -51,10 +62,8 @@ pub fn cpu_of_threads(name: Option<&str>) -> Option<Duration> {
 #[must_use]
 pub fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse().ok()
+    let memory = field(&status, "VmRSS")?;
+    memory.split_whitespace().next()?.parse().ok()
 }
 
 /// Threads that do nothing but compute, until this is dropped: other work for the machine beside what is measured.

@@ -38,17 +38,15 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Parser;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::machine::Circumstances;
 use common::println;
 
-use crate::plan::{Operation, Rows, SHAPES};
+use crate::plan::Shape;
 use crate::simulate::Simulator;
 use crate::table::Table;
 
-mod compare;
 mod plan;
 mod simulate;
 mod table;
@@ -61,8 +59,8 @@ mod trace;
 )]
 struct Arguments {
     /// The shapes to count; all without one.
-    #[arg(value_parser = names())]
-    shapes: Vec<String>,
+    #[arg(value_enum)]
+    shapes: Vec<Shape>,
     /// Compare with the table, and fail where an operation has become more.
     #[arg(long, conflicts_with = "accept")]
     check: bool,
@@ -72,11 +70,6 @@ struct Arguments {
     /// Passed by `cargo bench`. Without it, as under `cargo test`, nothing is counted.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-fn names() -> PossibleValuesParser {
-    let name = |(name, about)| PossibleValue::new(name).help(about);
-    SHAPES.map(name).into()
 }
 
 fn main() -> Result<ExitCode> {
@@ -89,36 +82,23 @@ fn main() -> Result<ExitCode> {
         println!("NOT COUNTED: there is no valgrind here");
         return Ok(ExitCode::SUCCESS);
     };
-    let rows = plan::count(&simulator, &Operation::all(&arguments.shapes))?;
-    println!("{}", table::print(&rows));
-    if arguments.accept {
-        let versions = versions();
-        Table { versions, rows }.write()?;
-    } else if arguments.check {
-        return check(&rows);
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// What counts depend on besides this crate.
-fn versions() -> String {
-    let Circumstances { versions, .. } = Circumstances::new();
     // This crate's own comes first.
-    let others = versions.split_once(", ");
-    others.map_or_else(|| versions.clone(), |(_, others)| others.to_owned())
-}
-
-fn check(rows: &Rows) -> Result<ExitCode> {
-    let table = Table::read()?;
-    let (then, now) = (&table.versions, versions());
-    let by_share = *then != now;
-    if by_share {
-        println!("The table is of {then}, this is {now}: compared as shares of tokio's.");
+    let Circumstances { versions, .. } = Circumstances::look();
+    let (_, versions) = versions.split_once(", ").context("three versions")?;
+    let table = Table {
+        versions: versions.to_owned(),
+        rows: plan::count(&simulator, &arguments.shapes)?,
+    };
+    println!("{}", table.print());
+    if arguments.accept {
+        table.write()?;
     }
-    if compare::is_more(&table, rows, by_share) {
+    if arguments.check && table.is_more_than(&Table::read()?) {
         println!("What is more by over 3 % is not accepted, but by `--accept`.");
         return Ok(ExitCode::FAILURE);
     }
-    println!("No operation has become more. `--accept` writes the table anew.");
+    if arguments.check {
+        println!("No operation has become more. `--accept` writes the table anew.");
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,80 +1,77 @@
 //! What there is to be counted, and counting all of it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::thread;
 
 use anyhow::Result;
+use clap::ValueEnum;
+use common::word;
 
 use crate::simulate::Simulator;
-use crate::trace::Counts;
 
-/// The shapes, with a few words about each.
-pub(crate) const SHAPES: [(&str, &str); 9] = [
-    ("same", "one task arms and cancels"),
-    ("fresh", "the same, each time another task"),
-    ("crowd", "64 tasks arm, then all cancel; per pair"),
-    ("elsewhere", "armed here, dropped on another worker"),
-    ("ready", "a timeout around what is ready"),
-    ("repoll", "a pending timer is polled again"),
-    ("reset", "a pending timer is put off and polled"),
-    ("fire", "64 timers are due together; per timer"),
-    (
-        "set",
-        "64 calls under timeouts in a FuturesUnordered, then their answers; per pair",
-    ),
-];
-
-const RUNTIMES: [&str; 2] = ["multi-thread", "current-thread"];
-
-/// An operation: a shape on a runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Operation {
-    pub(crate) runtime: usize,
-    pub(crate) shape: usize,
+/// What an operation consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Shape {
+    /// one task arms and cancels
+    Same,
+    /// the same, each time another task
+    Fresh,
+    /// 64 tasks arm, then all cancel; per pair
+    Crowd,
+    /// armed here, dropped on another worker
+    Elsewhere,
+    /// a timeout around what is ready
+    Ready,
+    /// a pending timer is polled again
+    Repoll,
+    /// a pending timer is put off and polled
+    Reset,
+    /// 64 timers are due together; per timer
+    Fire,
+    /// 64 calls under timeouts in a FuturesUnordered, then their answers; per pair
+    Set,
 }
 
-impl Operation {
-    /// The runtime's and the shape's.
-    pub(crate) fn names(self) -> [&'static str; 2] {
-        [RUNTIMES[self.runtime], SHAPES[self.shape].0]
-    }
-
-    /// Of the shapes with these names, or of all; a current-thread runtime has no other worker.
-    pub(crate) fn all(names: &[String]) -> Vec<Self> {
-        let asked = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
-        let mut all = Vec::new();
-        for runtime in 0..RUNTIMES.len() {
-            for (shape, (name, _)) in SHAPES.iter().enumerate() {
-                if asked(name) && (runtime == 0 || *name != "elsewhere") {
-                    all.push(Self { runtime, shape });
-                }
-            }
-        }
-        all
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Runtime {
+    MultiThread,
+    CurrentThread,
 }
+
+/// A shape on a runtime.
+pub(crate) type Operation = (Runtime, Shape);
 
 /// What an operation costs with tokio's timers and then with ours, each less the same run without a timer.
 pub(crate) type Row = [f64; 6];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
-/// Counts all of them, as many at a time as there are processors: a simulated program is the same on a busy machine.
-pub(crate) fn count(simulator: &Simulator, operations: &[Operation]) -> Result<Rows> {
-    let queue = Mutex::new(operations.iter());
-    let next = || queue.lock().expect("nothing panics in next").next();
-    let work = || -> Result<Rows> {
-        let mut rows = Rows::new();
-        while let Some(&operation) = next() {
-            rows.insert(operation, row(simulator, operation)?);
+/// Those of these shapes, or of all; a current-thread runtime has no other worker.
+fn operations(shapes: &[Shape]) -> Vec<Operation> {
+    let mut all = Vec::new();
+    for &runtime in Runtime::value_variants() {
+        for &shape in Shape::value_variants() {
+            all.push((runtime, shape));
         }
-        Ok(rows)
-    };
+    }
+    all.retain(|operation| shapes.is_empty() || shapes.contains(&operation.1));
+    all.retain(|operation| *operation != (Runtime::CurrentThread, Shape::Elsewhere));
+    all
+}
+
+/// Counts all of them, as many at a time as there are processors: a simulated program is the same on a busy machine.
+pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
+    let operations = operations(shapes);
     let processors = thread::available_parallelism().map_or(1, usize::from);
+    let work = |first: usize| -> Result<Rows> {
+        let some = operations.iter().skip(first).step_by(processors);
+        some.map(|&operation| Ok((operation, row(simulator, operation)?)))
+            .collect()
+    };
     let mut rows = Rows::new();
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
+        let start = |first| scope.spawn(move || work(first));
+        let threads: Vec<_> = (0..processors).map(start).collect();
         for thread in threads {
             rows.extend(thread.join().expect("no panic")?);
         }
@@ -82,13 +79,11 @@ pub(crate) fn count(simulator: &Simulator, operations: &[Operation]) -> Result<R
     })
 }
 
-fn row(simulator: &Simulator, operation: Operation) -> Result<Row> {
-    let [runtime, shape] = operation.names();
-    let count = |side| simulator.count(side, shape, runtime);
-    let (bare, tokio, wheel) = (count("bare")?, count("tokio")?, count("wheel")?);
-    let own = |of: Counts, index: usize| of[index] - bare[index];
+fn row(simulator: &Simulator, (runtime, shape): Operation) -> Result<Row> {
+    let count = |side| simulator.count(side, &word(&shape), &word(&runtime));
+    let [bare, tokio, wheel] = [count("bare")?, count("tokio")?, count("wheel")?];
     Ok(std::array::from_fn(|index| match index {
-        0..3 => own(tokio, index),
-        _ => own(wheel, index - 3),
+        0..3 => tokio[index] - bare[index],
+        _ => wheel[index - 3] - bare[index - 3],
     }))
 }

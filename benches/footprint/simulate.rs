@@ -36,11 +36,19 @@ impl Simulator {
         Ok(Some(Self { directory }))
     }
 
-    /// One run, counted per operation.
+    /// One run, counted per operation. The same surroundings everywhere: what the environment holds moves memory, and libc
+    /// has other code that copies memory for other processors.
     pub(crate) fn count(&self, side: &str, shape: &str, runtime: &str) -> Result<Counts> {
-        let mut child = self
-            .command()
+        let kept = ["PATH", "VALGRIND_LIB"].into_iter();
+        let mut child = Command::new("valgrind")
+            .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])
+            .arg(Path::new(".").join(PROGRAM))
             .args([side, shape, runtime])
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(kept.filter_map(|name| Some((name, env::var_os(name)?))))
+            .env("LD_PRELOAD", Path::new(".").join(CLOCK))
+            .env("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-ERMS,-FSRM")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -48,27 +56,10 @@ impl Simulator {
         let output = child.stderr.take().context("a pipe")?;
         let counts = trace::read(BufReader::with_capacity(1 << 20, output));
         let status = child.wait()?;
-        let about = || format!("{shape} with {side} on a {runtime} runtime");
-        let counts = counts.with_context(about)?;
-        ensure!(status.success(), "{}: {status}", about());
+        let counts =
+            counts.with_context(|| format!("{shape} with {side} on a {runtime} runtime"))?;
+        ensure!(status.success(), "{PROGRAM}: {status}");
         Ok(counts)
-    }
-
-    /// The same surroundings everywhere: what the environment holds moves memory, and libc has other copies of `memcpy` for
-    /// other processors.
-    fn command(&self) -> Command {
-        let mut command = Command::new("valgrind");
-        command
-            .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])
-            .arg(Path::new(".").join(PROGRAM))
-            .current_dir(&self.directory)
-            .env_clear()
-            .env("LD_PRELOAD", Path::new(".").join(CLOCK))
-            .env("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-ERMS,-FSRM");
-        for kept in ["PATH", "VALGRIND_LIB"] {
-            command.envs(env::var_os(kept).map(|value| (kept, value)));
-        }
-        command
     }
 }
 

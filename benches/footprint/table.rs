@@ -1,12 +1,14 @@
-//! The table in the tree: what the counts were when they were last accepted.
+//! The table in the tree: what the counts were when they were last accepted, and new counts against those.
 
 use std::fs;
-use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result, bail};
+use clap::ValueEnum as _;
+use common::println;
 use common::table::{Cell, markdown, number};
+use common::word;
 
-use crate::plan::{Operation, Row, Rows};
+use crate::plan::{Operation, Row, Rows, Runtime, Shape};
 
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
@@ -16,7 +18,7 @@ pub(crate) struct Table {
     pub(crate) rows: Rows,
 }
 
-pub(crate) const HEADER: [&str; 8] = [
+const HEADER: [&str; 8] = [
     "runtime",
     "operation",
     "tokio: instructions",
@@ -29,50 +31,90 @@ pub(crate) const HEADER: [&str; 8] = [
 
 const ABOUT: &str = "Per operation, less the same run without a timer. Printed by `cargo bench -p footprint -- --accept`.";
 
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("table.md")
-}
+/// By so much a count may rise.
+const MOST: f64 = 1.03;
+
+/// Or by so much, where the share above is less: where the heap and the stacks begin moves up to two lines.
+const SLACK: f64 = 2.5;
+
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/table.md");
 
 impl Table {
     pub(crate) fn read() -> Result<Self> {
-        let path = path();
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let text = fs::read_to_string(PATH).context("table.md")?;
         let versions = text.lines().find_map(|line| line.strip_prefix("With "));
+        let versions = versions.context("no versions")?.trim_end_matches('.');
         let lines = text.lines().filter(|line| line.starts_with("| ")).skip(1);
         let rows = lines.map(|line| read_row(line).with_context(|| line.to_owned()));
         Ok(Self {
-            versions: versions
-                .context("no versions")?
-                .trim_end_matches('.')
-                .to_owned(),
+            versions: versions.to_owned(),
             rows: rows.collect::<Result<_>>()?,
         })
     }
 
     pub(crate) fn write(&self) -> Result<()> {
-        let table = print(&self.rows);
-        let text = format!("{ABOUT}\nWith {}.\n\n{table}\n", self.versions);
-        Ok(fs::write(path(), text)?)
+        let (versions, table) = (&self.versions, self.print());
+        let text = format!("{ABOUT}\nWith {versions}.\n\n{table}\n");
+        Ok(fs::write(PATH, text)?)
     }
-}
 
-/// The counts as Markdown.
-pub(crate) fn print(rows: &Rows) -> String {
-    let mut table = markdown(HEADER);
-    for (operation, row) in rows {
-        let names = operation.names().map(Cell::new);
-        let counts = row.map(|count| number(format!("{count:.1}")));
-        table.add_row(names.into_iter().chain(counts));
+    /// The counts as Markdown.
+    pub(crate) fn print(&self) -> String {
+        let mut table = markdown(HEADER);
+        for ((runtime, shape), row) in &self.rows {
+            let names = [word(runtime), word(shape)].map(Cell::new);
+            let counts = row.map(|count| number(format!("{count:.1}")));
+            table.add_row(names.into_iter().chain(counts));
+        }
+        table.to_string()
     }
-    table.to_string()
+
+    /// Prints what differs by more than it may, of operations that are in both. Whether something is more. Another compiler or
+    /// another tokio moves both sides, and so shares of tokio's are compared.
+    pub(crate) fn is_more_than(&self, before: &Table) -> bool {
+        let by_share = self.versions != before.versions;
+        if by_share {
+            let (then, now) = (&before.versions, &self.versions);
+            println!("The table is of {then}, this is {now}: compared as shares of tokio's.");
+        }
+        let mut is_more = false;
+        for (operation, now) in &self.rows {
+            let Some(then) = before.rows.get(operation) else {
+                continue;
+            };
+            for index in 0..3 {
+                let moved = if by_share {
+                    now[index] / then[index]
+                } else {
+                    1.0
+                };
+                let (then, now) = (then[3 + index] * moved, now[3 + index]);
+                let (less, more) = (then.min(now), then.max(now));
+                if more <= (less * MOST).max(less + SLACK) {
+                    continue;
+                }
+                is_more |= now > then;
+                let verdict = if now > then { "MORE" } else { "less" };
+                let (shape, runtime) = (word(&operation.1), word(&operation.0));
+                let what = HEADER[5 + index];
+                let percent = (now / then - 1.0) * 100.0;
+                println!(
+                    "{verdict}: {shape}, {runtime}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"
+                );
+            }
+        }
+        is_more
+    }
 }
 
 fn read_row(line: &str) -> Result<(Operation, Row)> {
-    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-    let (names, counts) = cells.split_at_checked(2).context("too few cells")?;
-    let mut all = Operation::all(&[]).into_iter();
-    let operation = all.find(|operation| operation.names() == names);
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [_, runtime, shape, counts @ .., _] = cells.as_slice() else {
+        bail!("too few cells");
+    };
+    let runtime = Runtime::from_str(runtime, false).map_err(Error::msg)?;
+    let shape = Shape::from_str(shape, false).map_err(Error::msg)?;
     let counts: Result<Vec<f64>, _> = counts.iter().map(|cell| cell.parse()).collect();
     let row = counts?.try_into().ok().context("another number of cells")?;
-    Ok((operation.context("no such operation")?, row))
+    Ok(((runtime, shape), row))
 }

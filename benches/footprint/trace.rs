@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
 use std::ops::RangeInclusive;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 
 /// What operations cost: instructions; different lines that are executed, wherever the linker puts functions (see
 /// [`Window::code_lines`]); different lines that are read or written.
@@ -21,19 +21,20 @@ pub(crate) type Counts = [f64; 3];
 
 /// Reads a trace to its end. The counts are per operation.
 pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
-    let mut reader = Reader::default();
-    let mut line = Vec::new();
-    while trace.read_until(b'\n', &mut line)? > 0 {
+    let (mut reader, mut line) = (Reader::default(), String::new());
+    while trace.read_line(&mut line)? > 0 {
         reader.line(&line)?;
         line.clear();
     }
-    reader.finish()
+    let other = reader.other;
+    ensure!(reader.operations > 0.0, "no end:\n{other}");
+    Ok(reader.sum.map(|sum| sum / reader.operations))
 }
 
 #[derive(Default)]
 struct Reader {
-    /// Where a window begins and ends.
-    marks: Option<[u64; 2]>,
+    /// Where a window begins and ends; nothing is at 0.
+    marks: [u64; 2],
     /// What is counted since the window has begun.
     open: Option<Window>,
     sum: Counts,
@@ -63,53 +64,40 @@ impl Window {
     fn code_lines(&self) -> f64 {
         const PLACES: u64 = LINE / ALIGNMENT;
         let lines = |shift| {
-            let mut lines: Vec<u64> = self
-                .code
-                .iter()
-                .map(|unit| (unit + shift) / PLACES)
-                .collect();
-            lines.dedup();
-            lines.len() as f64
+            let lines = self.code.iter().map(|unit| (unit + shift) / PLACES);
+            lines.collect::<BTreeSet<_>>().len() as f64
         };
         (0..PLACES).map(lines).sum::<f64>() / PLACES as f64
     }
 }
 
 impl Reader {
-    fn line(&mut self, line: &[u8]) -> Result<()> {
-        match line {
-            [b'I', b' ', b' ', place @ ..] if self.open.is_some() => self.instruction(place),
-            [b'I', b' ', b' ', ..] => Ok(()),
-            [b' ', b'L' | b'S' | b'M', b' ', place @ ..] => self.access(place),
-            other => self.said(&String::from_utf8_lossy(other)),
+    fn line(&mut self, line: &str) -> Result<()> {
+        match (line.get(..3), &mut self.open) {
+            (Some("I  "), None) => {}
+            (Some("I  "), Some(window)) => {
+                window.instructions += 1;
+                window.code.extend(units::<ALIGNMENT>(&line[3..])?.1);
+            }
+            (Some(" L " | " S " | " M "), _) => self.access(&line[3..])?,
+            _ => self.said(line)?,
         }
-    }
-
-    fn instruction(&mut self, place: &[u8]) -> Result<()> {
-        let Some(window) = &mut self.open else {
-            return Ok(());
-        };
-        window.instructions += 1;
-        window.code.extend(units::<ALIGNMENT>(place)?.1);
         Ok(())
     }
 
-    fn access(&mut self, place: &[u8]) -> Result<()> {
-        let Some([begin, end]) = self.marks else {
-            return Ok(());
-        };
+    fn access(&mut self, place: &str) -> Result<()> {
+        let [begin, end] = self.marks;
         let (address, lines) = units::<LINE>(place)?;
-        if address == begin {
-            self.open = Some(Window::default());
-        } else if address == end {
-            self.close();
-        } else if let Some(window) = &mut self.open {
-            window.data.extend(lines);
+        match &mut self.open {
+            _ if address == begin => self.open = Some(Window::default()),
+            Some(window) if address != end => window.data.extend(lines),
+            // The store to a mark is a load as well, so the end may be seen twice.
+            Some(_) => self.close(),
+            None => {}
         }
         Ok(())
     }
 
-    /// The store to a mark is a load as well, so the end may be seen twice.
     fn close(&mut self) {
         if let Some(window) = self.open.take() {
             self.sum[0] += window.instructions as f64;
@@ -123,26 +111,19 @@ impl Reader {
         match *words.as_slice() {
             ["marks", begin, end] => {
                 let address = |text| u64::from_str_radix(text, 16);
-                self.marks = Some([address(begin)?, address(end)?]);
+                self.marks = [address(begin)?, address(end)?];
             }
             ["operations", number] => self.operations = number.parse()?,
             _ => self.other.push_str(line),
         }
         Ok(())
     }
-
-    fn finish(self) -> Result<Counts> {
-        if self.operations == 0.0 {
-            bail!("the counted program did not end:\n{}", self.other);
-        }
-        Ok(self.sum.map(|sum| sum / self.operations))
-    }
 }
 
 /// The address in `ADDRESS,SIZE`, and the units of so many bytes in which its bytes are.
-fn units<const BYTES: u64>(place: &[u8]) -> Result<(u64, RangeInclusive<u64>)> {
-    let place = std::str::from_utf8(place)?.trim_end();
-    let (address, size) = place.split_once(',').context("an address without a size")?;
+fn units<const BYTES: u64>(place: &str) -> Result<(u64, RangeInclusive<u64>)> {
+    let numbers = place.trim_end().split_once(',');
+    let (address, size) = numbers.context("an address without a size")?;
     let address = u64::from_str_radix(address, 16)?;
     let last = address + size.parse::<u64>()?.max(1) - 1;
     Ok((address, address / BYTES..=last / BYTES))

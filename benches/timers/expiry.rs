@@ -171,24 +171,21 @@ fn arm_all<T: Timers>(
 /// Arms and cancels until all others have fired. It gives way now and then, so that its worker
 /// can fire them, too.
 async fn insert_while<T: Timers>(fired: Arc<Count>, armed: usize) -> Histogram<u64> {
-    let mut waits = Histogram::new(3).expect("a histogram");
-    let began = Instant::now();
-    while fired.get() < armed {
-        assert!(began.elapsed() < LOST, "{}: a timer was lost", T::NAME);
-        for wait in insert_some::<T>().await {
-            waits.record_correct(wait, INTERVAL).expect("a wait");
-        }
-        yield_now().await;
-    }
-    waits
-}
-
-async fn insert_some<T: Timers>() -> [u64; BATCH] {
     let insert = |cx: &mut Context<'_>, index| {
         let began = std::time::Instant::now();
         let after = FAR + Duration::from_millis(index as u64);
         arm(black_box(pin!(T::sleep(after))), cx);
         began.elapsed().as_nanos() as u64
     };
-    unconstrained(on_task(|cx| std::array::from_fn(|index| insert(cx, index)))).await
+    let mut waits = Histogram::new(3).expect("a histogram");
+    let began = Instant::now();
+    while fired.get() < armed {
+        assert!(began.elapsed() < LOST, "{}: a timer was lost", T::NAME);
+        let some = on_task(|cx| -> [u64; BATCH] { std::array::from_fn(|index| insert(cx, index)) });
+        for wait in unconstrained(some).await {
+            waits.record_correct(wait, INTERVAL).expect("a wait");
+        }
+        yield_now().await;
+    }
+    waits
 }

@@ -8,10 +8,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
 pub mod expiry;
 pub mod shapes;
+
+/// The name of all workers, by which their CPU time is found.
+pub const WORKER: &str = "timers-worker";
 
 /// What is measured of a timer library.
 pub trait Timers: Send + Sync + 'static {
@@ -41,6 +45,22 @@ pub trait Timers: Send + Sync + 'static {
     ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
     where
         F: Future<Output: Send> + Send;
+
+    /// A runtime that has what the timers need.
+    fn runtime(workers: usize) -> Runtime {
+        builder(workers).build().expect("a runtime")
+    }
+}
+
+/// As `#[tokio::main]` builds it, I/O and all; without workers a current-thread one.
+pub fn builder(workers: usize) -> Builder {
+    let mut builder = match workers {
+        0 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    builder.worker_threads(workers.max(1)).thread_name(WORKER);
+    builder.enable_all();
+    builder
 }
 
 /// What [`Timers`] are in all modules with the API of `tokio::time`.
@@ -86,6 +106,23 @@ impl Timers for Tokio {
     const NAME: &'static str = "tokio";
 
     as_in_tokio!(tokio::time);
+}
+
+/// `tokio::time` on a runtime with a timer per worker.
+#[derive(Debug)]
+pub enum Alt {}
+
+impl Timers for Alt {
+    const NAME: &'static str = "tokio-alt";
+
+    as_in_tokio!(tokio::time);
+
+    fn runtime(workers: usize) -> Runtime {
+        let mut builder = builder(workers);
+        #[cfg(tokio_unstable)]
+        builder.enable_alt_timer();
+        builder.build().expect("a runtime")
+    }
 }
 
 /// This crate.

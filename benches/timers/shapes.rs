@@ -1,6 +1,6 @@
 //! Services in small, whose tasks move: workers steal them, and others wake them, between arming and cancelling.
 //!
-//! What makes the timer is passed in, so that the same tasks run with any timer and, as the peer `bare`, with none.
+//! The same tasks run with any timer and, as the peer `bare`, with none.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -8,6 +8,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+
+use crate::{Timers, arm, on_task};
 
 /// How many tasks there are, and what they do.
 #[derive(Clone, Copy, Debug)]
@@ -22,33 +24,23 @@ pub enum Shape {
 
 impl Shape {
     /// Runs about `count` operations, from `spawners` tasks at once where tasks are spawned all the time. Returns how many.
-    pub async fn play<S: Timer>(
-        self,
-        sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
-        spawners: usize,
-        count: usize,
-    ) -> u64 {
+    pub async fn play<T: Timers>(self, spawners: usize, count: usize) -> u64 {
         match self {
             Self::Conns(tasks) => {
                 let each = (count / tasks) as u64;
-                all((0..tasks as u64).map(move |seed| connection(sleep, seed, each))).await
+                all((0..tasks as u64).map(|seed| connection::<T>(seed, each))).await
             }
             Self::Calls(pairs) => {
                 let each = (count / pairs) as u64;
-                all((0..pairs as u64).map(move |seed| pair(sleep, seed, each))).await
+                all((0..pairs as u64).map(|seed| pair::<T>(seed, each))).await
             }
             Self::Fresh(batch) => {
                 let batches = count / spawners / batch;
-                all((0..spawners).map(move |_| spawner(sleep, batch, batches))).await
+                all((0..spawners).map(|_| spawner::<T>(batch, batches))).await
             }
         }
     }
 }
-
-/// A timer that a task can own.
-pub trait Timer: Future<Output = ()> + Send + 'static {}
-
-impl<S: Future<Output = ()> + Send + 'static> Timer for S {}
 
 /// Lets all run as tasks, and adds up what they did.
 pub async fn all<F>(futures: impl Iterator<Item = F>) -> u64
@@ -63,20 +55,16 @@ where
     sum
 }
 
-async fn connection<S: Timer>(sleep: impl Fn(Duration) -> S, seed: u64, count: u64) -> u64 {
+async fn connection<T: Timers>(seed: u64, count: u64) -> u64 {
     for index in 0..count {
-        arm_and_cancel(sleep(half_a_minute(7 * seed + index))).await;
+        arm_and_cancel::<T>(7 * seed + index).await;
     }
     count
 }
 
-async fn spawner<S: Timer>(
-    sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
-    batch: usize,
-    batches: usize,
-) -> u64 {
-    let task = move |seed| async move {
-        arm_and_cancel(sleep(half_a_minute(seed))).await;
+async fn spawner<T: Timers>(batch: usize, batches: usize) -> u64 {
+    let task = |seed| async move {
+        arm_and_cancel::<T>(seed).await;
         1
     };
     let mut spawned = 0;
@@ -87,15 +75,15 @@ async fn spawner<S: Timer>(
 }
 
 /// Arms the timer, lets other tasks run while it is pending, and cancels it.
-async fn arm_and_cancel<S: Timer>(sleep: S) {
-    let mut sleep = pin!(sleep);
+async fn arm_and_cancel<T: Timers>(seed: u64) {
+    let mut sleep = pin!(T::sleep(half_a_minute(seed)));
     let mut armed = false;
     poll_fn(|cx| {
         if armed {
             return Poll::Ready(());
         }
         armed = true;
-        assert!(sleep.as_mut().poll(cx).is_pending());
+        arm(sleep.as_mut(), cx);
         cx.waker().wake_by_ref();
         Poll::Pending
     })
@@ -103,23 +91,18 @@ async fn arm_and_cancel<S: Timer>(sleep: S) {
 }
 
 /// A client that makes `count` calls, one after the other, and the server that answers them.
-async fn pair<S: Timer>(
-    sleep: impl Fn(Duration) -> S + Copy + Send + 'static,
-    seed: u64,
-    count: u64,
-) -> u64 {
+async fn pair<T: Timers>(seed: u64, count: u64) -> u64 {
     let (request, mut requests) = mpsc::channel::<u64>(4);
     let (answer, mut answers) = mpsc::channel::<u64>(4);
     let server = tokio::spawn(async move {
         let idle = Duration::from_millis(60_000 + seed);
-        while let Some(number) = limited(move || sleep(idle), requests.recv()).await {
+        while let Some(number) = limited::<T, _>(idle, requests.recv()).await {
             answer.send(number + 1).await.expect("a client");
         }
     });
     for number in 0..count {
         request.send(number).await.expect("a server");
-        let limit = half_a_minute(seed + number);
-        let answer = limited(move || sleep(limit), answers.recv()).await;
+        let answer = limited::<T, _>(half_a_minute(seed + number), answers.recv()).await;
         assert_eq!(answer, Some(number + 1));
     }
     drop(request);
@@ -128,24 +111,20 @@ async fn pair<S: Timer>(
 }
 
 /// What `future` returns. Its timeout is armed when it is first found pending, and is never due.
-async fn limited<S: Timer, F: Future>(sleep: impl FnOnce() -> S, future: F) -> F::Output {
-    let mut future = pin!(future);
-    if let Poll::Ready(output) = poll_once(future.as_mut()).await {
+async fn limited<T: Timers, F: Future>(after: Duration, future: F) -> F::Output {
+    let mut future: Pin<&mut F> = pin!(future);
+    if let Poll::Ready(output) = on_task(|cx| future.as_mut().poll(cx)).await {
         return output;
     }
-    let mut limit = pin!(sleep());
+    let mut limit = pin!(T::sleep(after));
     poll_fn(|cx| {
         let output = future.as_mut().poll(cx);
         if output.is_pending() {
-            assert!(limit.as_mut().poll(cx).is_pending());
+            arm(limit.as_mut(), cx);
         }
         output
     })
     .await
-}
-
-async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
-    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
 
 /// Half a minute, and up to a second more.

@@ -5,7 +5,7 @@
 //! … -- --count --workers 8,16 calls                                           # some of it
 //! … -- --workers 16 gateway                                                   # a whole service, per request; see below
 //! … -- --count --svg FILE                                                     # and its picture
-//! … -- --hot 12 --workers 64 --peers wheel calls                              # which lines go, and what makes them
+//! … -- --hot 12 --workers 64 calls                                            # which lines go, and what makes them
 //! ```
 //!
 //! Nothing is timed: QEMU simulates the processors, and a plugin their caches (`plugin.c` says how), so that a machine
@@ -18,16 +18,16 @@
 //!
 //! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Error, Result};
-use clap::builder::RangedU64ValueParser;
-use clap::{Parser, ValueEnum as _};
+use anyhow::Result;
+use clap::Parser;
 use common::machine::Circumstances;
 use common::{median, println, word};
 
-use crate::play::{Peer, Service};
+use crate::play::{Case, Peer, Service};
 use crate::simulate::Emulator;
 
 mod hot;
@@ -49,14 +49,8 @@ struct Arguments {
     #[arg(long)]
     count: bool,
     /// On how many workers, one for each processor.
-    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64], value_parser = count_to(1024))]
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64])]
     workers: Vec<usize>,
-    /// With which timers; all without one.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    peers: Vec<Peer>,
-    /// The median of so many.
-    #[arg(long, default_value_t = 5, value_parser = count_to(1000))]
-    runs: usize,
     /// Print goals too: for the development of this crate.
     #[arg(long)]
     goals: bool,
@@ -64,94 +58,65 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     svg: Option<PathBuf>,
     /// List so many of the lines that went most often in one run, and the code that made them.
-    #[arg(long, value_name = "COUNT", value_parser = count_to(1000))]
+    #[arg(long, value_name = "COUNT")]
     hot: Option<usize>,
     /// Be what is simulated.
-    #[arg(long, hide = true, num_args = 3)]
-    play: Option<Vec<String>>,
+    #[arg(long, hide = true, value_enum)]
+    play: Option<Peer>,
     /// Passed by `cargo bench`, which simulates nothing unless it is asked to.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-fn count_to(most: u64) -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=most)
-}
-
 fn main() -> Result<()> {
     common::go_where_cargo_was_called();
     let mut arguments = Arguments::parse();
-    if let Some([service, peer, workers]) = arguments.play.as_deref() {
-        let service = Service::from_str(service, false).map_err(Error::msg)?;
-        let peer = Peer::from_str(peer, false).map_err(Error::msg)?;
-        return play::play(service, peer, workers.parse()?);
-    }
     if arguments.services.is_empty() {
+        if !arguments.count && arguments.hot.is_none() {
+            println!("Simulates processors for some minutes, if asked to; see --help.");
+            return Ok(());
+        }
         arguments.services = Service::SMALL.to_vec();
-    } else {
-        arguments.count = true;
     }
-    if arguments.peers.is_empty() {
-        arguments.peers = Peer::value_variants().to_vec();
+    let mut cases = Vec::new();
+    for &service in &arguments.services {
+        let workers = arguments.workers.iter();
+        cases.extend(workers.map(|&workers| Case { service, workers }));
     }
-    if let Some(most) = arguments.hot {
-        list_hot(&arguments, most)
-    } else if arguments.count {
-        count(&arguments)
-    } else {
-        println!("Simulates processors for some minutes, if asked to with --count; see --help.");
-        Ok(())
+    match (arguments.play, arguments.hot) {
+        (Some(peer), _) => cases[0].play(peer),
+        (None, Some(most)) => list_hot(&cases, most),
+        (None, None) => count(&cases, &arguments),
     }
 }
 
-fn count(arguments: &Arguments) -> Result<()> {
+fn count(cases: &[Case], arguments: &Arguments) -> Result<()> {
+    /// What is counted is the median of so many.
+    const RUNS: usize = 5;
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
-    for case in cases(arguments) {
-        let mut counts = Vec::new();
-        for &peer in peers(arguments, case) {
-            let runs = (0..arguments.runs).map(|_| emulator.count(case, peer, 0));
-            let runs: Vec<_> = runs.map(|run| Ok(run?.transfers)).collect::<Result<_>>()?;
-            counts.push((peer, median(&runs)));
+    for &case in cases {
+        let mut counts = BTreeMap::new();
+        for peer in case.peers() {
+            let runs = (0..RUNS).map(|_| Ok(emulator.count(case, peer, 0)?.transfers()));
+            counts.insert(peer, median(&runs.collect::<Result<Vec<_>>>()?));
         }
         rows.push(table::Row { case, counts });
     }
     println!("{}", table::table(&rows, arguments.goals));
     if let Some(path) = &arguments.svg {
-        fs::write(path, picture::draw(&rows, &Circumstances::new().versions)?)?;
+        fs::write(path, picture::draw(&rows, &Circumstances::look().versions)?)?;
     }
     Ok(())
 }
 
-/// A service on as many workers.
-#[derive(Clone, Copy)]
-struct Case {
-    service: Service,
-    workers: usize,
-}
-
-fn cases(arguments: &Arguments) -> impl Iterator<Item = Case> {
-    let services = arguments.services.iter();
-    services.flat_map(|&service| {
-        let workers = arguments.workers.iter();
-        workers.map(move |&workers| Case { service, workers })
-    })
-}
-
-/// Those that are asked for and that the service can do with.
-fn peers(arguments: &Arguments, case: Case) -> impl Iterator<Item = &Peer> {
-    let peers = arguments.peers.iter();
-    peers.filter(move |&&peer| case.service.takes(peer))
-}
-
-fn list_hot(arguments: &Arguments, most: usize) -> Result<()> {
+fn list_hot(cases: &[Case], most: usize) -> Result<()> {
     let emulator = Emulator::new()?;
-    for case in cases(arguments) {
-        for &peer in peers(arguments, case) {
+    for &case in cases {
+        for peer in case.peers() {
             let (service, workers) = (word(&case.service), case.workers);
-            println!("{service} with {} on {workers} workers", word(&peer));
-            let counted = emulator.count(case, peer, most)?;
-            println!("{}", hot::list(&counted)?);
+            println!("\n{service} with {} on {workers} workers", word(&peer));
+            hot::list(&emulator.count(case, peer, most)?)?;
         }
     }
     Ok(())

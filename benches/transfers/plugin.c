@@ -11,12 +11,8 @@
  * would follow one another instead of meeting. So each gives way after `quantum` accesses.
  *
  * Arguments: quantum=N, and hot=N to report the N lines that went most often, with the code that made them go.
- * Report, on standard error:
- *
- *     transfers COUNT
- *     start ADDRESS                        where the program's code was loaded
- *     line ADDRESS COUNT                   a hot line
- *     site ADDRESS OFFSET CODE COUNT       code that made it go, and by which byte of it
+ * Report, on standard error, as JSON: how many transfers; how often the tables were too small; the hot lines, each with
+ * the code that made it go, as the byte of the line, the instruction's address and how often.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -38,7 +34,6 @@ size_t qemu_plugin_tb_n_insns(const struct block *);
 struct instruction *qemu_plugin_tb_get_insn(const struct block *, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct instruction *);
 bool qemu_plugin_mem_is_store(mem_info);
-uint64_t qemu_plugin_start_code(void);
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, void (*)(plugin_id, struct block *));
 void qemu_plugin_register_vcpu_mem_cb(struct instruction *, void (*)(unsigned, mem_info, uint64_t, void *), int, int,
                                       void *);
@@ -68,7 +63,6 @@ static struct line *lines;
 static struct site *sites;
 static _Atomic uint64_t transfers, overflows;
 static _Atomic unsigned marks; /* counting while it is 1 */
-static uint64_t start;
 static unsigned hot, quantum = 100;
 static struct {
     unsigned accesses;
@@ -135,8 +129,6 @@ static void on_access(unsigned processor, mem_info info, uint64_t address, void 
 }
 
 static void on_translation(plugin_id id, struct block *block) {
-    if (!start)
-        start = qemu_plugin_start_code();
     for (size_t index = 0; index < qemu_plugin_tb_n_insns(block); index++) {
         struct instruction *instruction = qemu_plugin_tb_get_insn(block, index);
         qemu_plugin_register_vcpu_mem_cb(instruction, on_access, NO_REGISTERS, LOADS_AND_STORES,
@@ -164,22 +156,27 @@ static void report_lines(void) {
     qsort(sites, TABLE, sizeof *sites, more_site);
     qsort(lines, TABLE, sizeof *lines, more_line);
     for (size_t rank = 0; rank < hot && lines[rank].transfers; rank++) {
-        fprintf(stderr, "line %" PRIx64 " %u\n", lines[rank].number << LINE_BITS, lines[rank].transfers);
+        fprintf(stderr, "%s{\"address\":%" PRIu64 ",\"transfers\":%u,\"sites\":[", rank ? "," : "",
+                lines[rank].number << LINE_BITS, lines[rank].transfers);
+        const char *separator = "";
         for (size_t index = 0; index < TABLE && sites[index].transfers; index++) {
-            uint64_t address = sites[index].address, number = address >> LINE_BITS;
-            if (number == lines[rank].number)
-                fprintf(stderr, "site %" PRIx64 " %" PRIu64 " %" PRIx64 " %" PRIu64 "\n", number << LINE_BITS,
-                        address & 63, (uint64_t)sites[index].code, (uint64_t)sites[index].transfers);
+            uint64_t address = sites[index].address;
+            if (address >> LINE_BITS != lines[rank].number)
+                continue;
+            fprintf(stderr, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", separator, address & 63,
+                    (uint64_t)sites[index].code, (uint64_t)sites[index].transfers);
+            separator = ",";
         }
+        fprintf(stderr, "]}");
     }
 }
 
 static void on_exit_of_program(plugin_id id, void *unused) {
-    fprintf(stderr, "transfers %" PRIu64 "\nstart %" PRIx64 "\n", (uint64_t)transfers, start);
-    if (overflows)
-        fprintf(stderr, "overflows %" PRIu64 "\n", (uint64_t)overflows);
+    fprintf(stderr, "{\"transfers\":%" PRIu64 ",\"overflows\":%" PRIu64 ",\"lines\":[", (uint64_t)transfers,
+            (uint64_t)overflows);
     if (hot)
         report_lines();
+    fprintf(stderr, "]}\n");
 }
 
 EXPORT int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments) {

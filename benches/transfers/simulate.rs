@@ -4,11 +4,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use common::word;
+use serde::Deserialize;
 
-use crate::Case;
-use crate::play::Peer;
+use crate::play::{Case, Peer};
 
 /// QEMU and the plugin, in a directory of the build's own.
 pub(crate) struct Emulator {
@@ -28,10 +28,11 @@ impl Emulator {
         Ok(Self { directory })
     }
 
-    /// One run.
+    /// One run, with so many of the lines that went most often.
     pub(crate) fn count(&self, case: Case, peer: Peer, hot: usize) -> Result<Counted> {
-        let what = [word(&case.service), word(&peer), case.workers.to_string()];
-        eprintln!("{} …", what.join(" "));
+        let (service, peer) = (word(&case.service), word(&peer));
+        let workers = case.workers.to_string();
+        eprintln!("{service} {peer} {workers} …");
         let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
         let plugin = self.directory.join("plugin.so");
         // A run takes seconds; the emulator of 64 processors on two now and then takes for ever.
@@ -42,29 +43,37 @@ impl Emulator {
             .arg("-plugin")
             .arg(format!("{},hot={hot}", plugin.display()))
             .arg(env::current_exe()?)
-            .arg("--play")
-            .args(&what)
+            .args(["--play", &peer, &service, "--workers", &workers])
             .env("LD_LIBRARY_PATH", self.directory.join(libraries))
             .output()?;
-        let errors = String::from_utf8_lossy(&output.stderr);
+        let report = String::from_utf8_lossy(&output.stderr);
         let status = output.status;
-        ensure!(status.success(), "{}: {status}: {errors}", what.join(" "));
-        Counted::read(&String::from_utf8_lossy(&output.stdout), &errors)
+        ensure!(status.success(), "{status}: {report}");
+        let mut counted: Counted = serde_json::from_str(&report)?;
+        ensure!(counted.overflows == 0, "the plugin's tables are too small");
+        // What it said was for the plugin, up to the last line.
+        let said = String::from_utf8_lossy(&output.stdout);
+        (counted.operations, counted.start) =
+            serde_json::from_str(said.lines().last().unwrap_or(""))?;
+        Ok(counted)
     }
 }
 
-/// What the plugin reports of a run.
-#[derive(Default)]
+/// What the plugin and the program report of a run.
+#[derive(Deserialize)]
 pub(crate) struct Counted {
-    /// Per operation.
-    pub(crate) transfers: f64,
-    /// Where the program's code was loaded.
-    pub(crate) start: u64,
-    pub(crate) operations: f64,
+    transfers: u64,
+    overflows: u64,
     /// The hottest first.
     pub(crate) lines: Vec<HotLine>,
+    #[serde(skip)]
+    operations: u64,
+    /// Where the program was loaded.
+    #[serde(skip)]
+    pub(crate) start: u64,
 }
 
+#[derive(Deserialize)]
 pub(crate) struct HotLine {
     pub(crate) address: u64,
     pub(crate) transfers: u64,
@@ -73,42 +82,12 @@ pub(crate) struct HotLine {
 }
 
 impl Counted {
-    fn read(output: &str, report: &str) -> Result<Self> {
-        let mut lines = output.lines();
-        let operations = lines.find_map(|line| line.strip_prefix("operations "));
-        let mut counted = Self {
-            operations: operations.context("no operations")?.parse()?,
-            ..Self::default()
-        };
-        for line in report.lines() {
-            let words: Vec<&str> = line.split(' ').collect();
-            counted.line(&words).with_context(|| line.to_owned())?;
-        }
-        counted.transfers /= counted.operations;
-        Ok(counted)
+    pub(crate) fn per_operation(&self, transfers: u64) -> f64 {
+        transfers as f64 / self.operations as f64
     }
 
-    fn line(&mut self, words: &[&str]) -> Result<()> {
-        match *words {
-            ["line", address, count] => self.lines.push(HotLine {
-                address: hexadecimal(address)?,
-                transfers: count.parse()?,
-                sites: Vec::new(),
-            }),
-            ["site", _, offset, address, count] => {
-                let line = self.lines.last_mut().context("a site without a line")?;
-                let site = (offset.parse()?, hexadecimal(address)?, count.parse()?);
-                line.sites.push(site);
-            }
-            ["transfers", count] => self.transfers = count.parse()?,
-            ["start", address] => self.start = hexadecimal(address)?,
-            ["overflows", _] => bail!("the plugin's tables are too small"),
-            _ => bail!("not understood"),
-        }
-        Ok(())
+    /// Per operation.
+    pub(crate) fn transfers(&self) -> f64 {
+        self.per_operation(self.transfers)
     }
-}
-
-fn hexadecimal(text: &str) -> Result<u64> {
-    Ok(u64::from_str_radix(text, 16)?)
 }

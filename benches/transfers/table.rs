@@ -1,22 +1,22 @@
 //! What was counted, as a table.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum as _;
 use common::table::{Cell, markdown, number};
 use common::word;
 
-use crate::Case;
-use crate::play::{Peer, Service};
+use crate::play::{Case, Peer, Service};
 
 /// Transfers per operation with each peer.
 pub(crate) struct Row {
     pub(crate) case: Case,
-    pub(crate) counts: Vec<(Peer, f64)>,
+    pub(crate) counts: BTreeMap<Peer, f64>,
 }
 
 impl Row {
     fn count(&self, peer: Peer) -> Option<f64> {
-        let mut counts = self.counts.iter();
-        counts.find(|count| count.0 == peer).map(|count| count.1)
+        self.counts.get(&peer).copied()
     }
 
     /// Less the bare run.
@@ -24,32 +24,22 @@ impl Row {
         Some(self.count(peer)? - self.count(Peer::Bare)?)
     }
 
-    /// What our own is to be at most, and whether it is.
+    /// What our own is to be at most, and whether it is. A whole service is to be no worse than with tokio's timers.
     fn verdict(&self) -> String {
-        let goal = match self.case.service {
-            Service::Conns | Service::Calls => 0.5,
-            Service::Fresh => 2.0,
-            Service::Gateway => return self.against_tokio(),
+        let own = self
+            .own(Peer::Wheel)
+            .filter(|_| [16, 64].contains(&self.case.workers));
+        let (goal, ours) = match self.case.service {
+            Service::Conns | Service::Calls => (Some(0.5), own),
+            Service::Fresh => (Some(2.0), own),
+            Service::Gateway => (self.count(Peer::Tokio), self.count(Peer::Wheel)),
         };
-        match self.own(Peer::Wheel) {
-            Some(own) if [16, 64].contains(&self.case.workers) => {
-                format!("≤ {goal} {}", reached(own <= goal))
-            }
-            _ => String::new(),
-        }
+        let Some((goal, ours)) = goal.zip(ours) else {
+            return String::new();
+        };
+        let verdict = if ours <= goal { "reached" } else { "MISSED" };
+        format!("≤ {goal:.1} {verdict}")
     }
-
-    /// A whole service is to be no worse than with tokio's timers.
-    fn against_tokio(&self) -> String {
-        match (self.count(Peer::Tokio), self.count(Peer::Wheel)) {
-            (Some(tokio), Some(wheel)) => format!("≤ tokio's {}", reached(wheel <= tokio)),
-            _ => String::new(),
-        }
-    }
-}
-
-fn reached(is_reached: bool) -> &'static str {
-    if is_reached { "reached" } else { "MISSED" }
 }
 
 /// All that any row has.

@@ -7,16 +7,15 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::mem::size_of;
 use std::time::Duration;
 
 use rand::Rng;
+use timers::Timers;
+use timers::expiry::Sleeps;
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale};
-use crate::peer::Peer;
-use crate::race::Workload;
-use crate::stage::{Crowd, Stage, armed, seeded};
+use crate::figure::Measured;
+use crate::stage::{Stage, armed, seeded};
 
 thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
@@ -64,30 +63,20 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// `size_of::<Sleep>()`, and the live bytes of a million pending timers, each with its box and the pointer to it.
-#[derive(Clone, Copy)]
-pub(crate) struct Bytes;
-
-impl Workload for Bytes {
-    fn run<P: Peer>(&self, _: Scale) -> Measured {
-        const TIMERS: usize = 1_000_000;
-        let stage = Stage::new::<P>(1);
-        let (grown, crowd) = stage.on_worker(|cx| {
-            let mut rng = seeded();
-            let start = Instant::now() + Duration::from_secs(60);
-            let before = LIVE.get();
-            let mut crowd: Crowd<P> = Vec::with_capacity(TIMERS);
-            crowd.extend((0..TIMERS).map(|_| {
-                armed::<P>(
-                    cx,
-                    start + Duration::from_millis(rng.random_range(0..1_800_000)),
-                )
-            }));
-            (LIVE.get() - before, crowd)
-        });
-        drop(crowd);
-        Measured::new(
-            [size_of::<P::Sleep>() as f64, grown as f64 / TIMERS as f64],
-            Did::cancelled(TIMERS as u64),
-        )
-    }
+pub(crate) fn bytes<T: Timers>() -> Measured {
+    const TIMERS: usize = 1_000_000;
+    let (grown, crowd) = Stage::new::<T>(1).on_worker(|cx| {
+        let mut rng = seeded();
+        let start = Instant::now() + Duration::from_secs(60);
+        let before = LIVE.get();
+        let mut crowd: Sleeps<T> = Vec::with_capacity(TIMERS);
+        for _ in 0..TIMERS {
+            let after = Duration::from_millis(rng.random_range(0..1_800_000));
+            crowd.push(armed::<T>(cx, start + after));
+        }
+        (LIVE.get() - before, crowd)
+    });
+    drop(crowd);
+    let sizes = [size_of::<T::Sleep>() as f64, grown as f64 / TIMERS as f64];
+    Measured::cancelled(sizes, TIMERS)
 }

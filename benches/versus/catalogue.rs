@@ -1,115 +1,102 @@
-//! Every figure there is: `catalogue.json` says what each is and is to reach, and this file what runs for it.
+//! Every figure there is: `catalogue.json` says what each is, whose timers take part and what is to be reached; this file
+//! what runs for it.
 
-use crate::bytes::Bytes;
-use crate::cancel::{Earliest, ReadyTimeout, RegisterCancel, Scaling};
-use crate::cold::Cold;
-use crate::figure::{Description, Figure};
-use crate::fire::{FireCounting, FireTasks, InsertWait};
-use crate::lateness::{Lateness, Load};
-use crate::moving::Moving;
-use crate::peer::{Bare, Pingora};
-use crate::pending::{RandomReplace, Repoll, ResetLater, StartStop};
-use crate::process::Idle;
-use crate::quiet::Quiet;
-use crate::race::{Sides, bare_race, duel, race};
-use crate::services::{Connections, Purgatory};
-use crate::{gateway, scrape};
 use timers::shapes::Shape;
-use timers::{Tokio, Wheel};
+use timers::{Alt, Bare, Timers, Tokio, Wheel};
 
+use crate::bytes::bytes;
+use crate::cancel::{earliest, moving, ready_timeout, register_cancel, scaling, scrape};
+use crate::cold::cold;
+use crate::figure::{Figure, Measured};
+use crate::fire::{fire_counting, fire_tasks, insert_wait};
+use crate::lateness::{Load, lateness};
+use crate::loops::loops;
+use crate::peer::{Pingora, Precise};
+use crate::pending::{random_replace, repoll, reset_later, start_stop};
+use crate::quiet::{idle, quiet};
+use crate::services::{connections, gateway, purgatory};
+use crate::stall::stall;
+
+/// Those for which this build has what they take.
 pub(crate) fn all() -> Vec<Figure> {
-    let descriptions: Vec<Description> =
-        serde_json::from_str(include_str!("catalogue.json")).expect("the catalogue");
-    let mut figures = Vec::new();
-    for description in descriptions {
-        let sides = sides(description.name);
-        figures.extend(sides.map(|sides| Figure { description, sides }));
+    let catalogue = include_str!("catalogue.json");
+    let mut figures: Vec<Figure> = serde_json::from_str(catalogue).expect("the catalogue");
+    figures.retain(|figure| has(figure.sides[0]));
+    for figure in &mut figures {
+        figure.sides.retain(|side| has(side));
     }
     figures
 }
 
-/// `None` where this build has not what it takes.
-fn sides(name: &str) -> Option<Sides> {
-    const MILLION: usize = 1_000_000;
-    let register = |workers, others| RegisterCancel { workers, others };
-    let late = |load, quantile| race(Lateness::quantile(load, quantile));
-    let purgatory = |median, upper_quartile| Purgatory {
-        median,
-        upper_quartile,
-    };
-    // What a name may end with.
-    let (_, end) = name.rsplit_once('-').unwrap_or_default();
-    let workers = end.parse().unwrap_or_default();
-    Some(match name {
-        "register-cancel-1" => bare_race(register(1, 0)).and::<Pingora, _>(register(1, 0)),
-        "register-cancel-2" => bare_race(register(2, 0)).and::<Pingora, _>(register(2, 0)),
-        "register-cancel-1-million" => bare_race(register(1, MILLION)),
-        "register-cancel-2-million" => bare_race(register(2, MILLION)),
-        "scaling-1-2" => race(Scaling),
-        "cold" => bare_race(Cold),
-        "conns-0" | "conns-1" | "conns-2" => moving(Shape::Conns(1000), workers),
-        "calls-0" | "calls-1" | "calls-2" => moving(Shape::Calls(64), workers),
-        "fresh-0" | "fresh-1" | "fresh-2" => moving(Shape::Fresh(100), workers),
-        "earliest" => bare_race(Earliest),
-        "ready-timeout" => bare_race(ReadyTimeout),
-        "repoll" => bare_race(Repoll),
-        "reset-later" => bare_race(ResetLater),
-        "fire-million-counting" => race(FireCounting),
-        "fire-million-tasks" => race(FireTasks),
-        "insert-wait" => race(InsertWait),
-        "lateness-quiet" => late(Load::Quiet, 0.999),
-        "lateness-busy" => late(Load::Arming, 0.99),
-        "lateness-busy-mixed" => late(Load::Mixed, 0.99),
-        "lateness-computing" => late(Load::Computing, 0.99),
-        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => race(Quiet { workers }),
-        "random-replace" => bare_race(RandomReplace),
-        "start-stop" => race(StartStop),
-        "purgatory-low" => bare_race(purgatory(20.0, 60.0)),
-        "purgatory-high" => bare_race(purgatory(200.0, 400.0)),
-        "connections" => race(Connections),
-        "gateway" => gateway::sides(),
-        "bytes" => race(Bytes),
-        "idle" => race(Idle),
-        "scrape" => scrape::sides(),
-        _ => return precise(name),
-    })
+fn has(side: &str) -> bool {
+    let is_precise = cfg!(all(feature = "high-resolution", target_os = "linux"));
+    (side != "tokio-alt" || cfg!(tokio_unstable)) && (side != "precise" || is_precise)
 }
 
-fn moving(shape: Shape, workers: usize) -> Sides {
-    let workload = Moving { shape, workers };
-    match workers {
-        // tokio's timers per worker are for runtimes with workers.
-        0 => duel::<Wheel, Tokio, _>(workload).and::<Bare, _>(workload),
-        _ => bare_race(workload),
+/// What one side measures in one round.
+pub(crate) fn measure(figure: &'static str, side: &str) -> Measured {
+    match (figure, side) {
+        ("gateway", "tokio") => gateway::<Tokio>(),
+        ("gateway", _) => gateway::<Wheel>(),
+        ("scrape", _) => scrape(side == "watched"),
+        (_, "wheel") => play::<Wheel>(figure),
+        (_, "tokio") => play::<Tokio>(figure),
+        (_, "tokio-alt") => play::<Alt>(figure),
+        (_, "bare") => play::<Bare>(figure),
+        (_, "pingora") => play::<Pingora>(figure),
+        (_, "precise") => late::<Precise<50>>(figure),
+        (_, "1 µs") => late::<Precise<1>>(figure),
+        (_, "100 µs") => late::<Precise<100>>(figure),
+        (_, "200 µs") => late::<Precise<200>>(figure),
+        (_, "500 µs") => late::<Precise<500>>(figure),
+        _ => panic!("{figure}: no side is called {side}"),
     }
 }
 
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
-fn precise(name: &str) -> Option<Sides> {
-    use crate::peer::Precise;
-
-    let firing = |sleepers| Lateness {
-        load: Load::Quiet,
-        sleepers,
-        quantile: None,
-    };
-    let (thousand, ten) = (firing(10), firing(100));
-    Some(match name {
-        "precise-quiet" => duel::<Precise, Tokio, _>(Lateness::quantile(Load::Quiet, 0.999)),
-        "precise-busy" => duel::<Precise, Wheel, _>(Lateness::quantile(Load::Arming, 0.99)),
-        "precise-1000" => duel::<Precise, Wheel, _>(thousand),
-        "precise-10000" => duel::<Precise, Wheel, _>(ten)
-            .and::<Tokio, _>(ten)
-            .and::<Precise<1>, _>(ten)
-            .and::<Precise<100>, _>(ten)
-            .and::<Precise<200>, _>(ten)
-            .and::<Precise<500>, _>(ten),
-        _ => unreachable!("nothing runs the figure {name}"),
-    })
+fn play<T: Timers>(figure: &'static str) -> Measured {
+    const MILLION: usize = 1_000_000;
+    // What a name may end with.
+    let (_, end) = figure.rsplit_once('-').unwrap_or_default();
+    let workers = end.parse().unwrap_or_default();
+    match figure {
+        "register-cancel-1" | "register-cancel-2" => register_cancel::<T>(workers, 0),
+        "register-cancel-1-million" => register_cancel::<T>(1, MILLION),
+        "register-cancel-2-million" => register_cancel::<T>(2, MILLION),
+        "scaling-1-2" => scaling::<T>(),
+        "cold" => cold::<T>(),
+        "conns-0" | "conns-1" | "conns-2" => moving::<T>(Shape::Conns(1000), workers),
+        "calls-0" | "calls-1" | "calls-2" => moving::<T>(Shape::Calls(64), workers),
+        "fresh-0" | "fresh-1" | "fresh-2" => moving::<T>(Shape::Fresh(100), workers),
+        "earliest" => earliest::<T>(),
+        "ready-timeout" => ready_timeout::<T>(),
+        "repoll" => repoll::<T>(),
+        "reset-later" => reset_later::<T>(),
+        "fire-million-counting" => fire_counting::<T>(),
+        "fire-million-tasks" => fire_tasks::<T>(),
+        "insert-wait" => insert_wait::<T>(),
+        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => quiet::<T>(workers),
+        "random-replace" => random_replace::<T>(),
+        "start-stop" => start_stop::<T>(),
+        "purgatory-low" => purgatory::<T>(20.0, 60.0),
+        "purgatory-high" => purgatory::<T>(200.0, 400.0),
+        "connections" => connections::<T>(),
+        "bytes" => bytes::<T>(),
+        "idle" => idle::<T>(),
+        "stall" => stall::<T>(),
+        _ if figure.starts_with("loops") => loops::<T>(figure),
+        _ => late::<T>(figure),
+    }
 }
 
-#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
-fn precise(name: &str) -> Option<Sides> {
-    assert!(name.starts_with("precise"), "nothing runs {name}");
-    None
+fn late<T: Timers>(figure: &'static str) -> Measured {
+    // A hundred sleepers in a quiet runtime have 10,000 deadlines a second.
+    match figure {
+        "lateness-quiet" | "precise-quiet" => lateness::<T>(Load::Quiet, 100, Some(0.999)),
+        "lateness-busy" | "precise-busy" => lateness::<T>(Load::Arming, 40, Some(0.99)),
+        "lateness-busy-mixed" => lateness::<T>(Load::Mixed, 40, Some(0.99)),
+        "lateness-computing" => lateness::<T>(Load::Computing, 40, Some(0.99)),
+        "precise-1000" => lateness::<T>(Load::Quiet, 10, None),
+        "precise-10000" => lateness::<T>(Load::Quiet, 100, None),
+        _ => panic!("nothing runs the figure {figure}"),
+    }
 }

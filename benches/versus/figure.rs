@@ -1,76 +1,42 @@
-//! A figure: contenders that do the same work, round after round in turn, and what they are compared by.
+//! A figure: sides that do the same work, round after round in turn, and what they are compared by.
 
+use std::collections::BTreeMap;
+use std::thread;
 use std::time::Duration;
 
+use common::others::Neighbours;
 use serde::Deserialize;
 
-use crate::outcome::{Outcome, Row};
-use crate::peer::{Bare, Timers as _};
-use crate::process::undisturbed;
-use crate::race::Sides;
+use crate::catalogue::measure;
+use crate::outcome::Outcome;
 
-/// How much of a workload to run.
-#[derive(Clone, Copy)]
-pub(crate) struct Scale {
-    pub(crate) quick: bool,
-}
+/// How many timers a side moved, how many fired and how many it cancelled.
+type Did = [u64; 3];
 
-impl Scale {
-    /// `count`, or a fifth of it when in a hurry.
-    pub(crate) fn of(self, count: usize) -> usize {
-        if self.quick { count / 5 } else { count }
-    }
-
-    pub(crate) fn time(self, time: Duration) -> Duration {
-        if self.quick { time / 4 } else { time }
-    }
-}
-
-/// What a side did; both sides of a round must have done the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Did {
-    pub(crate) armed: u64,
-    pub(crate) moved: u64,
-    pub(crate) fired: u64,
-    pub(crate) cancelled: u64,
-}
-
-impl Did {
-    /// `count` timers armed, and all of them cancelled.
-    pub(crate) fn cancelled(count: u64) -> Self {
-        Self {
-            armed: count,
-            cancelled: count,
-            ..Self::default()
-        }
-    }
-
-    /// `count` timers armed, and all of them fired.
-    pub(crate) fn fired(count: u64) -> Self {
-        Self {
-            armed: count,
-            fired: count,
-            ..Self::default()
-        }
-    }
-}
-
-/// What one side measured in one round: a value for each line of the figure.
+/// What one side measured in one round.
 pub(crate) struct Measured {
-    pub(crate) values: Vec<f64>,
-    pub(crate) did: Did,
+    /// For each line of the figure.
+    values: Vec<f64>,
+    /// The same on all sides of a round.
+    did: Did,
 }
 
 impl Measured {
     pub(crate) fn new(values: impl Into<Vec<f64>>, did: Did) -> Self {
-        Self {
-            values: values.into(),
-            did,
-        }
+        let values = values.into();
+        Self { values, did }
+    }
+
+    pub(crate) fn cancelled(values: impl Into<Vec<f64>>, count: usize) -> Self {
+        Self::new(values, [0, 0, count as u64])
+    }
+
+    pub(crate) fn fired(values: impl Into<Vec<f64>>, count: u64) -> Self {
+        Self::new(values, [0, count, 0])
     }
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
     #[default]
@@ -83,21 +49,15 @@ pub(crate) enum Unit {
 }
 
 /// One value of a figure, and what it is to reach.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Line {
     pub(crate) what: &'static str,
     pub(crate) unit: Unit,
-    /// The ratio to reach against the first peer.
-    pub(crate) ratio: Option<f64>,
-    /// The same when the work without a timer is taken off both.
-    pub(crate) own: Option<f64>,
     /// What our value may be at most.
     pub(crate) at_most: Option<f64>,
-    /// The ratio to reach against tokio's timer per worker.
-    pub(crate) alt: Option<f64>,
-    /// The same when the work without a timer is taken off both.
-    pub(crate) alt_own: Option<f64>,
+    /// The ratio to reach against a peer; `, own` where the work without a timer is taken off both.
+    pub(crate) goals: BTreeMap<&'static str, f64>,
 }
 
 impl Line {
@@ -114,90 +74,72 @@ impl Line {
 /// A figure in the catalogue.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Description {
+pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    #[serde(default = "seven")]
-    rounds: usize,
+    rounds: Option<u32>,
+    /// Ours first.
+    #[serde(default = "sides")]
+    pub(crate) sides: Vec<&'static str>,
     pub(crate) lines: Vec<Line>,
 }
 
-fn seven() -> usize {
-    7
-}
-
-/// A named comparison of ours with its peers.
-pub(crate) struct Figure {
-    pub(crate) description: Description,
-    pub(crate) sides: Sides,
+fn sides() -> Vec<&'static str> {
+    vec!["wheel", "tokio", "tokio-alt"]
 }
 
 impl Figure {
     /// Lets all sides run in turn, the other way round every second time.
-    pub(crate) fn run(&self, scale: Scale, rounds: Option<usize>, patient: bool) -> Outcome {
-        let usual = if scale.quick {
-            3
-        } else {
-            self.description.rounds
-        };
-        let rounds = (0..rounds.unwrap_or(usual)).map(|round| {
-            let run = || self.round(round, scale);
-            if patient { undisturbed(run) } else { run() }
+    pub(crate) fn run(&self, rounds: Option<u32>, patient: bool) -> Outcome<'_> {
+        let rounds = (0..rounds.or(self.rounds).unwrap_or(7)).map(|number| {
+            let round = || self.round(number);
+            if patient { undisturbed(round) } else { round() }
         });
-        self.outcome(&rounds.collect::<Vec<_>>())
+        Outcome::new(self, &rounds.collect::<Vec<_>>())
     }
 
-    /// One round; the values are ordered as the sides are.
-    fn round(&self, round: usize, scale: Scale) -> Vec<Vec<f64>> {
-        let mut measured: Vec<_> = self.sides.0.iter().map(|_| None).collect();
-        let mut order: Vec<usize> = (0..measured.len()).collect();
-        if round % 2 == 0 {
+    /// The values of each side.
+    fn round(&self, number: u32) -> Vec<Vec<f64>> {
+        let mut order: Vec<_> = self.sides.iter().enumerate().collect();
+        if number % 2 == 0 {
             order.reverse();
         }
-        for side in order {
-            measured[side] = Some((self.sides.0[side].run)(scale));
-        }
-        let measured: Vec<Measured> = measured.into_iter().flatten().collect();
-        self.check(&measured);
-        measured.into_iter().map(|side| side.values).collect()
-    }
-
-    /// The same work on every side, or there is nothing to compare.
-    fn check(&self, measured: &[Measured]) {
-        let Description { name, lines, .. } = &self.description;
-        for (side, contender) in measured.iter().zip(&self.sides.0) {
-            let peer = contender.name;
+        let measured = order
+            .into_iter()
+            .map(|(at, side)| (at, measure(self.name, side)));
+        let measured: BTreeMap<usize, Measured> = measured.collect();
+        for (at, side) in &measured {
+            let (figure, name) = (self.name, self.sides[*at]);
             assert_eq!(
-                side.did, measured[0].did,
-                "{name}: {peer} (left) and ours did different work"
+                side.did, measured[&0].did,
+                "{figure}: {name} (left) and ours did different work"
             );
-            assert_eq!(side.values.len(), lines.len(), "{name}: a value a line");
+            assert_eq!(
+                side.values.len(),
+                self.lines.len(),
+                "{figure}: a value a line"
+            );
         }
+        measured.into_values().map(|side| side.values).collect()
     }
+}
 
-    /// `rounds` has a value for each side and line.
-    fn outcome(&self, rounds: &[Vec<Vec<f64>>]) -> Outcome {
-        let sides = &self.sides.0;
-        let bare = sides.iter().position(|side| side.name == <Bare>::NAME);
-        let mut rows = Vec::new();
-        for (index, line) in self.description.lines.iter().enumerate() {
-            let column = |side: usize| -> Vec<f64> {
-                rounds.iter().map(|round| round[side][index]).collect()
-            };
-            let row = |side: usize, bare: Option<usize>| {
-                let bare = bare.map(column);
-                let peer = sides[side].name;
-                Row::new(*line, peer, side == 1, [column(side), column(0)], bare)
-            };
-            rows.extend((1..sides.len()).map(|side| row(side, None)));
-            if bare.is_some() {
-                let timers = (1..sides.len()).filter(|&side| Some(side) != bare);
-                rows.extend(timers.map(|side| row(side, bare)));
-            }
-        }
-        Outcome {
-            name: self.description.name,
-            rows,
+/// Takes a round when others use little of the machine, and again if they disturbed it; a few times at most.
+fn undisturbed<R>(round: impl Fn() -> R) -> R {
+    for _ in 0..3 {
+        // Ten seconds at most.
+        (0..50).find(|_| alone(|| thread::sleep(Duration::from_millis(200))).is_some());
+        if let Some(result) = alone(&round) {
+            return result;
         }
     }
+    round()
+}
+
+/// What comes of `work`, unless others used the machine meanwhile.
+fn alone<R>(work: impl Fn() -> R) -> Option<R> {
+    let neighbours = Neighbours::watch();
+    let result = work();
+    let is_quiet = neighbours.is_none_or(|neighbours| neighbours.busy() < 0.2);
+    is_quiet.then_some(result)
 }

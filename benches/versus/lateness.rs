@@ -7,16 +7,12 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use tokio::task::yield_now;
+use timers::Timers;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale};
-use crate::peer::Peer;
-use crate::process::worker_cpu;
-use crate::race::Workload;
-use crate::stage::Stage;
-
-const WORKERS: usize = 2;
+use crate::figure::Measured;
+use crate::stage::{Stage, WORKERS, worker_cpu};
 
 /// What keeps the workers of the runtime busy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,54 +27,36 @@ pub(crate) enum Load {
     Mixed,
 }
 
-/// How late tasks wake that sleep again and again.
-#[derive(Clone, Copy)]
-pub(crate) struct Lateness {
-    pub(crate) load: Load,
-    pub(crate) sleepers: u64,
-    /// What is reported beside the median: this quantile, or the workers' CPU for each time.
-    pub(crate) quantile: Option<f64>,
-}
-
-impl Lateness {
+/// How late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU for each time.
+pub(crate) fn lateness<T: Timers>(load: Load, sleepers: u64, quantile: Option<f64>) -> Measured {
     const BURNERS: u64 = 8;
-
-    /// A hundred in a quiet runtime have 10,000 deadlines a second.
-    pub(crate) fn quantile(load: Load, quantile: f64) -> Self {
-        Lateness {
-            load,
-            sleepers: if load == Load::Quiet { 100 } else { 40 },
-            quantile: Some(quantile),
+    let stage = Stage::new::<T>(WORKERS);
+    let stop = Arc::new(AtomicBool::new(false));
+    if load != Load::Quiet {
+        for seed in 0..BURNERS {
+            let burning = burn::<T>(seed, load != Load::Computing, Arc::clone(&stop));
+            stage.runtime.spawn(burning);
         }
     }
-}
-
-impl Workload for Lateness {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let load = self.load;
-        let stage = Stage::new::<P>(WORKERS);
-        let stop = Arc::new(AtomicBool::new(false));
-        if load != Load::Quiet {
-            for seed in 0..Self::BURNERS {
-                let burning = burn::<P>(seed, load != Load::Computing, Arc::clone(&stop));
-                stage.handle().spawn(burning);
-            }
-        }
-        let rounds = scale.of(if load == Load::Quiet { 200 } else { 150 });
-        let before = worker_cpu();
-        let late = stage.run(sleepers_late::<P>(self.sleepers, load, rounds));
-        let each = (worker_cpu() - before).as_nanos() as f64 / late.len() as f64;
-        stop.store(true, Ordering::Relaxed);
-        let at = |quantile| late.value_at_quantile(quantile) as f64;
-        Measured::new(
-            [at(0.5), self.quantile.map_or(each, at)],
-            Did::fired(late.len()),
-        )
+    let rounds = if load == Load::Quiet { 200 } else { 150 };
+    let before = worker_cpu();
+    let all = stage.run(async move {
+        let tasks = (0..sleepers).map(|seed| sleep_often::<T>(seed, load, rounds));
+        tasks.collect::<JoinSet<_>>().join_all().await
+    });
+    let mut late = Histogram::new(3).expect("a histogram");
+    for one in all {
+        late.add(one).expect("equal histograms");
     }
+    let each = (worker_cpu() - before) / late.len() as f64;
+    stop.store(true, Ordering::Relaxed);
+    let at = |quantile| late.value_at_quantile(quantile) as f64;
+    let values = [at(0.5), quantile.map_or(each, at)];
+    Measured::fired(values, late.len())
 }
 
 /// Computes for 50–100 µs at a time. Where it `arms`, it then yields under a timeout, as a request would.
-async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
+async fn burn<T: Timers>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
     let mut rng = SmallRng::seed_from_u64(seed);
     while !stop.load(Ordering::Relaxed) {
         let until = Instant::now() + Duration::from_micros(rng.random_range(50..100));
@@ -86,8 +64,8 @@ async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
             std::hint::spin_loop();
         }
         if arms {
-            let answer = P::timeout(Duration::from_secs(30), yield_now()).await;
-            assert!(answer.is_ok(), "{} was early", P::NAME);
+            let answer = T::timeout(Duration::from_secs(30), yield_now()).await;
+            assert!(answer.is_ok(), "{} was early", T::NAME);
         } else {
             yield_now().await;
         }
@@ -95,7 +73,7 @@ async fn burn<P: Peer>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
 }
 
 /// Sleeps `rounds` times for 1–20 ms, or longer where the load is mixed, and records how late it woke.
-async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
+async fn sleep_often<T: Timers>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
     let long = load == Load::Mixed && seed % 2 == 1;
@@ -106,23 +84,11 @@ async fn sleep_often<P: Peer>(seed: u64, load: Load, rounds: usize) -> Histogram
     };
     for _ in 0..rounds {
         let at = Instant::now() + Duration::from_micros(rng.random_range(between.clone()));
-        P::sleep_until(at).await;
+        T::sleep_until(at).await;
         let now = Instant::now();
-        assert!(now >= at, "{} woke a sleeper {:?} early", P::NAME, at - now);
+        assert!(now >= at, "{} woke a sleeper {:?} early", T::NAME, at - now);
         late.record((now - at).as_nanos() as u64)
             .expect("a lateness");
     }
     late
-}
-
-/// What as many sleepers record.
-async fn sleepers_late<P: Peer>(sleepers: u64, load: Load, rounds: usize) -> Histogram<u64> {
-    let tasks = (0..sleepers).map(|seed| tokio::spawn(sleep_often::<P>(seed, load, rounds)));
-    let tasks: Vec<_> = tasks.collect();
-    let mut all = Histogram::new(3).expect("a histogram");
-    for task in tasks {
-        let late = task.await.expect("a sleeper panicked");
-        all.add(late).expect("equal histograms");
-    }
-    all
 }

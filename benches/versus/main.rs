@@ -1,8 +1,8 @@
 //! `wheel` against `tokio::time`, figure by figure.
 //!
 //! ```text
-//! cargo bench -p versus                      # every figure, some minutes
-//! cargo bench -p versus -- --quick           # a minute and a half, fewer timers and rounds
+//! cargo bench -p versus                      # every figure, some twenty minutes
+//! cargo bench -p versus -- --rounds 1        # a few minutes
 //! cargo bench -p versus -- repoll bytes      # the figures asked for
 //! cargo bench -p versus -- --list            # what there is
 //! cargo bench -p versus -- --goals           # and what each is to reach
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
-//! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it armed, fired and
+//! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it moved, fired and
 //! cancelled, and a round in which the sides did different work is a panic. `catalogue.json` has the figures' names, lines
 //! and goals.
 //!
@@ -31,30 +31,25 @@ use common::others::Neighbours;
 use common::println;
 use serde_json::Value;
 
-use crate::figure::{Figure, Scale};
+use crate::figure::Figure;
 use crate::outcome::Outcome;
 
-mod baseline;
 mod bytes;
 mod cancel;
 mod catalogue;
 mod cold;
-mod evict;
 mod figure;
 mod fire;
-mod gateway;
 mod lateness;
-mod moving;
+mod loops;
 mod outcome;
 mod peer;
 mod pending;
-mod process;
 mod quiet;
-mod race;
 mod report;
-mod scrape;
 mod services;
 mod stage;
+mod stall;
 
 #[derive(Parser)]
 #[command(
@@ -71,9 +66,6 @@ struct Arguments {
     /// Rounds for each figure.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// Fewer timers, shorter runs, three rounds.
-    #[arg(long)]
-    quick: bool,
     /// Wait for a quiet machine before each round, and take it again if other processes got in.
     #[arg(long)]
     patient: bool,
@@ -84,7 +76,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = common::writable)]
     json: Option<PathBuf>,
     /// Set the medians against those in a file.
-    #[arg(long, value_name = "FILE", value_parser = baseline::read)]
+    #[arg(long, value_name = "FILE", value_parser = report::read)]
     compare: Option<Value>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
     #[arg(long, hide = true)]
@@ -93,8 +85,7 @@ struct Arguments {
 
 /// What there is to be asked for.
 fn names() -> PossibleValuesParser {
-    let name =
-        |figure: Figure| PossibleValue::new(figure.description.name).help(figure.description.about);
+    let name = |figure: Figure| PossibleValue::new(figure.name).help(figure.about);
     catalogue::all().into_iter().map(name).into()
 }
 
@@ -102,62 +93,42 @@ fn main() -> ExitCode {
     common::go_where_cargo_was_called();
     let arguments = Arguments::parse();
     let figures = catalogue::all();
-    let asked = arguments.bench || arguments.quick || !arguments.names.is_empty();
-    if arguments.list || !asked {
+    if arguments.list || !arguments.bench && arguments.names.is_empty() {
         println!("{}", report::list(&figures).trim_end());
         return ExitCode::SUCCESS;
     }
-    let circumstances = Circumstances::new();
-    let run = run(arguments.quick);
+    let circumstances = Circumstances::look();
     let neighbours = Neighbours::watch();
     let (outcomes, failed) = take(&figures, &arguments);
-    println!("{circumstances}; {run}\n");
+    println!("{circumstances}\n");
     println!("{}", report::table(&outcomes, arguments.goals));
-    println!("{}", report::SUMMARY);
-    if arguments.goals {
-        println!("{}", report::missed(&outcomes));
-    }
+    println!("Peer ÷ ours, the median of the rounds: larger is better. Own: less the bare run.");
     if let Some(neighbours) = &neighbours {
-        println!("{neighbours}");
+        println!("{}", neighbours.line());
     }
     if let Some(before) = &arguments.compare {
         println!("{}", report::changes(before, &outcomes));
     }
     if let Some(path) = &arguments.json {
         let others = neighbours.map(|neighbours| neighbours.busy());
-        baseline::write(path, &circumstances, run, others, &outcomes);
+        report::write(path, &circumstances, others, &outcomes).expect("it could be opened");
     }
     ExitCode::from(u8::from(failed))
 }
 
-/// How it is run.
-fn run(quick: bool) -> &'static str {
-    match (quick, cfg!(tokio_unstable)) {
-        (true, false) => "quick",
-        (true, true) => "quick, tokio_unstable",
-        (false, false) => "full",
-        (false, true) => "full, tokio_unstable",
-    }
-}
-
 /// The outcomes, and whether a figure failed.
-fn take(figures: &[Figure], arguments: &Arguments) -> (Vec<Outcome>, bool) {
-    let scale = Scale {
-        quick: arguments.quick,
+fn take<'a>(figures: &'a [Figure], arguments: &Arguments) -> (Vec<Outcome<'a>>, bool) {
+    let asked = |figure: &&Figure| match arguments.names.as_slice() {
+        [] => figure.name != "stall" || stall::is_permitted(),
+        names => names.iter().any(|asked| asked == figure.name),
     };
-    let asked = |figure: &&Figure| {
-        let name = figure.description.name;
-        arguments.names.is_empty() || arguments.names.iter().any(|asked| asked == name)
-    };
-    let rounds = arguments.rounds.map(|rounds| rounds as usize);
     let (mut outcomes, mut failed) = (Vec::new(), false);
     for figure in figures.iter().filter(asked) {
         let begin = Instant::now();
-        eprint!("{} … ", figure.description.name);
+        eprint!("{} … ", figure.name);
         // A figure that fails says why, and must not cost the others.
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            figure.run(scale, rounds, arguments.patient)
-        }));
+        let run = AssertUnwindSafe(|| figure.run(arguments.rounds, arguments.patient));
+        let outcome = catch_unwind(run);
         eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
         failed |= outcome.is_err();
         outcomes.extend(outcome);

@@ -1,117 +1,49 @@
-//! Timers that take part: tokio's and ours, others, and none. Every workload is written once, against [`Peer`].
+//! Timers that take part beside those that other programs measure, too.
 
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::Map;
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
-#[cfg(any(tokio_unstable, feature = "high-resolution"))]
-use timers::as_in_tokio;
-pub(crate) use timers::{Bare, Timers, Tokio, Wheel};
-use tokio::runtime::{Builder, Runtime};
+use pingora_timeout::{Elapsed, Timeout};
+use timers::{Timers, as_in_tokio, builder};
+use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-/// The name every worker thread carries, by which its CPU time is found.
-pub(crate) const WORKER: &str = "versus-worker";
-
-/// Timers, and the runtime that they need.
-pub(crate) trait Peer: Timers {
-    /// A runtime as `#[tokio::main]` builds it, I/O and all; without workers a current-thread one.
-    fn runtime(workers: usize) -> Runtime {
-        builder(workers).build().expect("a runtime")
-    }
-}
-
-impl Peer for Tokio {}
-impl Peer for Wheel {}
-impl Peer for Bare {}
-impl Peer for Pingora {}
-
-fn builder(workers: usize) -> Builder {
-    let mut builder = match workers {
-        0 => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
-    };
-    if workers > 0 {
-        builder.worker_threads(workers);
-    }
-    builder.thread_name(WORKER).enable_all();
-    builder
-}
-
 /// The library with high resolution, and so many microseconds from ring to ring.
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
-pub(crate) struct Precise<const MICROS: u64 = 50>;
+pub(crate) struct Precise<const MICROS: u64>;
 
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
 impl<const MICROS: u64> Timers for Precise<MICROS> {
-    const NAME: &'static str = match MICROS {
-        1 => "1 µs",
-        100 => "100 µs",
-        200 => "200 µs",
-        500 => "500 µs",
-        _ => "precise",
-    };
+    const NAME: &'static str = "precise";
 
     as_in_tokio!(wheel);
-}
 
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
-impl<const MICROS: u64> Peer for Precise<MICROS> {
     fn runtime(workers: usize) -> Runtime {
         let runtime = builder(workers).build().expect("a runtime");
-        let builder = wheel::Builder::new()
-            .high_resolution(true)
-            .tick(Duration::from_micros(MICROS));
-        let installed = runtime.block_on(async { builder.install() });
-        installed.expect("a descriptor");
+        #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+        let _driver = runtime.block_on(async {
+            let tick = Duration::from_micros(MICROS);
+            let precise = wheel::Builder::new().high_resolution(true).tick(tick);
+            precise.install().expect("a descriptor")
+        });
         runtime
-    }
-}
-
-/// `tokio::time` on a runtime with a timer per worker.
-#[cfg(tokio_unstable)]
-pub(crate) struct Alt;
-
-#[cfg(tokio_unstable)]
-impl Timers for Alt {
-    const NAME: &'static str = "tokio-alt";
-
-    as_in_tokio!(tokio::time);
-}
-
-#[cfg(tokio_unstable)]
-impl Peer for Alt {
-    fn runtime(workers: usize) -> Runtime {
-        let runtime = builder(workers).enable_alt_timer().build();
-        runtime.expect("a runtime")
     }
 }
 
 /// `pingora_timeout`: 10 ms ticks, timers that share a deadline share an entry, nothing is ever removed.
 pub(crate) struct Pingora;
 
-/// Its own `fast_sleep` cannot be named, a timeout of a future that never ends can.
-pub(crate) struct PingoraSleep(pingora_timeout::Timeout<Pending<()>, FastOrTokioTimeout>);
-
-impl Future for PingoraSleep {
-    type Output = ();
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(cx).map(|_| ())
-    }
-}
-
 impl Timers for Pingora {
     const NAME: &'static str = "pingora";
-    type Sleep = PingoraSleep;
-    type Elapsed = pingora_timeout::Elapsed;
+    /// Its own `fast_sleep` cannot be named, a timeout of a future that never ends can.
+    type Sleep = Map<Timeout<Pending<()>, FastOrTokioTimeout>, fn(Result<(), Elapsed>)>;
+    type Elapsed = Elapsed;
 
     #[inline]
     fn sleep(after: Duration) -> Self::Sleep {
-        PingoraSleep(fast_timeout(after, pending()))
+        fast_timeout(after, pending()).map(drop)
     }
 
     #[inline]

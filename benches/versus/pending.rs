@@ -6,120 +6,93 @@ use std::task::Context;
 use std::time::Duration;
 
 use rand::Rng;
-use timers::arm;
+use timers::expiry::Sleeps;
+use timers::{Timers, arm};
 use tokio::time::Instant;
 
-use crate::figure::{Did, Measured, Scale};
-use crate::peer::Peer;
-use crate::race::Workload;
-use crate::stage::{Crowd, Stage, armed, each, seeded};
+use crate::figure::Measured;
+use crate::stage::{Stage, armed, each, seeded};
+
+const MILLION: usize = 1_000_000;
 
 /// A pending timer polled again and again by the same task.
-#[derive(Clone, Copy)]
-pub(crate) struct Repoll;
-
-impl Workload for Repoll {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let count = scale.of(3_000_000);
-        let cost = Stage::new::<P>(1).on_worker(move |cx| {
-            let mut sleep = pin!(P::sleep(Duration::from_secs(30)));
-            each(count, |some| {
-                (0..some).for_each(|_| arm(black_box(sleep.as_mut()), cx));
-            })
-        });
-        Measured::new([cost], Did::cancelled(1))
-    }
+pub(crate) fn repoll<T: Timers>() -> Measured {
+    let cost = Stage::new::<T>(1).on_worker(|cx| {
+        let mut sleep = pin!(T::sleep(Duration::from_secs(30)));
+        each(3 * MILLION, |some| {
+            (0..some).for_each(|_| arm(black_box(sleep.as_mut()), cx));
+        })
+    });
+    Measured::cancelled([cost], 1)
 }
 
 /// Idle timeouts of 256 connections, each pushed out by every packet: `reset` to later, then a poll. A packet comes every
 /// five microseconds, to the connections in turn.
-#[derive(Clone, Copy)]
-pub(crate) struct ResetLater;
-
-impl Workload for ResetLater {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        const CONNECTIONS: usize = 256;
-        let count = scale.of(1_000_000);
-        let cost = Stage::new::<P>(1).on_worker(move |cx| {
-            let start = Instant::now() + Duration::from_secs(30);
-            let mut idle: Crowd<P> = (0..CONNECTIONS).map(|_| armed::<P>(cx, start)).collect();
-            let mut packet = 0;
-            each(count, |some| {
-                for _ in 0..some {
-                    let sleep = &mut idle[packet % CONNECTIONS];
-                    let at = start + Duration::from_micros(5 * packet as u64);
-                    P::reset(sleep.as_mut(), at);
-                    arm(sleep.as_mut(), cx);
-                    packet += 1;
-                }
-            })
-        });
-        let did = Did {
-            moved: count as u64,
-            ..Did::cancelled(CONNECTIONS as u64)
-        };
-        Measured::new([cost], did)
-    }
+pub(crate) fn reset_later<T: Timers>() -> Measured {
+    const CONNECTIONS: usize = 256;
+    let cost = Stage::new::<T>(1).on_worker(|cx| {
+        let start = Instant::now() + Duration::from_secs(30);
+        let mut idle: Sleeps<T> = (0..CONNECTIONS).map(|_| armed::<T>(cx, start)).collect();
+        let mut packet = 0;
+        each(MILLION, |some| {
+            for _ in 0..some {
+                let sleep = &mut idle[packet % CONNECTIONS];
+                let at = start + Duration::from_micros(5 * packet as u64);
+                T::reset(sleep.as_mut(), at);
+                arm(sleep.as_mut(), cx);
+                packet += 1;
+            }
+        })
+    });
+    Measured::new([cost], [MILLION as u64, 0, CONNECTIONS as u64])
 }
 
 /// One of a million pending timers, taken at random, is cancelled and replaced.
-#[derive(Clone, Copy)]
-pub(crate) struct RandomReplace;
-
-impl Workload for RandomReplace {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let (others, count) = (scale.of(1_000_000), scale.of(400_000));
-        let stage = Stage::new::<P>(1);
-        let mut crowd = stage.crowd::<P>(others);
-        let (cost, crowd) = stage.on_worker(move |cx| {
-            let mut rng = seeded();
-            let start = Instant::now();
-            let cost = each(count, |some| {
-                for _ in 0..some {
-                    let index = rng.random_range(0..others);
-                    let after = Duration::from_millis(rng.random_range(1_000..3_600_000));
-                    crowd[index] = armed::<P>(cx, start + after);
-                }
-            });
-            (cost, crowd)
+pub(crate) fn random_replace<T: Timers>() -> Measured {
+    const REPLACED: usize = 400_000;
+    let stage = Stage::new::<T>(1);
+    let mut crowd = stage.crowd::<T>(MILLION);
+    let (cost, crowd) = stage.on_worker(move |cx| {
+        let mut rng = seeded();
+        let start = Instant::now();
+        let cost = each(REPLACED, |some| {
+            for _ in 0..some {
+                let index = rng.random_range(0..MILLION);
+                let after = Duration::from_millis(rng.random_range(1_000..3_600_000));
+                crowd[index] = armed::<T>(cx, start + after);
+            }
         });
-        drop(crowd);
-        Measured::new([cost], Did::cancelled((others + count) as u64))
-    }
+        (cost, crowd)
+    });
+    drop(crowd);
+    Measured::cancelled([cost], MILLION + REPLACED)
 }
 
 /// Start and stop a timer of one second while 1, 5, 10 million others live (the benchmark of `RussellLuo/timingwheel`).
-#[derive(Clone, Copy)]
-pub(crate) struct StartStop;
-
-impl Workload for StartStop {
-    fn run<P: Peer>(&self, scale: Scale) -> Measured {
-        let million = if scale.quick { 100_000 } else { 1_000_000 };
-        let count = scale.of(400_000);
-        let (costs, crowd) = Stage::new::<P>(1).on_worker(move |cx| {
-            let mut crowd: Crowd<P> = Vec::with_capacity(10 * million);
-            let costs = [1, 5, 10].map(|live| {
-                grow::<P>(cx, &mut crowd, live * million);
-                each(count, |some| {
-                    for _ in 0..some {
-                        arm(black_box(pin!(P::sleep(Duration::from_secs(1)))), cx);
-                    }
-                })
-            });
-            (costs, crowd)
+pub(crate) fn start_stop<T: Timers>() -> Measured {
+    const STARTED: usize = 400_000;
+    let (costs, crowd) = Stage::new::<T>(1).on_worker(|cx| {
+        let mut crowd: Sleeps<T> = Vec::with_capacity(10 * MILLION);
+        let costs = [1, 5, 10].map(|live| {
+            grow::<T>(cx, &mut crowd, live * MILLION);
+            each(STARTED, |some| {
+                for _ in 0..some {
+                    arm(black_box(pin!(T::sleep(Duration::from_secs(1)))), cx);
+                }
+            })
         });
-        drop(crowd);
-        let [one, five, ten] = costs;
-        let did = Did::cancelled((10 * million + 3 * count) as u64);
-        Measured::new([one, five, ten, ten / one], did)
-    }
+        (costs, crowd)
+    });
+    drop(crowd);
+    let [one, five, ten] = costs;
+    Measured::cancelled([one, five, ten, ten / one], 10 * MILLION + 3 * STARTED)
 }
 
 /// Spread over ten seconds as in the original, but an hour away, so that none fires meanwhile.
-fn grow<P: Peer>(cx: &mut Context<'_>, crowd: &mut Crowd<P>, live: usize) {
+fn grow<T: Timers>(cx: &mut Context<'_>, crowd: &mut Sleeps<T>, live: usize) {
     let start = Instant::now() + Duration::from_secs(3600);
     for index in crowd.len()..live {
         let within = Duration::from_millis(index as u64 % 10_000);
-        crowd.push(armed::<P>(cx, start + within));
+        crowd.push(armed::<T>(cx, start + within));
     }
 }

@@ -10,26 +10,25 @@ use std::task::Context;
 use std::thread;
 use std::time::Duration;
 
+use common::process::cpu_of_threads;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use timers::{arm, on_task};
-use tokio::runtime::{Handle, Runtime};
+use timers::expiry::Sleeps;
+use timers::{Timers, WORKER, arm, on_task};
+use tokio::runtime::Runtime;
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::peer::{Peer, Timers};
-use crate::process::worker_cpu;
-
-pub(crate) type Crowd<P> = Vec<Pin<Box<<P as Timers>::Sleep>>>;
+/// Where there is more than one.
+pub(crate) const WORKERS: usize = 2;
 
 const SETTLE: Duration = Duration::from_millis(20);
-const BEAT: Duration = Duration::from_millis(500);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A peer's runtime. It is shut down when dropped.
 pub(crate) struct Stage {
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
     workers: usize,
 }
 
@@ -37,11 +36,11 @@ impl Stage {
     /// A runtime on which another timer is always due before those under test, as in a service.
     ///
     /// Without one tokio writes to its eventfd for every timer, since each would be the earliest.
-    pub(crate) fn new<P: Peer>(workers: usize) -> Self {
-        let stage = Self::bare::<P>(workers);
+    pub(crate) fn new<T: Timers>(workers: usize) -> Self {
+        let stage = Self::bare::<T>(workers);
         stage.runtime.spawn(async {
             loop {
-                P::sleep(BEAT).await;
+                T::sleep(Duration::from_millis(500)).await;
             }
         });
         thread::sleep(SETTLE);
@@ -49,15 +48,11 @@ impl Stage {
     }
 
     /// A runtime with no timer at all.
-    pub(crate) fn bare<P: Peer>(workers: usize) -> Self {
-        let runtime = P::runtime(workers);
+    pub(crate) fn bare<T: Timers>(workers: usize) -> Self {
+        let runtime = T::runtime(workers);
         let stage = Self { runtime, workers };
         thread::sleep(SETTLE);
         stage
-    }
-
-    pub(crate) fn handle(&self) -> &Handle {
-        self.runtime.handle()
     }
 
     /// Drives `future` as a spawned task.
@@ -81,49 +76,53 @@ impl Stage {
     ///
     /// Before that each worker has a task that makes a timer and yields, as those of a service
     /// do: a driver may learn there whose worker this is.
-    pub(crate) fn on_each_worker<P: Peer, R: Send + 'static>(
+    pub(crate) fn on_each_worker<T: Timers, R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Context<'_>, &Barrier) -> R + Clone + Send + 'static,
     ) -> Vec<R> {
         let barrier = Arc::new(Barrier::new(self.workers));
-        let tasks: Vec<_> = (0..self.workers)
-            .map(|_| {
-                let (work, barrier) = (work.clone(), Arc::clone(&barrier));
-                self.runtime.spawn(async move {
-                    barrier.wait();
-                    drop(P::sleep(HOUR));
-                    yield_now().await;
-                    unconstrained(on_task(|cx| work(cx, &barrier))).await
-                })
+        let task = |_| {
+            let (work, barrier) = (work.clone(), Arc::clone(&barrier));
+            self.runtime.spawn(async move {
+                barrier.wait();
+                drop(T::sleep(HOUR));
+                yield_now().await;
+                unconstrained(on_task(|cx| work(cx, &barrier))).await
             })
-            .collect();
+        };
+        let tasks: Vec<_> = (0..self.workers).map(task).collect();
+        let tasks = tasks.into_iter().map(|task| self.runtime.block_on(task));
         tasks
-            .into_iter()
-            .map(|task| self.runtime.block_on(task).expect("the workload panicked"))
-            .collect()
+            .collect::<Result<_, _>>()
+            .expect("the workload panicked")
     }
 
     /// `count` pending timers, an hour away give or take half of it.
-    pub(crate) fn crowd<P: Peer>(&self, count: usize) -> Crowd<P> {
+    pub(crate) fn crowd<T: Timers>(&self, count: usize) -> Sleeps<T> {
         self.on_worker(move |cx| {
             let start = Instant::now() + HOUR / 2;
             let mut rng = seeded();
-            (0..count)
-                .map(|_| armed::<P>(cx, start + rng.random_range(Duration::ZERO..HOUR)))
-                .collect()
+            let mut at = || start + rng.random_range(Duration::ZERO..HOUR);
+            (0..count).map(|_| armed::<T>(cx, at())).collect()
         })
     }
 }
 
 #[inline]
-pub(crate) fn armed<P: Peer>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<P::Sleep>> {
-    let mut sleep = Box::pin(P::sleep_until(at));
+pub(crate) fn armed<T: Timers>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<T::Sleep>> {
+    let mut sleep = Box::pin(T::sleep_until(at));
     arm(sleep.as_mut(), cx);
     sleep
 }
 
-/// CPU time of the workers from a little before `start` until `wait` returns.
-pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> Duration {
+/// CPU time of all worker threads so far, in nanoseconds.
+pub(crate) fn worker_cpu() -> f64 {
+    let cpu = cpu_of_threads(Some(WORKER)).expect("Linux's schedstat");
+    cpu.as_nanos() as f64
+}
+
+/// CPU time of the workers from a little before `start` until `wait` returns, in nanoseconds.
+pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
     let ahead = start.saturating_duration_since(Instant::now());
     thread::sleep(ahead.saturating_sub(Duration::from_millis(5)));
     let before = worker_cpu();
@@ -144,24 +143,11 @@ pub(crate) fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(0x7143)
 }
 
+pub(crate) const DELAYS: usize = 4096;
+
 /// Random delays of 1 s to 30 s, to be taken in turn.
-pub(crate) struct Delays(Vec<Duration>);
-
-impl Delays {
-    const COUNT: usize = 4096;
-
-    pub(crate) fn new() -> Self {
-        let mut rng = seeded();
-        let between = Duration::from_secs(1)..Duration::from_secs(30);
-        Self(
-            (0..Self::COUNT)
-                .map(|_| rng.random_range(between.clone()))
-                .collect(),
-        )
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, index: usize) -> Duration {
-        self.0[index % Self::COUNT]
-    }
+pub(crate) fn delays() -> Box<[Duration; DELAYS]> {
+    let mut rng = seeded();
+    let between = Duration::from_secs(1)..Duration::from_secs(30);
+    Box::new(std::array::from_fn(|_| rng.random_range(between.clone())))
 }

@@ -201,9 +201,9 @@ fn commands_name_packages_tests_and_steps_that_there_are() {
         files.map(|(_, code)| code.as_str())
     };
     let manifests: String = of("Cargo.toml").collect();
-    let catalogue: String = of("rs").filter(|code| code.contains("Figure")).collect();
+    let catalogue: String = of("versus/catalogue.json").collect();
     let is_package = |name: &str| manifests.contains(&format!("name = \"{name}\""));
-    let is_figure = |name: &str| catalogue.contains(&format!("\"{name}\""));
+    let is_figure = |name: &str| catalogue.contains(&format!("\"name\": \"{name}\""));
     let is_test = |name: &str| root().join("tests").join(name).join("main.rs").exists();
     let is_step = |name: &str| script.contains(&format!("\n{name}() {{"));
     let mut stale = Vec::new();
