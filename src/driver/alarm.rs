@@ -49,7 +49,7 @@ const SOON_AFTER: [Duration; 3] = [
     Duration::from_nanos(64 * MILLISECOND),
 ];
 /// Deadlines further ahead than this are approached in steps.
-const DISTANT: Duration = Duration::from_secs(1);
+const DISTANT: u64 = 1_000 * MILLISECOND;
 
 /// A driver's alarm: the tick that is armed for, the requests, and the interval.
 pub(super) struct Alarm {
@@ -126,10 +126,12 @@ impl Alarm {
         timer.as_ref().map_or(Tick::ZERO, AlarmTimer::now)
     }
 
-    fn now_by(&self, timer: &AlarmTimer) -> Tick {
+    /// The same, and notes a clock that may be paused. Only that of a current-thread runtime can.
+    fn now_by(&self, timer: &mut AlarmTimer) -> Tick {
         match self.settings.current_thread {
-            true => timer.now(),
             false => Tick::really_now(),
+            true if self.may_pause() => timer.now(),
+            true => self.grid.note_clock(timer),
         }
     }
 
@@ -137,16 +139,6 @@ impl Alarm {
     #[inline]
     pub(super) fn may_pause(&self) -> bool {
         self.grid.may_pause()
-    }
-
-    /// Only the clock of a current-thread runtime can be paused.
-    pub(super) fn note_clock(&self) {
-        if self.settings.current_thread && !self.may_pause() {
-            let mut timer = lock(&self.timer);
-            timer
-                .iter_mut()
-                .for_each(|timer| self.grid.note_clock(timer));
-        }
     }
 
     /// tokio's milliseconds are the models' ticks.
@@ -285,10 +277,10 @@ impl Alarm {
     /// little before the last only few have to move the alarm. That costs a few wake-ups on the way
     /// to a deadline, however distant.
     fn target(&self, earliest: Tick, now: Tick) -> Tick {
-        let ahead = earliest.saturating_since(now);
+        let ahead = earliest.0.saturating_sub(now.0);
         // A paused clock would stop at each step.
         if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
-            now.saturating_add(ahead / 8 * 7)
+            Tick(now.0 + ahead / 8 * 7)
         } else {
             earliest
         }
@@ -319,7 +311,8 @@ impl Alarm {
         // task may wait in the queue of a worker that blocks, so tokio is to ring all the same.
         SOON_AFTER.iter().any(|&soon| {
             self.take_ring();
-            timer.arm(self.now_by(timer).saturating_add(soon), target)
+            let now = self.now_by(timer);
+            timer.arm(now.saturating_add(soon), target)
         });
         false
     }

@@ -230,12 +230,5 @@ impl Hasher for Parts {
     }
 }
 
-/// Whether a clock is not the real clock (paused, or resumed after an advance).
-pub(crate) fn is_virtual(clock: impl FnOnce() -> Tick) -> bool {
-    let before = Tick::really_now();
-    let shown = clock();
-    shown < before || shown > Tick::really_now()
-}
-
 #[cfg(test)]
 mod tests;

@@ -249,7 +249,6 @@ impl Driver {
 
     #[cold]
     fn rearm(&self) {
-        self.alarm.note_clock();
         if !self
             .alarm
             .rearm(|| self.earliest(), |from| self.publish(from))

@@ -19,7 +19,7 @@ use std::task::{Context, Waker};
 use tokio::task::coop;
 
 use super::alarm_timer::AlarmTimer;
-use super::clock::{self, MILLISECOND, Tick};
+use super::clock::{MILLISECOND, Tick};
 use super::sync::{AtomicBool, AtomicU64, Ordering, enter, now_in};
 
 /// Where tokio's milliseconds begin, and whether the clock may be paused.
@@ -61,12 +61,17 @@ impl Grid {
         }
     }
 
-    /// Notes a clock that may be paused from now on.
-    pub(super) fn note_clock(&self, timer: &mut AlarmTimer) {
-        if timer.may_be_paused() {
+    /// Reads the clock, and notes whether that may be paused: where the clock is not the real clock
+    /// (paused, or resumed after an advance), and where tokio is built to pause clocks.
+    pub(super) fn note_clock(&self, timer: &mut AlarmTimer) -> Tick {
+        let before = Tick::really_now();
+        let now = timer.now();
+        let is_virtual = now < before || now > Tick::really_now();
+        if timer.runs && timer.is_sane(now) && (is_virtual || cfg!(feature = "test-util")) {
             self.learn(timer);
             self.set_may_pause(timer);
         }
+        now
     }
 
     fn set_may_pause(&self, timer: &mut AlarmTimer) {
@@ -102,12 +107,6 @@ impl AlarmTimer {
         let sleep = coop::unconstrained(tokio::time::sleep_until(deadline.to_instant()));
         let polled = pin!(sleep).poll(&mut Context::from_waker(Waker::noop()));
         polled.is_ready()
-    }
-
-    /// A clock may be paused if other than the real clock, or if tokio is built to pause clocks.
-    fn may_be_paused(&self) -> bool {
-        let is_virtual = || cfg!(feature = "test-util") || clock::is_virtual(|| self.now());
-        self.runs && self.is_sane(self.now()) && is_virtual()
     }
 
     /// Far enough from both ends of time to be searched. No clock is, on a thread that is about
