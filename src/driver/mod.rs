@@ -52,7 +52,7 @@
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
 //! | arming the earliest timer of all | the alarm, and in each shard the line that all threads read |
-//! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once |
+//! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once; the line that each shard reads |
 //!
 //! So a task that stays on its worker writes lines of that worker's only; a task that was stolen
 //! writes its former worker's cancel queue once per timer that the task took along.
@@ -76,8 +76,9 @@ pub(crate) mod timer;
 pub(crate) mod timerfd;
 mod waker_id;
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use tokio::runtime::Handle;
 
@@ -198,8 +199,7 @@ impl Driver {
                 fire::wake(waker);
             }
         }
-        let task = lock(&self.task).take();
-        drop(task);
+        drop(self.take_task());
     }
 
     pub(crate) fn shards(&self) -> &'static [DriverShard] {
@@ -249,12 +249,15 @@ impl Driver {
 
     #[cold]
     fn rearm(&self) {
-        if !self
-            .alarm
-            .rearm(|| self.earliest(), |from| self.publish(from))
-        {
+        if !self.arm() {
             self.ask_for_turn();
         }
+    }
+
+    /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
+    fn arm(&self) -> bool {
+        let publish = |plain_from| self.publish(plain_from);
+        self.alarm.rearm(|| self.earliest(), publish)
     }
 
     /// Tells each shard from which deadline on the alarm need not be moved.
@@ -300,7 +303,8 @@ impl Driver {
         let is_overdue = shard.next() <= now;
         let apart = if is_overdue { BETWEEN_CHECKS } else { SOON / 2 };
         let last = self.checked.load(Ordering::Relaxed);
-        if now.0 < last.saturating_add(apart) {
+        // A turn that outlived a runtime with an advanced clock may have left a far later time.
+        if now.0.abs_diff(last) < apart {
             return;
         }
         // By the driver's own clock: `now` may be another runtime's.
@@ -358,38 +362,50 @@ impl Driver {
             true => usize::MAX,
             false => PER_TURN,
         };
-        self.turn_and_rearm(generation, now, limit);
-    }
-
-    /// A poll of the driver task. The first poll comes without a request; where a clock was
-    /// advanced, that poll might fire timers which tokio has not come to yet.
-    fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
-        let old = lock(&self.task).replace(task.clone());
-        drop(old);
-        if is_first && self.alarm.may_pause() {
-            return;
-        }
-        self.turn_and_rearm(generation, self.alarm.now(), PER_TURN);
-    }
-
-    /// Rearms whether the turn is done or not: the driver task may wait in the queue of a worker
-    /// that blocks, and `plain_from` has to keep up with the clock.
-    fn turn_and_rearm(&self, generation: u32, now: Tick, limit: usize) {
         let done = self.turn(generation, now, limit);
-        self.rearm();
-        if !done {
+        if !(self.arm() && done) {
             self.ask_for_turn();
         }
+    }
+
+    /// A poll of the driver task. The first poll was not asked for; where a clock was advanced,
+    /// that poll might fire timers that tokio's clock has not come to yet.
+    fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
+        drop(self.take_task());
+        if is_first && self.alarm.may_pause() {
+            return self.set_task(task);
+        }
+        let done = self.turn(generation, self.alarm.now(), PER_TURN);
+        // Not earlier: a request that comes during the turn is met by the arming below.
+        self.set_task(task);
+        if !(self.arm() && done) {
+            yield_to_tokio(task);
+        }
+    }
+
+    fn set_task(&self, task: &Waker) {
+        let old = lock(&self.task).replace(task.clone());
+        drop(old);
+    }
+
+    fn take_task(&self) -> Option<Waker> {
+        lock(&self.task).take()
     }
 
     /// Wakes the driver task.
     #[cold]
     fn ask_for_turn(&self) {
-        let task = lock(&self.task).take();
-        if let Some(task) = task {
+        if let Some(task) = self.take_task() {
             task.wake();
         }
     }
+}
+
+/// Wakes the driver task once this worker has looked at I/O and at tokio's timers: a mass expiry,
+/// turn after turn, would put off both for 61 turns.
+fn yield_to_tokio(task: &Waker) {
+    let yielded = pin!(tokio::task::yield_now());
+    let _pending = yielded.poll(&mut Context::from_waker(task));
 }
 
 /// The alarm's waker.

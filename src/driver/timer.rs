@@ -13,15 +13,14 @@
 //!
 //! * Re-polling takes no lock: two loads, and the identity of the waker.
 //! * First the entry, then the alarm: see "Never lost" in `alarm.rs`. An alarm that has to ring
-//!   earlier is moved on this thread. (Waking the driver task to do that would be wrong: the task
-//!   would land in this worker's own queue, and if the worker then blocks, every timer waits.)
+//!   earlier is moved on this thread. (The driver task would wait in this worker's own queue, and
+//!   all timers with that task if the worker then blocks.)
 //! * Arming waits for no shard while another shard is free.
 //! * A timer whose driver has ended is woken, and polled. A timer of the free functions goes on,
-//!   for the same deadline, in the runtime of that poll, if that lives. A runtime that takes no
-//!   more tasks may still run some, on other workers, for the moment until it drops them. There
-//!   tokio's own timer takes over, which stays pending as long as such a runtime is driven, and
-//!   panics after that. A poll outside of any runtime panics in tokio's words. A timer of a `Wheel`
-//!   never goes on elsewhere.
+//!   for the same deadline, in the runtime of that poll, if that lives. A runtime that ends may
+//!   still run some tasks for a moment: there tokio's own timer takes over, which stays pending as
+//!   long as such a runtime is driven, and panics after that. A poll outside of any runtime panics
+//!   in tokio's words. A timer of a `Wheel` never goes on elsewhere.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -145,11 +144,8 @@ impl Timer {
     }
 
     /// Polls for `deadline`, which must be that of the last poll or reset if this is registered,
-    /// and if this does not [wait](Self::waits) with this very waker.
-    ///
-    /// # Panics
-    ///
-    /// When the runtime has ended.
+    /// and if this does not [wait](Self::waits) with this very waker. Panics when the runtime has
+    /// ended.
     ///
     /// Out of line, where everything below is inlined: users' futures get a call.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
@@ -268,8 +264,7 @@ impl Timer {
         true
     }
 
-    /// Changes a state that owns nothing, neither a waker nor tokio's timer: there is nothing to be
-    /// dropped, and nothing is looked at for that.
+    /// Changes a state that owns neither a waker nor tokio's timer: there is nothing to be dropped.
     #[inline(always)]
     fn forget_for(&mut self, next: State) {
         mem::forget(mem::replace(&mut self.state, next));
@@ -598,3 +593,6 @@ impl Drop for Timer {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;
