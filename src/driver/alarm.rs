@@ -33,8 +33,6 @@
 //!
 //! The handling of tokio's interval itself is in `alarm_timer.rs`.
 
-use std::time::Duration;
-
 use super::alarm_timer::{AlarmTimer, is_arming};
 use super::clock::{MILLISECOND, Tick};
 use super::paused::Grid;
@@ -42,12 +40,6 @@ use super::settings::Settings;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use super::timerfd::NEAR;
 
-/// Further ahead from try to try: tokio's clock does not come so far while a thread arms.
-const SOON_AFTER: [Duration; 3] = [
-    Duration::from_nanos(MILLISECOND),
-    Duration::from_nanos(8 * MILLISECOND),
-    Duration::from_nanos(64 * MILLISECOND),
-];
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: u64 = 1_000 * MILLISECOND;
 
@@ -126,12 +118,18 @@ impl Alarm {
         timer.as_ref().map_or(Tick::ZERO, AlarmTimer::now)
     }
 
-    /// The same, and notes a clock that may be paused. Only that of a current-thread runtime can.
-    fn now_by(&self, timer: &mut AlarmTimer) -> Tick {
+    fn now_by(&self, timer: &AlarmTimer) -> Tick {
         match self.settings.current_thread {
+            true => timer.now(),
             false => Tick::really_now(),
-            true if self.may_pause() => timer.now(),
+        }
+    }
+
+    /// The same, and notes a clock that may be paused. Only that of a current-thread runtime can.
+    fn note_clock(&self, timer: &mut AlarmTimer) -> Tick {
+        match self.settings.current_thread && !self.may_pause() {
             true => self.grid.note_clock(timer),
+            false => self.now_by(timer),
         }
     }
 
@@ -224,7 +222,7 @@ impl Alarm {
         earliest: &impl Fn() -> Tick,
         publish: &impl Fn(Tick),
     ) -> bool {
-        let now = self.now_by(timer);
+        let now = self.note_clock(timer);
         let rang = self.take_ring();
         if rang {
             timer.rang(now);
@@ -309,11 +307,9 @@ impl Alarm {
         }
         // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
         // task may wait in the queue of a worker that blocks, so tokio is to ring all the same.
-        SOON_AFTER.iter().any(|&soon| {
-            self.take_ring();
-            let now = self.now_by(timer);
-            timer.arm(now.saturating_add(soon), target)
-        });
+        self.take_ring();
+        let soon = Tick(self.now_by(timer).0.saturating_add(MILLISECOND));
+        timer.arm(soon, target);
         false
     }
 }

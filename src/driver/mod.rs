@@ -52,7 +52,7 @@
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
 //! | arming the earliest timer of all | the alarm, and in each shard the line that all threads read |
-//! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once; the line that each shard reads |
+//! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once; in each shard the line that all threads read |
 //!
 //! So a task that stays on its worker writes lines of that worker's only; a task that was stolen
 //! writes its former worker's cancel queue once per timer that the task took along.
@@ -76,6 +76,7 @@ pub(crate) mod timer;
 pub(crate) mod timerfd;
 mod waker_id;
 
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
@@ -100,8 +101,11 @@ const BETWEEN_CHECKS: u64 = 250_000;
 pub(crate) struct Driver {
     shards: OnceLock<&'static [DriverShard]>,
     alarm: Alarm,
-    /// The driver task's waker.
-    task: Mutex<Option<Waker>>,
+    task: Mutex<Request>,
+    /// When the driver task yielded to tokio; [`Tick::NEVER`] if not for this poll.
+    yielded: AtomicU64,
+    /// From when on that task may yield again.
+    yields_from: AtomicU64,
     pub(crate) settings: Settings,
     /// When the driver began to serve its runtime.
     opened: AtomicU64,
@@ -137,7 +141,9 @@ impl Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
             alarm: Alarm::new(settings),
-            task: Mutex::new(None),
+            task: Mutex::new(Request::None),
+            yielded: AtomicU64::new(Tick::NEVER.0),
+            yields_from: AtomicU64::new(0),
             settings,
             opened: AtomicU64::new(0),
             first: AtomicUsize::new(0),
@@ -173,6 +179,7 @@ impl Driver {
         }
         let serving = DriverRef::new(self, self.generation());
         self.opened.store(now.0, Ordering::Relaxed);
+        self.yields_from.store(0, Ordering::Relaxed);
         self.checked.store(now.0, Ordering::Relaxed);
         let last = FinalCounts::new(serving.generation, self.shards().len());
         *lock(&self.last) = Arc::new(last);
@@ -372,40 +379,72 @@ impl Driver {
     /// that poll might fire timers that tokio's clock has not come to yet.
     fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
         drop(self.take_task());
-        if is_first && self.alarm.may_pause() {
-            return self.set_task(task);
-        }
-        let done = self.turn(generation, self.alarm.now(), PER_TURN);
-        // Not earlier: a request that comes during the turn is met by the arming below.
-        self.set_task(task);
-        if !(self.arm() && done) {
-            yield_to_tokio(task);
+        let now = self.alarm.now();
+        self.note_yield(now);
+        let is_void = is_first && self.alarm.may_pause();
+        // Armed whether the turn is done or not: the driver task may wait for a worker that blocks,
+        // and `plain_from` has to keep up with the clock.
+        let is_done = is_void || self.turn(generation, now, PER_TURN) & self.arm();
+        let is_asked = self.set_task(task);
+        if !is_done || is_asked {
+            self.take_another_turn(now, task);
         }
     }
 
-    fn set_task(&self, task: &Waker) {
-        let old = lock(&self.task).replace(task.clone());
-        drop(old);
+    /// Has the driver task polled again: once this worker has looked at I/O and at tokio's timers,
+    /// which a mass expiry would put off for 61 turns. A worker that is busy with other tasks looks
+    /// after 61 of those; so for four times as long the next turns wait in the run queue.
+    fn take_another_turn(&self, now: Tick, task: &Waker) {
+        if now.0 < self.yields_from.load(Ordering::Relaxed) {
+            return task.wake_by_ref();
+        }
+        self.yielded.store(self.alarm.now().0, Ordering::Relaxed);
+        let yields = pin!(tokio::task::yield_now());
+        let _pending = yields.poll(&mut Context::from_waker(task));
+    }
+
+    /// Notes how long the driver task has waited, if that task yielded.
+    fn note_yield(&self, now: Tick) {
+        let yielded = self.yielded.swap(Tick::NEVER.0, Ordering::Relaxed);
+        let waited = now.0.saturating_sub(yielded);
+        if waited > 0 {
+            let from = now.0.saturating_add(4 * waited);
+            self.yields_from.store(from, Ordering::Relaxed);
+        }
+    }
+
+    /// Leaves the driver task's waker for the next request. Returns true if there was a request
+    /// since the waker was taken.
+    fn set_task(&self, task: &Waker) -> bool {
+        let left = Request::Waker(task.clone());
+        let before = mem::replace(&mut *lock(&self.task), left);
+        matches!(before, Request::Made)
     }
 
     fn take_task(&self) -> Option<Waker> {
-        lock(&self.task).take()
+        match mem::replace(&mut *lock(&self.task), Request::None) {
+            Request::Waker(task) => Some(task),
+            Request::None | Request::Made => None,
+        }
     }
 
-    /// Wakes the driver task.
+    /// Wakes the driver task, or, while that task is polled, has it polled again.
     #[cold]
     fn ask_for_turn(&self) {
-        if let Some(task) = self.take_task() {
+        let before = mem::replace(&mut *lock(&self.task), Request::Made);
+        if let Request::Waker(task) = before {
             task.wake();
         }
     }
 }
 
-/// Wakes the driver task once this worker has looked at I/O and at tokio's timers: a mass expiry,
-/// turn after turn, would put off both for 61 turns.
-fn yield_to_tokio(task: &Waker) {
-    let yielded = pin!(tokio::task::yield_now());
-    let _pending = yielded.poll(&mut Context::from_waker(task));
+/// A request for a turn of the driver task.
+enum Request {
+    /// None so far, and the driver task is polled, or there is none.
+    None,
+    /// None so far: the driver task's waker.
+    Waker(Waker),
+    Made,
 }
 
 /// The alarm's waker.

@@ -70,10 +70,10 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
 }
 
 /// A turn of the driver task wakes a thousand timers, here for 2 ms. tokio looks at its own timers
-/// between two turns or three, not after 61.
+/// every few turns, not after 61.
 #[test]
 fn tokios_own_timers_fire_during_a_mass_expiry() {
-    const ALL: usize = 100_000;
+    const ALL: usize = 300_000;
     within(LIMIT, || {
         let runtime = with_workers(1).build().unwrap();
         let fired = Count::new();
@@ -84,7 +84,7 @@ fn tokios_own_timers_fire_during_a_mass_expiry() {
             while start.elapsed() < Duration::from_micros(2) {}
         });
         let task = runtime.spawn(async move {
-            let deadline = Instant::now() + secs(1);
+            let deadline = Instant::now() + secs(2);
             let mut all: Vec<_> = (0..ALL).map(|_| sleep_until(deadline)).collect();
             for sleep in &mut all {
                 assert!(poll(sleep, &slow).is_pending());
@@ -98,6 +98,6 @@ fn tokios_own_timers_fire_during_a_mass_expiry() {
             looks
         });
         let looks = runtime.block_on(task).unwrap();
-        assert!(looks >= 10, "{looks} looks at tokio's timers");
+        assert!(looks >= 25, "{looks} looks at tokio's timers");
     });
 }
