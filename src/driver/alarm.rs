@@ -33,6 +33,8 @@
 //!
 //! The handling of tokio's interval itself is in `alarm_timer.rs`.
 
+use std::time::Duration;
+
 use super::alarm_timer::{AlarmTimer, is_arming};
 use super::clock::{MILLISECOND, Tick};
 use super::paused::Grid;
@@ -308,8 +310,8 @@ impl Alarm {
         // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
         // task may wait in the queue of a worker that blocks, so tokio is to ring all the same.
         self.take_ring();
-        let soon = Tick(self.now_by(timer).0.saturating_add(MILLISECOND));
-        timer.arm(soon, target);
+        let soon = Duration::from_nanos(MILLISECOND);
+        timer.arm(self.now_by(timer).saturating_add(soon), target);
         false
     }
 }

@@ -408,7 +408,7 @@ impl Driver {
         let yielded = self.yielded.swap(Tick::NEVER.0, Ordering::Relaxed);
         let waited = now.0.saturating_sub(yielded);
         if waited > 0 {
-            let from = now.0.saturating_add(4 * waited);
+            let from = now.0.saturating_add(waited.saturating_mul(4));
             self.yields_from.store(from, Ordering::Relaxed);
         }
     }
