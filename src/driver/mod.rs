@@ -94,8 +94,11 @@ use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use self::timerfd::HighResolution;
 use crate::metrics::final_counts::FinalCounts;
 
-/// Minimum interval from a turn, or an overdue check, to a check that asks for a turn.
+/// Interval from a turn, or an overdue check, to a check that asks for a turn: at least this.
 const BETWEEN_CHECKS: u64 = 250_000;
+/// At most this. After a longer interval polls take milliseconds each, or the worker was without
+/// its processor: tasks that are woken between two polls would only put off tokio's look.
+const SLOW_POLL: u64 = 2 * MILLISECOND;
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
@@ -309,9 +312,9 @@ impl Driver {
     fn check_for_overdue(&self, shard: &Shard, now: Tick) {
         let is_overdue = shard.next() <= now;
         let apart = if is_overdue { BETWEEN_CHECKS } else { SOON / 2 };
-        let last = self.checked.load(Ordering::Relaxed);
         // A turn that outlived a runtime with an advanced clock may have left a far later time.
-        if now.0.abs_diff(last) < apart {
+        let since = now.0.abs_diff(self.checked.load(Ordering::Relaxed));
+        if since < apart {
             return;
         }
         // By the driver's own clock: `now` may be another runtime's.
@@ -319,7 +322,7 @@ impl Driver {
         if !is_overdue {
             self.alarm.set_stale();
             shard.set_plain_from(Tick::NEVER);
-        } else if !self.settings.current_thread {
+        } else if !self.settings.current_thread && since < SLOW_POLL {
             self.ask_for_turn();
         }
     }

@@ -2,11 +2,15 @@
 //!
 //! Quiet runtimes: `timing/parks.rs`.
 
+use std::iter::repeat_with;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Wake;
+use std::thread;
 
-use futures::future::join_all;
+use futures::future::{join_all, select_all};
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
+use support::time::{Ours, Time, Tokio};
 use support::{Count, HOUR, OnWake, ms, multi_thread, poll, secs, with_workers, within};
 use tokio::runtime::Runtime;
 use wheel::{Duration, Instant, sleep, sleep_until, timeout};
@@ -99,5 +103,36 @@ fn tokios_own_timers_fire_during_a_mass_expiry() {
         });
         let looks = runtime.block_on(task).unwrap();
         assert!(looks >= 25, "{looks} looks at tokio's timers");
+    });
+}
+
+/// Each poll takes milliseconds, as on a machine that other programs keep busy. tokio looks at its
+/// own timers once all woken tasks have been polled; a turn between two polls would wake more.
+#[test]
+fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours() {
+    fn polls_until_tokio_looks<T: Time>() -> u64 {
+        let polls = Arc::new(AtomicU64::new(0));
+        let runtime = with_workers(1).build().unwrap();
+        for _ in 0..16 {
+            let polls = Arc::clone(&polls);
+            runtime.spawn(async move {
+                for length in (100..1_600).step_by(211).cycle() {
+                    let sleeps = repeat_with(|| T::boxed(Duration::from_micros(length)));
+                    select_all(sleeps.take(8)).await;
+                    polls.fetch_add(1, Ordering::Relaxed);
+                    thread::sleep(ms(3));
+                }
+            });
+        }
+        runtime.block_on(async { tokio::time::sleep(ms(3)).await });
+        polls.load(Ordering::Relaxed)
+    }
+    within(LIMIT, || {
+        let all = |polls: fn() -> u64| repeat_with(polls).take(5).sum::<u64>();
+        let theirs = all(polls_until_tokio_looks::<Tokio>);
+        let ours = all(polls_until_tokio_looks::<Ours>);
+        // A turn between any two polls makes six times as many, hundreds.
+        let most = 2 * theirs + 200;
+        assert!(ours <= most, "{ours} polls, and {theirs} with tokio's");
     });
 }
