@@ -17,11 +17,15 @@ use std::time::{Duration, Instant};
 use support::{this_test, tried, words};
 
 /// A body takes milliseconds, on a busy machine a few seconds; or the body hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: f64 = 60.0;
+/// The body on our timers may take so many times as long as on tokio's.
+const TIMES_LONGER: f64 = 8.0;
 /// After so many failures, no more cases are run.
 const MOST: usize = 3;
 /// A child's order: line, timers, case.
 const ORDER: &str = "WHEEL_TWIN";
+/// The seconds after which the child's body hangs.
+const SECONDS: &str = "WHEEL_TWIN_SECONDS";
 /// If set, a file to which each comparison adds its place, and the seconds that its bodies took on
 /// tokio's timers and on ours: those that are to do the same.
 const TIMES: &str = "WHEEL_TWINS_TIMES";
@@ -99,8 +103,12 @@ pub(crate) fn compare<C: Case, R: Debug>(
     let line = Location::caller().line();
     let (mut failures, mut seconds) = (Vec::new(), [0.0; 2]);
     for case in cases {
-        let theirs = run(format!("{line} tokio {case:?}"), move || theirs(case));
-        let ours = run(format!("{line} wheel {case:?}"), move || ours(case));
+        let theirs = run(format!("{line} tokio {case:?}"), LIMIT, move || {
+            theirs(case)
+        });
+        let took = theirs.as_ref().map_or(0.0, |theirs| theirs.seconds);
+        let limit = LIMIT.max(TIMES_LONGER * took);
+        let ours = run(format!("{line} wheel {case:?}"), limit, move || ours(case));
         let (Some(theirs), Some(ours)) = (theirs, ours) else {
             continue;
         };
@@ -119,18 +127,24 @@ pub(crate) fn compare<C: Case, R: Debug>(
     seconds
 }
 
-/// Has a child run the body. In a child: runs the body, if that is the child's.
-fn run<R: Debug>(order: String, body: impl FnOnce() -> R + Send + 'static) -> Option<Outcome> {
+/// Has a child run the body, for at most `limit` seconds. In a child: runs the body, if that is the
+/// child's.
+fn run<R: Debug>(
+    order: String,
+    limit: f64,
+    body: impl FnOnce() -> R + Send + 'static,
+) -> Option<Outcome> {
     match env::var(ORDER) {
         Ok(ordered) if ordered == order => play(body),
         Ok(_) => None,
-        Err(_) => Some(outcome_of_child(&order)),
+        Err(_) => Some(outcome_of_child(&order, limit)),
     }
 }
 
-fn outcome_of_child(order: &str) -> Outcome {
+fn outcome_of_child(order: &str, limit: f64) -> Outcome {
     let mut child = this_test();
-    let child = child.env(ORDER, order).env_remove(TIMES).output().unwrap();
+    let child = child.env(ORDER, order).env(SECONDS, limit.to_string());
+    let child = child.env_remove(TIMES).output().unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
     let line = said
         .split_once(MARK)
@@ -160,7 +174,8 @@ fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static) -> ! {
     let (done, ended) = mpsc::channel();
     let begin = Instant::now();
     thread::spawn(move || done.send(tried(|| finished(&body()))));
-    let end = match ended.recv_timeout(LIMIT) {
+    let limit = env::var(SECONDS).unwrap().parse().unwrap();
+    let end = match ended.recv_timeout(Duration::from_secs_f64(limit)) {
         Ok(Ok(finished)) => finished,
         Ok(Err(words)) => format!("panicked: {words}"),
         Err(_) => "hung".to_owned(),
