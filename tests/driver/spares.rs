@@ -1,11 +1,13 @@
 //! A tokio timer that is left for the next timer is never lost, never another task's, and never kept for good.
 
 use std::future::pending;
+use std::iter::repeat_with;
 use std::sync::{Arc, Weak};
+use std::task::{Wake, Waker};
 use std::thread;
 
-use support::{HOUR, ms, multi_thread, secs, with_workers};
-use tokio::task::{JoinSet, LocalSet, spawn_local, yield_now};
+use support::{HOUR, ms, multi_thread, poll, secs, with_workers};
+use tokio::task::{JoinSet, LocalSet, block_in_place, spawn_local, yield_now};
 use wheel::{Instant, sleep, sleep_until, timeout};
 
 use crate::everywhere::{inside, us, wheel_of};
@@ -127,4 +129,63 @@ fn many_blocking_threads_share_a_few_spares() {
         }
     });
     assert_eq!(inside(runtime, wheel::metrics).snapshot().pending, 0);
+}
+
+/// Another thread takes over the worker, runs the tasks that wait, fires timers, and keeps the worker.
+fn lose_the_worker() {
+    block_in_place(|| thread::sleep(ms(3)));
+}
+
+/// A waker that loses the worker in the middle of the operation that drops the waker.
+struct LosesTheWorker;
+
+impl Wake for LosesTheWorker {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for LosesTheWorker {
+    fn drop(&mut self) {
+        lose_the_worker();
+    }
+}
+
+#[test]
+fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer() {
+    let lose_at_times = |bits: u64| (0..bits & 1).for_each(|_| lose_the_worker());
+    let losing = || Waker::from(Arc::new(LosesTheWorker));
+    let runtime = multi_thread(1);
+    runtime.block_on(async {
+        let others = repeat_with(|| async {
+            loop {
+                let _ = timeout(ms(5), yield_now()).await;
+            }
+        });
+        let mut others: JoinSet<()> = others.take(3).collect();
+        let task = tokio::spawn(async move {
+            for round in 0..64 {
+                let mut sleep = sleep(HOUR);
+                lose_at_times(round);
+                assert!(poll(&mut sleep, &losing()).is_pending());
+                lose_at_times(round >> 1);
+                assert!(poll(&mut sleep, &losing()).is_pending());
+                lose_at_times(round >> 2);
+                sleep.reset_unpin(Instant::now() + HOUR * 2);
+                lose_at_times(round >> 3);
+                if round & 1 << 4 != 0 {
+                    assert!(poll(&mut sleep, Waker::noop()).is_pending());
+                    sleep.reset_unpin(Instant::now());
+                    lose_at_times(round >> 5);
+                }
+                drop(sleep);
+                let _ = timeout(ms(5), yield_now()).await;
+                lose_the_worker();
+                // Never in the place of another task's timer, with the waker of that task.
+                wheel::sleep(ms(10)).await;
+            }
+        });
+        let ended = tokio::time::timeout(secs(30), task);
+        ended.await.expect("each timer wakes the task").unwrap();
+        others.shutdown().await;
+    });
+    assert_eq!(inside(&runtime, wheel::metrics).snapshot().pending, 0);
 }
