@@ -11,8 +11,7 @@
 //!
 //! # Seen to fail
 //!
-//! A change that breaks the code, and a model (once, a unit test) that fails then, often among
-//! others:
+//! A change that breaks the code, and a model or test that fails then, often among others:
 //!
 //! | in | change | fails |
 //! | --- | --- | --- |
@@ -35,7 +34,7 @@
 //! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `mod.rs` | `turn` does not `raise` | `loom_a_look_and_a_late_ring` |
-//! | `mod.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_a_look_and_an_early_ring` |
+//! | `mod.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
 //! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `mod.rs` | `ring_by` does not look whether the alarm is stale, or `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
