@@ -120,8 +120,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             if next.start > to {
                 break;
             }
-            // The clock may be past the start of a slot that the last advance half emptied.
-            self.now = self.now.max(next.start);
+            debug_assert!(next.start >= self.now, "no occupied slot is passed");
+            self.now = next.start;
             budget = self.empty_slot(next.slot, to, budget, fire);
             if self.slots.is_occupied(next.slot) {
                 return Progress::Unfinished;

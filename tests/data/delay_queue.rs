@@ -221,6 +221,18 @@ async fn compacting_frees_memory_and_keeps_keys() {
     assert_eq!((queue.len(), queue.capacity()), (0, 0));
 }
 
+/// A single place to spare, and a single page of 2048, in the midst of others.
+#[test]
+fn compacting_frees_the_last_place_and_the_last_page_to_spare() {
+    for third in [1, 2048] {
+        let mut queue = DelayQueue::new();
+        let keys: Vec<_> = (0..3 * third).map(|_| queue.insert((), HOUR)).collect();
+        keys.iter().step_by(3).for_each(|key| _ = queue.remove(key));
+        queue.compact();
+        assert_eq!((queue.len(), queue.capacity()), (2 * third, 2 * third));
+    }
+}
+
 #[test]
 fn capacity_is_kept_until_it_is_given_back() {
     let mut queue = DelayQueue::with_capacity(3000);

@@ -35,6 +35,7 @@ fn loom_a_late_ring_and_rearm() {
     });
 }
 
+/// The driver task may be polled when the ring calls for a turn.
 #[test]
 fn loom_an_early_ring_and_rearm() {
     check(|| {
@@ -42,6 +43,7 @@ fn loom_an_early_ring_and_rearm() {
         let later = model.arm(0, 30);
         let other = model.spawn(|model| model.bell.ring_early());
         let early = model.arm(1, 20);
+        model.poll_task();
         other.join().unwrap();
         model.assert_all_fire([early, later]);
     });
@@ -85,6 +87,8 @@ fn loom_a_look_and_a_late_ring() {
         fake::advance_to(Tick(12));
         let other = model.spawn(|model| model.bell.turn());
         model.poll_task();
+        let plain_from = model.home(0).shard.plain_from();
+        assert!(plain_from > Tick(12), "a timer for now is plain");
         other.join().unwrap();
         model.assert_all_fire([due, later]);
     });
@@ -157,7 +161,8 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     });
 }
 
-/// Elsewhere the time is not known, so the alarm may be set to a time that has passed.
+/// Elsewhere the time is not known, so the alarm may be set to a time that has passed; and once
+/// more, for the thread may lose its processor again.
 #[test]
 fn loom_a_ring_while_the_alarm_is_set() {
     check(|| {
@@ -165,6 +170,7 @@ fn loom_a_ring_while_the_alarm_is_set() {
         let due = model.arm(0, 20);
         let other = model.spawn_outside(|model| model.arm(1, 10));
         model.turn_at(15);
+        model.turn_at(18);
         let early = other.join().unwrap();
         model.assert_all_fire([early, due]);
     });
@@ -187,6 +193,20 @@ fn loom_what_a_turn_leaves_over_waits_for_no_task() {
         timers.into_iter().for_each(|timer| timer.assert_fired());
         later.assert_fired();
         model.assert_empty();
+    });
+}
+
+/// The alarm, too, is set for what a turn leaves over: but tokio's clock may be behind.
+#[test]
+fn loom_what_a_turn_leaves_over_waits_for_no_alarm() {
+    check(|| {
+        let model = Model::new(1);
+        let timers = [model.arm(0, 10), model.arm(0, 11)];
+        fake::advance_to(Tick(12));
+        model.bell.ring_early();
+        while model.poll_task_if_woken() {}
+        assert!(timers.iter().all(|timer| timer.wakes.count() == 1));
+        model.assert_all_fire(timers);
     });
 }
 

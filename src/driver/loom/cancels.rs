@@ -141,7 +141,7 @@ fn loom_a_cancel_waits_while_the_next_driver_opens() {
     });
 }
 
-/// The first cancel outlasts a hold, for the last is collected first.
+/// The second cancel finds the queue full, and carries out the first, unless the turn has.
 #[test]
 fn loom_cancel_and_fire_what_waits_already() {
     check(|| {

@@ -11,7 +11,7 @@
 //!
 //! # Seen to fail
 //!
-//! A change that breaks the code, and a model that fails then, often among others:
+//! A change that breaks the code, and a model or test that fails then, often among others:
 //!
 //! | in | change | fails |
 //! | --- | --- | --- |
@@ -31,38 +31,41 @@
 //! | `mod.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
 //! | `mod.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 //! | `mod.rs` | `rung` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_fire_and_fire`, `loom_put_forward_and_fire` |
+//! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
+//! | `mod.rs` | `turn` does not `raise` | `loom_a_look_and_a_late_ring` |
+//! | `mod.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
 //! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
-//! | `mod.rs` | `ring_by` does not look whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
+//! | `mod.rs` | `ring_by` does not look whether the alarm is stale, or `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
 //! | `timer.rs` | `poll_registered` reads the clock after the check whether the driver has ended | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
 //! | `shard.rs` | `cancel` leaves an entry without a check | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
-//! | `core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
+//! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `shard.rs` | `cancel_in` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
+//! | `shard.rs` | `put_off` compares clocks only | `loom_a_relic_is_put_off_while_the_next_driver_opens` |
 //! | `shard.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |
 //! | `shard.rs` | `replace_waker` leaves the old waker | `loom_poll_with_another_waker_and_shutdown` |
 //! | `shard.rs` | `reschedule` compares generations only | `loom_put_off_and_fire` |
 //! | `shard.rs` | `reschedule` does not announce | `loom_reset_to_earlier_while_the_driver_plans` |
 //! | `shard.rs` | `arm` announces after the unlock | `loom_arm_and_arm_on_one_shard` |
 //! | `shard.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
-//! | `turn.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
-//! | `turn.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
-//! | `turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
-//! | `turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `turn.rs` | `expire` moves the clock before the drain, or drains nothing before | `loom_cancel_and_fire` |
-//! | `turn.rs` | `expire` fires though cancels still wait | `loom_cancel_and_fire_what_waits_already` |
-//! | `turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
-//! | `turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
-//! | `turn.rs` | `read` does not carry out cancels | `loom_cancel_and_count` |
+//! | `shard/turn.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
+//! | `shard/turn.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
+//! | `shard/turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
+//! | `shard/turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
+//! | `shard/turn.rs` | `expire` moves the clock before the drain | `loom_cancel_and_fire` |
+//! | `shard/turn.rs` | `expire` fires though cancels still wait | `what_waits_to_be_cancelled_does_not_fire`, in `shard/tests.rs` |
+//! | `shard/turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
+//! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
+//! | `shard/turn.rs` | `read` does not carry out cancels | `loom_cancel_and_count` |
 //! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `cancel_queue.rs` | `clear` stores `waiting` after the unlock | `loom_cancels_and_shutdown` |
-//! | `advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
+//! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;
 pub(crate) mod lock;

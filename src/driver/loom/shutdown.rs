@@ -151,6 +151,11 @@ fn loom_a_relic_is_reset_while_the_next_driver_opens() {
 }
 
 #[test]
+fn loom_a_relic_is_put_off_while_the_next_driver_opens() {
+    against_the_next_driver(|relic| relic.reset(40));
+}
+
+#[test]
 fn loom_a_relic_is_polled_while_the_next_driver_opens() {
     against_the_next_driver(|relic| drop(relic.poll_anew()));
 }

@@ -32,7 +32,7 @@ fn a_timer_for_now_that_a_late_turn_makes_waits_for_tokios_millisecond() {
     let (sender, made) = mpsc::channel();
     runtime.spawn(async move {
         let waker = Waker::from(Arc::new(Register(sender)));
-        let mut first = pin!(crate::sleep(Duration::from_millis(1)));
+        let mut first = pin!(crate::sleep(Duration::from_millis(10)));
         assert!(
             first
                 .as_mut()
@@ -40,7 +40,7 @@ fn a_timer_for_now_that_a_late_turn_makes_waits_for_tokios_millisecond() {
                 .is_pending()
         );
         // The alarm rings while this worker blocks.
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(20));
         tokio::time::sleep(Duration::from_millis(1)).await;
     });
     let (when, tokios) = made.recv_timeout(Duration::from_secs(60)).unwrap();
