@@ -240,9 +240,7 @@ impl Shard {
         }
     }
 
-    /// The clock up to which entries belong to the driver. For a timer's own check, follow this
-    /// by [`serves`](Self::serves): in that order, a clock of a later generation cannot be
-    /// mistaken for that of the timer's own.
+    /// The clock up to which entries belong to the driver.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
@@ -373,13 +371,15 @@ impl Shard {
         (wakers, state.wheel.take_garbage())
     }
 
-    /// Whether an entry is, or would be, its timer's. To be asked under the lock: without, only a
-    /// refusal holds.
+    /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
     #[inline]
     pub(super) fn check(&self, generation: u32, when: Tick) -> Result<(), Refused> {
+        // First: in this order, the clock of a later generation is not mistaken for that of the
+        // timer's own.
+        let clock = self.clock();
         if !self.serves(generation) {
             Err(Refused::Closed)
-        } else if when.0 <= self.published.clock.load(Ordering::Relaxed) {
+        } else if when <= clock {
             Err(Refused::Due)
         } else {
             Ok(())
@@ -498,9 +498,8 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
         self.check(entry.generation(), entry.when)?;
-        let fires = deadline.0 <= self.published.clock.load(Ordering::Relaxed);
         state.resets += 1;
-        let fired = if fires {
+        let fired = if deadline <= self.clock() {
             state.fire_by_reset(entry.key())
         } else {
             state.wheel.reschedule_lazily(entry.key(), deadline.0);

@@ -37,7 +37,7 @@
 //! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `mod.rs` | `ring_by` does not look whether the alarm is stale; `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
-//! | `timer.rs` | `poll_registered` reads the clock after the check whether the driver has ended | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
+//! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
 //! | `shard.rs` | `cancel` leaves an entry without a check | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
 //! | `core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
