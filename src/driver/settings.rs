@@ -40,9 +40,4 @@ impl Settings {
             current_thread,
         }
     }
-
-    pub(super) fn without_capacity(self) -> Self {
-        let capacity = 0;
-        Settings { capacity, ..self }
-    }
 }

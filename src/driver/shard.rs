@@ -159,10 +159,8 @@ impl ShardState {
     #[inline(always)]
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
         let spare = self.spare;
-        let is_same = |left: &Option<Waker>| match left {
-            Some(left) => left.will_wake(waker),
-            None => false,
-        };
+        let is_same =
+            |left: &Option<Waker>| left.as_ref().is_some_and(|left| left.will_wake(waker));
         if spare == NO_SPARE || !self.wheel.put_off_if(spare, when.0, is_same) {
             return None;
         }
@@ -192,13 +190,6 @@ impl ShardState {
 
     const fn has_spare(&self) -> bool {
         self.spare != NO_SPARE
-    }
-
-    /// A pending timer was reset to a time that has passed, and fires with a lag of zero.
-    #[cold]
-    fn fire_by_reset(&mut self, key: u32) -> Option<Waker> {
-        self.lag.record(0);
-        self.wheel.remove(key)
     }
 
     /// Timers in the wheel.
@@ -443,10 +434,9 @@ impl Shard {
 
     #[inline(never)]
     fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
-        let owned = self.check(entry.generation(), entry.when).is_ok();
-        let waker = match owned {
-            true => state.take(entry.key()),
-            false => None,
+        let waker = match self.check(entry.generation(), entry.when) {
+            Ok(()) => state.take(entry.key()),
+            Err(_refused) => None,
         };
         self.unlock(state);
         drop(waker);
@@ -479,8 +469,7 @@ impl Shard {
         let Some(mut state) = self.state.try_lock() else {
             return false;
         };
-        let is_timers = self.check(entry.generation(), entry.when).is_ok();
-        if !is_timers || self.has_cancels() {
+        if self.check(entry.generation(), entry.when).is_err() || self.has_cancels() {
             return false;
         }
         let done = state.wheel.put_off_if(entry.key(), deadline.0, |_| true);
@@ -500,7 +489,8 @@ impl Shard {
         self.check(entry.generation(), entry.when)?;
         state.resets += 1;
         let fired = if deadline <= self.clock() {
-            state.fire_by_reset(entry.key())
+            state.lag.record(0);
+            state.wheel.remove(entry.key())
         } else {
             state.wheel.reschedule_lazily(entry.key(), deadline.0);
             self.announce(deadline);

@@ -57,7 +57,7 @@
 //! | `turn.rs` | `expire` fires though cancels still wait | `loom_cancel_and_fire_what_waits_already` |
 //! | `turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
-//! | `turn.rs` | `read` does not carry out cancels | `loom_cancel_and_count` |
+//! | `turn.rs` | `snapshot` does not carry out cancels | `loom_cancel_and_count` |
 //! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
