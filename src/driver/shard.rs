@@ -49,7 +49,6 @@
 
 mod turn;
 
-use std::mem;
 use std::task::Waker;
 
 use super::cancel_queue::{CancelQueue, EntryRef};
@@ -106,8 +105,8 @@ struct Published {
 /// the start of a line of memory as [`Core`] says.
 #[repr(C, align(16))]
 struct ShardState {
-    /// The entry of a cancelled timer, left for the next timer; or [`NO_SPARE`].
-    spare: u32,
+    /// The entry of a cancelled timer, left for the next timer.
+    spare: Option<u32>,
     /// Timers armed in the place of a spare.
     reused: u64,
     /// Pending timers that were given another deadline.
@@ -116,9 +115,6 @@ struct ShardState {
     /// Of all timers that fired.
     lag: LagHistogram,
 }
-
-/// Not the key of an entry.
-const NO_SPARE: u32 = u32::MAX;
 
 /// Why a shard refuses an operation.
 pub(super) enum Refused {
@@ -135,7 +131,7 @@ impl ShardState {
     /// An empty wheel at this time; nothing has been counted.
     const fn starting_at(now: u64) -> Self {
         ShardState {
-            spare: NO_SPARE,
+            spare: None,
             reused: 0,
             resets: 0,
             wheel: Wheel::starting_at(now),
@@ -147,10 +143,9 @@ impl ShardState {
     /// the waker that the spare had.
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
-        let spare = mem::replace(&mut self.spare, NO_SPARE);
-        if spare == NO_SPARE {
+        let Some(spare) = self.spare.take() else {
             return (self.wheel.insert(when.0, Some(waker)), None);
-        }
+        };
         self.reused += 1;
         (spare, self.wheel.replace(spare, when.0, Some(waker)))
     }
@@ -158,13 +153,13 @@ impl ShardState {
     /// Adds a timer in the place of the spare, if that has this very waker.
     #[inline(always)]
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
-        let spare = self.spare;
+        let spare = self.spare?;
         let is_same =
             |left: &Option<Waker>| left.as_ref().is_some_and(|left| left.will_wake(waker));
-        if spare == NO_SPARE || !self.wheel.put_off_if(spare, when.0, is_same) {
+        if !self.wheel.put_off_if(spare, when.0, is_same) {
             return None;
         }
-        self.spare = NO_SPARE;
+        self.spare = None;
         self.reused += 1;
         Some(spare)
     }
@@ -172,29 +167,22 @@ impl ShardState {
     /// Leaves a timer's entry as the spare, or removes it. Returns the waker.
     #[inline(always)]
     fn take(&mut self, key: u32) -> Option<Waker> {
-        if self.has_spare() {
+        if self.spare.is_some() {
             return self.wheel.remove(key);
         }
-        self.spare = key;
+        self.spare = Some(key);
         self.wheel.get_mut(key).take()
     }
 
     #[must_use = "to be dropped outside the lock"]
     fn remove_spare(&mut self) -> Option<Waker> {
-        let spare = mem::replace(&mut self.spare, NO_SPARE);
-        if spare == NO_SPARE {
-            return None;
-        }
+        let spare = self.spare.take()?;
         self.wheel.remove(spare)
-    }
-
-    const fn has_spare(&self) -> bool {
-        self.spare != NO_SPARE
     }
 
     /// Timers in the wheel.
     fn pending(&self) -> usize {
-        self.wheel.len() - usize::from(self.has_spare())
+        self.wheel.len() - usize::from(self.spare.is_some())
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -202,7 +190,7 @@ impl ShardState {
         Snapshot {
             registered: self.wheel.inserted() + self.reused,
             fired,
-            cancelled: self.wheel.removed() - fired + self.reused + u64::from(self.has_spare()),
+            cancelled: self.wheel.removed() - fired + self.reused + u64::from(self.spare.is_some()),
             pending: self.pending(),
             reset: self.resets,
             cascaded: self.wheel.cascaded(),
@@ -418,9 +406,9 @@ impl Shard {
         let Some(mut state) = self.state.try_lock() else {
             return false;
         };
-        let leaves = is_task && !state.has_spare();
+        let leaves = is_task && state.spare.is_none();
         if leaves && self.check(entry.generation(), entry.when).is_ok() {
-            state.spare = entry.key();
+            state.spare = Some(entry.key());
         } else {
             self.cancel_in(state, entry);
         }

@@ -134,15 +134,13 @@ impl Timer {
     ///
     /// Out of line, where everything below is inlined: users' futures get a call.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let State::Idle { tag } = self.state else {
-            return self.poll_otherwise(deadline, waker);
-        };
-        if deadline < self.shard.shard.plain_from() {
-            return self.poll_otherwise(deadline, waker);
-        }
-        match self.register_again(tag, deadline, waker) {
-            true => Poll::Pending,
-            false => self.poll_plain(deadline, waker),
+        let is_idle = matches!(self.state, State::Idle { .. });
+        if !is_idle || deadline < self.shard.shard.plain_from() {
+            self.poll_otherwise(deadline, waker)
+        } else if self.register_again(deadline, waker) {
+            Poll::Pending
+        } else {
+            self.poll_plain(deadline, waker)
         }
     }
 
@@ -195,7 +193,7 @@ impl Timer {
         // Without the lock, and without a clone of the waker: most such timers have fired.
         shard.check(entry.generation(), entry.when)?;
         let old = shard.replace_waker(entry, waker.clone())?;
-        self.registered(entry.key(), entry.when, waker);
+        self.registered(entry.key(), entry.when, waker, waker_id::id(waker));
         // Last: drop runs user code and may panic.
         drop(old);
         Ok(())
@@ -226,21 +224,15 @@ impl Timer {
 impl Timer {
     /// Registers in the place of the timer that this task has cancelled last.
     #[inline(always)]
-    fn register_again(&mut self, tag: DriverTag, deadline: Tick, waker: &Waker) -> bool {
+    fn register_again(&mut self, deadline: Tick, waker: &Waker) -> bool {
         let shard = &self.shard.shard;
         if !context::has_left(waker) {
             return false;
         }
-        let Some(key) = shard.arm_again(tag.generation(), deadline, waker) else {
+        let Some(key) = shard.arm_again(self.generation(), deadline, waker) else {
             return false;
         };
-        self.forget_for(State::Registered {
-            tag,
-            key,
-            when: deadline,
-            waker: waker.data() as usize,
-            vtable: waker_id::OF_TASKS,
-        });
+        self.registered(key, deadline, waker, waker_id::OF_TASKS);
         true
     }
 
@@ -304,7 +296,7 @@ impl Timer {
 
     #[inline(always)]
     fn armed(&mut self, key: u32, when: Tick, waker: &Waker) {
-        self.registered(key, when, waker);
+        self.registered(key, when, waker, waker_id::id(waker));
         self.ring_by(when);
     }
 
@@ -319,13 +311,13 @@ impl Timer {
 
     /// Changes a state that owns nothing.
     #[inline(always)]
-    fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
+    fn registered(&mut self, key: u32, when: Tick, waker: &Waker, vtable: VtableId) {
         self.forget_for(State::Registered {
             tag: self.tag(),
             key,
             when,
             waker: waker.data() as usize,
-            vtable: waker_id::id(waker),
+            vtable,
         });
     }
 }
@@ -408,10 +400,11 @@ impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        let Some((entry, waker, vtable)) = self.entry() else {
-            return self.set_idle();
-        };
         let tag = self.tag();
+        let Some((entry, waker, vtable)) = self.entry() else {
+            self.state = State::Idle { tag };
+            return;
+        };
         self.forget_for(State::Idle { tag });
         let is_task = vtable == waker_id::OF_TASKS;
         match context::is_here(self.shard) && self.shard.shard.cancel(entry, is_task) {
@@ -420,12 +413,6 @@ impl Timer {
             false => self.cancel_elsewhere(entry, vtable),
         }
         self.retract();
-    }
-
-    #[inline(never)]
-    fn set_idle(&mut self) {
-        let tag = self.tag();
-        self.state = State::Idle { tag };
     }
 
     /// On another worker, and where the shard is busy, by the queue. A waker that is no task's is
