@@ -68,7 +68,7 @@ impl Here {
         worker_index() == Some(self.index as usize) && shard.shard.worker() == self.worker
     }
 
-    /// If that is a shard of this runtime, and still is.
+    /// The shard, if its driver serves this runtime.
     fn of(&self, handle: &Handle) -> Option<(ShardRef, u32)> {
         let shard = self.shard.filter(|_| self.runtime == Some(handle.id()))?;
         let serves = shard.shard.serves(self.generation);

@@ -64,7 +64,7 @@ thread_local! {
     static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
 }
 
-/// While this lives, there is a [`STARTING`] driver. A hook may panic.
+/// Its drop ends the starting, also where a hook panics: see [`STARTING`].
 struct Starting;
 
 impl Drop for Starting {

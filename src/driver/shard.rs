@@ -296,18 +296,13 @@ impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be queued.
     #[inline]
     fn wait(&self) -> LockGuard<'_, ShardState> {
-        match self.state.try_lock() {
-            Some(state) => state,
-            None => sync::wait(&self.state),
-        }
+        let free = self.state.try_lock();
+        free.unwrap_or_else(|| sync::wait(&self.state))
     }
 
     #[inline]
     fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
-        match self.state.try_lock() {
-            Some(state) => Some(state),
-            None => self.try_again(),
-        }
+        self.state.try_lock().or_else(|| self.try_again())
     }
 
     #[cold]
