@@ -34,14 +34,11 @@ pub(super) struct EntryRef {
 }
 
 impl EntryRef {
-    const NONE: Self = EntryRef {
-        when: Tick::ZERO,
-        place: 0,
-    };
+    const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
 
     #[inline]
-    pub(super) fn new(key: u32, generation: u32, when: Tick) -> Self {
-        let place = u64::from(generation) << 32 | u64::from(key);
+    pub(super) const fn new(key: u32, generation: u32, when: Tick) -> Self {
+        let place = (generation as u64) << 32 | key as u64;
         EntryRef { when, place }
     }
 
@@ -56,51 +53,40 @@ impl EntryRef {
     }
 }
 
-/// The cancels that wait for a shard's next holder. On lines of memory of their own, written by
-/// other threads than the shard's.
+/// The cancels that wait for a shard's next holder: as many, from the first place on, as the
+/// shard's `waiting` says. On lines of memory of their own, written by other threads than the
+/// shard's.
 #[repr(align(128))]
-pub(super) struct CancelQueue(Lock<Entries>);
-
-#[repr(C)]
-struct Entries {
-    len: usize,
-    places: [EntryRef; CAPACITY],
-}
+pub(super) struct CancelQueue(Lock<[EntryRef; CAPACITY]>);
 
 impl CancelQueue {
     pub(super) fn new() -> Self {
-        CancelQueue(Lock::new(Entries {
-            len: 0,
-            places: [EntryRef::NONE; CAPACITY],
-        }))
+        CancelQueue(Lock::new([EntryRef::NONE; CAPACITY]))
     }
 
-    /// Adds a cancel, and stores the new count in `waiting`. Returns false if the queue is full.
+    /// Adds a cancel, and counts the cancel in `waiting`. Returns false if the queue is full.
     pub(super) fn push(&self, entry: EntryRef, waiting: &AtomicUsize) -> bool {
-        let mut queue = wait(&self.0);
-        let len = queue.len;
-        let Some(place) = queue.places.get_mut(len) else {
+        let mut places = wait(&self.0);
+        let len = waiting.load(Ordering::Relaxed);
+        let Some(place) = places.get_mut(len) else {
             return false;
         };
         *place = entry;
-        queue.len = len + 1;
         waiting.store(len + 1, Ordering::Release);
         true
     }
 
     /// Takes the cancel that came last.
     pub(super) fn pop(&self, waiting: &AtomicUsize) -> Option<EntryRef> {
-        let mut queue = wait(&self.0);
-        let last = queue.len.checked_sub(1)?;
-        queue.len = last;
+        let places = wait(&self.0);
+        let last = waiting.load(Ordering::Relaxed).checked_sub(1)?;
         waiting.store(last, Ordering::Release);
-        queue.places.get(last).copied()
+        places.get(last).copied()
     }
 
     /// Forgets all cancels: their driver has ended.
     pub(super) fn clear(&self, waiting: &AtomicUsize) {
-        let mut queue = wait(&self.0);
-        queue.len = 0;
+        let _places = wait(&self.0);
         waiting.store(0, Ordering::Release);
     }
 }

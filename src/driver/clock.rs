@@ -118,9 +118,8 @@ const fn nanos(duration: Duration) -> Option<u64> {
     Some(duration.as_secs() * NANOS_PER_SEC + duration.subsec_nanos() as u64)
 }
 
-const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// Leaves 500 years to come.
-const BACK: Duration = Duration::from_secs(80 * YEAR.as_secs());
+/// 80 years, which leaves 500 years to come.
+const BACK: Duration = Duration::from_secs(80 * 365 * 24 * 60 * 60);
 
 /// Earlier than any clock that a runtime of this process can show.
 ///
@@ -176,11 +175,9 @@ impl Origin {
 
 /// As long before `now` as the platform's clock reaches, up to [`BACK`].
 fn earlier(now: StdInstant) -> StdInstant {
-    let halves = std::iter::successors(Some(BACK), |back| Some(*back / 2));
-    let long = halves.take_while(|back| *back > Duration::from_millis(1));
-    long.into_iter()
-        .find_map(|back| now.checked_sub(back))
-        .unwrap_or(now)
+    // The last of them is about a second.
+    let mut halves = (0..32).map(|times| BACK / (1 << times));
+    halves.find_map(|back| now.checked_sub(back)).unwrap_or(now)
 }
 
 /// Seconds and nanoseconds of an instant, as they come to a hasher.

@@ -32,7 +32,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
-use tokio::runtime::{self, Handle};
+use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use super::sync::{thread_local, worker_index};
 use super::{DriverRef, ShardRef, registry};
@@ -42,8 +42,7 @@ use super::{DriverRef, ShardRef, registry};
 struct Here {
     shard: Option<ShardRef>,
     generation: u32,
-    /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] or
-    /// [`CURRENT_THREAD`] otherwise.
+    /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] otherwise.
     index: u32,
     /// Which of the shard's workers that is.
     worker: u32,
@@ -53,8 +52,6 @@ struct Here {
 
 /// Not a worker's index: the thread is not proved. No runtime has so many workers.
 const NO_INDEX: u32 = u32::MAX;
-/// Not a worker's index: the runtime is a current-thread runtime.
-const CURRENT_THREAD: u32 = u32::MAX - 1;
 
 impl Here {
     const NOWHERE: Self = Here {
@@ -65,8 +62,17 @@ impl Here {
         runtime: None,
     };
 
-    fn is_of(&self, handle: &Handle) -> bool {
-        self.runtime == Some(handle.id())
+    /// Whether this thread has been proved to be the shard's worker, and still is.
+    #[inline]
+    fn is_proved_for(&self, shard: ShardRef) -> bool {
+        worker_index() == Some(self.index as usize) && shard.shard.worker() == self.worker
+    }
+
+    /// The shard, if its driver serves this runtime.
+    fn of(&self, handle: &Handle) -> Option<(ShardRef, u32)> {
+        let shard = self.shard.filter(|_| self.runtime == Some(handle.id()))?;
+        let serves = shard.shard.serves(self.generation);
+        serves.then_some((shard, self.generation))
     }
 }
 
@@ -88,7 +94,10 @@ thread_local! {
 
 std::thread_local! {
     /// Of threads that are no workers: spreads them over the shards.
-    static NUMBER: usize = next_number();
+    static NUMBER: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    };
 }
 
 /// Notes that this thread has left a task's waker in its shard's spare.
@@ -115,15 +124,6 @@ fn last_here() -> Here {
 /// Timers after which a thread that is not proved yet asks again, at most.
 const SELDOM: u32 = 4096;
 
-fn number() -> usize {
-    NUMBER.with(|number| *number)
-}
-
-fn next_number() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
 /// The shard, and its driver's generation, for a timer of the free functions.
 ///
 /// # Panics
@@ -132,35 +132,26 @@ fn next_number() -> usize {
 #[inline]
 #[track_caller]
 pub(crate) fn shard() -> (ShardRef, u32) {
-    match here() {
-        Some(here) => here,
-        None => by_handle(),
-    }
-}
-
-/// The same, on a thread that has been proved to be a worker, and still is.
-#[inline]
-pub(super) fn here() -> Option<(ShardRef, u32)> {
     let here = last_here();
-    let shard = here.shard?;
-    let is_proved = worker_index() == Some(here.index as usize);
-    (is_proved && shard.shard.worker() == here.worker).then_some((shard, here.generation))
+    match here.shard {
+        Some(shard) if here.is_proved_for(shard) => (shard, here.generation),
+        _ => by_handle(),
+    }
 }
 
 /// The shard of the current handle's driver.
 #[inline(never)]
 #[track_caller]
-pub(super) fn by_handle() -> (ShardRef, u32) {
-    let (handle, here) = (Handle::current(), last_here());
-    match here.shard {
-        Some(shard) if here.is_of(&handle) && shard.shard.serves(here.generation) => {
-            if here.index != CURRENT_THREAD {
-                ask_for_proof(&handle, DriverRef::new(shard.driver, here.generation));
-            }
-            (shard, here.generation)
-        }
-        _ => find(&handle),
+fn by_handle() -> (ShardRef, u32) {
+    let handle = Handle::current();
+    let (shard, generation) = match last_here().of(&handle) {
+        Some(here) => here,
+        None => find(&handle),
+    };
+    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread {
+        ask_for_proof(&handle, DriverRef::new(shard.driver, generation));
     }
+    (shard, generation)
 }
 
 /// Starts the driver if need be.
@@ -169,27 +160,18 @@ pub(super) fn by_handle() -> (ShardRef, u32) {
 fn find(handle: &Handle) -> (ShardRef, u32) {
     let driver = registry::of(handle);
     let shard = of(driver);
-    let is_current_thread = shard.driver.settings.current_thread;
     set_here(Here {
         shard: Some(shard),
         generation: driver.generation,
-        index: if is_current_thread {
-            CURRENT_THREAD
-        } else {
-            NO_INDEX
-        },
-        worker: 0,
         runtime: Some(handle.id()),
+        ..Here::NOWHERE
     });
-    if !is_current_thread {
-        ask_for_proof(handle, driver);
-    }
     (shard, driver.generation)
 }
 
 /// This thread's shard of a known driver.
 pub(crate) fn of(driver: DriverRef) -> ShardRef {
-    driver.shard(worker_index().unwrap_or_else(number))
+    driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
 }
 
 /// Whether this thread made its last timer in this shard.

@@ -64,15 +64,8 @@ thread_local! {
     static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
 }
 
-/// While this lives, its driver is the [`STARTING`] driver of this thread.
+/// Its drop ends the starting, also where a hook panics: see [`STARTING`].
 struct Starting;
-
-impl Starting {
-    fn begin(serving: DriverRef) -> Self {
-        STARTING.set(Some(serving));
-        Starting
-    }
-}
 
 impl Drop for Starting {
     fn drop(&mut self) {
@@ -110,8 +103,9 @@ pub(crate) fn install(
         return Err(first);
     }
     let service = Service::new(handle, settings, precise);
-    let first = with_registry(|registry| registry.enter(handle.id(), service.serving));
-    if first.is(service.serving) {
+    let serving = service.serving;
+    let first = with_registry(|registry| *registry.serving.entry(handle.id()).or_insert(serving));
+    if first.is(serving) {
         return Ok(service.spawn(handle));
     }
     // Another thread was quicker.
@@ -131,7 +125,6 @@ pub(crate) fn start(
 /// A driver's time in service. Held by the driver's task; the drop closes the driver.
 struct Service {
     serving: DriverRef,
-    runtime: runtime::Id,
 }
 
 impl Service {
@@ -141,17 +134,15 @@ impl Service {
     ///
     /// In a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
-    fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
+    fn new(handle: &Handle, mut settings: Settings, precise: Option<HighResolution>) -> Self {
         let interval = AlarmTimer::interval();
         waker_id::learn_from_a_task();
         // Room is made anew each time: drivers that differ in that alone are of the same kind.
-        let (capacity, kind) = (settings.capacity, settings.without_capacity());
-        let driver = with_registry(|registry| registry.idle(kind));
-        let driver = driver.unwrap_or_else(|| Driver::leak(kind));
-        Service {
-            serving: driver.open(interval, precise, handle, capacity),
-            runtime: handle.id(),
-        }
+        let capacity = mem::take(&mut settings.capacity);
+        let driver = with_registry(|registry| registry.idle.get_mut(&settings)?.pop());
+        let driver = driver.unwrap_or_else(|| Driver::leak(settings));
+        let serving = driver.open(interval, precise, handle, capacity);
+        Service { serving }
     }
 
     /// Starts the driver task, which fires the timers that a turn inside tokio's left over, and
@@ -159,7 +150,8 @@ impl Service {
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let serving = self.serving;
-        let _starting = Starting::begin(serving);
+        STARTING.set(Some(serving));
+        let _starting = Starting;
         let mut is_first = true;
         handle.spawn(poll_fn(move |cx| {
             // Through a method: the closure takes the whole service along, not a copy of a field.
@@ -178,33 +170,18 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        let driver = self.serving.driver;
-        driver.close();
-        with_registry(|registry| registry.retire(self.runtime, self.serving));
-        if driver.generation() < LAST_GENERATION {
-            with_registry(|registry| registry.pool(driver));
-        }
+        self.serving.driver.close();
+        with_registry(|registry| registry.retire(self.serving));
     }
 }
 
 impl Registry {
-    fn idle(&mut self, settings: Settings) -> Option<&'static Driver> {
-        self.idle.get_mut(&settings)?.pop()
-    }
-
-    fn pool(&mut self, driver: &'static Driver) {
-        self.idle.entry(driver.settings).or_default().push(driver);
-    }
-
-    /// The driver that serves the runtime: this driver, unless there is another.
-    fn enter(&mut self, runtime: runtime::Id, serving: DriverRef) -> DriverRef {
-        *self.serving.entry(runtime).or_insert(serving)
-    }
-
-    fn retire(&mut self, runtime: runtime::Id, serving: DriverRef) {
-        let found = self.serving.get(&runtime);
-        if found.is_some_and(|found| found.is(serving)) {
-            self.serving.remove(&runtime);
+    /// Takes out a driver that has been closed.
+    fn retire(&mut self, closed: DriverRef) {
+        self.serving.retain(|_, serving| !serving.is(closed));
+        let driver = closed.driver;
+        if driver.generation() < LAST_GENERATION {
+            self.idle.entry(driver.settings).or_default().push(driver);
         }
     }
 }

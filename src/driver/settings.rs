@@ -26,23 +26,13 @@ impl Settings {
     /// A shard per worker, nothing rounded.
     pub(crate) fn for_runtime(handle: &Handle) -> Self {
         let current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
-        let shards = if current_thread {
-            1
-        } else {
-            handle.metrics().num_workers()
-        };
         Settings {
-            shards,
+            shards: handle.metrics().num_workers(),
             tick: 1,
             capacity: 0,
             hold: DEFAULT_HOLD,
             is_precise: false,
             current_thread,
         }
-    }
-
-    pub(super) fn without_capacity(self) -> Self {
-        let capacity = 0;
-        Settings { capacity, ..self }
     }
 }

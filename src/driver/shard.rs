@@ -49,7 +49,6 @@
 
 mod turn;
 
-use std::mem;
 use std::task::Waker;
 
 use super::cancel_queue::{CancelQueue, EntryRef};
@@ -106,8 +105,8 @@ struct Published {
 /// the start of a line of memory as [`Core`] says.
 #[repr(C, align(16))]
 struct ShardState {
-    /// The entry of a cancelled timer, left for the next timer; or [`NO_SPARE`].
-    spare: u32,
+    /// The entry of a cancelled timer, left for the next timer.
+    spare: Option<u32>,
     /// Timers armed in the place of a spare.
     reused: u64,
     /// Pending timers that were given another deadline.
@@ -116,9 +115,6 @@ struct ShardState {
     /// Of all timers that fired.
     lag: LagHistogram,
 }
-
-/// Not the key of an entry.
-const NO_SPARE: u32 = u32::MAX;
 
 /// Why a shard refuses an operation.
 pub(super) enum Refused {
@@ -135,7 +131,7 @@ impl ShardState {
     /// An empty wheel at this time; nothing has been counted.
     const fn starting_at(now: u64) -> Self {
         ShardState {
-            spare: NO_SPARE,
+            spare: None,
             reused: 0,
             resets: 0,
             wheel: Wheel::starting_at(now),
@@ -147,10 +143,9 @@ impl ShardState {
     /// the waker that the spare had.
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
-        let spare = mem::replace(&mut self.spare, NO_SPARE);
-        if spare == NO_SPARE {
+        let Some(spare) = self.spare.take() else {
             return (self.wheel.insert(when.0, Some(waker)), None);
-        }
+        };
         self.reused += 1;
         (spare, self.wheel.replace(spare, when.0, Some(waker)))
     }
@@ -158,15 +153,13 @@ impl ShardState {
     /// Adds a timer in the place of the spare, if that has this very waker.
     #[inline(always)]
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
-        let spare = self.spare;
-        let is_same = |left: &Option<Waker>| match left {
-            Some(left) => left.will_wake(waker),
-            None => false,
-        };
-        if spare == NO_SPARE || !self.wheel.put_off_if(spare, when.0, is_same) {
+        let spare = self.spare?;
+        let is_same =
+            |left: &Option<Waker>| left.as_ref().is_some_and(|left| left.will_wake(waker));
+        if !self.wheel.put_off_if(spare, when.0, is_same) {
             return None;
         }
-        self.spare = NO_SPARE;
+        self.spare = None;
         self.reused += 1;
         Some(spare)
     }
@@ -174,36 +167,22 @@ impl ShardState {
     /// Leaves a timer's entry as the spare, or removes it. Returns the waker.
     #[inline(always)]
     fn take(&mut self, key: u32) -> Option<Waker> {
-        if self.has_spare() {
+        if self.spare.is_some() {
             return self.wheel.remove(key);
         }
-        self.spare = key;
+        self.spare = Some(key);
         self.wheel.get_mut(key).take()
     }
 
     #[must_use = "to be dropped outside the lock"]
     fn remove_spare(&mut self) -> Option<Waker> {
-        let spare = mem::replace(&mut self.spare, NO_SPARE);
-        if spare == NO_SPARE {
-            return None;
-        }
+        let spare = self.spare.take()?;
         self.wheel.remove(spare)
-    }
-
-    const fn has_spare(&self) -> bool {
-        self.spare != NO_SPARE
-    }
-
-    /// A pending timer was reset to a time that has passed, and fires with a lag of zero.
-    #[cold]
-    fn fire_by_reset(&mut self, key: u32) -> Option<Waker> {
-        self.lag.record(0);
-        self.wheel.remove(key)
     }
 
     /// Timers in the wheel.
     fn pending(&self) -> usize {
-        self.wheel.len() - usize::from(self.has_spare())
+        self.wheel.len() - usize::from(self.spare.is_some())
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -211,7 +190,7 @@ impl ShardState {
         Snapshot {
             registered: self.wheel.inserted() + self.reused,
             fired,
-            cancelled: self.wheel.removed() - fired + self.reused + u64::from(self.has_spare()),
+            cancelled: self.wheel.removed() - fired + self.reused + u64::from(self.spare.is_some()),
             pending: self.pending(),
             reset: self.resets,
             cascaded: self.wheel.cascaded(),
@@ -240,9 +219,7 @@ impl Shard {
         }
     }
 
-    /// The clock up to which entries belong to the driver. For a timer's own check, follow this
-    /// by [`serves`](Self::serves): in that order, a clock of a later generation cannot be
-    /// mistaken for that of the timer's own.
+    /// The clock up to which entries belong to the driver.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
@@ -319,18 +296,13 @@ impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be queued.
     #[inline]
     fn wait(&self) -> LockGuard<'_, ShardState> {
-        match self.state.try_lock() {
-            Some(state) => state,
-            None => sync::wait(&self.state),
-        }
+        let free = self.state.try_lock();
+        free.unwrap_or_else(|| sync::wait(&self.state))
     }
 
     #[inline]
     fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
-        match self.state.try_lock() {
-            Some(state) => Some(state),
-            None => self.try_again(),
-        }
+        self.state.try_lock().or_else(|| self.try_again())
     }
 
     #[cold]
@@ -373,13 +345,15 @@ impl Shard {
         (wakers, state.wheel.take_garbage())
     }
 
-    /// Whether an entry is, or would be, its timer's. To be asked under the lock: without, only a
-    /// refusal holds.
+    /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
     #[inline]
     pub(super) fn check(&self, generation: u32, when: Tick) -> Result<(), Refused> {
+        // First: in this order, the clock of a later generation is not mistaken for that of the
+        // timer's own.
+        let clock = self.clock();
         if !self.serves(generation) {
             Err(Refused::Closed)
-        } else if when.0 <= self.published.clock.load(Ordering::Relaxed) {
+        } else if when <= clock {
             Err(Refused::Due)
         } else {
             Ok(())
@@ -427,9 +401,9 @@ impl Shard {
         let Some(mut state) = self.state.try_lock() else {
             return false;
         };
-        let leaves = is_task && !state.has_spare();
+        let leaves = is_task && state.spare.is_none();
         if leaves && self.check(entry.generation(), entry.when).is_ok() {
-            state.spare = entry.key();
+            state.spare = Some(entry.key());
         } else {
             self.cancel_in(state, entry);
         }
@@ -443,10 +417,9 @@ impl Shard {
 
     #[inline(never)]
     fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
-        let owned = self.check(entry.generation(), entry.when).is_ok();
-        let waker = match owned {
-            true => state.take(entry.key()),
-            false => None,
+        let waker = match self.check(entry.generation(), entry.when) {
+            Ok(()) => state.take(entry.key()),
+            Err(_refused) => None,
         };
         self.unlock(state);
         drop(waker);
@@ -479,8 +452,7 @@ impl Shard {
         let Some(mut state) = self.state.try_lock() else {
             return false;
         };
-        let is_timers = self.check(entry.generation(), entry.when).is_ok();
-        if !is_timers || self.has_cancels() {
+        if self.check(entry.generation(), entry.when).is_err() || self.has_cancels() {
             return false;
         }
         let done = state.wheel.put_off_if(entry.key(), deadline.0, |_| true);
@@ -498,10 +470,10 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = self.wait();
         self.check(entry.generation(), entry.when)?;
-        let fires = deadline.0 <= self.published.clock.load(Ordering::Relaxed);
         state.resets += 1;
-        let fired = if fires {
-            state.fire_by_reset(entry.key())
+        let fired = if deadline <= self.clock() {
+            state.lag.record(0);
+            state.wheel.remove(entry.key())
         } else {
             state.wheel.reschedule_lazily(entry.key(), deadline.0);
             self.announce(deadline);

@@ -7,6 +7,7 @@
 //! uncontended `std::sync::Mutex`. A holder may lose its processor all the same. A thread that
 //! waits then sleeps, see [`back_off`].
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::runtime::{EnterGuard, Handle};
@@ -78,10 +79,7 @@ pub(crate) fn enter(runtime: &Handle) -> Option<EnterGuard<'_>> {
 /// Locks a mutex. A mutex that a panicking thread left behind is as good as any other here: nothing
 /// that can panic runs between two related writes.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    match mutex.lock() {
-        Ok(guard) => guard,
-        Err(poisoned) => poisoned.into_inner(),
-    }
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits for a lock whose holder has a small constant of work to do.

@@ -65,9 +65,6 @@ enum State {
     },
 }
 
-/// The driver has ended.
-struct Closed;
-
 /// Making a timer.
 impl Timer {
     /// A timer of this thread's driver. Registers nothing.
@@ -78,8 +75,7 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
-        let (shard, generation) = context::shard();
-        Timer::on(shard, generation)
+        Timer::on(context::shard())
     }
 
     /// The same, `now`. Checks for overdue timers in this shard, and for timers that soon will be
@@ -88,17 +84,16 @@ impl Timer {
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
-        let (shard, generation) = match context::here() {
-            Some(here) if !here.0.shard.is_due_soon(now) => here,
-            Some(here) => checked(here, now),
-            None => checked_by_handle(now),
-        };
-        Timer::on(shard, generation)
+        let here = context::shard();
+        Timer::on(match here.0.shard.is_due_soon(now) {
+            true => checked(here, now),
+            false => here,
+        })
     }
 
     /// A timer of the free functions on a shard that is known.
     #[inline]
-    pub(super) fn on(shard: ShardRef, generation: u32) -> Self {
+    pub(super) fn on((shard, generation): (ShardRef, u32)) -> Self {
         let tag = DriverTag::new(generation, false);
         let state = State::Idle { tag };
         Timer { shard, state }
@@ -109,16 +104,6 @@ impl Timer {
         let tag = DriverTag::new(driver.generation, true);
         let (shard, state) = (context::of(driver), State::Idle { tag });
         Timer { shard, state }
-    }
-}
-
-#[inline(never)]
-#[track_caller]
-fn checked_by_handle(now: Tick) -> (ShardRef, u32) {
-    let here = context::by_handle();
-    match here.0.shard.is_due_soon(now) {
-        true => checked(here, now),
-        false => here,
     }
 }
 
@@ -149,85 +134,76 @@ impl Timer {
     ///
     /// Out of line, where everything below is inlined: users' futures get a call.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let State::Idle { tag } = self.state else {
-            return self.poll_otherwise(deadline, waker);
-        };
-        if deadline < self.shard.shard.plain_from() {
-            return self.poll_otherwise(deadline, waker);
-        }
-        match self.register_again(tag, deadline, waker) {
-            true => Poll::Pending,
-            false => self.poll_plain(deadline, waker),
+        let is_idle = matches!(self.state, State::Idle { .. });
+        if !is_idle || deadline < self.shard.shard.plain_from() {
+            self.poll_otherwise(deadline, waker)
+        } else if self.register_again(deadline, waker) {
+            Poll::Pending
+        } else {
+            self.poll_plain(deadline, waker)
         }
     }
 
     #[inline(never)]
     fn poll_plain(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        match self.register_at(deadline, waker) {
-            Ok(Poll::Pending) => Poll::Pending,
-            other => self.polled(other, deadline, waker),
-        }
+        let registered = self.register_at(deadline, waker);
+        self.polled(registered, deadline, waker)
     }
 
     #[inline(never)]
     fn poll_otherwise(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let polled = match &self.state {
+        let registered = match &self.state {
             State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
             // Unchanged: the waker of an earlier poll is kept.
             State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
-            _ended => Err(Closed),
+            _ended => Err(Refused::Closed),
         };
-        self.polled(polled, deadline, waker)
+        self.polled(registered, deadline, waker)
     }
 
-    #[inline(never)]
+    #[inline]
     fn polled(
         &mut self,
-        polled: Result<Poll<()>, Closed>,
+        registered: Result<(), Refused>,
         deadline: Tick,
         waker: &Waker,
     ) -> Poll<()> {
-        match polled {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(())) => {
-                self.set_done(None);
-                Poll::Ready(())
-            }
-            Err(Closed) => self.poll_after_the_end(deadline, waker),
+        match registered {
+            Ok(()) => Poll::Pending,
+            Err(refused) => self.poll_refused(refused, deadline, waker),
         }
     }
 
     #[inline(never)]
-    fn poll_registered(&mut self, waker: &Waker) -> Result<Poll<()>, Closed> {
-        let (entry, ..) = self.entry().ok_or(Closed)?;
-        let clock = self.clock();
-        if self.has_ended() {
-            return Err(Closed);
-        }
-        if clock >= entry.when {
-            return Ok(Poll::Ready(()));
-        }
-        match self.shard.shard.replace_waker(entry, waker.clone()) {
-            Ok(old) => {
-                self.registered(entry.key(), entry.when, waker);
-                // Last: drop runs user code and may panic.
-                drop(old);
-                Ok(Poll::Pending)
+    fn poll_refused(&mut self, refused: Refused, deadline: Tick, waker: &Waker) -> Poll<()> {
+        match refused {
+            Refused::Closed => self.poll_after_the_end(deadline, waker),
+            Refused::Due => {
+                self.set_done();
+                Poll::Ready(())
             }
-            Err(Refused::Closed) => Err(Closed),
-            Err(_fired) => Ok(Poll::Ready(())),
         }
+    }
+
+    #[inline(never)]
+    fn poll_registered(&mut self, waker: &Waker) -> Result<(), Refused> {
+        let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
+        let shard = &self.shard.shard;
+        // Without the lock, and without a clone of the waker: most such timers have fired.
+        shard.check(entry.generation(), entry.when)?;
+        let old = shard.replace_waker(entry, waker.clone())?;
+        self.registered(entry.key(), entry.when, waker, waker_id::id(waker));
+        // Last: drop runs user code and may panic.
+        drop(old);
+        Ok(())
     }
 
     /// Keeps the waker that a timer which is done was polled with, to be woken if the timer is
     /// reset.
     pub(crate) fn keep(&mut self, with: &Waker) {
         if let State::Done { waker, .. } = &mut self.state {
-            match waker {
-                Some(kept) => kept.clone_from(with),
-                None => *waker = Some(with.clone()),
-            }
+            waker.get_or_insert_with(|| with.clone()).clone_from(with);
         }
     }
 
@@ -235,7 +211,9 @@ impl Timer {
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle { .. } => false,
-            State::Registered { when, .. } => self.clock() >= *when || self.has_ended(),
+            State::Registered { when, .. } => {
+                self.shard.shard.check(self.generation(), *when).is_err()
+            }
             State::Done { .. } => true,
             State::Fallback { sleep, .. } => sleep.is_elapsed(),
         }
@@ -246,21 +224,15 @@ impl Timer {
 impl Timer {
     /// Registers in the place of the timer that this task has cancelled last.
     #[inline(always)]
-    fn register_again(&mut self, tag: DriverTag, deadline: Tick, waker: &Waker) -> bool {
+    fn register_again(&mut self, deadline: Tick, waker: &Waker) -> bool {
         let shard = &self.shard.shard;
         if !context::has_left(waker) {
             return false;
         }
-        let Some(key) = shard.arm_again(tag.generation(), deadline, waker) else {
+        let Some(key) = shard.arm_again(self.generation(), deadline, waker) else {
             return false;
         };
-        self.forget_for(State::Registered {
-            tag,
-            key,
-            when: deadline,
-            waker: waker.data() as usize,
-            vtable: waker_id::OF_TASKS,
-        });
+        self.registered(key, deadline, waker, waker_id::OF_TASKS);
         true
     }
 
@@ -270,87 +242,82 @@ impl Timer {
         mem::forget(mem::replace(&mut self.state, next));
     }
 
-    /// Ready when the deadline has passed.
-    fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        if deadline >= self.shard.shard.plain_from() {
-            return self.register_at(deadline, waker);
-        }
-        self.register_near(deadline, waker)
-    }
-
-    #[cold]
-    fn register_near(&mut self, deadline: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.when_near(deadline) {
+    /// Refused as due when the deadline has passed.
+    fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
+        match self.when(deadline) {
             Some(when) => self.register_at(when, waker),
-            None if self.has_ended() => Err(Closed),
-            None => Ok(Poll::Ready(())),
+            // Due, unless the driver has ended.
+            None => self.shard.shard.check(self.generation(), Tick::ZERO),
         }
     }
 
     #[inline(always)]
-    fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
+    fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let shard = &self.shard.shard;
         match shard.arm(self.generation(), when, waker.clone()) {
-            Some(key) => Ok(self.armed(key, when, waker)),
-            None => self.register_refused(when, waker),
+            Some(key) => self.armed(key, when, waker),
+            None => return self.register_refused(when, waker),
         }
+        Ok(())
     }
 
-    /// The shard refused: finds out why.
+    /// The shard is busy, or the driver has ended, or the shard's clock passed `when` before the
+    /// lock was taken: in that case the timer may wait for tokio's millisecond.
     #[cold]
-    fn register_refused(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
-        match self.arm_anywhere(when, waker) {
-            Ok(key) => Ok(self.armed(key, when, waker)),
-            Err(Refused::Closed) => Err(Closed),
-            Err(_due) => self.register_overtaken(when, waker),
+    fn register_refused(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
+        let registered = self.register_anywhere(when, waker);
+        if !matches!(registered, Err(Refused::Due)) {
+            return registered;
         }
-    }
-
-    #[inline(always)]
-    fn armed(&mut self, key: u32, when: Tick, waker: &Waker) -> Poll<()> {
-        self.registered(key, when, waker);
-        let DriverShard { shard, driver, .. } = self.shard;
-        if when < shard.plain_from() {
-            driver.ring_by(when);
-        }
-        Poll::Pending
-    }
-
-    /// The shard's clock passed `when` before the lock was taken: check again.
-    #[cold]
-    fn register_overtaken(&mut self, when: Tick, waker: &Waker) -> Result<Poll<()>, Closed> {
         match self.when_near(when) {
             Some(later) if later > when => self.register_at(later, waker),
-            _ => Ok(Poll::Ready(())),
+            _ => registered,
         }
     }
 
-    /// In another shard, for this timer only: the next timer tries its own shard first again.
-    fn arm_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<u32, Refused> {
+    /// In another shard if need be, for this timer only: the next timer tries its own shard first
+    /// again.
+    fn register_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let (own, generation) = (self.shard, self.generation());
         let mut tries = 0;
         loop {
             for shard in iter::once(own).chain(own.others()) {
                 if let Some(key) = shard.shard.arm(generation, when, waker.clone()) {
                     self.shard = shard;
-                    return Ok(key);
+                    self.armed(key, when, waker);
+                    return Ok(());
                 }
-                self.shard.shard.check(generation, when)?;
+                own.shard.check(generation, when)?;
             }
             back_off(tries);
             tries += 1;
         }
     }
 
+    #[inline(always)]
+    fn armed(&mut self, key: u32, when: Tick, waker: &Waker) {
+        self.registered(key, when, waker, waker_id::id(waker));
+        self.ring_by(when);
+    }
+
+    /// After the entry has its deadline: see "Never lost" in `alarm.rs`.
+    #[inline(always)]
+    fn ring_by(&self, when: Tick) {
+        let DriverShard { shard, driver, .. } = self.shard;
+        if when < shard.plain_from() {
+            driver.ring_by(when);
+        }
+    }
+
     /// Changes a state that owns nothing.
     #[inline(always)]
-    fn registered(&mut self, key: u32, when: Tick, waker: &Waker) {
+    fn registered(&mut self, key: u32, when: Tick, waker: &Waker, vtable: VtableId) {
         self.forget_for(State::Registered {
             tag: self.tag(),
             key,
             when,
             waker: waker.data() as usize,
-            vtable: waker_id::id(waker),
+            vtable,
         });
     }
 }
@@ -389,33 +356,20 @@ impl Timer {
         let Some((entry, ..)) = self.entry() else {
             return self.reset_unregistered(deadline);
         };
-        let when = if deadline >= self.shard.shard.plain_from() {
-            deadline
-        } else {
-            // Already due: `Tick::ZERO` fires immediately.
-            self.when_near(deadline).unwrap_or(Tick::ZERO)
-        };
+        // Already due: `Tick::ZERO` fires immediately.
+        let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.shard.shard.reschedule(entry, when) {
-            Ok(None) => self.moved(when),
+            Ok(None) => {
+                self.set_when(when);
+                self.retract();
+                self.ring_by(when);
+            }
             Ok(Some(waker)) => {
                 self.retract();
                 self.finish(waker);
             }
-            Err(Refused::Closed) => self.set_done(None),
-            Err(_fired) => {
-                self.set_done(None);
-                self.reset_unregistered(deadline);
-            }
-        }
-    }
-
-    #[inline]
-    fn moved(&mut self, to: Tick) {
-        self.set_when(to);
-        self.retract();
-        let DriverShard { shard, driver, .. } = self.shard;
-        if to < shard.plain_from() {
-            driver.ring_by(to);
+            // No longer registered: fired, or the driver has ended.
+            Err(_refused) => self.reset_unregistered(deadline),
         }
     }
 
@@ -438,7 +392,7 @@ impl Timer {
             _ => None,
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        if !matches!(self.register(deadline, &waker), Ok(Poll::Pending)) {
+        if self.register(deadline, &waker).is_err() {
             self.finish(waker);
         }
     }
@@ -446,10 +400,11 @@ impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     #[inline(never)]
     pub(crate) fn cancel(&mut self) {
-        let Some((entry, waker, vtable)) = self.entry() else {
-            return self.set_idle();
-        };
         let tag = self.tag();
+        let Some((entry, waker, vtable)) = self.entry() else {
+            self.state = State::Idle { tag };
+            return;
+        };
         self.forget_for(State::Idle { tag });
         let is_task = vtable == waker_id::OF_TASKS;
         match context::is_here(self.shard) && self.shard.shard.cancel(entry, is_task) {
@@ -458,12 +413,6 @@ impl Timer {
             false => self.cancel_elsewhere(entry, vtable),
         }
         self.retract();
-    }
-
-    #[inline(never)]
-    fn set_idle(&mut self) {
-        let tag = self.tag();
-        self.state = State::Idle { tag };
     }
 
     /// On another worker, and where the shard is busy, by the queue. A waker that is no task's is
@@ -495,7 +444,7 @@ impl Timer {
         if self.tag().is_of_a_wheel() {
             shut_down()
         }
-        *self = Timer::on(context::of(driver), driver.generation);
+        *self = Timer::on((context::of(driver), driver.generation));
         // If that driver ends meanwhile, the poll finds so.
         self.poll(deadline, waker)
     }
@@ -513,7 +462,7 @@ impl Timer {
         let mut sleep = coop::unconstrained(sleep.as_mut());
         let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(waker));
         if polled.is_ready() {
-            self.set_done(None);
+            self.set_done();
         }
         polled
     }
@@ -554,13 +503,13 @@ impl Timer {
         Some((entry, waker, vtable))
     }
 
-    fn set_done(&mut self, waker: Option<Waker>) {
-        let tag = self.tag();
+    fn set_done(&mut self) {
+        let (tag, waker) = (self.tag(), None);
         self.state = State::Done { tag, waker };
     }
 
     fn finish(&mut self, waker: Waker) {
-        self.set_done(None);
+        self.set_done();
         fire::wake(waker);
     }
 
@@ -572,6 +521,14 @@ impl Timer {
     #[inline]
     fn clock(&self) -> Tick {
         self.shard.shard.clock()
+    }
+
+    /// When a timer with this deadline fires; `None` if due already.
+    fn when(&self, deadline: Tick) -> Option<Tick> {
+        match deadline >= self.shard.shard.plain_from() {
+            true => Some(deadline),
+            false => self.when_near(deadline),
+        }
     }
 
     fn when_near(&self, deadline: Tick) -> Option<Tick> {

@@ -39,7 +39,7 @@
 //! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `mod.rs` | `ring_by` does not look whether the alarm is stale, or `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
-//! | `timer.rs` | `poll_registered` reads the clock after the check whether the driver has ended | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
+//! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
 //! | `shard.rs` | `cancel` leaves an entry without a check | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
@@ -60,7 +60,7 @@
 //! | `shard/turn.rs` | `expire` fires though cancels still wait | `what_waits_to_be_cancelled_does_not_fire`, in `shard/tests.rs` |
 //! | `shard/turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
-//! | `shard/turn.rs` | `read` does not carry out cancels | `loom_cancel_and_count` |
+//! | `shard/turn.rs` | `snapshot` does not carry out cancels | `loom_cancel_and_count` |
 //! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |

@@ -114,7 +114,7 @@ impl Model {
     }
 
     fn timer(&self, shard: usize) -> Timer {
-        Timer::on(self.home(shard), self.generation)
+        Timer::on((self.home(shard), self.generation))
     }
 
     /// A timer on a shard, not polled.

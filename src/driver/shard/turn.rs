@@ -90,25 +90,19 @@ impl Shard {
 
     /// Timers registered and not fired.
     pub(crate) fn pending(&self, generation: u32) -> usize {
-        let pending = self.read(generation, ShardState::pending);
-        pending.unwrap_or(0)
+        self.snapshot(generation).map_or(0, |now| now.pending)
     }
 
-    /// The counts. `None` when the driver has ended.
+    /// The counts, with all cancels carried out, and without a spare: the entries of cancelled
+    /// timers are freed. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
-        self.read(generation, ShardState::snapshot)
-    }
-
-    /// Reads with all cancels carried out, and without a spare: the entries of cancelled timers are
-    /// freed.
-    fn read<R>(&self, generation: u32, read: impl FnOnce(&ShardState) -> R) -> Option<R> {
         let mut state = self.wait();
         while self.has_cancels() {
             self.unlock(state);
             state = self.wait();
         }
         let left = state.remove_spare();
-        let seen = self.serves(generation).then(|| read(&state));
+        let seen = self.serves(generation).then(|| state.snapshot());
         self.unlock(state);
         drop(left);
         seen
