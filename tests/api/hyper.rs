@@ -2,9 +2,18 @@
 #![cfg(feature = "hyper")]
 
 use std::convert::Infallible;
+use std::time::Duration;
 
-use hyper::body::Incoming;
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper::{Request, Response};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use support::{ms, multi_thread, secs, within};
+use tokio::net::TcpListener;
+use wheel::ext::hyper::WheelTimer;
 
 /// Bounds of hyper's and hyper-util's builders, and of users' own structs.
 #[test]
@@ -15,7 +24,7 @@ fn timers_and_sleeps_can_be_sent_and_shared() {
     {
     }
     fn sleep<T: hyper::rt::Sleep + Send + Sync + Unpin + std::fmt::Debug + 'static>() {}
-    timer(wheel::ext::hyper::WheelTimer);
+    timer(WheelTimer);
     sleep::<wheel::Sleep>();
 }
 
@@ -24,63 +33,40 @@ async fn hello(_request: Request<Incoming>) -> Result<Response<String>, Infallib
 }
 
 /// Over loopback and in real time, on threads of a runtime that has some.
-mod pool {
-    use std::time::Duration;
-
-    use http_body_util::{BodyExt as _, Empty};
-    use hyper::body::Bytes;
-    use hyper::server::conn::http1;
-    use hyper::service::service_fn;
-    use hyper_util::client::legacy::Client;
-    use hyper_util::rt::{TokioExecutor, TokioIo};
-    use support::{multi_thread, secs, within};
-    use tokio::net::TcpListener;
-    use wheel::ext::hyper::WheelTimer;
-
-    const LIMIT: Duration = Duration::from_millis(100);
-
-    #[test]
-    fn a_pool_gives_idle_connections_up() {
-        within(secs(60), || {
-            multi_thread(2).block_on(async {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                let uri = format!("http://{}/", listener.local_addr().unwrap());
-                let serving = tokio::spawn(async move {
-                    let (socket, _) = listener.accept().await.unwrap();
-                    let server = http1::Builder::new();
-                    let service = service_fn(super::hello);
-                    server.serve_connection(TokioIo::new(socket), service).await
-                });
-                let client = Client::builder(TokioExecutor::new())
-                    .pool_timer(WheelTimer)
-                    .pool_idle_timeout(LIMIT)
-                    .build_http::<Empty<Bytes>>();
-                let answer = client.get(uri.parse().unwrap()).await.unwrap();
-                answer.collect().await.unwrap();
-                // The client is alive, and yet the server sees the connection end.
-                serving.await.unwrap().unwrap();
-                drop(client);
+#[test]
+fn a_pool_gives_idle_connections_up() {
+    within(secs(60), || {
+        multi_thread(2).block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let uri = format!("http://{}/", listener.local_addr().unwrap());
+            let serving = tokio::spawn(async move {
+                let (socket, _) = listener.accept().await.unwrap();
+                let server = http1::Builder::new();
+                let service = service_fn(hello);
+                server.serve_connection(TokioIo::new(socket), service).await
             });
+            let client = Client::builder(TokioExecutor::new())
+                .pool_timer(WheelTimer)
+                .pool_idle_timeout(ms(100))
+                .build_http::<Empty<Bytes>>();
+            let answer = client.get(uri.parse().unwrap()).await.unwrap();
+            answer.collect().await.unwrap();
+            // The client is alive, and yet the server sees the connection end.
+            serving.await.unwrap().unwrap();
+            drop(client);
         });
-    }
+    });
 }
 
 #[cfg(feature = "test-util")]
 mod connections {
-    use std::time::Duration;
-
-    use http_body_util::Empty;
-    use hyper::Request;
-    use hyper::body::Bytes;
     use hyper::client::conn::http2::{Builder, Connection, SendRequest};
-    use hyper::server::conn::{http1, http2};
-    use hyper::service::service_fn;
-    use hyper_util::rt::{TokioExecutor, TokioIo};
-    use support::secs;
+    use hyper::server::conn::http2;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
     use tokio::task::JoinHandle;
-    use wheel::ext::hyper::WheelTimer;
     use wheel::{Instant, Wheel};
+
+    use super::*;
 
     /// The limit for each head, for each PING, and between two of these.
     const LIMIT: Duration = Duration::from_secs(5);
@@ -91,7 +77,7 @@ mod connections {
         let (client, server) = duplex(1024);
         let mut builder = http1::Builder::new();
         builder.timer(WheelTimer).header_read_timeout(LIMIT);
-        let serving = builder.serve_connection(TokioIo::new(server), service_fn(super::hello));
+        let serving = builder.serve_connection(TokioIo::new(server), service_fn(hello));
         (client, tokio::spawn(serving))
     }
 
@@ -100,7 +86,7 @@ mod connections {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder.timer(WheelTimer).keep_alive_interval(LIMIT);
         builder.keep_alive_timeout(LIMIT);
-        let serving = builder.serve_connection(TokioIo::new(server), service_fn(super::hello));
+        let serving = builder.serve_connection(TokioIo::new(server), service_fn(hello));
         (client, tokio::spawn(serving))
     }
 
@@ -185,12 +171,13 @@ mod connections {
 mod timers {
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
-    use std::time::Duration;
 
     use hyper::rt::{Sleep, Timer};
     use hyper_util::rt::TokioTimer;
-    use support::{HOUR, counting, ms, registered};
-    use wheel::{Builder, Wheel, advance, ext::hyper::WheelTimer};
+    use support::{HOUR, counting, registered};
+    use wheel::{Builder, Wheel, advance};
+
+    use super::*;
 
     /// Timers as hyper holds them: objects behind a pointer.
     fn timers() -> Vec<(&'static str, Box<dyn Timer>)> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use metrics::Unit;
-use metrics_util::MetricKind;
-use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use metrics_util::debugging::DebugValue::{self, Counter, Gauge};
+use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use support::{HOUR, current_thread, message_of, pending};
 use tokio::runtime::Runtime;
 use wheel::Builder;
@@ -23,12 +23,6 @@ fn published(snapshotter: &Snapshotter) -> Published {
         let labels: Vec<_> = labels
             .map(|label| format!("{}={}", label.key(), label.value()))
             .collect();
-        let kind = match value {
-            DebugValue::Counter(_) => MetricKind::Counter,
-            DebugValue::Gauge(_) => MetricKind::Gauge,
-            DebugValue::Histogram(_) => MetricKind::Histogram,
-        };
-        assert_eq!(key.kind(), kind);
         let name = key.key().name().to_owned();
         ((name, labels.join(",")), (unit, meaning.is_some(), value))
     })
@@ -42,26 +36,8 @@ fn value<'a>(all: &'a Published, name: &str, labels: &str) -> &'a DebugValue {
         .2
 }
 
-fn counter(all: &Published, name: &str, labels: &str) -> u64 {
-    match value(all, name, labels) {
-        DebugValue::Counter(count) => *count,
-        other => panic!("{name}: {other:?}"),
-    }
-}
-
-fn gauge(all: &Published, name: &str) -> f64 {
-    match value(all, name, "") {
-        DebugValue::Gauge(level) => level.into_inner(),
-        other => panic!("{name}: {other:?}"),
-    }
-}
-
 /// Runs a test on this thread alone, with a recorder of its own.
-fn recorded<F: Future<Output = ()>>(test: impl FnOnce(Snapshotter) -> F) {
-    recorded_in(current_thread(), test);
-}
-
-fn recorded_in<F: Future<Output = ()>>(runtime: Runtime, test: impl FnOnce(Snapshotter) -> F) {
+fn recorded<F: Future<Output = ()>>(runtime: Runtime, test: impl FnOnce(Snapshotter) -> F) {
     let recorder = DebuggingRecorder::new();
     let test = test(recorder.snapshotter());
     metrics::with_local_recorder(&recorder, || runtime.block_on(test));
@@ -69,7 +45,7 @@ fn recorded_in<F: Future<Output = ()>>(runtime: Runtime, test: impl FnOnce(Snaps
 
 #[test]
 fn every_name_is_published_with_its_unit_and_meaning() {
-    recorded(|snapshotter| async move {
+    recorded(current_thread(), |snapshotter| async move {
         describe();
         Reporter::new(wheel::metrics()).publish();
         let all = published(&snapshotter);
@@ -100,7 +76,7 @@ fn every_name_is_published_with_its_unit_and_meaning() {
 
 #[test]
 fn what_is_published_is_what_was_counted_however_often() {
-    recorded(|snapshotter| async move {
+    recorded(current_thread(), |snapshotter| async move {
         let mut reporter = Reporter::new(wheel::metrics());
         let mut another = reporter.clone();
         for round in 1..=3 {
@@ -115,16 +91,17 @@ fn what_is_published_is_what_was_counted_however_often() {
                 ("wheel_timers_cancelled_total", 2 * round - 1),
                 ("wheel_timers_reset_total", round),
             ] {
-                assert_eq!(counter(&all, name, ""), expected, "{name}");
+                assert_eq!(value(&all, name, ""), &Counter(expected), "{name}");
             }
-            assert_eq!(gauge(&all, "wheel_active_timers"), 1.0);
+            let pending = value(&all, "wheel_active_timers", "");
+            assert_eq!(pending, &Gauge(1.0.into()));
         }
     });
 }
 
 #[test]
 fn drivers_and_shards_are_told_apart_by_labels() {
-    recorded(|snapshotter| async move {
+    recorded(current_thread(), |snapshotter| async move {
         let _held = pending(HOUR);
         let own = Builder::new().shards(2).build().unwrap();
         Reporter::new(wheel::metrics())
@@ -135,17 +112,18 @@ fn drivers_and_shards_are_told_apart_by_labels() {
             .by_shard()
             .publish();
         let all = published(&snapshotter);
-        let registered = |labels| counter(&all, "wheel_timers_registered_total", labels);
-        assert_eq!(registered("runtime=io"), 1);
-        assert_eq!(registered("runtime=own,shard=0"), 0);
-        assert_eq!(registered("runtime=own,shard=1"), 0);
-        counter(&all, "wheel_driver_wakeups_total", "runtime=own");
+        let registered = |labels| value(&all, "wheel_timers_registered_total", labels);
+        assert_eq!(registered("runtime=io"), &Counter(1));
+        assert_eq!(registered("runtime=own,shard=0"), &Counter(0));
+        assert_eq!(registered("runtime=own,shard=1"), &Counter(0));
+        let wakeups = value(&all, "wheel_driver_wakeups_total", "runtime=own");
+        assert!(matches!(wakeups, Counter(_)));
     });
 }
 
 #[test]
 fn the_reporter_refuses_to_report_all_the_time() {
-    recorded(|_| async {
+    recorded(current_thread(), |_| async {
         let message = message_of(|| report(Duration::ZERO));
         assert_eq!(message, "`period` must be non-zero.");
     });
@@ -168,8 +146,7 @@ mod paused {
 
     #[test]
     fn the_future_describes_and_publishes_at_once_and_at_each_interval() {
-        recorded(|snapshotter| async move {
-            wheel::pause();
+        recorded(paused(), |snapshotter| async move {
             tokio::spawn(report(ms(100)));
             for round in 1..=5 {
                 drop(pending(HOUR));
@@ -177,18 +154,17 @@ mod paused {
                 sleep(ms(if round == 1 { 5 } else { 100 })).await;
                 tokio::task::yield_now().await;
                 let all = published(&snapshotter);
-                assert!(
-                    all.values()
-                        .all(|(unit, meaning, _)| unit.is_some() && *meaning)
-                );
-                assert_eq!(counter(&all, "wheel_timers_cancelled_total", ""), round);
+                let mut values = all.values();
+                assert!(values.all(|(unit, meaning, _)| unit.is_some() && *meaning));
+                let cancelled = value(&all, "wheel_timers_cancelled_total", "");
+                assert_eq!(cancelled, &Counter(round));
             }
         });
     }
 
     #[test]
     fn of_very_many_lags_each_is_published_and_others_run_meanwhile() {
-        recorded_in(paused(), |snapshotter| async move {
+        recorded(paused(), |snapshotter| async move {
             let late: Vec<_> = (0..2_500).map(|_| pending(ms(7))).collect();
             let later: Vec<_> = (0..3_750)
                 .flat_map(|_| [ms(1), ms(2)].map(pending))
@@ -215,7 +191,7 @@ mod paused {
     /// counted the lag.
     #[test]
     fn sums_are_true_and_so_are_the_buckets() {
-        recorded_in(paused(), |snapshotter| async move {
+        recorded(paused(), |snapshotter| async move {
             let mut reporter = Reporter::new(wheel::metrics());
             let held: Vec<_> = (1..=300).map(|n| pending(ms(1 + n * n / 7))).collect();
             advance(ms(15_000)).await;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use support::time::{Ours, Time, Tokio};
 use support::{HOUR, ms, poll_quietly, registered, registered_with, secs};
 use tokio::task::coop;
 use wheel::{Instant, advance, interval, sleep, timeout};
@@ -71,22 +72,19 @@ fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
 }
 
 /// How many ready sleeps a single poll of a task may see.
-macro_rules! ready_per_poll {
-    ($time:path) => {{
-        use $time as time;
-        tokio::spawn(poll_fn(|cx| {
-            let mut sleeps = (0..10_000).map(|_| Box::pin(time::sleep(Duration::ZERO)));
-            let ready = sleeps.position(|mut sleep| sleep.as_mut().poll(cx).is_pending());
-            Poll::Ready(ready.expect("no budget is spent"))
-        }))
-        .await
-        .unwrap()
-    }};
+async fn ready_per_poll<T: Time>() -> usize {
+    let all = poll_fn(|cx| {
+        let mut sleeps = (0..10_000).map(|_| T::boxed(Duration::ZERO));
+        let ready = sleeps.position(|mut sleep| sleep.as_mut().poll(cx).is_pending());
+        Poll::Ready(ready.expect("no budget is spent"))
+    });
+    tokio::spawn(all).await.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn ready_sleeps_spend_the_tasks_budget_as_tokios_do_and_a_pending_one_none() {
-    assert_eq!(ready_per_poll!(wheel), ready_per_poll!(tokio::time));
+    let theirs = ready_per_poll::<Tokio>().await;
+    assert_eq!(ready_per_poll::<Ours>().await, theirs);
     let pending = poll_fn(|cx| {
         let mut one = sleep(HOUR);
         for _ in 0..1000 {

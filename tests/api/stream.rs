@@ -24,6 +24,13 @@ fn delayed(items: &'static [(u64, u32)]) -> impl Stream<Item = u32> {
     })
 }
 
+/// All items, and after how many milliseconds each came.
+async fn timed<S: Stream>(items: S) -> Vec<(u128, S::Item)> {
+    let start = Instant::now();
+    let with_time = |item| (start.elapsed().as_millis(), item);
+    items.map(with_time).collect().await
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_delay_queue_is_a_stream_that_goes_on_after_none() {
     let mut queue = DelayQueue::new();
@@ -54,14 +61,10 @@ async fn an_interval_stream_never_ends() {
 #[tokio::test(start_paused = true)]
 async fn throttled_items_are_apart() {
     let start = Instant::now();
-    let mut items = pin!(stream::iter(0..4).throttle(ms(10)));
+    let items = stream::iter(0..4).throttle(ms(10));
     assert_eq!(items.size_hint(), (4, Some(4)));
-    for at in 0..4 {
-        assert_eq!(items.next().await, Some(at as u32));
-        assert_eq!(start.elapsed(), ms(10 * at));
-    }
+    assert_eq!(timed(items).await, [(0, 0), (10, 1), (20, 2), (30, 3)]);
     // The end counts as an item does.
-    assert_eq!(items.next().await, None);
     assert_eq!(start.elapsed(), ms(40));
 }
 
@@ -90,12 +93,8 @@ async fn no_duration_is_too_long() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_item_is_reported_once_and_still_comes() {
-    let start = Instant::now();
     let mut items = pin!(delayed(&[(0, 1), (35, 2), (5, 3)]).timeout(ms(10)));
-    let mut seen = Vec::new();
-    while let Some(item) = items.next().await {
-        seen.push((start.elapsed().as_millis(), item.ok()));
-    }
+    let seen = timed(items.as_mut().map(Result::ok)).await;
     let expected = [(0, Some(1)), (10, None), (35, Some(2)), (40, Some(3))];
     assert_eq!(seen, expected);
     // The end is the end: no error for an item that does not come any more.
@@ -106,14 +105,10 @@ async fn a_late_item_is_reported_once_and_still_comes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_item_is_reported_at_every_tick() {
-    let start = Instant::now();
     let items = delayed(&[(25, 1), (0, 2), (15, 3)]);
-    let mut items = pin!(items.timeout_repeating(interval(ms(10))));
+    let items = items.timeout_repeating(interval(ms(10)));
     assert_eq!(items.size_hint(), (3, None));
-    let mut seen = Vec::new();
-    while let Some(item) = items.next().await {
-        seen.push((start.elapsed().as_millis(), item.ok()));
-    }
+    let seen = timed(items.map(Result::ok)).await;
     let before = [(0, None), (10, None), (20, None), (25, Some(1))];
     let after = [(25, Some(2)), (35, None), (40, Some(3))];
     assert_eq!(seen, [&before[..], &after].concat());
@@ -121,13 +116,8 @@ async fn a_late_item_is_reported_at_every_tick() {
 
 #[tokio::test(start_paused = true)]
 async fn batches_go_out_full_or_old_or_last() {
-    let start = Instant::now();
     let items = delayed(&[(0, 1), (0, 2), (0, 3), (5, 4), (2, 5), (20, 6)]);
-    let mut batches = pin!(items.chunks_timeout(3, ms(10)));
-    let mut seen = Vec::new();
-    while let Some(batch) = batches.next().await {
-        seen.push((start.elapsed().as_millis(), batch));
-    }
+    let seen = timed(items.chunks_timeout(3, ms(10))).await;
     assert_eq!(seen, [(0, vec![1, 2, 3]), (15, vec![4, 5]), (27, vec![6])]);
 }
 
