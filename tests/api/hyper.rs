@@ -2,7 +2,6 @@
 #![cfg(feature = "hyper")]
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
@@ -60,6 +59,8 @@ fn a_pool_gives_idle_connections_up() {
 
 #[cfg(feature = "test-util")]
 mod connections {
+    use std::time::Duration;
+
     use hyper::client::conn::http2::{Builder, Connection, SendRequest};
     use hyper::server::conn::http2;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
@@ -171,6 +172,7 @@ mod connections {
 mod timers {
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
+    use std::time::Duration;
 
     use hyper::rt::{Sleep, Timer};
     use hyper_util::rt::TokioTimer;
