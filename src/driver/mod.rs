@@ -94,20 +94,21 @@ use self::sync::{AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, lock};
 use self::timerfd::HighResolution;
 use crate::metrics::final_counts::FinalCounts;
 
-/// Interval from a turn, or an overdue check, to a check that asks for a turn: at least this.
+/// Minimum interval from a turn, or an overdue check, to a check that asks for a turn.
 const BETWEEN_CHECKS: u64 = 250_000;
-/// At most this. After a longer interval polls take milliseconds each, or the worker was without
-/// its processor: tasks that are woken between two polls would only put off tokio's look.
-const SLOW_POLL: u64 = 2 * MILLISECOND;
+/// From one look for overdue timers to the next in the same shard, if polls are slow or the worker
+/// was without its processor. Tasks that a turn wakes between two such polls would only put off
+/// tokio's look.
+const SLOW_POLL: u64 = MILLISECOND;
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
     shards: OnceLock<&'static [DriverShard]>,
     alarm: Alarm,
     task: Mutex<Request>,
-    /// When the driver task yielded to tokio; [`Tick::NEVER`] if not for this poll.
-    yielded: AtomicU64,
-    /// From when on that task may yield again.
+    /// When a turn last left something over; [`Tick::NEVER`] if the next turn begins anew.
+    left_over: AtomicU64,
+    /// From when on the driver task may yield to tokio.
     yields_from: AtomicU64,
     pub(crate) settings: Settings,
     /// When the driver began to serve its runtime.
@@ -145,7 +146,7 @@ impl Driver {
             shards: OnceLock::new(),
             alarm: Alarm::new(settings),
             task: Mutex::new(Request::None),
-            yielded: AtomicU64::new(Tick::NEVER.0),
+            left_over: AtomicU64::new(Tick::NEVER.0),
             yields_from: AtomicU64::new(0),
             settings,
             opened: AtomicU64::new(0),
@@ -182,6 +183,7 @@ impl Driver {
         }
         let serving = DriverRef::new(self, self.generation());
         self.opened.store(now.0, Ordering::Relaxed);
+        self.left_over.store(Tick::NEVER.0, Ordering::Relaxed);
         self.yields_from.store(0, Ordering::Relaxed);
         self.checked.store(now.0, Ordering::Relaxed);
         let last = FinalCounts::new(serving.generation, self.shards().len());
@@ -310,11 +312,11 @@ impl Driver {
     /// wakes for nothing.
     #[cold]
     fn check_for_overdue(&self, shard: &Shard, now: Tick) {
+        let is_busy = shard.look(now) < SLOW_POLL;
         let is_overdue = shard.next() <= now;
         let apart = if is_overdue { BETWEEN_CHECKS } else { SOON / 2 };
         // A turn that outlived a runtime with an advanced clock may have left a far later time.
-        let since = now.0.abs_diff(self.checked.load(Ordering::Relaxed));
-        if since < apart {
+        if now.0.abs_diff(self.checked.load(Ordering::Relaxed)) < apart {
             return;
         }
         // By the driver's own clock: `now` may be another runtime's.
@@ -322,7 +324,7 @@ impl Driver {
         if !is_overdue {
             self.alarm.set_stale();
             shard.set_plain_from(Tick::NEVER);
-        } else if !self.settings.current_thread && since < SLOW_POLL {
+        } else if is_busy && !self.settings.current_thread {
             self.ask_for_turn();
         }
     }
@@ -374,6 +376,7 @@ impl Driver {
         };
         let done = self.turn(generation, now, limit);
         if !(self.arm() && done) {
+            self.note_left_over();
             self.ask_for_turn();
         }
     }
@@ -383,37 +386,45 @@ impl Driver {
     fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
         drop(self.take_task());
         let now = self.alarm.now();
-        self.note_yield(now);
+        let limit = self.limit_after_waiting(now);
         let is_void = is_first && self.alarm.may_pause();
         // Armed whether the turn is done or not: the driver task may wait for a worker that blocks,
         // and `plain_from` has to keep up with the clock.
-        let is_done = is_void || self.turn(generation, now, PER_TURN) & self.arm();
+        let is_done = is_void || self.turn(generation, now, limit) & self.arm();
         let is_asked = self.set_task(task);
         if !is_done || is_asked {
+            self.note_left_over();
             self.take_another_turn(now, task);
         }
     }
 
-    /// Has the driver task polled again: once this worker has looked at I/O and at tokio's timers,
-    /// which a mass expiry would put off for 61 turns. A worker that is busy with other tasks looks
-    /// after 61 of those; so for four times as long the next turns wait in the run queue.
-    fn take_another_turn(&self, now: Tick, task: &Waker) {
-        if now.0 < self.yields_from.load(Ordering::Relaxed) {
-            return task.wake_by_ref();
-        }
-        self.yielded.store(self.alarm.now().0, Ordering::Relaxed);
-        let yields = pin!(tokio::task::yield_now());
-        let _pending = yields.poll(&mut Context::from_waker(task));
+    fn note_left_over(&self) {
+        let now = self.alarm.now();
+        self.left_over.store(now.0, Ordering::Relaxed);
     }
 
-    /// Notes how long the driver task has waited, if that task yielded.
-    fn note_yield(&self, now: Tick) {
-        let yielded = self.yielded.swap(Tick::NEVER.0, Ordering::Relaxed);
-        let waited = now.0.saturating_sub(yielded);
+    /// A turn for the timers that another turn left over may fire one per microsecond that the driver
+    /// task has waited since. So where polls are slow a few turns fire all, and take a fraction of
+    /// the time. For four times as long as the wait, the driver task does not yield to tokio.
+    fn limit_after_waiting(&self, now: Tick) -> usize {
+        let since = self.left_over.swap(Tick::NEVER.0, Ordering::Relaxed);
+        let waited = now.0.saturating_sub(since);
         if waited > 0 {
             let from = now.0.saturating_add(waited.saturating_mul(4));
             self.yields_from.store(from, Ordering::Relaxed);
         }
+        PER_TURN.max((waited / 1_000) as usize)
+    }
+
+    /// Has the driver task polled again: once this worker has looked at I/O and at tokio's timers,
+    /// which a mass expiry would put off for 61 turns; or from the run queue, where a look was, or
+    /// would be, long in coming.
+    fn take_another_turn(&self, now: Tick, task: &Waker) {
+        if now.0 < self.yields_from.load(Ordering::Relaxed) {
+            return task.wake_by_ref();
+        }
+        let yields = pin!(tokio::task::yield_now());
+        let _pending = yields.poll(&mut Context::from_waker(task));
     }
 
     /// Leaves the driver task's waker for the next request. Returns true if there was a request

@@ -99,6 +99,8 @@ struct Published {
     generation: AtomicU32,
     /// Counts the threads that have been this shard's worker: only the last of them is.
     worker: AtomicU32,
+    /// When a thread last looked for overdue timers here.
+    looked: AtomicU64,
 }
 
 /// The fields that the lock protects: in this order, and so aligned, the wheel begins as far behind
@@ -214,6 +216,7 @@ impl Shard {
                 waiting: AtomicUsize::new(0),
                 generation: AtomicU32::new(0),
                 worker: AtomicU32::new(0),
+                looked: AtomicU64::new(0),
             },
             cancels: CancelQueue::new(),
         }
@@ -234,6 +237,13 @@ impl Shard {
     #[inline]
     pub(super) fn is_due_soon(&self, now: Tick) -> bool {
         self.next().0 <= now.0.wrapping_add(SOON)
+    }
+
+    /// A thread looks for overdue timers `now`. Returns the nanoseconds since the last look.
+    pub(super) fn look(&self, now: Tick) -> u64 {
+        let last = self.published.looked.load(Ordering::Relaxed);
+        self.published.looked.store(now.0, Ordering::Relaxed);
+        now.0.abs_diff(last)
     }
 
     #[inline]

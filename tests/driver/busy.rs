@@ -2,6 +2,7 @@
 //!
 //! Quiet runtimes: `timing/parks.rs`.
 
+use std::future::pending;
 use std::iter::repeat_with;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,9 @@ use std::thread;
 use futures::future::{join_all, select_all};
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
 use support::time::{Ours, Time, Tokio};
-use support::{Count, HOUR, OnWake, ms, multi_thread, poll, secs, with_workers, within};
+use support::{
+    Count, HOUR, OnWake, counting, eventually, ms, multi_thread, poll, secs, with_workers, within,
+};
 use tokio::runtime::Runtime;
 use wheel::{Duration, Instant, sleep, sleep_until, timeout};
 
@@ -134,5 +137,43 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
         // A turn between any two polls makes six times as many, hundreds.
         let most = 2 * theirs + 200;
         assert!(ours <= most, "{ours} polls, and {theirs} with tokio's");
+    });
+}
+
+/// A turn there fires more timers than a thousand: as many as the microseconds that it was put off.
+#[test]
+fn where_polls_are_slow_a_mass_expiry_takes_a_few_turns() {
+    const ALL: usize = 20_000;
+    fn time_to_fire<T: Time>() -> Duration {
+        let (waker, fired) = counting();
+        let runtime = with_workers(1).build().unwrap();
+        let deadline = Instant::now() + ms(300);
+        let task = runtime.spawn(async move {
+            let mut all: Vec<_> = (0..ALL)
+                .map(|_| Box::pin(T::sleep_until(deadline)))
+                .collect();
+            for sleep in &mut all {
+                let _ = poll(sleep, &waker);
+            }
+            for _ in 0..8 {
+                tokio::spawn(async {
+                    loop {
+                        thread::sleep(ms(3));
+                        requeue().await;
+                    }
+                });
+            }
+            pending::<()>().await;
+        });
+        eventually("all have fired", || fired.wakes() == ALL);
+        task.abort();
+        deadline.elapsed()
+    }
+    within(LIMIT, || {
+        let (theirs, ours) = (time_to_fire::<Tokio>(), time_to_fire::<Ours>());
+        assert!(
+            ours <= 2 * theirs + ms(300),
+            "{ours:?}, and {theirs:?} with tokio's"
+        );
     });
 }
