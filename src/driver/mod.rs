@@ -376,7 +376,6 @@ impl Driver {
         };
         let done = self.turn(generation, now, limit);
         if !(self.arm() && done) {
-            self.note_left_over();
             self.ask_for_turn();
         }
     }
@@ -393,32 +392,36 @@ impl Driver {
         let is_done = is_void || self.turn(generation, now, limit) & self.arm();
         let is_asked = self.set_task(task);
         if !is_done || is_asked {
-            self.note_left_over();
+            let now = self.note_left_over();
             self.take_another_turn(now, task);
         }
     }
 
-    fn note_left_over(&self) {
+    /// Notes the end of a turn that left something over. Returns that time.
+    fn note_left_over(&self) -> Tick {
         let now = self.alarm.now();
         self.left_over.store(now.0, Ordering::Relaxed);
+        now
     }
 
     /// A turn for the timers that another turn left over may fire one per microsecond that the driver
     /// task has waited since. So where polls are slow a few turns fire all, and take a fraction of
-    /// the time. For four times as long as the wait, the driver task does not yield to tokio.
+    /// the time. After a turn that is shorter than four such waits the driver task does not yield to
+    /// tokio, and neither after the first.
     fn limit_after_waiting(&self, now: Tick) -> usize {
-        let since = self.left_over.swap(Tick::NEVER.0, Ordering::Relaxed);
-        let waited = now.0.saturating_sub(since);
-        if waited > 0 {
-            let from = now.0.saturating_add(waited.saturating_mul(4));
-            self.yields_from.store(from, Ordering::Relaxed);
-        }
+        let since = Tick(self.left_over.swap(Tick::NEVER.0, Ordering::Relaxed));
+        let waited = now.0.saturating_sub(since.0);
+        let from = match since {
+            Tick::NEVER => Tick::NEVER.0,
+            _ => now.0.saturating_add(waited.saturating_mul(4)),
+        };
+        self.yields_from.store(from, Ordering::Relaxed);
         PER_TURN.max((waited / 1_000) as usize)
     }
 
     /// Has the driver task polled again: once this worker has looked at I/O and at tokio's timers,
-    /// which a mass expiry would put off for 61 turns; or from the run queue, where a look was, or
-    /// would be, long in coming.
+    /// which a mass expiry would put off for 61 turns; or from the run queue, if that is not nearly
+    /// empty: tokio looks after 61 polls there.
     fn take_another_turn(&self, now: Tick, task: &Waker) {
         if now.0 < self.yields_from.load(Ordering::Relaxed) {
             return task.wake_by_ref();
