@@ -3,14 +3,15 @@
 use std::future::pending;
 use std::iter::repeat_with;
 use std::sync::{Arc, Weak};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::thread;
 
-use support::{HOUR, ms, multi_thread, poll, secs, with_workers};
+use support::{HOUR, OnWake, ms, multi_thread, poll, secs, with_workers};
 use tokio::task::{JoinSet, LocalSet, block_in_place, spawn_local, yield_now};
 use wheel::{Instant, sleep, sleep_until, timeout};
 
 use crate::everywhere::{inside, us, wheel_of};
+use crate::tokio_assumptions::AtEnd;
 
 /// Leaves a spare: registered, and cancelled.
 async fn cancel_one() {
@@ -136,23 +137,14 @@ fn lose_the_worker() {
     block_in_place(|| thread::sleep(ms(3)));
 }
 
-/// A waker that loses the worker in the middle of the operation that drops the waker.
-struct LosesTheWorker;
-
-impl Wake for LosesTheWorker {
-    fn wake(self: Arc<Self>) {}
-}
-
-impl Drop for LosesTheWorker {
-    fn drop(&mut self) {
-        lose_the_worker();
-    }
-}
-
 #[test]
 fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer() {
     let lose_at_times = |bits: u64| (0..bits & 1).for_each(|_| lose_the_worker());
-    let losing = || Waker::from(Arc::new(LosesTheWorker));
+    // Dropped in the middle of an operation.
+    let losing = || {
+        let end = AtEnd(lose_the_worker);
+        OnWake::waker(move || _ = &end)
+    };
     let runtime = multi_thread(1);
     runtime.block_on(async {
         let others = repeat_with(|| async {

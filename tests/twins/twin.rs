@@ -106,8 +106,7 @@ pub(crate) fn compare<C: Case, R: Debug>(
         let theirs = run(format!("{line} tokio {case:?}"), LIMIT, move || {
             theirs(case)
         });
-        let took = theirs.as_ref().map_or(0.0, |theirs| theirs.seconds);
-        let limit = LIMIT.max(TIMES_LONGER * took);
+        let limit = LIMIT.max(theirs.as_ref().map_or(0.0, |it| TIMES_LONGER * it.seconds));
         let ours = run(format!("{line} wheel {case:?}"), limit, move || ours(case));
         let (Some(theirs), Some(ours)) = (theirs, ours) else {
             continue;

@@ -71,7 +71,7 @@ mod task_wakers;
 mod timers;
 
 /// Calls a function when dropped.
-struct AtEnd<F: FnMut()>(F);
+pub(crate) struct AtEnd<F: FnMut()>(pub(crate) F);
 
 impl<F: FnMut()> Drop for AtEnd<F> {
     fn drop(&mut self) {
