@@ -108,8 +108,6 @@ pub(crate) struct Driver {
     task: Mutex<Request>,
     /// When a turn last left something over; [`Tick::NEVER`] if the next turn begins anew.
     left_over: AtomicU64,
-    /// From when on the driver task may yield to tokio.
-    yields_from: AtomicU64,
     pub(crate) settings: Settings,
     /// When the driver began to serve its runtime.
     opened: AtomicU64,
@@ -147,7 +145,6 @@ impl Driver {
             alarm: Alarm::new(settings),
             task: Mutex::new(Request::None),
             left_over: AtomicU64::new(Tick::NEVER.0),
-            yields_from: AtomicU64::new(0),
             settings,
             opened: AtomicU64::new(0),
             first: AtomicUsize::new(0),
@@ -184,7 +181,6 @@ impl Driver {
         let serving = DriverRef::new(self, self.generation());
         self.opened.store(now.0, Ordering::Relaxed);
         self.left_over.store(Tick::NEVER.0, Ordering::Relaxed);
-        self.yields_from.store(0, Ordering::Relaxed);
         self.checked.store(now.0, Ordering::Relaxed);
         let last = FinalCounts::new(serving.generation, self.shards().len());
         *lock(&self.last) = Arc::new(last);
@@ -385,49 +381,27 @@ impl Driver {
     fn poll_task(&self, generation: u32, is_first: bool, task: &Waker) {
         drop(self.take_task());
         let now = self.alarm.now();
-        let limit = self.limit_after_waiting(now);
+        let waited = self.take_wait(now);
         let is_void = is_first && self.alarm.may_pause();
+        // One per microsecond of the wait: where polls are slow a few turns fire all that is due, and
+        // take a fraction of the time.
+        let limit = PER_TURN.max((waited.unwrap_or(0) / 1_000) as usize);
         // Armed whether the turn is done or not: the driver task may wait for a worker that blocks,
         // and `plain_from` has to keep up with the clock.
         let is_done = is_void || self.turn(generation, now, limit) & self.arm();
         let is_asked = self.set_task(task);
         if !is_done || is_asked {
-            let now = self.note_left_over();
-            self.take_another_turn(now, task);
+            let end = self.alarm.now();
+            self.left_over.store(end.0, Ordering::Relaxed);
+            take_another_turn(waited, end.0.saturating_sub(now.0), task);
         }
     }
 
-    /// Notes the end of a turn that left something over. Returns that time.
-    fn note_left_over(&self) -> Tick {
-        let now = self.alarm.now();
-        self.left_over.store(now.0, Ordering::Relaxed);
-        now
-    }
-
-    /// A turn for the timers that another turn left over may fire one per microsecond that the driver
-    /// task has waited since. So where polls are slow a few turns fire all, and take a fraction of
-    /// the time. After a turn that is shorter than four such waits the driver task does not yield to
-    /// tokio, and neither after the first.
-    fn limit_after_waiting(&self, now: Tick) -> usize {
+    /// How long the driver task has waited since the turn that left something over; `None` if the
+    /// next turn begins anew.
+    fn take_wait(&self, now: Tick) -> Option<u64> {
         let since = Tick(self.left_over.swap(Tick::NEVER.0, Ordering::Relaxed));
-        let waited = now.0.saturating_sub(since.0);
-        let from = match since {
-            Tick::NEVER => Tick::NEVER.0,
-            _ => now.0.saturating_add(waited.saturating_mul(4)),
-        };
-        self.yields_from.store(from, Ordering::Relaxed);
-        PER_TURN.max((waited / 1_000) as usize)
-    }
-
-    /// Has the driver task polled again: once this worker has looked at I/O and at tokio's timers,
-    /// which a mass expiry would put off for 61 turns; or from the run queue, if that is not nearly
-    /// empty: tokio looks after 61 polls there.
-    fn take_another_turn(&self, now: Tick, task: &Waker) {
-        if now.0 < self.yields_from.load(Ordering::Relaxed) {
-            return task.wake_by_ref();
-        }
-        let yields = pin!(tokio::task::yield_now());
-        let _pending = yields.poll(&mut Context::from_waker(task));
+        (since != Tick::NEVER).then(|| now.0.saturating_sub(since.0))
     }
 
     /// Leaves the driver task's waker for the next request. Returns true if there was a request
@@ -453,6 +427,18 @@ impl Driver {
             task.wake();
         }
     }
+}
+
+/// Has the driver task polled again, after a turn that `took` so long. If the run queue was nearly
+/// empty, so that the task waited for less than a fourth of that: once this worker has looked at I/O
+/// and at tokio's timers, which a mass expiry would put off for 61 turns. Otherwise, and after the
+/// first turn, from the run queue: tokio looks after 61 polls there.
+fn take_another_turn(waited: Option<u64>, took: u64, task: &Waker) {
+    if waited.is_none_or(|waited| waited >= took / 4) {
+        return task.wake_by_ref();
+    }
+    let yields = pin!(tokio::task::yield_now());
+    let _pending = yields.poll(&mut Context::from_waker(task));
 }
 
 /// A request for a turn of the driver task.
