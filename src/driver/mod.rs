@@ -383,8 +383,8 @@ impl Driver {
         let now = self.alarm.now();
         let waited = self.take_wait(now);
         let is_void = is_first && self.alarm.may_pause();
-        // One per microsecond of the wait: where polls are slow a few turns fire all that is due, and
-        // take a fraction of the time.
+        // A timer per microsecond of the wait: where polls are slow a few turns fire all, and that
+        // takes a fraction of the time.
         let limit = PER_TURN.max((waited.unwrap_or(0) / 1_000) as usize);
         // Armed whether the turn is done or not: the driver task may wait for a worker that blocks,
         // and `plain_from` has to keep up with the clock.
