@@ -142,7 +142,7 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
     });
 }
 
-/// A turn there fires more timers than a thousand: as many as the microseconds that it was put off.
+/// A turn that was put off fires more than a thousand timers: a timer for each microsecond of the wait.
 #[test]
 fn where_polls_are_slow_a_mass_expiry_takes_a_few_turns() {
     const ALL: usize = 20_000;
