@@ -47,6 +47,12 @@ impl Alarm {
         tick < self.at
     }
 
+    /// Whether an entry at this tick may be the entry waited for.
+    #[inline]
+    pub(super) const fn is_set_for(&self, tick: u64) -> bool {
+        tick <= self.at
+    }
+
     /// The task is here, and need not be woken.
     pub(super) fn answer(&mut self) {
         self.at = NOBODY;

@@ -103,6 +103,11 @@ impl Clock {
         self.reached = self.reached.max(tick >> FINE);
     }
 
+    /// How many units a wheel that stands at this tick is behind.
+    pub(super) fn lag(&self, tick: u64) -> u64 {
+        self.shown().saturating_sub(tick >> FINE)
+    }
+
     /// The unit that the clock shows.
     fn shown(&self) -> u64 {
         let elapsed = Instant::now().saturating_duration_since(self.start);
@@ -195,5 +200,6 @@ mod tests {
         let mut clock = clock();
         clock.trust(5_000_000 << FINE);
         assert_eq!(clock.read(), (5_000_000 << FINE, 5_000_000 << FINE | LAST));
+        assert_eq!(clock.lag(4_999_990 << FINE), 10);
     }
 }

@@ -8,6 +8,10 @@ use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
 use crate::timing_wheel;
 
+/// The task of a wheel that is further behind than this, in units of the clock, is woken to
+/// advance the wheel.
+const FAR_BEHIND: u64 = 64;
+
 impl<T> DelayQueue<T> {
     /// Adds a value that comes out at `when`.
     ///
@@ -161,14 +165,28 @@ impl<T> DelayQueue<T> {
     #[inline]
     #[track_caller]
     fn reset_tick(&mut self, key: &Key, tick: u64) {
-        let (place, _) = self.find(*key).expect("invalid key");
+        let (place, old) = self.find(*key).expect("invalid key");
         let tick = self.not_before_now(tick);
         let moved = self.wheel.reschedule(place, tick);
         debug_assert!(matches!(moved, timing_wheel::Rescheduled::Moved));
-        // If the entry that the task waits for was put off, the alarm stays: a spurious poll is
-        // cheaper than a search for the next entry at each of many resets.
+        if self.alarm.is_set_for(old.min(tick)) {
+            self.realarm(old, tick);
+        }
+    }
+
+    /// The entry that the task may be waiting for has been moved, or another entry to before it.
+    ///
+    /// If the former was put off, the alarm stays: a spurious poll is cheaper than a search for
+    /// the next entry at each of many resets.
+    #[cold]
+    fn realarm(&mut self, old: u64, tick: u64) {
+        let awaited = self.alarm.is_set_for(old);
         if self.alarm.is_later_than(tick) {
             self.hurry(tick);
+        }
+        // If the first entry is put off for ever, nothing else may bring the wheel up to date.
+        if awaited && self.clock.lag(self.wheel.now()) >= FAR_BEHIND {
+            self.alarm.wake();
         }
     }
 
