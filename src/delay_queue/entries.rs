@@ -9,7 +9,7 @@ use super::{DelayQueue, Expired, Key};
 use crate::timing_wheel;
 
 /// The task of a wheel that is further behind than this, in units of the clock, is woken to
-/// advance the wheel. (Without that, tokio-util's `reset_later_after_slot_starts` fails.)
+/// advance the wheel. (Without that, tokio-util's tests of resets after the start of a slot fail.)
 const FAR_BEHIND: u64 = 64;
 
 impl<T> DelayQueue<T> {
