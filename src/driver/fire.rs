@@ -18,7 +18,8 @@ use super::clock::Tick;
 use super::shard::Shard;
 use crate::wheel::core::Progress;
 
-/// Timers, give or take a hold, that a turn fires.
+/// Timers, give or take a hold, that a turn fires. More, if the turn has waited for long: see
+/// `Driver::poll_task`.
 pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 
 /// A turn that is under way.

@@ -106,7 +106,6 @@ fn tokios_own_timers_fire_during_a_mass_expiry() {
             looks
         });
         let looks = runtime.block_on(task).unwrap();
-
         assert!(looks >= 25, "{looks} looks at tokio's timers");
     });
 }
