@@ -125,6 +125,7 @@ pub(crate) fn start(
 /// A driver's time in service. Held by the driver's task; the drop closes the driver.
 struct Service {
     serving: DriverRef,
+    runtime: runtime::Id,
 }
 
 impl Service {
@@ -142,7 +143,8 @@ impl Service {
         let driver = with_registry(|registry| registry.idle.get_mut(&settings)?.pop());
         let driver = driver.unwrap_or_else(|| Driver::leak(settings));
         let serving = driver.open(interval, precise, handle, capacity);
-        Service { serving }
+        let runtime = handle.id();
+        Service { serving, runtime }
     }
 
     /// Starts the driver task, which fires the timers that a turn inside tokio's left over, and
@@ -171,14 +173,17 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.serving.driver.close();
-        with_registry(|registry| registry.retire(self.serving));
+        with_registry(|registry| registry.retire(self.runtime, self.serving));
     }
 }
 
 impl Registry {
     /// Takes out a driver that has been closed.
-    fn retire(&mut self, closed: DriverRef) {
-        self.serving.retain(|_, serving| !serving.is(closed));
+    fn retire(&mut self, runtime: runtime::Id, closed: DriverRef) {
+        let found = self.serving.get(&runtime);
+        if found.is_some_and(|found| found.is(closed)) {
+            self.serving.remove(&runtime);
+        }
         let driver = closed.driver;
         if driver.generation() < LAST_GENERATION {
             self.idle.entry(driver.settings).or_default().push(driver);
