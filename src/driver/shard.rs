@@ -106,7 +106,7 @@ struct Published {
 /// The fields that the lock protects: in this order, and so aligned, the wheel begins as far behind
 /// the start of a line of memory as [`Core`] says.
 #[repr(C, align(16))]
-struct ShardState {
+pub(super) struct ShardState {
     /// The entry of a cancelled timer, left for the next timer.
     spare: Option<u32>,
     /// Timers armed in the place of a spare.
@@ -305,9 +305,15 @@ impl Shard {
 impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be queued.
     #[inline]
-    fn wait(&self) -> LockGuard<'_, ShardState> {
-        let free = self.state.try_lock();
+    pub(super) fn wait(&self) -> LockGuard<'_, ShardState> {
+        let free = self.try_lock();
         free.unwrap_or_else(|| sync::wait(&self.state))
+    }
+
+    /// Tries once.
+    #[inline]
+    pub(super) fn try_lock(&self) -> Option<LockGuard<'_, ShardState>> {
+        self.state.try_lock()
     }
 
     #[inline]
@@ -404,35 +410,38 @@ impl Shard {
         }
     }
 
-    /// Cancels a timer on the shard's own worker. The entry of a task's timer stays, with its
-    /// waker, as the spare, unless there is a spare. Returns false if the shard is busy.
+    /// Leaves the entry of a task's timer, with its waker, as the spare. Hands the lock back if
+    /// anything else is to be done.
     #[inline(always)]
-    pub(super) fn cancel(&self, entry: EntryRef, is_task: bool) -> bool {
-        let Some(mut state) = self.state.try_lock() else {
-            return false;
-        };
-        let leaves = is_task && state.spare.is_none();
-        if leaves && self.check(entry.generation(), entry.when).is_ok() {
-            state.spare = Some(entry.key());
-        } else {
-            self.cancel_in(state, entry);
+    pub(super) fn leave<'a>(
+        &self,
+        mut state: LockGuard<'a, ShardState>,
+        entry: EntryRef,
+    ) -> Result<(), LockGuard<'a, ShardState>> {
+        if state.spare.is_some()
+            || self.check(entry.generation(), entry.when).is_err()
+            || self.plain_from() == Tick::NEVER
+        {
+            return Err(state);
         }
-        true
+        state.spare = Some(entry.key());
+        Ok(())
     }
 
-    /// Cancels a timer at once, also where the shard is busy.
-    pub(super) fn cancel_now(&self, entry: EntryRef) {
-        self.cancel_in(self.wait(), entry);
-    }
-
-    #[inline(never)]
-    fn cancel_in(&self, mut state: LockGuard<'_, ShardState>, entry: EntryRef) {
+    /// Cancels a timer, and returns its waker. If there is no spare, the entry is the spare.
+    #[inline]
+    #[must_use = "to be dropped outside the lock"]
+    pub(super) fn cancel(
+        &self,
+        mut state: LockGuard<'_, ShardState>,
+        entry: EntryRef,
+    ) -> Option<Waker> {
         let waker = match self.check(entry.generation(), entry.when) {
             Ok(()) => state.take(entry.key()),
             Err(_refused) => None,
         };
         self.unlock(state);
-        drop(waker);
+        waker
     }
 
     /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.

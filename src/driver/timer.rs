@@ -32,8 +32,8 @@ use tokio::task::coop;
 use super::cancel_queue::EntryRef;
 use super::clock::Tick;
 use super::registry::{self, DriverTag};
-use super::shard::Refused;
-use super::sync::back_off;
+use super::shard::{Refused, ShardState};
+use super::sync::{LockGuard, back_off};
 use super::waker_id::{self, VtableId};
 use super::{DriverRef, DriverShard, ShardRef, context, fire};
 
@@ -361,24 +361,15 @@ impl Timer {
         match self.shard.shard.reschedule(entry, when) {
             Ok(None) => {
                 self.set_when(when);
-                self.retract();
+                retract(self.shard);
                 self.ring_by(when);
             }
             Ok(Some(waker)) => {
-                self.retract();
+                retract(self.shard);
                 self.finish(waker);
             }
             // No longer registered: fired, or the driver has ended.
             Err(_refused) => self.reset_unregistered(deadline),
-        }
-    }
-
-    /// Where the clock may be paused, the alarm must not stay armed for a timer that is gone.
-    #[inline(always)]
-    fn retract(&self) {
-        let DriverShard { shard, driver, .. } = self.shard;
-        if shard.plain_from() == Tick::NEVER {
-            driver.retract(shard);
         }
     }
 
@@ -398,32 +389,83 @@ impl Timer {
     }
 
     /// Unregisters the timer; the next poll registers it again.
-    #[inline(never)]
     pub(crate) fn cancel(&mut self) {
         let tag = self.tag();
-        let Some((entry, waker, vtable)) = self.entry() else {
-            self.state = State::Idle { tag };
-            return;
-        };
-        self.forget_for(State::Idle { tag });
-        let is_task = vtable == waker_id::OF_TASKS;
-        match context::is_here(self.shard) && self.shard.shard.cancel(entry, is_task) {
-            true if is_task => context::set_left(waker),
-            true => {}
-            false => self.cancel_elsewhere(entry, vtable),
+        match self.state {
+            State::Registered { .. } => self.unregister(),
+            _ => self.state = State::Idle { tag },
         }
-        self.retract();
+    }
+
+    #[inline(never)]
+    fn unregister(&mut self) {
+        let home = self.shard;
+        let Some(state) = context::is_here(home).then(|| home.shard.try_lock()).flatten() else {
+            return self.cancel_elsewhere();
+        };
+        if let Err(state) = self.leave(state) {
+            self.cancel_in(state);
+        }
+    }
+
+    /// Leaves the entry as the spare. Hands the lock back if anything else is to be done.
+    #[inline(always)]
+    fn leave<'a>(
+        &mut self,
+        state: LockGuard<'a, ShardState>,
+    ) -> Result<(), LockGuard<'a, ShardState>> {
+        let (entry, waker) = match self.entry() {
+            Some((entry, waker, waker_id::OF_TASKS)) => (entry, waker),
+            _of_another => return Err(state),
+        };
+        self.shard.shard.leave(state, entry)?;
+        context::set_left(waker);
+        self.set_idle();
+        Ok(())
+    }
+
+    /// Changes a state that owns nothing.
+    #[inline(always)]
+    fn set_idle(&mut self) {
+        let tag = self.tag();
+        self.forget_for(State::Idle { tag });
     }
 
     /// On another worker, and where the shard is busy, by the queue. A waker that is no task's is
     /// dropped at once.
     #[inline(never)]
-    fn cancel_elsewhere(&self, entry: EntryRef, vtable: VtableId) {
-        match vtable {
-            _ if self.clock() >= entry.when => {}
-            waker_id::OF_TASKS => self.shard.shard.cancel_later(entry),
-            _ => self.shard.shard.cancel_now(entry),
+    fn cancel_elsewhere(&mut self) {
+        let home = self.shard;
+        match self.entry() {
+            Some((entry, ..)) if home.shard.clock() >= entry.when => {}
+            Some((entry, _, waker_id::OF_TASKS)) => {
+                home.shard.cancel_later(entry);
+                retract(home);
+            }
+            _ => return self.cancel_in(home.shard.wait()),
         }
+        self.set_idle();
+    }
+
+    #[inline(never)]
+    fn cancel_in(&mut self, state: LockGuard<'_, ShardState>) {
+        let home = self.shard;
+        let Some((entry, ..)) = self.entry() else {
+            return;
+        };
+        self.set_idle();
+        let waker = home.shard.cancel(state, entry);
+        retract(home);
+        // Last: drop runs user code and may panic.
+        drop(waker);
+    }
+}
+
+/// Where the clock may be paused, the alarm must not stay armed for a timer that is gone.
+#[inline(always)]
+fn retract(home: ShardRef) {
+    if home.shard.plain_from() == Tick::NEVER {
+        home.driver.retract(&home.shard);
     }
 }
 
@@ -546,7 +588,7 @@ impl Drop for Timer {
     fn drop(&mut self) {
         // A timer that was never needed is dropped without a call.
         if matches!(self.state, State::Registered { .. }) {
-            self.cancel();
+            self.unregister();
         }
     }
 }
