@@ -316,8 +316,7 @@ impl Shard {
         self.state.try_lock()
     }
 
-    #[inline]
-    fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
+    pub(super) fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
         self.state.try_lock().or_else(|| self.try_again())
     }
 
@@ -379,11 +378,16 @@ impl Shard {
 
 /// The operations of timers.
 impl Shard {
-    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails.
+    /// Adds a timer, unless the timer's [`check`](Self::check) fails.
     #[inline(always)]
-    pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Option<u32> {
-        let mut state = self.try_for_a_while()?;
-        // A refused waker is dropped with the arguments: after the guard.
+    pub(super) fn arm(
+        &self,
+        generation: u32,
+        when: Tick,
+        waker: Waker,
+        mut state: LockGuard<'_, ShardState>,
+    ) -> Option<u32> {
+        // A refused waker is dropped after the lock: the last argument first.
         self.check(generation, when).ok()?;
         let (key, left) = state.put(when, waker);
         self.announce(when);

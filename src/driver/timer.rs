@@ -51,7 +51,8 @@ enum State {
         tag: DriverTag,
         key: u32,
         when: Tick,
-        /// The data pointer of the waker that is registered, and its vtable.
+        /// The data pointer of the waker that is registered, and its vtable. (Not of the waker that
+        /// this was cloned from, whose memory may be another waker's by the next poll.)
         waker: usize,
         vtable: VtableId,
     },
@@ -192,8 +193,10 @@ impl Timer {
         let shard = &self.shard.shard;
         // Without the lock, and without a clone of the waker: most such timers have fired.
         shard.check(entry.generation(), entry.when)?;
-        let old = shard.replace_waker(entry, waker.clone())?;
-        self.registered(entry.key(), entry.when, waker, waker_id::id(waker));
+        let waker = waker.clone();
+        let (data, vtable) = (waker.data() as usize, waker_id::address(&waker));
+        let old = shard.replace_waker(entry, waker)?;
+        self.registered(entry.key(), entry.when, data, waker_id::id(vtable));
         // Last: drop runs user code and may panic.
         drop(old);
         Ok(())
@@ -232,7 +235,8 @@ impl Timer {
         let Some(key) = shard.arm_again(self.generation(), deadline, waker) else {
             return false;
         };
-        self.registered(key, deadline, waker, waker_id::OF_TASKS);
+        let data = waker.data() as usize;
+        self.registered(key, deadline, data, waker_id::OF_TASKS);
         true
     }
 
@@ -253,12 +257,35 @@ impl Timer {
 
     #[inline(always)]
     fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        let shard = &self.shard.shard;
-        match shard.arm(self.generation(), when, waker.clone()) {
-            Some(key) => self.armed(key, when, waker),
-            None => return self.register_refused(when, waker),
+        let (home, copy) = (self.shard, waker.clone());
+        match self.arm(home, when, copy, home.shard.try_lock()) {
+            true => Ok(()),
+            false => self.register_refused(when, waker),
         }
-        Ok(())
+    }
+
+    /// Registers in a shard, unless that is busy or refuses. (A refused waker is dropped after the
+    /// lock: the last argument first.)
+    #[inline(always)]
+    fn arm(
+        &mut self,
+        home: ShardRef,
+        when: Tick,
+        waker: Waker,
+        state: Option<LockGuard<'_, ShardState>>,
+    ) -> bool {
+        let (data, vtable) = (waker.data() as usize, waker_id::address(&waker));
+        let Some(state) = state else {
+            return false;
+        };
+        let armed = home.shard.arm(self.generation(), when, waker, state);
+        let Some(key) = armed else {
+            return false;
+        };
+        self.shard = home;
+        self.registered(key, when, data, waker_id::id(vtable));
+        self.ring_by(when);
+        true
     }
 
     /// The shard is busy, or the driver has ended, or the shard's clock passed `when` before the
@@ -282,9 +309,8 @@ impl Timer {
         let mut tries = 0;
         loop {
             for shard in iter::once(own).chain(own.others()) {
-                if let Some(key) = shard.shard.arm(generation, when, waker.clone()) {
-                    self.shard = shard;
-                    self.armed(key, when, waker);
+                let copy = waker.clone();
+                if self.arm(shard, when, copy, shard.shard.try_for_a_while()) {
                     return Ok(());
                 }
                 own.shard.check(generation, when)?;
@@ -292,12 +318,6 @@ impl Timer {
             back_off(tries);
             tries += 1;
         }
-    }
-
-    #[inline(always)]
-    fn armed(&mut self, key: u32, when: Tick, waker: &Waker) {
-        self.registered(key, when, waker, waker_id::id(waker));
-        self.ring_by(when);
     }
 
     /// After the entry has its deadline: see "Never lost" in `alarm.rs`.
@@ -311,12 +331,12 @@ impl Timer {
 
     /// Changes a state that owns nothing.
     #[inline(always)]
-    fn registered(&mut self, key: u32, when: Tick, waker: &Waker, vtable: VtableId) {
+    fn registered(&mut self, key: u32, when: Tick, waker: usize, vtable: VtableId) {
         self.forget_for(State::Registered {
             tag: self.tag(),
             key,
             when,
-            waker: waker.data() as usize,
+            waker,
             vtable,
         });
     }

@@ -50,14 +50,13 @@ pub(crate) fn note_task(waker: &Waker) {
 }
 
 #[inline]
-fn address(waker: &Waker) -> usize {
+pub(crate) fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
 }
 
-/// The number of the waker's vtable; given now if there is none yet.
+/// The number of the vtable at this address; given now if there is none yet.
 #[inline]
-pub(crate) fn id(waker: &Waker) -> VtableId {
-    let vtable = address(waker);
+pub(crate) fn id(vtable: usize) -> VtableId {
     if VTABLES[0].load(Ordering::Relaxed) == vtable {
         return OF_TASKS;
     }
