@@ -34,7 +34,7 @@ pub(super) struct EntryRef {
 }
 
 impl EntryRef {
-    const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
+    pub(super) const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
 
     #[inline]
     pub(super) const fn new(key: u32, generation: u32, when: Tick) -> Self {
@@ -76,12 +76,19 @@ impl CancelQueue {
         true
     }
 
-    /// Takes the cancel that came last.
-    pub(super) fn pop(&self, waiting: &AtomicUsize) -> Option<EntryRef> {
+    /// Takes the cancels that came last, as many as there is `room` for.
+    pub(super) fn take<'a>(
+        &self,
+        waiting: &AtomicUsize,
+        room: &'a mut [EntryRef],
+    ) -> &'a [EntryRef] {
         let places = wait(&self.0);
-        let last = waiting.load(Ordering::Relaxed).checked_sub(1)?;
-        waiting.store(last, Ordering::Release);
-        places.get(last).copied()
+        let len = waiting.load(Ordering::Relaxed);
+        let left = len.saturating_sub(room.len());
+        waiting.store(left, Ordering::Release);
+        let (taken, _) = room.split_at_mut(len - left);
+        taken.copy_from_slice(&places[left..len]);
+        taken
     }
 
     /// Forgets all cancels: their driver has ended.

@@ -348,11 +348,10 @@ impl Shard {
     #[cold]
     #[must_use = "to be dropped outside the lock"]
     fn drain(&self, state: &mut ShardState) -> Leftovers {
+        let mut room = [EntryRef::NONE; DRAINED];
+        let entries = self.cancels.take(&self.published.waiting, &mut room);
         let mut wakers = [const { None }; DRAINED];
-        for waker in &mut wakers {
-            let Some(entry) = self.cancels.pop(&self.published.waiting) else {
-                break;
-            };
+        for (entry, waker) in entries.iter().zip(&mut wakers) {
             if self.check(entry.generation(), entry.when).is_ok() {
                 *waker = state.take(entry.key());
             }
