@@ -306,8 +306,7 @@ impl Shard {
     /// Waits for the lock: for the driver, and for changes that cannot be queued.
     #[inline]
     pub(super) fn wait(&self) -> LockGuard<'_, ShardState> {
-        let free = self.try_lock();
-        free.unwrap_or_else(|| sync::wait(&self.state))
+        sync::wait(&self.state)
     }
 
     /// Tries once.
@@ -316,16 +315,20 @@ impl Shard {
         self.state.try_lock()
     }
 
-    pub(super) fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
-        self.state.try_lock().or_else(|| self.try_again())
+    /// Tries once, a moment later if the lock is taken now.
+    #[inline]
+    fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
+        if self.state.is_locked() {
+            self.wait_a_moment();
+        }
+        self.state.try_lock()
     }
 
     #[cold]
-    fn try_again(&self) -> Option<LockGuard<'_, ShardState>> {
-        (1..SPINS).find_map(|_| {
-            std::hint::spin_loop();
-            self.state.try_lock()
-        })
+    fn wait_a_moment(&self) {
+        (1..SPINS)
+            .take_while(|_| self.state.is_locked())
+            .for_each(|_| std::hint::spin_loop());
     }
 
     /// Releases the lock, after a few queued cancels have been carried out. Wakers, and memory that
@@ -377,16 +380,11 @@ impl Shard {
 
 /// The operations of timers.
 impl Shard {
-    /// Adds a timer, unless the timer's [`check`](Self::check) fails.
+    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails.
     #[inline(always)]
-    pub(super) fn arm(
-        &self,
-        generation: u32,
-        when: Tick,
-        waker: Waker,
-        mut state: LockGuard<'_, ShardState>,
-    ) -> Option<u32> {
-        // A refused waker is dropped after the lock: the last argument first.
+    pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Option<u32> {
+        let mut state = self.try_for_a_while()?;
+        // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when).ok()?;
         let (key, left) = state.put(when, waker);
         self.announce(when);
@@ -413,22 +411,17 @@ impl Shard {
         }
     }
 
-    /// Leaves the entry of a task's timer, with its waker, as the spare. Hands the lock back if
+    /// Leaves the entry of a task's timer, with its waker, as the spare, unless there is a spare, or
     /// anything else is to be done.
     #[inline(always)]
-    pub(super) fn leave<'a>(
-        &self,
-        mut state: LockGuard<'a, ShardState>,
-        entry: EntryRef,
-    ) -> Result<(), LockGuard<'a, ShardState>> {
-        if state.spare.is_some()
-            || self.check(entry.generation(), entry.when).is_err()
-            || self.plain_from() == Tick::NEVER
-        {
-            return Err(state);
+    pub(super) fn leave(&self, state: &mut ShardState, entry: EntryRef) -> bool {
+        let leaves = state.spare.is_none()
+            && self.check(entry.generation(), entry.when).is_ok()
+            && self.plain_from() != Tick::NEVER;
+        if leaves {
+            state.spare = Some(entry.key());
         }
-        state.spare = Some(entry.key());
-        Ok(())
+        leaves
     }
 
     /// Cancels a timer, and returns its waker. If there is no spare, the entry is the spare.
@@ -450,7 +443,7 @@ impl Shard {
     /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
         while !self.cancels.push(entry, &self.published.waiting) {
-            self.unlock(self.wait());
+            self.drain_and_unlock(self.wait());
         }
     }
 

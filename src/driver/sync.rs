@@ -83,7 +83,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Waits for a lock whose holder has a small constant of work to do.
+#[inline]
 pub(crate) fn wait<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
+    lock.try_lock().unwrap_or_else(|| wait_on(lock))
+}
+
+#[cold]
+fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     let mut tries = 0;
     loop {
         if let Some(guard) = lock.try_lock() {

@@ -257,29 +257,17 @@ impl Timer {
 
     #[inline(always)]
     fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        let (home, copy) = (self.shard, waker.clone());
-        match self.arm(home, when, copy, home.shard.try_lock()) {
+        match self.arm(self.shard, when, waker.clone()) {
             true => Ok(()),
             false => self.register_refused(when, waker),
         }
     }
 
-    /// Registers in a shard, unless that is busy or refuses. (A refused waker is dropped after the
-    /// lock: the last argument first.)
+    /// Registers in a shard, unless that is busy or refuses.
     #[inline(always)]
-    fn arm(
-        &mut self,
-        home: ShardRef,
-        when: Tick,
-        waker: Waker,
-        state: Option<LockGuard<'_, ShardState>>,
-    ) -> bool {
+    fn arm(&mut self, home: ShardRef, when: Tick, waker: Waker) -> bool {
         let (data, vtable) = (waker.data() as usize, waker_id::address(&waker));
-        let Some(state) = state else {
-            return false;
-        };
-        let armed = home.shard.arm(self.generation(), when, waker, state);
-        let Some(key) = armed else {
+        let Some(key) = home.shard.arm(self.generation(), when, waker) else {
             return false;
         };
         self.shard = home;
@@ -309,8 +297,7 @@ impl Timer {
         let mut tries = 0;
         loop {
             for shard in iter::once(own).chain(own.others()) {
-                let copy = waker.clone();
-                if self.arm(shard, when, copy, shard.shard.try_for_a_while()) {
+                if self.arm(shard, when, waker.clone()) {
                     return Ok(());
                 }
                 own.shard.check(generation, when)?;
@@ -420,28 +407,19 @@ impl Timer {
     #[inline(never)]
     fn unregister(&mut self) {
         let home = self.shard;
-        let Some(state) = context::is_here(home).then(|| home.shard.try_lock()).flatten() else {
+        let Some(mut state) = context::is_here(home)
+            .then(|| home.shard.try_lock())
+            .flatten()
+        else {
             return self.cancel_elsewhere();
         };
-        if let Err(state) = self.leave(state) {
-            self.cancel_in(state);
+        match self.entry() {
+            Some((entry, waker, waker_id::OF_TASKS)) if home.shard.leave(&mut state, entry) => {
+                context::set_left(waker);
+                self.set_idle();
+            }
+            _ => self.cancel_in(state),
         }
-    }
-
-    /// Leaves the entry as the spare. Hands the lock back if anything else is to be done.
-    #[inline(always)]
-    fn leave<'a>(
-        &mut self,
-        state: LockGuard<'a, ShardState>,
-    ) -> Result<(), LockGuard<'a, ShardState>> {
-        let (entry, waker) = match self.entry() {
-            Some((entry, waker, waker_id::OF_TASKS)) => (entry, waker),
-            _of_another => return Err(state),
-        };
-        self.shard.shard.leave(state, entry)?;
-        context::set_left(waker);
-        self.set_idle();
-        Ok(())
     }
 
     /// Changes a state that owns nothing.
