@@ -38,8 +38,8 @@
 //! # Straight ways
 //!
 //! A worker's frequent operations are a single try of the lock and a few stores, without a call:
-//! [`Shard::arm_again`], [`Shard::put_off`], and [`Shard::cancel`] where that leaves the spare. The
-//! first two refuse where anything else is to be done, and the caller takes the longer way.
+//! [`Shard::arm_again`], [`Shard::put_off`] and [`Shard::leave`]. They refuse where anything else is to
+//! be done, and the caller takes the longer way.
 //!
 //! # Lines of memory
 //!

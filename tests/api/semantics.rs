@@ -4,14 +4,15 @@
 #![cfg(feature = "test-util")]
 
 use std::future::{Future, pending, poll_fn};
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Poll, Waker};
+use std::task::{Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::Duration;
 
 use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, poll_quietly, registered, registered_with, secs};
+use support::{HOUR, counting, ms, poll_quietly, registered, registered_with, secs};
 use tokio::task::coop;
 use wheel::{Instant, advance, interval, sleep, timeout};
 
@@ -39,6 +40,31 @@ async fn wakers_that_share_their_data_are_told_apart() {
     advance(ms(10)).await;
     let woken = both.0.each_ref().map(|wakes| wakes.load(Ordering::SeqCst));
     assert_eq!(woken, [0, 1]);
+}
+
+/// A waker that borrows another, as long as that stays in its place. A clone of this is a clone of
+/// the other, with other data. (As executors have them that allocate for a clone only.)
+#[allow(unsafe_code, reason = "such a waker cannot be made otherwise")]
+fn borrowing(other: &Waker) -> Waker {
+    fn clone(other: *const ()) -> RawWaker {
+        // SAFETY: no test moves a waker that is borrowed.
+        let clone = ManuallyDrop::new(unsafe { &*other.cast::<Waker>() }.clone());
+        RawWaker::new(clone.data(), clone.vtable())
+    }
+    static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, drop, drop, drop);
+    let data = std::ptr::from_ref(other).cast();
+    // SAFETY: as above; to wake and to drop the borrowing waker does nothing.
+    unsafe { Waker::new(data, &VTABLE) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waker_in_the_place_of_another_is_another() {
+    let ((mut place, first), (second, count)) = (counting(), counting());
+    let sleep = registered_with(sleep(ms(10)), &borrowing(&place));
+    place.clone_from(&second);
+    let _sleep = registered_with(sleep, &borrowing(&place));
+    advance(ms(10)).await;
+    assert_eq!((first.wakes(), count.wakes()), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -36,14 +36,14 @@
 //! | `mod.rs` | `turn` does not `raise` | `loom_a_look_and_a_late_ring` |
 //! | `mod.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
-//! | `timer.rs` | `armed` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
+//! | `timer.rs` | `arm` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `mod.rs` | `ring_by` does not look whether the alarm is stale, or `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
 //! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
-//! | `shard.rs` | `cancel` leaves an entry without a check | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
+//! | `shard.rs` | `leave` does not check the entry | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
-//! | `shard.rs` | `cancel_in` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
+//! | `shard.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens`, `loom_collect_and_the_next_driver_opens` |
 //! | `shard.rs` | `put_off` compares clocks only | `loom_a_relic_is_put_off_while_the_next_driver_opens` |
 //! | `shard.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |
