@@ -41,6 +41,7 @@
 //! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
+//! | `shard.rs` | `leave` does not look at `plain_from` | `loom_leave_and_arm_where_the_clock_may_be_paused` |
 //! | `shard.rs` | `leave` does not check the entry | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `shard.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
