@@ -13,8 +13,8 @@
 //!   dropped after its release; memory is freed after the release, too.
 //! * **Bounded holds.** A hold touches at most `hold` entries while firing, removes at most twice
 //!   [`DRAINED`] queued entries and the spare, and moves at most a chunk for each.
-//! * **A mass expiry keeps no worker waiting.** Arming tries the lock for a few instructions, then
-//!   takes another shard for that timer; cancelling a task's timer tries once, then uses the queue.
+//! * **A mass expiry keeps no worker waiting.** Arming tries the lock twice, then takes another shard
+//!   for that timer; cancelling a task's timer tries once, then uses the queue.
 //!   The driver, a reset, a poll with another waker, and a cancel with a waker that is no task's
 //!   wait for a hold.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
@@ -65,9 +65,6 @@ const SLOTS: usize = 256;
 /// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due:
 /// wakers within such a slot are woken in no particular order.
 const GRAIN: usize = 2;
-/// How often a lock is tried before the caller does something else: a few times as long
-/// as a hold usually lasts.
-const SPINS: usize = if cfg!(all(test, loom)) { 1 } else { 40 };
 /// Queued cancels that a drain carries out at most. A hold drains at most twice.
 const DRAINED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
@@ -315,22 +312,6 @@ impl Shard {
         self.state.try_lock()
     }
 
-    /// Tries once, a moment later if the lock is taken now.
-    #[inline]
-    fn try_for_a_while(&self) -> Option<LockGuard<'_, ShardState>> {
-        if self.state.is_locked() {
-            self.wait_a_moment();
-        }
-        self.state.try_lock()
-    }
-
-    #[cold]
-    fn wait_a_moment(&self) {
-        (1..SPINS)
-            .take_while(|_| self.state.is_locked())
-            .for_each(|_| std::hint::spin_loop());
-    }
-
     /// Releases the lock, after a few queued cancels have been carried out. Wakers, and memory that
     /// is no longer needed, are dropped after that.
     #[inline]
@@ -383,7 +364,7 @@ impl Shard {
     /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails.
     #[inline(always)]
     pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Option<u32> {
-        let mut state = self.try_for_a_while()?;
+        let mut state = self.state.try_lock()?;
         // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when).ok()?;
         let (key, left) = state.put(when, waker);

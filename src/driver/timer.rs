@@ -407,10 +407,8 @@ impl Timer {
     #[inline(never)]
     fn unregister(&mut self) {
         let home = self.shard;
-        let Some(mut state) = context::is_here(home)
-            .then(|| home.shard.try_lock())
-            .flatten()
-        else {
+        let state = context::is_here(home).then(|| home.shard.try_lock());
+        let Some(Some(mut state)) = state else {
             return self.cancel_elsewhere();
         };
         match self.entry() {

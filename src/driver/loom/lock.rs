@@ -23,10 +23,6 @@ impl<T> Lock<T> {
         }
     }
 
-    pub(crate) fn is_locked(&self) -> bool {
-        self.mutex.try_lock().is_err()
-    }
-
     pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         self.steps.fetch_add(1, Ordering::Relaxed);
         let guard = self.mutex.try_lock().ok()?;

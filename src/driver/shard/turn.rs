@@ -71,9 +71,9 @@ impl Shard {
         self.refresh_in(self.wait())
     }
 
-    /// The same, if no other thread holds the shard for long.
+    /// The same, if no other thread holds the shard now.
     pub(in crate::driver) fn try_refresh(&self) {
-        if let Some(state) = self.try_for_a_while() {
+        if let Some(state) = self.try_lock() {
             self.refresh_in(state);
         }
     }
