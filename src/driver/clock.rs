@@ -9,9 +9,9 @@
 //! compares a few differences with those of `std` once, and if they disagree, each conversion
 //! subtracts.
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
 use tokio::time::Instant;
@@ -71,14 +71,14 @@ impl Tick {
     pub(crate) fn to_instant(self) -> Instant {
         let since = Duration::from_nanos(self.0);
         // An origin in the past plus 584 years fits every platform's clock.
-        let origin = ORIGIN.0;
+        let origin = ORIGIN.instant;
         origin.checked_add(since).unwrap_or(origin).into()
     }
 
     /// The tick of an instant.
     #[inline]
     pub(crate) fn of(instant: Instant) -> Tick {
-        let (instant, origin) = (instant.into_std(), ORIGIN_SECS.load(Ordering::Relaxed));
+        let (instant, origin) = (instant.into_std(), ORIGIN_SECS.get());
         match Parts::of(instant).since(origin) {
             Some(tick) => tick,
             None => of_another(instant),
@@ -128,48 +128,60 @@ const BACK: Duration = Duration::from_secs(80 * 365 * 24 * 60 * 60);
 /// up to [`BACK`], as the platform's clock reaches.
 static ORIGIN: LazyLock<Origin> = LazyLock::new(|| Origin::new(StdInstant::now()));
 
-/// The origin's seconds, for [`Parts`]. Before the first conversion, and where the parts of an
-/// instant mean something else, [`NO_SECS`].
-static ORIGIN_SECS: AtomicU64 = AtomicU64::new(NO_SECS);
+std::thread_local! {
+    /// The origin's seconds, for [`Parts`]. Before a thread's first conversion, and where the parts
+    /// of an instant mean something else, [`NO_SECS`]. (A static takes two more lines of memory: its
+    /// own, and its address.)
+    static ORIGIN_SECS: Cell<u64> = const { Cell::new(NO_SECS) };
+}
 
 /// No platform's clock shows an instant within 584 years of this, whose parts would count: see
 /// [`Parts::since`].
 const NO_SECS: u64 = 1 << 63;
 
-/// The tick of an instant outside of the range, of the first instant of all, and where the parts
-/// of an instant mean something else.
+/// The tick of an instant outside of the range, of a thread's first instant, and where the parts of
+/// an instant mean something else.
 #[cold]
 fn of_another(instant: StdInstant) -> Tick {
+    ORIGIN_SECS.set(ORIGIN.secs);
     ORIGIN.by_subtraction(instant).unwrap_or(Tick::LAST)
 }
 
 /// Tick 0: an instant without nanoseconds, so that a subtraction borrows none.
-struct Origin(StdInstant);
+struct Origin {
+    instant: StdInstant,
+    /// See [`ORIGIN_SECS`].
+    secs: u64,
+}
 
 impl Origin {
-    /// Has ticks be read from parts from now on, if the parts agree.
     fn new(now: StdInstant) -> Self {
         let early = earlier(now);
         let nanos = Duration::from_nanos(Parts::of(early).nanos);
-        let origin = Origin(early.checked_sub(nanos).unwrap_or(early));
-        let secs = Parts::of(origin.0).secs;
-        if origin.agrees_with_parts(secs) {
-            ORIGIN_SECS.store(secs, Ordering::Relaxed);
+        let instant = early.checked_sub(nanos).unwrap_or(early);
+        let secs = Parts::of(instant).secs;
+        let origin = Origin { instant, secs };
+        match origin.agrees_with_parts() {
+            true => origin,
+            false => Origin {
+                secs: NO_SECS,
+                ..origin
+            },
         }
-        origin
     }
 
-    fn agrees_with_parts(&self, secs: u64) -> bool {
+    fn agrees_with_parts(&self) -> bool {
         let agrees = |since| {
-            let later = self.0.checked_add(Duration::from_nanos(since));
-            later.is_none_or(|later| Parts::of(later).since(secs) == self.by_subtraction(later))
+            let later = self.instant.checked_add(Duration::from_nanos(since));
+            later
+                .is_none_or(|later| Parts::of(later).since(self.secs) == self.by_subtraction(later))
         };
         let tried = [0, 1, 999_999_999, 1_000_000_000, 5_123_456_789];
         tried.into_iter().all(agrees)
     }
 
     fn by_subtraction(&self, instant: StdInstant) -> Option<Tick> {
-        nanos(instant.saturating_duration_since(self.0)).map(Tick)
+        nanos(instant.saturating_duration_since(self.instant)).map(Tick)
     }
 }
 

@@ -14,7 +14,7 @@ fn parts_and_subtraction_agree() {
     for nanos in (0..5_000_000_000).step_by(7_654_321) {
         let later = now + Duration::from_nanos(nanos);
         let tick = ORIGIN.by_subtraction(later);
-        assert_eq!(Parts::of(later).since(Parts::of(ORIGIN.0).secs), tick);
+        assert_eq!(Parts::of(later).since(ORIGIN.secs), tick);
         assert_eq!(Some(Tick::of(later.into())), tick);
     }
 }
@@ -24,7 +24,8 @@ fn instants_that_cannot_be_read_are_subtracted() {
     let now = StdInstant::now();
     assert_eq!(Parts::of(now).since(NO_SECS), None);
     assert_eq!(of_another(now), Tick::of(now.into()));
-    assert!(!ORIGIN.agrees_with_parts(Parts::of(ORIGIN.0).secs + 1));
+    let (instant, secs) = (ORIGIN.instant, ORIGIN.secs + 1);
+    assert!(!Origin { instant, secs }.agrees_with_parts());
 }
 
 #[test]
