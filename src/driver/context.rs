@@ -156,6 +156,7 @@ fn by_handle() -> (ShardRef, u32) {
 
 /// Starts the driver if need be.
 #[cold]
+#[inline(never)]
 #[track_caller]
 fn find(handle: &Handle) -> (ShardRef, u32) {
     let driver = registry::of(handle);
@@ -187,6 +188,7 @@ pub(super) use super::loom::fake::is_here;
 
 /// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not for
 /// every timer: the task may wait behind a task that makes many, or be stolen by another thread.
+#[inline(never)]
 fn ask_for_proof(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
     let (wait, next) = LOCAL.with(|local| local.wait.get());
