@@ -10,12 +10,11 @@
 //! * A turn may outlive its runtime, in a slow waker, and the shards may serve another runtime by
 //!   then. Every hold checks the generation; the rest of such a turn does nothing.
 
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use super::clock::Tick;
 use super::shard::Shard;
+use super::wakers::wake;
 use crate::wheel::core::Progress;
 
 /// Timers, give or take a hold, that a turn fires. More, if the turn has waited for long: see
@@ -77,18 +76,5 @@ impl Turn {
         self.is_idle &= batch.is_empty();
         batch.drain(..).for_each(wake);
         Some(progress)
-    }
-}
-
-/// Runs user code, with no lock held. That code may panic; and the payload of the panic, when
-/// dropped, may panic again. Neither panic reaches the other timers, nor the thread that runs the
-/// turn.
-pub(super) fn wake(waker: Waker) {
-    // The hook has reported the panic; there is no caller to return the payload to.
-    let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) else {
-        return;
-    };
-    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(worse);
     }
 }

@@ -8,7 +8,7 @@
 //! | `sync.rs` | the real primitives, or those of the models |
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | the settings that a `Builder` makes |
-//! | `waker_id.rs` | the identity of a waker in nine bytes |
+//! | `wakers.rs` | wakers are told apart, woken, dropped |
 //! | `cancel_queue.rs` | cancels that come from other workers |
 //! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: the owner of an entry; the operations of timers; those of the driver |
 //! | `fire.rs` | firing due timers, in bounded holds |
@@ -74,7 +74,7 @@ pub(crate) mod shard;
 mod sync;
 pub(crate) mod timer;
 pub(crate) mod timerfd;
-mod waker_id;
+mod wakers;
 
 use std::mem;
 use std::pin::pin;
@@ -204,7 +204,7 @@ impl Driver {
         let last = Arc::clone(&lock(&self.last));
         for home in self.shards() {
             for waker in home.shard.close(|counted| last.set(home.index, counted)) {
-                fire::wake(waker);
+                wakers::wake(waker);
             }
         }
         drop(self.take_task());
@@ -217,8 +217,12 @@ impl Driver {
     /// The runtime has taken the driver task, unless the runtime has ended since.
     fn begin(&self, generation: u32) {
         self.alarm.begin(generation);
-        // A timer may have been registered before the task was spawned.
+        // A timer may have been registered before the task was spawned, and cancelled before the
+        // clock was found to be paused.
         self.rearm();
+        for home in self.shards() {
+            self.retract(&home.shard);
+        }
     }
 
     fn generation(&self) -> u32 {

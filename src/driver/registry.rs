@@ -21,7 +21,7 @@ use tokio::runtime::{self, Handle};
 use super::alarm_timer::AlarmTimer;
 use super::settings::Settings;
 use super::timerfd::HighResolution;
-use super::{Driver, DriverRef, waker_id};
+use super::{Driver, DriverRef, wakers};
 
 /// A driver that has served so many runtimes is not used again: a [`DriverTag`] has room for each
 /// of its generations.
@@ -137,7 +137,7 @@ impl Service {
     #[track_caller]
     fn new(handle: &Handle, mut settings: Settings, precise: Option<HighResolution>) -> Self {
         let interval = AlarmTimer::interval();
-        waker_id::learn_from_a_task();
+        wakers::learn_from_a_task();
         // Room is made anew each time: drivers that differ in that alone are of the same kind.
         let capacity = mem::take(&mut settings.capacity);
         let driver = with_registry(|registry| registry.idle.get_mut(&settings)?.pop());

@@ -13,8 +13,8 @@
 //!   dropped after its release; memory is freed after the release, too.
 //! * **Bounded holds.** A hold touches at most `hold` entries while firing, removes at most twice
 //!   [`DRAINED`] queued entries and the spare, and moves at most a chunk for each.
-//! * **A mass expiry keeps no worker waiting.** Arming tries the lock twice, then takes another shard
-//!   for that timer; cancelling a task's timer tries once, then uses the queue.
+//! * **A mass expiry keeps no worker waiting.** Arming tries the lock a few times, then takes another
+//!   shard for that timer; cancelling a task's timer tries once, then uses the queue.
 //!   The driver, a reset, a poll with another waker, and a cancel with a waker that is no task's
 //!   wait for a hold.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
@@ -54,6 +54,7 @@ use std::task::Waker;
 use super::cancel_queue::{CancelQueue, EntryRef};
 use super::clock::{SOON, Tick};
 use super::sync::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
+use super::wakers;
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::{Core, Garbage};
@@ -326,7 +327,7 @@ impl Shard {
     fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
         let leftovers = self.drain(&mut state);
         drop(state);
-        drop(leftovers);
+        wakers::discard(leftovers);
     }
 
     #[cold]
@@ -361,21 +362,26 @@ impl Shard {
 
 /// The operations of timers.
 impl Shard {
-    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails.
+    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
+    /// the timer's key, and the waker that the spare had.
     #[inline(always)]
-    pub(super) fn arm(&self, generation: u32, when: Tick, waker: Waker) -> Option<u32> {
+    pub(super) fn arm(
+        &self,
+        generation: u32,
+        when: Tick,
+        waker: Waker,
+    ) -> Option<(u32, Option<Waker>)> {
         let mut state = self.state.try_lock()?;
         // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when).ok()?;
-        let (key, left) = state.put(when, waker);
+        let armed = state.put(when, waker);
         self.announce(when);
         // An insert leaves no garbage.
         match self.has_cancels() {
             false => drop(state),
             true => self.unlock(state),
         }
-        drop(left);
-        Some(key)
+        Some(armed)
     }
 
     /// Adds a timer in the place of the spare, if that has this very waker and no later deadline,

@@ -34,8 +34,12 @@ use super::clock::Tick;
 use super::registry::{self, DriverTag};
 use super::shard::{Refused, ShardState};
 use super::sync::{LockGuard, back_off};
-use super::waker_id::{self, VtableId};
-use super::{DriverRef, DriverShard, ShardRef, context, fire};
+use super::wakers::{self, VtableId};
+use super::{DriverRef, DriverShard, ShardRef, context};
+
+/// How often the lock of a timer's own shard is tried before another shard takes the timer: a few
+/// times as long as a hold usually lasts. A timer stays where it was taken.
+const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -124,7 +128,7 @@ impl Timer {
         self.entry().is_some_and(|(entry, waker, vtable)| {
             self.clock() < entry.when
                 && waker == with.data() as usize
-                && waker_id::is(with, vtable)
+                && wakers::is(with, vtable)
                 && !self.has_ended()
         })
     }
@@ -194,9 +198,9 @@ impl Timer {
         // Without the lock, and without a clone of the waker: most such timers have fired.
         shard.check(entry.generation(), entry.when)?;
         let waker = waker.clone();
-        let (data, vtable) = (waker.data() as usize, waker_id::address(&waker));
+        let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
         let old = shard.replace_waker(entry, waker)?;
-        self.registered(entry.key(), entry.when, data, waker_id::id(vtable));
+        self.registered(entry.key(), entry.when, data, wakers::id(vtable));
         // Last: drop runs user code and may panic.
         drop(old);
         Ok(())
@@ -236,7 +240,7 @@ impl Timer {
             return false;
         };
         let data = waker.data() as usize;
-        self.registered(key, deadline, data, waker_id::OF_TASKS);
+        self.registered(key, deadline, data, wakers::OF_TASKS);
         true
     }
 
@@ -266,13 +270,16 @@ impl Timer {
     /// Registers in a shard, unless that is busy or refuses.
     #[inline(always)]
     fn arm(&mut self, home: ShardRef, when: Tick, waker: Waker) -> bool {
-        let (data, vtable) = (waker.data() as usize, waker_id::address(&waker));
-        let Some(key) = home.shard.arm(self.generation(), when, waker) else {
+        let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
+        let Some((key, left)) = home.shard.arm(self.generation(), when, waker) else {
             return false;
         };
         self.shard = home;
-        self.registered(key, when, data, waker_id::id(vtable));
+        self.registered(key, when, data, wakers::id(vtable));
         self.ring_by(when);
+        if let Some(left) = left {
+            wakers::discard(left);
+        }
         true
     }
 
@@ -290,13 +297,12 @@ impl Timer {
         }
     }
 
-    /// In another shard if need be, for this timer only: the next timer tries its own shard first
-    /// again.
+    /// In another shard if the timer's own stays busy.
     fn register_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let (own, generation) = (self.shard, self.generation());
         let mut tries = 0;
         loop {
-            for shard in iter::once(own).chain(own.others()) {
+            for shard in iter::repeat(own).take(TRIES).chain(own.others()) {
                 if self.arm(shard, when, waker.clone()) {
                     return Ok(());
                 }
@@ -412,7 +418,7 @@ impl Timer {
             return self.cancel_elsewhere();
         };
         match self.entry() {
-            Some((entry, waker, waker_id::OF_TASKS)) if home.shard.leave(&mut state, entry) => {
+            Some((entry, waker, wakers::OF_TASKS)) if home.shard.leave(&mut state, entry) => {
                 context::set_left(waker);
                 self.set_idle();
             }
@@ -433,14 +439,14 @@ impl Timer {
     fn cancel_elsewhere(&mut self) {
         let home = self.shard;
         match self.entry() {
-            Some((entry, ..)) if home.shard.clock() >= entry.when => {}
-            Some((entry, _, waker_id::OF_TASKS)) => {
+            Some((entry, ..)) if home.shard.clock() >= entry.when => self.set_idle(),
+            Some((entry, _, wakers::OF_TASKS)) => {
+                self.set_idle();
                 home.shard.cancel_later(entry);
                 retract(home);
             }
-            _ => return self.cancel_in(home.shard.wait()),
+            _ => self.cancel_in(home.shard.wait()),
         }
-        self.set_idle();
     }
 
     #[inline(never)]
@@ -548,7 +554,7 @@ impl Timer {
 
     fn finish(&mut self, waker: Waker) {
         self.set_done();
-        fire::wake(waker);
+        wakers::wake(waker);
     }
 
     #[inline]

@@ -1,16 +1,19 @@
 //! A waker may use timers, block or panic, when woken or dropped, and no other timer suffers.
 
 use std::convert::identity;
-use std::panic::resume_unwind;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};
+use std::thread;
 use std::time::Duration;
 
 use support::{
     HOUR, OnWake, counting, eventually, in_a_process_of_its_own, ms, multi_thread, poll,
-    poll_quietly, secs, within,
+    poll_quietly, registered_with, secs, within,
 };
+use tokio::runtime::Builder;
 use wheel::{Instant, Sleep, Wheel, sleep, sleep_until, timeout};
 
 use crate::everywhere::{LIMIT, in_each, inside, with_each};
@@ -161,6 +164,38 @@ fn a_waker_that_panics_at_the_end_of_the_runtime_takes_nothing_else_down() {
         assert_eq!(poll_all(&mut sleeps, |n| [&bad, &good][n % 2]), 100);
         drop(runtime);
         assert_eq!(count.wakes(), 50);
+    });
+}
+
+/// The waker of a task whose runtime has ended: the last reference to a value in a hook of that
+/// runtime, whose drop panics.
+fn relic() -> Waker {
+    struct Panicking;
+    impl Drop for Panicking {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("a hook's own affair"));
+        }
+    }
+    let (mut builder, held) = (Builder::new_current_thread(), Panicking);
+    builder.on_thread_park(move || _ = &held);
+    let task = poll_fn(|cx| Poll::Ready(cx.waker().clone()));
+    let runtime = builder.build().unwrap();
+    runtime.block_on(async { tokio::spawn(task).await.unwrap() })
+}
+
+#[test]
+fn a_waker_that_panics_when_dropped_with_the_next_timer_takes_nothing_down() {
+    in_each(async |_| {
+        let (good, count) = counting();
+        let mut goods = crowd(4, Instant::now() + ms(30));
+        let pending = poll_all(&mut goods, |_| &good);
+        // Where the clock may be paused, the waker is dropped at once: at its caller, as tokio's.
+        let relic = thread::spawn(relic).join().unwrap();
+        let timer = registered_with(sleep(HOUR), &relic);
+        drop(relic);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(timer)));
+        until("fired", || count.wakes() == pending).await;
+        timeout(secs(20), sleep(ms(2))).await.unwrap();
     });
 }
 

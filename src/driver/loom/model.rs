@@ -13,7 +13,7 @@ use crate::driver::settings::Settings;
 use crate::driver::sync::time;
 use crate::driver::timer::Timer;
 use crate::driver::timerfd::HighResolution;
-use crate::driver::{Driver, ShardRef, waker_id};
+use crate::driver::{Driver, ShardRef, wakers};
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
@@ -104,7 +104,7 @@ impl Model {
             chime,
             task: Arc::default(),
         };
-        waker_id::note_task(&model.task.waker());
+        wakers::note_task(&model.task.waker());
         model.poll_task();
         model
     }

@@ -14,11 +14,16 @@ fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
     shard.open(Tick(1), 0);
     shard.set_plain_from(FIRST);
     let register = |_| {
-        let key = shard.arm(0, FIRST, Waker::noop().clone());
+        let key = arm(&shard, 0, FIRST);
         EntryRef::new(key.expect("no thread holds the lock"), 0, FIRST)
     };
     let entries = (0..timers).map(register).collect();
     (shard, entries)
+}
+
+fn arm(shard: &Shard, generation: u32, when: Tick) -> Option<u32> {
+    let armed = shard.arm(generation, when, Waker::noop().clone());
+    armed.map(|(key, _left)| key)
 }
 
 /// Cancels a task's timer on the shard's own thread.
@@ -73,7 +78,7 @@ fn each_hold_carries_out_a_few_queued_cancels() {
     cancel_later(&shard, &entries);
     assert_eq!(shard.wait().pending(), DRAINED + 2);
     let registered = |left| {
-        let next = shard.arm(0, LAST, Waker::noop().clone());
+        let next = arm(&shard, 0, LAST);
         assert!(next.is_some());
         assert_eq!(shard.wait().pending(), left);
     };
@@ -158,7 +163,7 @@ fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     assert!(cancel(&shard, entries[0]) && cancel(&shard, entries[1]));
     assert_eq!(shard.wait().wheel.len(), 1);
     assert_eq!(shard.wait().snapshot().cancelled, 2);
-    let next = shard.arm(0, LAST, Waker::noop().clone());
+    let next = arm(&shard, 0, LAST);
     assert!(next == Some(entries[0].key()));
     assert_eq!(shard.wait().wheel.inserted(), 2);
     assert_eq!(counts(&shard), (3, 0, 2, 1));
@@ -173,7 +178,7 @@ fn what_is_left_does_not_outlive_its_driver() {
     shard.open(Tick(1), 0);
     shard.set_plain_from(FIRST);
     let waker = Waker::noop().clone();
-    let next = shard.arm(1, LAST, waker.clone());
+    let next = arm(&shard, 1, LAST);
     assert_eq!((counts_of(&shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
     // Nor does a timer of the last driver take the spare of this driver's timers.
     assert!(cancel(&shard, EntryRef::new(next.unwrap(), 1, LAST)));
@@ -186,7 +191,7 @@ fn what_is_left_does_not_outlive_its_driver() {
 fn a_timer_that_has_fired_puts_nothing_off() {
     let (shard, entries) = shard_of(1);
     while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, 1, &mut Vec::new()) {}
-    let tenant = shard.arm(0, LAST, Waker::noop().clone());
+    let tenant = arm(&shard, 0, LAST);
     assert_eq!(tenant, Some(entries[0].key()));
     assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
     assert!(shard.put_off(EntryRef::new(entries[0].key(), 0, LAST), Tick(LAST.0 + 1)));

@@ -8,6 +8,7 @@ use std::task::Waker;
 use super::{Shard, ShardState};
 use crate::driver::clock::Tick;
 use crate::driver::sync::{LockGuard, Ordering};
+use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::Progress;
 
@@ -36,7 +37,7 @@ impl Shard {
             self.fire(&mut state, now, seen, hold, batch)
         };
         self.unlock(state);
-        drop((left, leftovers));
+        wakers::discard((left, leftovers));
         Some(progress)
     }
 
@@ -84,7 +85,7 @@ impl Shard {
         let (before, after) = (self.next(), next(&state));
         self.publish(after);
         self.unlock(state);
-        drop((left, leftovers));
+        wakers::discard((left, leftovers));
         before != after
     }
 
@@ -104,7 +105,7 @@ impl Shard {
         let left = state.remove_spare();
         let seen = self.serves(generation).then(|| state.snapshot());
         self.unlock(state);
-        drop(left);
+        wakers::discard(left);
         seen
     }
 
@@ -136,7 +137,7 @@ impl Shard {
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
-        drop(left);
+        wakers::discard(left);
         self.cancels.clear(&self.published.waiting);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }

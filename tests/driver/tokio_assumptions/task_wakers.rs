@@ -50,7 +50,7 @@ fn all_tasks_have_one_vtable_and_no_other_waker_has_it() {
             [within, local, waker_here().await].map(|waker| vtable(&waker))
         }));
     }
-    assumed! { "waker_id.rs";
+    assumed! { "wakers.rs";
         "all tasks' wakers have one vtable": of_tasks.len() == 1,
         "no waker but a task's has that vtable": of_tasks.is_disjoint(&of_others),
     }
@@ -68,7 +68,7 @@ fn a_local_set_that_is_polled_by_hand_runs_its_task_there_and_then() {
     let here = seen.try_recv().ok();
     let runtime = current_thread();
     let task = runtime.block_on(runtime.spawn(waker_here())).unwrap();
-    assumed! { "waker_id.rs";
+    assumed! { "wakers.rs";
         "a `LocalSet` that is polled without a runtime runs its task on the spot": here.is_some(),
         "its task's waker has the vtable of every task's": here == Some(vtable(&task)),
     }

@@ -1,6 +1,6 @@
-//! Waker vtables by number, so that a timer can keep a waker's identity in nine
-//! bytes instead of sixteen.
+//! Wakers, which are foreign code: told apart, woken, dropped.
 //!
+//! Vtables have numbers, so that a timer keeps a waker's identity in nine bytes instead of sixteen.
 //! A waker is its data pointer and its vtable; comparing the data alone would take two wakers for
 //! the same where data is a shared constant. A process has but a handful of vtables (tokio's tasks,
 //! `block_on`, `FuturesUnordered`, …). They are numbered in the order of their appearance; if there
@@ -8,6 +8,8 @@
 //! which costs a lock and is right.
 
 use std::future::{Future, poll_fn};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -80,6 +82,29 @@ fn search(vtable: usize) -> VtableId {
     };
     let after_tasks = VTABLES[1..].iter().position(holds);
     after_tasks.map_or(NONE, |number| VtableId(number as u8 + 1))
+}
+
+/// Wakes a task, with no lock held.
+pub(super) fn wake(waker: Waker) {
+    contain(|| waker.wake());
+}
+
+/// Drops wakers of tasks that have cancelled their timers, or have ended. (A waker may be the last
+/// reference to a runtime that has ended, and that to the values in the runtime's hooks.)
+pub(super) fn discard<T>(wakers: T) {
+    contain(|| drop(wakers));
+}
+
+/// Runs user code. That code may panic; and the payload of the panic, when dropped, may panic again.
+/// Neither panic reaches the other timers, nor the thread that runs the turn.
+fn contain(foreign: impl FnOnce()) {
+    // The hook has reported the panic; there is no caller to return the payload to.
+    let Err(payload) = catch_unwind(AssertUnwindSafe(foreign)) else {
+        return;
+    };
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(worse);
+    }
 }
 
 #[cfg(test)]
