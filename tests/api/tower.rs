@@ -243,57 +243,24 @@ mod paused {
     }
 
     mod bodies {
-        use std::collections::VecDeque;
-        use std::pin::Pin;
-
+        use futures::stream::{self, BoxStream, StreamExt as _};
         use http_body_util::{BodyExt as _, Full, StreamBody};
-        use hyper::body::{Body, Bytes, Frame, SizeHint};
-        use wheel::Sleep;
+        use hyper::body::{Body, Bytes, Frame};
         use wheel::ext::tower::{
             RequestBodyTimeout, RequestBodyTimeoutLayer, ResponseBodyTimeoutLayer, TimeoutBody,
         };
 
         use super::*;
 
+        type Slow = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Refused>>>;
+
         /// A frame after each of these times, then the end.
-        #[derive(Debug)]
-        struct Slow {
-            pauses: VecDeque<Duration>,
-            sleep: Option<Sleep>,
-        }
-
-        fn slow(pauses: impl IntoIterator<Item = u64>) -> Slow {
-            Slow {
-                pauses: pauses.into_iter().map(ms).collect(),
-                sleep: None,
-            }
-        }
-
-        impl Body for Slow {
-            type Data = Bytes;
-            type Error = Refused;
-
-            fn poll_frame(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-            ) -> Poll<Option<Result<Frame<Bytes>, Refused>>> {
-                let Some(&pause) = self.pauses.front() else {
-                    return Poll::Ready(None);
-                };
-                let sleep = self.sleep.get_or_insert_with(|| sleep(pause));
-                std::task::ready!(Pin::new(sleep).poll(cx));
-                self.pauses.pop_front();
-                self.sleep = None;
-                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b".")))))
-            }
-
-            fn is_end_stream(&self) -> bool {
-                self.pauses.is_empty()
-            }
-
-            fn size_hint(&self) -> SizeHint {
-                SizeHint::with_exact(self.pauses.len() as u64)
-            }
+        fn slow(pauses: impl IntoIterator<Item = u64, IntoIter: Send + 'static>) -> Slow {
+            let frames = stream::iter(pauses).then(async |pause| {
+                sleep(ms(pause)).await;
+                Ok(Frame::data(Bytes::from_static(b".")))
+            });
+            StreamBody::new(frames.boxed())
         }
 
         /// The time between frames is the reader's own.
@@ -372,7 +339,7 @@ mod paused {
                 .layer(ResponseBodyTimeoutLayer::new(ms(10)))
                 .service(reads);
             let late = service.clone().oneshot(Request::new(slow([5, 20]))).await;
-            assert!(late.unwrap_err().is::<Elapsed>());
+            assert!(late.err().unwrap().is::<Elapsed>());
             let answer = service.oneshot(Request::new(slow([5, 5]))).await.unwrap();
             let mut body = answer.into_body();
             body.frame().await.unwrap().unwrap();
