@@ -302,7 +302,7 @@ impl Timer {
         let (own, generation) = (self.shard, self.generation());
         let mut tries = 0;
         loop {
-            for shard in iter::repeat(own).take(TRIES).chain(own.others()) {
+            for shard in iter::repeat_n(own, TRIES).chain(own.others()) {
                 if self.arm(shard, when, waker.clone()) {
                     return Ok(());
                 }
