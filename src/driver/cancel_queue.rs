@@ -17,7 +17,7 @@
 //! * A queued entry is the timer's by the same rule as any other entry (see `shard.rs`): once its
 //!   deadline has passed, or its driver has ended, there is nothing left to cancel.
 //! * Only timers of tokio's own tasks wait here. Keeping a task's waker for a while keeps the
-//!   memory of the task, never its future.
+//!   memory of the task and its runtime's handle, never its future.
 
 use super::clock::Tick;
 use super::sync::{AtomicUsize, Lock, Ordering, wait};

@@ -4,7 +4,7 @@
 //! single origin, so that a conversion touches nothing that belongs to a driver.
 //!
 //! An instant gives its seconds and nanoseconds to a [`Hasher`] alone. Subtracting the origin
-//! instead takes 57 instructions, a third of the instructions of arming a timer. So [`Parts`]
+//! instead takes 57 instructions, a third of those of arming and cancelling. So [`Parts`]
 //! "hashes" an instant. The values that an instant feeds to a hasher are not documented: [`Origin`]
 //! compares a few differences with those of `std` once, and if they disagree, each conversion
 //! subtracts.
@@ -130,12 +130,12 @@ static ORIGIN: LazyLock<Origin> = LazyLock::new(|| Origin::new(StdInstant::now()
 
 std::thread_local! {
     /// The origin's seconds, for [`Parts`]. Before a thread's first conversion, and where the parts
-    /// of an instant mean something else, [`NO_SECS`]. (A static takes two more lines of memory: its
-    /// own, and its address.)
+    /// of an instant mean something else, [`NO_SECS`]. (It lies beside tokio's own
+    /// thread-locals. A static took two more lines of memory: its own, and that of its address.)
     static ORIGIN_SECS: Cell<u64> = const { Cell::new(NO_SECS) };
 }
 
-/// No platform's clock shows an instant within 584 years of this, whose parts would count: see
+/// No platform's clock comes within 584 years of this, so no instant has a tick by this origin: see
 /// [`Parts::since`].
 const NO_SECS: u64 = 1 << 63;
 

@@ -188,6 +188,8 @@ pub(super) use super::loom::fake::is_here;
 
 /// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not for
 /// every timer: the task may wait behind a task that makes many, or be stolen by another thread.
+///
+/// Out of line, as [`find`] is: [`by_handle`] keeps a small frame.
 #[inline(never)]
 fn ask_for_proof(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };

@@ -218,7 +218,7 @@ impl Driver {
     fn begin(&self, generation: u32) {
         self.alarm.begin(generation);
         // A timer may have been registered before the task was spawned, and cancelled before the
-        // clock was found to be paused.
+        // clock was found to be paused. (Unless another thread is arming just now.)
         self.rearm();
         for home in self.shards() {
             self.retract(&home.shard);

@@ -153,13 +153,15 @@ impl Service {
     fn spawn(self, handle: &Handle) -> DriverRef {
         let serving = self.serving;
         STARTING.set(Some(serving));
-        let _starting = Starting;
+        let starting = Starting;
         let mut is_first = true;
         handle.spawn(poll_fn(move |cx| {
             // Through a method: the closure takes the whole service along, not a copy of a field.
             self.poll(mem::take(&mut is_first), cx.waker());
             Poll::<()>::Pending
         }));
+        // First: what follows may run foreign code.
+        drop(starting);
         serving.driver.begin(serving.generation);
         serving
     }

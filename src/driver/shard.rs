@@ -127,6 +127,10 @@ pub(super) enum Refused {
 /// Taken from a shard, to be dropped when its lock is no longer held.
 type Leftovers = ([Option<Waker>; DRAINED], Option<Garbage<Option<Waker>>>);
 
+fn discard((wakers, _garbage): Leftovers) {
+    wakers::discard(wakers.into_iter().flatten());
+}
+
 impl ShardState {
     /// An empty wheel at this time; nothing has been counted.
     const fn starting_at(now: u64) -> Self {
@@ -327,7 +331,7 @@ impl Shard {
     fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
         let leftovers = self.drain(&mut state);
         drop(state);
-        wakers::discard(leftovers);
+        discard(leftovers);
     }
 
     #[cold]
@@ -335,13 +339,13 @@ impl Shard {
     fn drain(&self, state: &mut ShardState) -> Leftovers {
         let mut room = [EntryRef::NONE; DRAINED];
         let entries = self.cancels.take(&self.published.waiting, &mut room);
-        let mut wakers = [const { None }; DRAINED];
-        for (entry, waker) in entries.iter().zip(&mut wakers) {
+        let mut taken = [const { None }; DRAINED];
+        for (entry, waker) in entries.iter().zip(&mut taken) {
             if self.check(entry.generation(), entry.when).is_ok() {
                 *waker = state.take(entry.key());
             }
         }
-        (wakers, state.wheel.take_garbage())
+        (taken, state.wheel.take_garbage())
     }
 
     /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
@@ -363,7 +367,8 @@ impl Shard {
 /// The operations of timers.
 impl Shard {
     /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
-    /// the timer's key, and the waker that the spare had.
+    /// the timer's key, and the waker that the spare had. Drops the wakers of queued cancels before
+    /// the caller sets the alarm: a slow drop delays that.
     #[inline(always)]
     pub(super) fn arm(
         &self,

@@ -15,7 +15,7 @@
 //! * First the entry, then the alarm: see "Never lost" in `alarm.rs`. An alarm that has to ring
 //!   earlier is moved on this thread. (The driver task would wait in this worker's own queue, and
 //!   all timers with that task if the worker then blocks.)
-//! * Arming waits for no shard while another shard is free.
+//! * Arming tries the timer's own shard for a moment, then takes any shard that is free.
 //! * A timer whose driver has ended is woken, and polled. A timer of the free functions goes on,
 //!   for the same deadline, in the runtime of that poll, if that lives. A runtime that ends may
 //!   still run some tasks for a moment: there tokio's own timer takes over, which stays pending as
@@ -37,8 +37,9 @@ use super::sync::{LockGuard, back_off};
 use super::wakers::{self, VtableId};
 use super::{DriverRef, DriverShard, ShardRef, context};
 
-/// How often the lock of a timer's own shard is tried before another shard takes the timer: a few
-/// times as long as a hold usually lasts. A timer stays where it was taken.
+/// How often the lock of a timer's own shard is tried again before another shard takes the timer: a
+/// few times as long as a hold usually lasts. The timer then belongs to the other shard, also when
+/// armed again.
 const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// The driver's side of a `Sleep`.
@@ -277,9 +278,7 @@ impl Timer {
         self.shard = home;
         self.registered(key, when, data, wakers::id(vtable));
         self.ring_by(when);
-        if let Some(left) = left {
-            wakers::discard(left);
-        }
+        wakers::discard(left);
         true
     }
 
@@ -307,9 +306,10 @@ impl Timer {
                     return Ok(());
                 }
                 own.shard.check(generation, when)?;
+                std::hint::spin_loop();
             }
             back_off(tries);
-            tries += 1;
+            tries += TRIES as u32;
         }
     }
 

@@ -1,5 +1,13 @@
 //! Wakers, which are foreign code: told apart, woken, dropped.
 //!
+//! # Ground rules
+//!
+//! * A waker is woken or dropped here with no lock held.
+//! * A panic of another task's waker ends here. A timer's own waker is dropped with the timer, and
+//!   the panic is that drop's.
+//!
+//! # Identity
+//!
 //! Vtables have numbers, so that a timer keeps a waker's identity in nine bytes instead of sixteen.
 //! A waker is its data pointer and its vtable; comparing the data alone would take two wakers for
 //! the same where data is a shared constant. A process has but a handful of vtables (tokio's tasks,
@@ -89,16 +97,18 @@ pub(super) fn wake(waker: Waker) {
     contain(|| waker.wake());
 }
 
-/// Drops wakers of tasks that have cancelled their timers, or have ended. (A waker may be the last
-/// reference to a runtime that has ended, and that to the values in the runtime's hooks.)
-pub(super) fn discard<T>(wakers: T) {
-    contain(|| drop(wakers));
+/// Drops the wakers of cancelled timers. (A task's waker may be the last reference to a runtime that
+/// has ended, whose hooks own values of the user's: their drop is foreign code.) Each by itself: a
+/// second panic while the first unwinds would abort.
+#[inline]
+pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(|waker| contain(|| drop(waker)));
 }
 
 /// Runs user code. That code may panic; and the payload of the panic, when dropped, may panic again.
-/// Neither panic reaches the other timers, nor the thread that runs the turn.
+/// Neither panic reaches another timer, nor the caller.
 fn contain(foreign: impl FnOnce()) {
-    // The hook has reported the panic; there is no caller to return the payload to.
+    // The hook has reported the panic, which is none of the caller's.
     let Err(payload) = catch_unwind(AssertUnwindSafe(foreign)) else {
         return;
     };

@@ -184,16 +184,23 @@ fn relic() -> Waker {
 }
 
 #[test]
-fn a_waker_that_panics_when_dropped_with_the_next_timer_takes_nothing_down() {
+fn wakers_that_panic_when_dropped_later_take_nothing_down() {
     in_each(async |_| {
         let (good, count) = counting();
         let mut goods = crowd(4, Instant::now() + ms(30));
         let pending = poll_all(&mut goods, |_| &good);
-        // Where the clock may be paused, the waker is dropped at once: at its caller, as tokio's.
-        let relic = thread::spawn(relic).join().unwrap();
-        let timer = registered_with(sleep(HOUR), &relic);
-        drop(relic);
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(timer)));
+        let relics = thread::spawn(|| [relic(), relic(), relic()])
+            .join()
+            .unwrap();
+        let timers = relics.map(|relic| registered_with(sleep(HOUR), &relic));
+        // Where the clock may be paused, the waker is dropped with its timer, and the panic is that
+        // drop's, as with tokio.
+        let cancel = |timer| drop(catch_unwind(AssertUnwindSafe(|| drop(timer))));
+        let [here, there, too] = timers;
+        cancel(here);
+        thread::spawn(move || [there, too].map(cancel))
+            .join()
+            .unwrap();
         until("fired", || count.wakes() == pending).await;
         timeout(secs(20), sleep(ms(2))).await.unwrap();
     });

@@ -42,7 +42,7 @@ fn a_hook_for_tasks_makes_a_timer() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The driver's own task is the first for which there is a hook.
+/// The first task that the hook is called for is the driver's own.
 #[test]
 fn a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled() {
     fn body<T: Time>() -> Duration {

@@ -5,7 +5,7 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Shard, ShardState};
+use super::{Shard, ShardState, discard};
 use crate::driver::clock::Tick;
 use crate::driver::sync::{LockGuard, Ordering};
 use crate::driver::wakers;
@@ -37,7 +37,8 @@ impl Shard {
             self.fire(&mut state, now, seen, hold, batch)
         };
         self.unlock(state);
-        wakers::discard((left, leftovers));
+        wakers::discard(left);
+        leftovers.into_iter().for_each(discard);
         Some(progress)
     }
 
@@ -85,7 +86,8 @@ impl Shard {
         let (before, after) = (self.next(), next(&state));
         self.publish(after);
         self.unlock(state);
-        wakers::discard((left, leftovers));
+        wakers::discard(left);
+        leftovers.into_iter().for_each(discard);
         before != after
     }
 
@@ -137,8 +139,8 @@ impl Shard {
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
-        wakers::discard(left);
         self.cancels.clear(&self.published.waiting);
+        wakers::discard(left);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }
 }

@@ -121,7 +121,7 @@ fn a_waker_keeps_no_future_and_no_output() {
         drop((first, given.recv().unwrap()));
         assumed! { "cancel_queue.rs";
             "a task that is aborted drops its future though a waker of it lives": is_gone,
-            "dropping a task's last waker runs nobody's code": dropped.try_recv().is_err(),
+            "dropping a task's last waker drops no future": dropped.try_recv().is_err(),
         }
     }
 }
