@@ -148,3 +148,27 @@ fn polled_after_the_end_of_a_paused_runtime() {
     }
     same([1, 10, 20], body::<Tokio>, body::<Ours>);
 }
+
+/// The first task that the hook is called for is the driver's own.
+#[cfg(tokio_unstable)]
+#[test]
+fn a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled() {
+    fn body<T: Time>() -> Duration {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.on_task_spawn(|_| assert!(poll_quietly(&mut T::boxed(ms(500))).is_pending()));
+        let runtime = builder.enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let start = Instant::now();
+            drop(T::sleep(ms(1)));
+            let (tell, told) = futures::channel::oneshot::channel();
+            let foreign = std::thread::spawn(|| {
+                std::thread::sleep(ms(50));
+                tell.send(())
+            });
+            told.await.unwrap();
+            foreign.join().unwrap().unwrap();
+            start.elapsed()
+        })
+    }
+    same_once(body::<Tokio>, body::<Ours>);
+}

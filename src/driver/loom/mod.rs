@@ -30,7 +30,7 @@
 //! | `mod.rs` | `close` leaves the alarm | `loom_insert_and_shutdown`, `loom_fire_and_shutdown`, `loom_reset_and_shutdown` |
 //! | `mod.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
 //! | `mod.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
-//! | `mod.rs` | `begin` does not retract | `a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled`, in `tests/twins/hooks.rs` |
+//! | `mod.rs` | `begin` does not retract | `a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled`, in `tests/twins/paused.rs` |
 //! | `mod.rs` | `rung` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
 //! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
