@@ -376,7 +376,7 @@ impl Shard {
         when: Tick,
         waker: Waker,
     ) -> Option<(u32, Option<Waker>)> {
-        let mut state = self.state.try_lock()?;
+        let mut state = self.try_lock()?;
         // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when).ok()?;
         let armed = state.put(when, waker);
@@ -384,7 +384,7 @@ impl Shard {
         // An insert leaves no garbage.
         match self.has_cancels() {
             false => drop(state),
-            true => self.unlock(state),
+            true => self.drain_and_unlock(state),
         }
         Some(armed)
     }
@@ -396,7 +396,7 @@ impl Shard {
     /// deadline: so all of this holds for a later deadline.
     #[inline(always)]
     pub(super) fn arm_again(&self, generation: u32, when: Tick, waker: &Waker) -> Option<u32> {
-        let mut state = self.state.try_lock()?;
+        let mut state = self.try_lock()?;
         match self.serves(generation) && !self.has_cancels() {
             true => state.put_again(when, waker),
             false => None,
@@ -456,7 +456,7 @@ impl Shard {
     /// Moves a registered timer to a later deadline, if nothing else is to be done under the lock.
     #[inline(always)]
     pub(super) fn put_off(&self, entry: EntryRef, deadline: Tick) -> bool {
-        let Some(mut state) = self.state.try_lock() else {
+        let Some(mut state) = self.try_lock() else {
             return false;
         };
         if self.check(entry.generation(), entry.when).is_err() || self.has_cancels() {

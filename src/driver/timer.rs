@@ -403,10 +403,9 @@ impl Timer {
 
     /// Unregisters the timer; the next poll registers it again.
     pub(crate) fn cancel(&mut self) {
-        let tag = self.tag();
         match self.state {
             State::Registered { .. } => self.unregister(),
-            _ => self.state = State::Idle { tag },
+            _ => self.state = State::Idle { tag: self.tag() },
         }
     }
 
