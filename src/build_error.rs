@@ -6,7 +6,6 @@ use std::{error, fmt, io};
 
 pub(crate) const MOST_SHARDS: usize = 1024;
 pub(crate) const MOST_CAPACITY: usize = 1 << 26;
-pub(crate) const MOST_PER_HOLD: usize = 4096;
 
 /// Why a driver was not made.
 ///
@@ -29,9 +28,6 @@ pub enum BuildError {
     Shards(usize),
     /// More than 2²⁶ timers to make room for at once.
     Capacity(usize),
-    /// No entries per hold, or more than 4096.
-    #[doc(hidden)]
-    EntriesPerHold(usize),
     /// The runtime's default driver has started already: the first timer starts the
     /// driver.
     AlreadyStarted,
@@ -57,12 +53,6 @@ impl fmt::Display for BuildError {
             }
             BuildError::Capacity(timers) => {
                 write!(f, "`capacity` is {timers}: allowed is 0 to {MOST_CAPACITY}")
-            }
-            BuildError::EntriesPerHold(entries) => {
-                write!(
-                    f,
-                    "`entries_per_hold` is {entries}: allowed is 1 to {MOST_PER_HOLD}"
-                )
             }
             BuildError::AlreadyStarted => f.write_str(
                 "this runtime's timers have a driver already: install one before the first timer",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::build_error::{BuildError, MOST_CAPACITY, MOST_PER_HOLD, MOST_SHARDS};
+use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
 use crate::driver::registry;
 use crate::driver::settings::Settings;
 use crate::driver::timerfd::{DEFAULT_SPACING, HighResolution};
@@ -42,7 +42,6 @@ pub struct Builder {
     tick: Option<Duration>,
     shards: Option<usize>,
     capacity: usize,
-    hold: Option<usize>,
     high_resolution: bool,
 }
 
@@ -116,15 +115,6 @@ impl Builder {
         self
     }
 
-    /// Timers fired or moved per hold of a shard's lock: 1 to 4096, 16 by default. For this
-    /// crate's tests, and not part of its interface: batches of other lengths find other
-    /// interleavings.
-    #[doc(hidden)]
-    pub fn entries_per_hold(mut self, entries: usize) -> Self {
-        self.hold = Some(entries);
-        self
-    }
-
     /// Fires timers when they are due, and not in tokio's next millisecond: tens of microseconds
     /// late on a quiet machine. Off by default.
     ///
@@ -163,8 +153,8 @@ impl Builder {
 
     /// Starts a driver on the current runtime, beside the driver of the free functions.
     ///
-    /// Spawns a task, which ends with the runtime and not before: a driver cannot be taken down.
-    /// Make a driver for each setting, and not for each request.
+    /// Spawns a task, which ends with the runtime or by [`Wheel::shutdown`], and not when the handle
+    /// is dropped. Make a driver for each setting, and not for each request.
     ///
     /// # Errors
     ///
@@ -244,12 +234,6 @@ impl Builder {
         if let Some(shards) = self.shards {
             let sane = (1..=MOST_SHARDS).contains(&shards);
             settings.shards = sane.then_some(shards).ok_or(BuildError::Shards(shards))?;
-        }
-        if let Some(hold) = self.hold {
-            let sane = (1..=MOST_PER_HOLD).contains(&hold);
-            settings.hold = sane
-                .then_some(hold)
-                .ok_or(BuildError::EntriesPerHold(hold))?;
         }
         if self.capacity > MOST_CAPACITY {
             return Err(BuildError::Capacity(self.capacity));

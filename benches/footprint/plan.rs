@@ -24,6 +24,8 @@ pub(crate) enum Shape {
     Ready,
     /// a pending timer is polled again
     Repoll,
+    /// the same, by a waker that is no task's
+    RepollOwn,
     /// a pending timer is put off and polled
     Reset,
     /// 64 timers are due together; per timer

@@ -4,6 +4,7 @@
 use timers::shapes::Shape;
 use timers::{Alt, Bare, Timers, Tokio, Wheel};
 
+use crate::blocked::blocked;
 use crate::bytes::bytes;
 use crate::cancel::{earliest, moving, ready_timeout, register_cancel, scaling, scrape};
 use crate::cold::cold;
@@ -16,6 +17,7 @@ use crate::pending::{random_replace, repoll, reset_later, start_stop};
 use crate::quiet::{idle, quiet};
 use crate::services::{connections, gateway, purgatory};
 use crate::stall::stall;
+use crate::waits::waits;
 
 /// Those for which this build has what they take.
 pub(crate) fn all() -> Vec<Figure> {
@@ -74,6 +76,9 @@ fn play<T: Timers>(figure: &'static str) -> Measured {
         "fire-million-counting" => fire_counting::<T>(),
         "fire-million-tasks" => fire_tasks::<T>(),
         "insert-wait" => insert_wait::<T>(),
+        "blocked-4" => blocked::<T>(workers, 50_000),
+        "blocked-2" => blocked::<T>(workers, 100_000),
+        "waits-2" | "waits-16" => waits::<T>(workers),
         "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => quiet::<T>(workers),
         "random-replace" => random_replace::<T>(),
         "start-stop" => start_stop::<T>(),

@@ -34,6 +34,7 @@ use serde_json::Value;
 use crate::figure::Figure;
 use crate::outcome::Outcome;
 
+mod blocked;
 mod bytes;
 mod cancel;
 mod catalogue;
@@ -50,6 +51,7 @@ mod report;
 mod services;
 mod stage;
 mod stall;
+mod waits;
 
 #[derive(Parser)]
 #[command(

@@ -20,6 +20,7 @@
 //!   memory of the task and its runtime's handle, never its future.
 
 use super::clock::Tick;
+use super::settings::Generation;
 use super::sync::{AtomicUsize, Lock, Ordering, wait};
 
 /// Cancels that a queue holds.
@@ -37,7 +38,7 @@ impl EntryRef {
     pub(super) const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
 
     #[inline]
-    pub(super) const fn new(key: u32, generation: u32, when: Tick) -> Self {
+    pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
         let place = (generation as u64) << 32 | key as u64;
         EntryRef { when, place }
     }
@@ -48,8 +49,8 @@ impl EntryRef {
     }
 
     #[inline]
-    pub(super) fn generation(self) -> u32 {
-        (self.place >> 32) as u32
+    pub(super) fn generation(self) -> Generation {
+        (self.place >> 32) as Generation
     }
 }
 

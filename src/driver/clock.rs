@@ -101,10 +101,6 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// tokio's tick, in ours.
 pub(crate) const MILLISECOND: u64 = if cfg!(all(test, loom)) { 1 } else { 1_000_000 };
 
-/// An alarm that rings within this is looked up anew: its timer may have been cancelled. Early
-/// enough for a parked worker, which wakes up for the alarm that was set when it parked.
-pub(crate) const SOON: u64 = 3 * MILLISECOND;
-
 /// Seconds from the origin for which a tick is less than [`Tick::LAST`].
 const MOST_SECS: u64 = u64::MAX / NANOS_PER_SEC;
 

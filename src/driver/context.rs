@@ -34,14 +34,16 @@ use std::task::Waker;
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
+use super::driver::{DriverRef, ShardRef};
+use super::registry;
+use super::settings::Generation;
 use super::sync::{thread_local, worker_index};
-use super::{DriverRef, ShardRef, registry};
 
 /// The shard that a thread has found last.
 #[derive(Clone, Copy)]
 struct Here {
     shard: Option<ShardRef>,
-    generation: u32,
+    generation: Generation,
     /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] otherwise.
     index: u32,
     /// Which of the shard's workers that is.
@@ -69,7 +71,7 @@ impl Here {
     }
 
     /// The shard, if its driver serves this runtime.
-    fn of(&self, handle: &Handle) -> Option<(ShardRef, u32)> {
+    fn of(&self, handle: &Handle) -> Option<(ShardRef, Generation)> {
         let shard = self.shard.filter(|_| self.runtime == Some(handle.id()))?;
         let serves = shard.shard.serves(self.generation);
         serves.then_some((shard, self.generation))
@@ -82,13 +84,13 @@ struct Local {
     here: Cell<Here>,
     /// The data pointer of the waker that this thread has left in a spare last: a hint.
     left: Cell<usize>,
-    /// Timers to go until this thread asks for a proof, and the length of the next countdown.
-    wait: Cell<(u32, u32)>,
+    /// Timers to go until this thread asks for a proof.
+    wait: Cell<u32>,
 }
 
 thread_local! {
     static LOCAL: Local = const {
-        Local { here: Cell::new(Here::NOWHERE), left: Cell::new(0), wait: Cell::new((0, 1)) }
+        Local { here: Cell::new(Here::NOWHERE), left: Cell::new(0), wait: Cell::new(0) }
     };
 }
 
@@ -121,8 +123,8 @@ fn last_here() -> Here {
     LOCAL.with(|local| local.here.get())
 }
 
-/// Timers after which a thread that is not proved yet asks again, at most.
-const SELDOM: u32 = 4096;
+/// Timers after which a thread that is not proved yet asks again.
+const SELDOM: u32 = 256;
 
 /// The shard, and its driver's generation, for a timer of the free functions.
 ///
@@ -131,7 +133,7 @@ const SELDOM: u32 = 4096;
 /// Without a runtime, or in a runtime without timers: tokio's message, caller's line.
 #[inline]
 #[track_caller]
-pub(crate) fn shard() -> (ShardRef, u32) {
+pub(crate) fn shard() -> (ShardRef, Generation) {
     let here = last_here();
     match here.shard {
         Some(shard) if here.is_proved_for(shard) => (shard, here.generation),
@@ -142,7 +144,7 @@ pub(crate) fn shard() -> (ShardRef, u32) {
 /// The shard of the current handle's driver.
 #[inline(never)]
 #[track_caller]
-fn by_handle() -> (ShardRef, u32) {
+fn by_handle() -> (ShardRef, Generation) {
     let handle = Handle::current();
     let (shard, generation) = match last_here().of(&handle) {
         Some(here) => here,
@@ -158,9 +160,9 @@ fn by_handle() -> (ShardRef, u32) {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn find(handle: &Handle) -> (ShardRef, u32) {
-    let driver = registry::of(handle);
-    let shard = of(driver);
+fn find(handle: &Handle) -> (ShardRef, Generation) {
+    let driver = registry::driver_of(handle);
+    let shard = shard_of(driver);
     set_here(Here {
         shard: Some(shard),
         generation: driver.generation,
@@ -171,7 +173,7 @@ fn find(handle: &Handle) -> (ShardRef, u32) {
 }
 
 /// This thread's shard of a known driver.
-pub(crate) fn of(driver: DriverRef) -> ShardRef {
+pub(crate) fn shard_of(driver: DriverRef) -> ShardRef {
     driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
 }
 
@@ -193,12 +195,12 @@ pub(super) use super::loom::fake::is_here;
 #[inline(never)]
 fn ask_for_proof(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
-    let (wait, next) = LOCAL.with(|local| local.wait.get());
+    let wait = LOCAL.with(|local| local.wait.get());
     if wait > 0 {
-        return set_wait(wait - 1, next);
+        return set_wait(wait - 1);
     }
     if driver.is_open() {
-        set_wait(next, (2 * next).min(SELDOM));
+        set_wait(SELDOM);
         // The thread that was proved before has lost its worker.
         change_worker(driver.shard(index), index);
         let runtime = handle.id();
@@ -206,8 +208,8 @@ fn ask_for_proof(handle: &Handle, driver: DriverRef) {
     }
 }
 
-fn set_wait(timers: u32, next: u32) {
-    LOCAL.with(|local| local.wait.set((timers, next)));
+fn set_wait(timers: u32) {
+    LOCAL.with(|local| local.wait.set(timers));
 }
 
 fn prove(driver: DriverRef, runtime: runtime::Id) {
@@ -223,7 +225,7 @@ fn prove(driver: DriverRef, runtime: runtime::Id) {
             worker,
             runtime: Some(runtime),
         });
-        set_wait(0, 1);
+        set_wait(0);
     }
 }
 

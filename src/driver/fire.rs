@@ -4,29 +4,22 @@
 //!
 //! * Wakers are woken with no lock held. A waker that panics takes nothing else down: the other
 //!   wakers are woken, and the driver goes on.
-//! * A turn inside tokio's own delays tokio's I/O, so on a multi-thread runtime such a turn ends
-//!   after [`PER_TURN`] timers. The rest goes to turns of the driver task. On a current-thread runtime
-//!   the turn fires all due timers, as tokio does.
 //! * A turn may outlive its runtime, in a slow waker, and the shards may serve another runtime by
 //!   then. Every hold checks the generation; the rest of such a turn does nothing.
 
 use std::task::Waker;
 
 use super::clock::Tick;
-use super::shard::Shard;
+use super::settings::Generation;
+use super::shard::{HOLD, Shard};
 use super::wakers::wake;
 use crate::wheel::core::Progress;
 
-/// Timers, give or take a hold, that a turn fires. More, if the turn has waited for long: see
-/// `Driver::poll_task`.
-pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
-
 /// A turn that is under way.
 pub(super) struct Turn {
-    generation: u32,
+    generation: Generation,
     /// Timers that are due by then are fired.
     now: Tick,
-    hold: usize,
     /// Timers that may still be fired, give or take a hold.
     left: usize,
     /// Nothing was due so far.
@@ -35,13 +28,12 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Fires the timers that are due at `now`, at most `hold` timers per hold, and about `limit` in
+    /// Fires the timers that are due at `now`, at most [`HOLD`] timers per hold, and about `limit` in
     /// all.
-    pub(super) fn new(generation: u32, now: Tick, hold: usize, limit: usize) -> Self {
+    pub(super) fn new(generation: Generation, now: Tick, limit: usize) -> Self {
         Turn {
             generation,
             now,
-            hold,
             left: limit,
             is_idle: true,
             batch: Vec::with_capacity(16),
@@ -58,7 +50,7 @@ impl Turn {
             if progress.is_caught_up() && !shard.has_cancels() {
                 return true;
             }
-            self.left = self.left.saturating_sub(self.hold);
+            self.left = self.left.saturating_sub(HOLD);
             if self.left == 0 {
                 return false;
             }
@@ -72,7 +64,7 @@ impl Turn {
         // turn is late by that, too.
         let seen = if self.is_idle { self.now } else { clock() };
         let batch = &mut self.batch;
-        let progress = shard.expire(self.generation, self.now, seen, self.hold, batch)?;
+        let progress = shard.expire(self.generation, self.now, seen, batch)?;
         self.is_idle &= batch.is_empty();
         batch.drain(..).for_each(wake);
         Some(progress)

@@ -18,36 +18,11 @@ use std::task::{Poll, Waker};
 
 use tokio::runtime::{self, Handle};
 
-use super::alarm_timer::AlarmTimer;
-use super::settings::Settings;
-use super::timerfd::HighResolution;
-use super::{Driver, DriverRef, wakers};
-
-/// A driver that has served so many runtimes is not used again: a [`DriverTag`] has room for each
-/// of its generations.
-const LAST_GENERATION: u32 = (1 << 14) - 1;
-
-/// The driver's generation in 15 bits, and whether the timer is a `Wheel`'s, which stays with its
-/// driver.
-#[derive(Clone, Copy)]
-pub(super) struct DriverTag(u16);
-
-impl DriverTag {
-    #[inline]
-    pub(super) fn new(generation: u32, of_a_wheel: bool) -> Self {
-        // No generation is greater than `LAST_GENERATION`.
-        DriverTag((generation as u16) << 1 | u16::from(of_a_wheel))
-    }
-
-    #[inline]
-    pub(super) fn generation(self) -> u32 {
-        u32::from(self.0 >> 1)
-    }
-
-    pub(super) fn is_of_a_wheel(self) -> bool {
-        self.0 & 1 != 0
-    }
-}
+use super::alarm::interval::AlarmTimer;
+use super::alarm::timerfd::HighResolution;
+use super::driver::{Driver, DriverRef};
+use super::settings::{Generation, Settings};
+use super::wakers;
 
 #[derive(Default)]
 struct Registry {
@@ -80,7 +55,7 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 /// The driver that the free functions use in this runtime, started if need be. In a runtime that
 /// has ended, or is about to, that driver has ended, too.
 #[track_caller]
-pub(crate) fn of(handle: &Handle) -> DriverRef {
+pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
     match find(handle).or_else(|| STARTING.get()) {
         Some(serving) => serving,
         None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
@@ -136,13 +111,12 @@ impl Service {
     /// In a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
     fn new(handle: &Handle, mut settings: Settings, precise: Option<HighResolution>) -> Self {
-        let interval = AlarmTimer::interval();
-        wakers::learn_from_a_task();
+        let timer = AlarmTimer::new(handle, precise);
         // Room is made anew each time: drivers that differ in that alone are of the same kind.
         let capacity = mem::take(&mut settings.capacity);
         let driver = with_registry(|registry| registry.idle.get_mut(&settings)?.pop());
         let driver = driver.unwrap_or_else(|| Driver::leak(settings));
-        let serving = driver.open(interval, precise, handle, capacity);
+        let serving = driver.open(timer, capacity);
         let runtime = handle.id();
         Service { serving, runtime }
     }
@@ -157,8 +131,7 @@ impl Service {
         let mut is_first = true;
         handle.spawn(poll_fn(move |cx| {
             // Through a method: the closure takes the whole service along, not a copy of a field.
-            self.poll(mem::take(&mut is_first), cx.waker());
-            Poll::<()>::Pending
+            self.poll(mem::take(&mut is_first), cx.waker())
         }));
         // First: what follows may run foreign code.
         drop(starting);
@@ -166,9 +139,15 @@ impl Service {
         serving
     }
 
-    fn poll(&self, is_first: bool, task: &Waker) {
+    /// Ready when the driver is to end: the task then drops this.
+    fn poll(&self, is_first: bool, task: &Waker) -> Poll<()> {
+        wakers::note_task(task);
         let DriverRef { driver, generation } = self.serving;
         driver.poll_task(generation, is_first, task);
+        match driver.is_to_end(generation) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
     }
 }
 
@@ -187,7 +166,8 @@ impl Registry {
             self.serving.remove(&runtime);
         }
         let driver = closed.driver;
-        if driver.generation() < LAST_GENERATION {
+        // There is no number for another generation after the last.
+        if driver.generation() < Generation::MAX {
             self.idle.entry(driver.settings).or_default().push(driver);
         }
     }

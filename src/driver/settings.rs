@@ -3,18 +3,17 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Entries that a hold of a shard's lock touches, unless a builder says otherwise.
-pub(crate) const DEFAULT_HOLD: usize = 16;
+/// Counts a driver's times in service: the runtimes that the driver has served, one after the other.
+pub(crate) type Generation = u16;
 
 /// The settings of a driver. All are valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Settings {
     pub(crate) shards: usize,
     /// Nanoseconds that deadlines are rounded up to a multiple of; 1: not rounded.
     pub(crate) tick: u64,
     /// Timers to make room for at once, over all shards.
     pub(crate) capacity: usize,
-    pub(crate) hold: usize,
     /// The driver has a timerfd.
     pub(crate) is_precise: bool,
     /// On a current-thread runtime, a turn inside tokio's fires all due timers, and the clock may
@@ -30,7 +29,6 @@ impl Settings {
             shards: handle.metrics().num_workers(),
             tick: 1,
             capacity: 0,
-            hold: DEFAULT_HOLD,
             is_precise: false,
             current_thread,
         }

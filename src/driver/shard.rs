@@ -11,7 +11,7 @@
 //!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold touches at most `hold` entries while firing, removes at most twice
+//! * **Bounded holds.** A hold touches at most [`HOLD`] entries while firing, removes at most twice
 //!   [`DRAINED`] queued entries and the spare, and moves at most a chunk for each.
 //! * **A mass expiry keeps no worker waiting.** Arming tries the lock a few times, then takes another
 //!   shard for that timer; cancelling a task's timer tries once, then uses the queue.
@@ -52,8 +52,9 @@ mod turn;
 use std::task::Waker;
 
 use super::cancel_queue::{CancelQueue, EntryRef};
-use super::clock::{SOON, Tick};
-use super::sync::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
+use super::clock::{MILLISECOND, Tick};
+use super::settings::Generation;
+use super::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use super::wakers;
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
@@ -66,8 +67,14 @@ const SLOTS: usize = 256;
 /// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due:
 /// wakers within such a slot are woken in no particular order.
 const GRAIN: usize = 2;
+/// Entries that a hold fires or moves.
+pub(super) const HOLD: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 /// Queued cancels that a drain carries out at most. A hold drains at most twice.
 const DRAINED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
+
+/// Soon enough for a look whether the next timer was cancelled, and early enough for a worker that
+/// sleeps: that wakes up for the alarm that was set when it went to sleep.
+pub(super) const SOON: u64 = 3 * MILLISECOND;
 
 /// An entry without a waker is a spare.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
@@ -82,19 +89,25 @@ pub(crate) struct Shard {
     cancels: CancelQueue,
 }
 
+/// The shards of a driver.
+pub(super) trait Shards: Iterator<Item = &'static Shard> + Clone {}
+
+impl<I: Iterator<Item = &'static Shard> + Clone> Shards for I {}
+
 /// The fields that are read without the lock.
+#[derive(Default)]
 #[repr(align(128))]
 struct Published {
     /// Entries due by this tick belong to the driver.
     clock: AtomicU64,
     /// Nothing in the wheel is due before this. [`Tick::NEVER`] when the wheel is empty.
     next: AtomicU64,
-    /// From this deadline on, a timer is armed without another look: see `due.rs`.
+    /// From this deadline on, a timer is armed without another look: see `when.rs`.
     plain_from: AtomicU64,
     /// Cancels in the queue.
     waiting: AtomicUsize,
     /// Counts the drivers that this shard has served.
-    generation: AtomicU32,
+    generation: AtomicU16,
     /// Counts the threads that have been this shard's worker: only the last of them is.
     worker: AtomicU32,
     /// When a thread last looked for overdue timers here.
@@ -211,15 +224,7 @@ impl Shard {
     pub(super) fn new() -> Self {
         Shard {
             state: Lock::new(ShardState::starting_at(0)),
-            published: Published {
-                clock: AtomicU64::new(0),
-                next: AtomicU64::new(Tick::NEVER.0),
-                plain_from: AtomicU64::new(Tick::NEVER.0),
-                waiting: AtomicUsize::new(0),
-                generation: AtomicU32::new(0),
-                worker: AtomicU32::new(0),
-                looked: AtomicU64::new(0),
-            },
+            published: Published::default(),
             cancels: CancelQueue::new(),
         }
     }
@@ -235,7 +240,7 @@ impl Shard {
         Tick(self.published.next.load(Ordering::SeqCst))
     }
 
-    /// Whether a timer is overdue, or will soon be due. Not in the last moments of the range.
+    /// Whether a timer is overdue, or is due within [`SOON`]. Not in the last moments of the range.
     #[inline]
     pub(super) fn is_due_soon(&self, now: Tick) -> bool {
         self.next().0 <= now.0.wrapping_add(SOON)
@@ -264,12 +269,12 @@ impl Shard {
     }
 
     #[inline]
-    pub(crate) fn generation(&self) -> u32 {
+    pub(crate) fn generation(&self) -> Generation {
         self.published.generation.load(Ordering::Acquire)
     }
 
     #[inline]
-    pub(crate) fn serves(&self, generation: u32) -> bool {
+    pub(crate) fn serves(&self, generation: Generation) -> bool {
         self.generation() == generation
     }
 
@@ -350,7 +355,7 @@ impl Shard {
 
     /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
     #[inline]
-    pub(super) fn check(&self, generation: u32, when: Tick) -> Result<(), Refused> {
+    pub(super) fn check(&self, generation: Generation, when: Tick) -> Result<(), Refused> {
         // First: in this order, the clock of a later generation is not mistaken for that of the
         // timer's own.
         let clock = self.clock();
@@ -372,7 +377,7 @@ impl Shard {
     #[inline(always)]
     pub(super) fn arm(
         &self,
-        generation: u32,
+        generation: Generation,
         when: Tick,
         waker: Waker,
     ) -> Option<(u32, Option<Waker>)> {
@@ -395,7 +400,12 @@ impl Shard {
     /// The spare's deadline is later than the clock, is announced, and the alarm is set for that
     /// deadline: so all of this holds for a later deadline.
     #[inline(always)]
-    pub(super) fn arm_again(&self, generation: u32, when: Tick, waker: &Waker) -> Option<u32> {
+    pub(super) fn arm_again(
+        &self,
+        generation: Generation,
+        when: Tick,
+        waker: &Waker,
+    ) -> Option<u32> {
         let mut state = self.try_lock()?;
         match self.serves(generation) && !self.has_cancels() {
             true => state.put_again(when, waker),
@@ -434,8 +444,14 @@ impl Shard {
 
     /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
+        let mut tries = 0;
+        // Either this thread makes room, or the thread that holds the shard does.
         while !self.cancels.push(entry, &self.published.waiting) {
-            self.drain_and_unlock(self.wait());
+            match self.try_lock() {
+                Some(state) => self.drain_and_unlock(state),
+                None => sync::back_off(tries),
+            }
+            tries += 1;
         }
     }
 

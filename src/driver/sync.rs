@@ -1,5 +1,5 @@
-//! Chooses between the real primitives and those of the models in `loom/`: loom's synchronisation,
-//! and a tokio whose interval rings when a model says so.
+//! Locking, and waiting for a lock, with the [real](real) primitives or those of the models
+//! (`loom/primitives.rs`).
 //!
 //! [`Lock`] spins; of its methods only `try_lock` is used. That is right for a shard: a holder has
 //! a small constant of work to do, makes no call of the kernel and runs no code of the user's, so
@@ -7,74 +7,17 @@
 //! uncontended `std::sync::Mutex`. A holder may lose its processor all the same. A thread that
 //! waits then sleeps, see [`back_off`].
 
+#[cfg(not(all(test, loom)))]
+mod real;
+
 use std::sync::PoisonError;
+use std::thread::sleep;
 use std::time::Duration;
 
-use tokio::runtime::{EnterGuard, Handle};
-
 #[cfg(not(all(test, loom)))]
-pub(crate) use std::sync::{
-    Mutex, MutexGuard, OnceLock,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
-};
-
+pub(crate) use self::real::*;
 #[cfg(all(test, loom))]
-pub(crate) use loom::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
-};
-#[cfg(all(test, loom))]
-use loom::thread::yield_now;
-#[cfg(all(test, loom))]
-pub(crate) use std::sync::OnceLock;
-use std::thread::sleep;
-#[cfg(not(all(test, loom)))]
-use std::thread::yield_now;
-
-#[cfg(all(test, loom))]
-pub(crate) use super::loom::fake::{
-    self as time, now, now as really_now, now_in, thread_local, worker_index,
-};
-#[cfg(not(all(test, loom)))]
-pub(crate) use std::thread_local;
-#[cfg(not(all(test, loom)))]
-pub(crate) use tokio::{runtime::worker_index, time};
-
-#[cfg(not(all(test, loom)))]
-pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
-#[cfg(not(all(test, loom)))]
-pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
-
-#[cfg(all(test, loom))]
-pub(crate) use super::loom::lock::{Lock, LockGuard};
-
-/// Now, by the clock of the runtime whose context this is called in.
-#[cfg(not(all(test, loom)))]
-#[inline]
-pub(crate) fn now() -> tokio::time::Instant {
-    tokio::time::Instant::now()
-}
-
-/// Now, by the clock of every runtime that cannot be paused.
-#[cfg(not(all(test, loom)))]
-#[inline]
-pub(crate) fn really_now() -> tokio::time::Instant {
-    std::time::Instant::now().into()
-}
-
-/// Now, by the clock of this runtime.
-#[cfg(not(all(test, loom)))]
-pub(crate) fn now_in(runtime: &Handle) -> Option<tokio::time::Instant> {
-    let _inside = enter(runtime)?;
-    Some(now())
-}
-
-/// `None` on a thread that is about to end, and can enter no runtime.
-pub(crate) fn enter(runtime: &Handle) -> Option<EnterGuard<'_>> {
-    let here = Handle::try_current();
-    let ending = here.is_err_and(|none| none.is_thread_local_destroyed());
-    (!ending).then(|| runtime.enter())
-}
+pub(crate) use super::loom::primitives::*;
 
 /// Locks a mutex. A mutex that a panicking thread left behind is as good as any other here: nothing
 /// that can panic runs between two related writes.
@@ -100,16 +43,18 @@ fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     }
 }
 
-/// Spins before a thread yields: a few times as long as a hold usually lasts.
-const SPINS: u32 = 64;
+/// Spins before a thread yields: tens of microseconds, as long as a hold lasts in a mass expiry
+/// with cold caches.
+const SPINS: u32 = 1_000;
 /// Yields before a thread sleeps.
-const YIELDS: u32 = 4;
+const YIELDS: u32 = 8;
+const SLEEP: Duration = Duration::from_micros(50);
 
-/// Gives way for a moment that grows with the number of tries so far.
+/// Gives way, after so many tries before.
 ///
-/// A few spins suffice while the holder runs. A holder that has lost its processor gets this
-/// thread's by a yield; and by a sleep where this thread has real-time priority, beside which
-/// a yield runs no ordinary thread.
+/// Spins suffice while the holder runs. A holder that has lost its processor gets this thread's by a
+/// yield; and by a sleep where this thread has real-time priority, beside which a yield runs no
+/// ordinary thread.
 pub(crate) fn back_off(tries: u32) {
     if cfg!(all(test, loom)) {
         return yield_now();
@@ -117,9 +62,6 @@ pub(crate) fn back_off(tries: u32) {
     match tries.checked_sub(SPINS) {
         None => std::hint::spin_loop(),
         Some(0..YIELDS) => yield_now(),
-        Some(late) => sleep(LEAST_SLEEP * (1 << (late - YIELDS).min(5))),
+        Some(_) => sleep(SLEEP),
     }
 }
-
-/// Sleeps are this long, and up to 32 times as long.
-const LEAST_SLEEP: Duration = Duration::from_micros(30);

@@ -8,55 +8,63 @@
 //!
 //! # Identity
 //!
-//! Vtables have numbers, so that a timer keeps a waker's identity in nine bytes instead of sixteen.
-//! A waker is its data pointer and its vtable; comparing the data alone would take two wakers for
-//! the same where data is a shared constant. A process has but a handful of vtables (tokio's tasks,
-//! `block_on`, `FuturesUnordered`, …). They are numbered in the order of their appearance; if there
-//! ever are more than 255, the rest have no number, and their wakers count as new at each poll,
-//! which costs a lock and is right.
+//! A waker is its data pointer and its vtable. A timer remembers both of the waker that is
+//! registered, so that a poll with the same waker takes no lock. To do so in nine bytes instead of
+//! sixteen, vtables have numbers. A process has but a handful of them (tokio's tasks, `block_on`,
+//! `FuturesUnordered`, …), numbered in the order of their appearance. The wakers of any further
+//! vtable count as new at each poll, which costs a lock, and is right.
 
-use std::future::{Future, poll_fn};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
-
-use tokio::task::LocalSet;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Waker;
 
 /// The number of a vtable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct VtableId(pub(crate) u8);
+pub(crate) type VtableId = u8;
 
-const NUMBERS: usize = 255;
+/// That of tokio's tasks.
+pub(crate) const OF_TASKS: VtableId = 0;
+
+const NUMBERS: usize = 16;
 /// Not a number: matches no waker.
-const NONE: VtableId = VtableId(NUMBERS as u8);
+const NONE: VtableId = NUMBERS as u8;
 
-static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
+/// The addresses of vtables, each in the place of its number. A free place is 0.
+struct Vtables([AtomicUsize; NUMBERS]);
 
-/// Number 0 is that of tokio's tasks, whose vtable is learnt before any other.
-pub(crate) const OF_TASKS: VtableId = VtableId(0);
+static VTABLES: Vtables = Vtables::new();
 
-/// Learns the vtable of tokio's tasks from a task made for the purpose. A driver's own task, which
-/// may wait in the queue of a busy worker, would be too late.
-pub(crate) fn learn_from_a_task() {
-    // Once: where the runtime calls a hook for each task, that may make a timer, too.
-    static BEGUN: AtomicBool = AtomicBool::new(false);
-    if BEGUN.swap(true, Ordering::Relaxed) {
-        return;
+impl Vtables {
+    /// The place of tokio's tasks is never free.
+    const fn new() -> Self {
+        let mut places = [const { AtomicUsize::new(0) }; NUMBERS];
+        places[OF_TASKS as usize] = AtomicUsize::new(usize::MAX);
+        Vtables(places)
     }
-    let tasks = LocalSet::new();
-    tasks.spawn_local(poll_fn(|cx| {
-        note_task(cx.waker());
-        Poll::Ready(())
-    }));
-    // The task runs here and now, and is ready at once.
-    let _ = pin!(tasks).poll(&mut Context::from_waker(Waker::noop()));
+
+    #[inline]
+    fn of_tasks(&self) -> &AtomicUsize {
+        &self.0[OF_TASKS as usize]
+    }
+
+    /// The number of a vtable, given now if there is none yet.
+    fn number(&self, vtable: usize) -> VtableId {
+        let holds = |place: &AtomicUsize| match place.load(Relaxed) {
+            0 => match place.compare_exchange(0, vtable, Relaxed, Relaxed) {
+                Ok(_free) => true,
+                Err(holder) => holder == vtable,
+            },
+            holder => holder == vtable,
+        };
+        let place = self.0.iter().position(holds);
+        place.map_or(NONE, |number| number as VtableId)
+    }
 }
 
-/// Notes the vtable of tokio's tasks, from a waker of such a task.
+/// Notes the vtable of tokio's tasks, from a waker of the driver's own task. Until then, a task's
+/// waker is treated like any other.
 pub(crate) fn note_task(waker: &Waker) {
-    VTABLES[0].store(address(waker), Ordering::Relaxed);
+    VTABLES.of_tasks().store(address(waker), Relaxed);
 }
 
 #[inline]
@@ -64,32 +72,20 @@ pub(crate) fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
 }
 
-/// The number of the vtable at this address; given now if there is none yet.
+/// The number of the vtable at this address.
 #[inline]
 pub(crate) fn id(vtable: usize) -> VtableId {
-    if VTABLES[0].load(Ordering::Relaxed) == vtable {
-        return OF_TASKS;
+    match VTABLES.of_tasks().load(Relaxed) == vtable {
+        true => OF_TASKS,
+        false => VTABLES.number(vtable),
     }
-    search(vtable)
 }
 
 /// Whether the waker's vtable has this number.
 #[inline]
 pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
-    let known = VTABLES.get(usize::from(id.0));
-    known.is_some_and(|known| known.load(Ordering::Relaxed) == address(waker))
-}
-
-fn search(vtable: usize) -> VtableId {
-    let holds = |known: &AtomicUsize| match known.load(Ordering::Relaxed) {
-        // Only a free place is written to: workers share this table.
-        0 => known
-            .compare_exchange(0, vtable, Ordering::Relaxed, Ordering::Relaxed)
-            .map_or_else(|holder| holder == vtable, |_| true),
-        holder => holder == vtable,
-    };
-    let after_tasks = VTABLES[1..].iter().position(holds);
-    after_tasks.map_or(NONE, |number| VtableId(number as u8 + 1))
+    let place = VTABLES.0.get(usize::from(id));
+    place.is_some_and(|place| place.load(Relaxed) == address(waker))
 }
 
 /// Wakes a task, with no lock held.

@@ -1,6 +1,22 @@
 //! Counts of a driver beside those of its shards, and the counts that stay after the driver's
 //! end.
 //!
+//! # How each count is made
+//!
+//! A shard counts few events, and a snapshot computes the rest. *Inserted* and *removed* are the
+//! entries ever put into the shard's wheel, and ever taken out for any reason. *Reused* are the timers
+//! armed in the place of the spare: its entry stays in the wheel, so a cancelled timer was not
+//! removed there, and the next was not inserted.
+//!
+//! | count | from a shard |
+//! | --- | --- |
+//! | `registered` | inserted + reused |
+//! | `fired` | the lags recorded, one for each timer that fires |
+//! | `cancelled` | removed − fired, + reused, + 1 if there is a spare now |
+//! | `pending` | inserted − removed, − 1 if there is a spare now |
+//! | `reset` | counted as such |
+//! | `driver_wakeups`, `driver_noops` | none: counted here, once a turn |
+//!
 //! # Ground rules
 //!
 //! * Counting is free where timers are armed and cancelled. The numbers of entries ever put into
@@ -16,10 +32,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MetricsSnapshot as Snapshot;
+use crate::driver::settings::Generation;
 
 /// The counts of a driver from its start to its end, kept for later snapshots.
 pub(crate) struct FinalCounts {
-    pub(crate) generation: u32,
+    pub(crate) generation: Generation,
     /// How often the driver woke up, and how often nothing was due then.
     turns: AtomicU64,
     idle_turns: AtomicU64,
@@ -28,7 +45,7 @@ pub(crate) struct FinalCounts {
 }
 
 impl FinalCounts {
-    pub(crate) fn new(generation: u32, shards: usize) -> Self {
+    pub(crate) fn new(generation: Generation, shards: usize) -> Self {
         FinalCounts {
             generation,
             turns: AtomicU64::new(0),

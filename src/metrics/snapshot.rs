@@ -1,5 +1,7 @@
 //! [`MetricsSnapshot`]: the counts of a driver at a point in time, or of a stretch of time.
 
+use std::fmt;
+
 use super::LagHistogram;
 
 /// Counts of a driver, or of a shard.
@@ -31,7 +33,7 @@ use super::LagHistogram;
 /// assert_eq!((now.registered, now.fired, now.cancelled, now.pending), (2, 1, 1, 0));
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetricsSnapshot {
     /// Timers that were registered.
@@ -115,5 +117,21 @@ impl MetricsSnapshot {
         self.pending = 0;
         self.slab_capacity = 0;
         self
+    }
+}
+
+/// The public fields.
+impl fmt::Debug for MetricsSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MetricsSnapshot")
+            .field("registered", &self.registered)
+            .field("fired", &self.fired)
+            .field("cancelled", &self.cancelled)
+            .field("pending", &self.pending)
+            .field("reset", &self.reset)
+            .field("lag", &self.lag)
+            .field("driver_wakeups", &self.driver_wakeups)
+            .field("driver_noops", &self.driver_noops)
+            .finish_non_exhaustive()
     }
 }

@@ -1,11 +1,13 @@
-//! Hooks for tasks may make timers, though they are called for the driver's own task, too.
+//! Hooks for tasks may make timers, though they are called for the driver's own task, too, and while
+//! tokio spawns a task.
 
 use tokio::runtime::Builder;
+use tokio::time::Instant;
 
-use crate::runtimes::cross;
+use crate::runtimes::{KINDS, Kind, Two, cross, cross3, joined};
 use crate::twin::same;
-use support::ms;
-use support::time::{Ours, Time, Tokio};
+use support::time::{Ours, Sleep as _, Time, Tokio};
+use support::{HOUR, ms, poll_quietly};
 
 #[derive(Clone, Copy, Debug)]
 enum Hook {
@@ -13,26 +15,84 @@ enum Hook {
     Polls,
 }
 
-#[test]
-fn a_hook_for_tasks_makes_a_timer() {
-    fn body<T: Time>((is_multi, hook): (bool, Hook)) {
-        let mut builder = match is_multi {
-            true => Builder::new_multi_thread(),
-            false => Builder::new_current_thread(),
-        };
-        match hook {
-            Hook::NewTasks => drop(builder.on_task_spawn(|_| drop(T::sleep(ms(1))))),
+const HOOKS: [Hook; 2] = [Hook::NewTasks, Hook::Polls];
+
+/// What a hook does with a timer that is due in an hour.
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    /// Makes and drops the timer.
+    Make,
+    Poll,
+    /// Resets without a poll, to a deadline in so many milliseconds.
+    Reset(u64),
+    /// Polls, then resets.
+    PollAndReset(u64),
+}
+
+const USES: [Use; 6] = [
+    Use::Make,
+    Use::Poll,
+    Use::Reset(0),
+    Use::Reset(1),
+    Use::PollAndReset(0),
+    Use::PollAndReset(3),
+];
+
+impl Use {
+    fn of<T: Time>(self) {
+        let mut sleep = T::boxed(HOUR);
+        if let Use::Poll | Use::PollAndReset(_) = self {
+            assert!(poll_quietly(&mut sleep).is_pending());
+        }
+        if let Use::Reset(after) | Use::PollAndReset(after) = self {
+            sleep.as_mut().reset(Instant::now() + ms(after));
+        }
+    }
+}
+
+impl Hook {
+    fn set<T: Time>(self, builder: &mut Builder, uses: Use) {
+        match self {
+            Hook::NewTasks => drop(builder.on_task_spawn(move |_| uses.of::<T>())),
             Hook::Polls => {
-                builder.on_before_task_poll(|_| drop(T::sleep(ms(1))));
-                builder.on_after_task_poll(|_| drop(T::sleep(ms(1))));
-                builder.on_task_terminate(|_| drop(T::sleep(ms(1))));
+                builder.on_before_task_poll(move |_| uses.of::<T>());
+                builder.on_after_task_poll(move |_| uses.of::<T>());
+                // No poll: a runtime that ends terminates the driver's tasks, too, and a timer that
+                // is polled there panics.
+                builder.on_task_terminate(|_| Use::Make.of::<T>());
             }
         }
-        builder.enable_all().build().unwrap().block_on(async {
-            T::sleep(ms(2)).await;
-            tokio::spawn(async { T::sleep(ms(2)).await }).await.unwrap();
-        });
     }
-    let cases = cross([false, true], [Hook::NewTasks, Hook::Polls]);
+}
+
+fn builder(kind: Kind) -> Builder {
+    let mut builder = match kind {
+        Kind::Current => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    builder
+        .worker_threads(if let Two = kind { 2 } else { 1 })
+        .enable_all();
+    builder
+}
+
+/// The runtime's first timer is the hook's, or the task's that is polled before anything is spawned.
+#[test]
+fn a_hook_for_tasks_makes_a_timer() {
+    type Case = ((Kind, Hook), Use, bool);
+
+    fn body<T: Time>(((kind, hook), uses, is_first): Case) -> Result<(), String> {
+        let mut builder = builder(kind);
+        hook.set::<T>(&mut builder, uses);
+        builder.build().unwrap().block_on(async {
+            if !is_first {
+                T::sleep(ms(2)).await;
+            }
+            let slept = joined(tokio::spawn(async { T::sleep(ms(2)).await })).await;
+            T::sleep(ms(2)).await;
+            slept
+        })
+    }
+    let cases = cross3(cross(KINDS, HOOKS), USES, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }

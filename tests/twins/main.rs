@@ -13,6 +13,7 @@
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `nested.rs` | `block_on` within `block_in_place` |
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
+//! | `borrowed.rs` | foreign code that tokio runs while a task is spawned: destructors in a runtime that ends |
 //! | `foreign.rs` | made on a worker, polled or reset where another runtime is current |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by runtimes in turn |
@@ -26,6 +27,7 @@
 #![allow(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
 
 mod blocked;
+mod borrowed;
 mod foreign;
 mod guards;
 #[cfg(tokio_unstable)]

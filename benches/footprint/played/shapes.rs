@@ -34,6 +34,7 @@ pub(crate) fn play<S: Side>(shape: &str, runtime: &Runtime) -> usize {
                 "same" => single::same::<S>(window).await,
                 "fresh" => single::fresh::<S>(window, &wakers),
                 "ready" => single::ready::<S>(window).await,
+                "repoll-own" => single::repoll_own::<S>(window, &mut pending).await,
                 "repoll" => single::repoll::<S>(window, &mut pending).await,
                 "reset" => single::reset::<S>(window, &mut pending, round).await,
                 "crowd" => crowds::crowd::<S>(window, &wakers),

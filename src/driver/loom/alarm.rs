@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::model::Wakes;
+use super::model::{START, Wakes};
 use super::{Model, check, fake};
 use crate::driver::clock::Tick;
 
@@ -112,19 +112,18 @@ fn loom_a_look_and_arm() {
     });
 }
 
-/// A model in which a look has found that the alarm rings soon: for a timer that is gone.
-fn with_a_stale_alarm() -> (Model, Arc<Wakes>) {
+/// A model whose alarm is armed for a timer that is gone, and due soon.
+fn with_a_timer_that_is_gone() -> (Model, Arc<Wakes>) {
     let model = Model::new(2);
     let gone = model.arm(0, 3).drop();
-    model.driver.alarm.set_stale();
-    model.driver.publish(Tick::NEVER);
     (model, gone)
 }
 
 #[test]
-fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
+fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     check(|| {
-        let (model, gone) = with_a_stale_alarm();
+        let (model, gone) = with_a_timer_that_is_gone();
+        model.driver.leave_cancelled_out(START);
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.bell.at(), Some(next.deadline));
@@ -135,10 +134,11 @@ fn loom_a_stale_alarm_is_moved_by_the_next_timer() {
 
 /// A shard that another thread holds is left unchanged: the alarm rings once in vain.
 #[test]
-fn loom_a_stale_alarm_and_arm() {
+fn loom_a_check_and_arm() {
     check(|| {
-        let (model, gone) = with_a_stale_alarm();
+        let (model, gone) = with_a_timer_that_is_gone();
         let other = model.spawn(|model| model.arm(1, 20));
+        model.driver.leave_cancelled_out(START);
         let mine = model.arm(0, 30);
         let others = other.join().unwrap();
         model.assert_all_fire([mine, others]);
@@ -185,9 +185,8 @@ fn loom_what_a_turn_leaves_over_waits_for_no_task() {
         let other = model.spawn(|model| model.turn_at(12));
         let later = model.arm(0, 50);
         other.join().unwrap();
-        for _ in timers.iter() {
-            model.ring_without_the_task();
-        }
+        // The first ring asks for a turn, and the next makes up for that.
+        model.ring_without_the_task();
         assert!(timers.iter().all(|timer| timer.wakes.count() == 1));
         model.run_out();
         timers.into_iter().for_each(|timer| timer.assert_fired());
@@ -213,7 +212,7 @@ fn loom_what_a_turn_leaves_over_waits_for_no_alarm() {
 /// A model in which no clock is read for timers that are due in the alarm's millisecond.
 fn with_a_known_grid(shards: usize) -> Model {
     let model = Model::new(shards);
-    model.driver.alarm.know_grid();
+    model.driver.alarm.grid.know(0);
     model
 }
 
@@ -241,15 +240,14 @@ fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
     });
 }
 
-/// The alarm is ringing, and stale: the millisecond after the shard's clock is the next.
+/// A check disarms the alarm while it rings: the millisecond after the shard's clock is the next.
 #[test]
-fn loom_arm_in_a_turn_while_the_alarm_is_stale() {
+fn loom_arm_in_a_turn_after_a_check() {
     check(|| {
         let model = with_a_known_grid(1);
         let due = [model.arm(0, 10), model.arm(0, 10)];
         let other = model.spawn(|model| model.turn_at(10));
-        model.driver.alarm.set_stale();
-        model.driver.publish(Tick::NEVER);
+        model.driver.leave_cancelled_out(Tick(8));
         let near = model.arm(0, 11);
         other.join().unwrap();
         model.assert_all_fire(due.into_iter().chain([near]));

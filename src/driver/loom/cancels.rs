@@ -1,7 +1,11 @@
 //! Cancels from other threads than the shard's worker: they wait in its queue for the next
 //! holder, and no more of them than the queue may hold.
 
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
 use super::{Model, check, fake};
+use crate::driver::clock::Tick;
 
 #[test]
 fn loom_cancel_and_fire() {
@@ -85,6 +89,35 @@ fn loom_collect_and_leave() {
                 .iter()
                 .all(|wakes| wakes.is_freed() && wakes.count() == 0)
         );
+    });
+}
+
+/// Its waker is no task's, and waits in the queue like any other.
+#[test]
+fn loom_cancel_with_another_kind_of_waker_and_fire() {
+    struct Own;
+
+    impl Wake for Own {
+        fn wake(self: Arc<Self>) {
+            panic!("a timer that was cancelled fires");
+        }
+    }
+
+    check(|| {
+        let model = Model::new(1);
+        fake::go_elsewhere();
+        let due = model.arm(0, 10);
+        let (own, mut timer) = (Arc::new(Own), model.unpolled(0, 60).timer);
+        let waker = Waker::from(own.clone());
+        assert!(timer.poll(Tick(60), &waker).is_pending());
+        drop(waker);
+        let other = model.spawn(|model| model.turn_at(10));
+        drop(timer);
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        assert_eq!(Arc::strong_count(&own), 1, "a waker is leaked");
+        model.assert_empty();
     });
 }
 

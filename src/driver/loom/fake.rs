@@ -10,6 +10,7 @@
 //! clock and moving the clock are steps that depend on each other.
 
 use std::cell::{Cell, OnceCell};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -20,8 +21,8 @@ use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
-use crate::driver::ShardRef;
 use crate::driver::clock::Tick;
+use crate::driver::driver::ShardRef;
 use crate::driver::sync::lock;
 
 /// loom's, which has no `const` blocks.
@@ -38,6 +39,8 @@ pub(crate) use per_thread as thread_local;
 std::thread_local! {
     /// All threads of a model run on a single thread.
     static CLOCK: Cell<Tick> = const { Cell::new(Tick::ZERO) };
+    /// How far tokio has come.
+    static ELAPSED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
     /// When the race was over; zero before.
     static SETTLED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
     static RUNTIME: OnceCell<Handle> = const { OnceCell::new() };
@@ -83,6 +86,7 @@ pub(super) fn settled() -> Tick {
 /// The beginning of every run of a model; the runtime is made once.
 pub(super) fn start(now: Tick) {
     CLOCK.set(now);
+    ELAPSED.set(Tick::ZERO);
     SETTLED.set(Tick::ZERO);
     enter();
 }
@@ -110,6 +114,10 @@ pub(super) fn is_at_home() -> bool {
     AT_HOME.with(Cell::get)
 }
 
+pub(crate) fn now_if_current(_: &Handle) -> Option<Instant> {
+    Some(now())
+}
+
 pub(crate) fn now_in(_: &Handle) -> Option<Instant> {
     Some(now())
 }
@@ -132,7 +140,6 @@ pub(super) fn go_elsewhere() {
 pub(crate) fn interval(_: Duration) -> Interval {
     Interval(Arc::new(Mutex::new(Entry {
         at: Tick::ZERO,
-        elapsed: Tick::ZERO,
         waker: None,
     })))
 }
@@ -142,15 +149,13 @@ pub(crate) struct Interval(Arc<Mutex<Entry>>);
 
 struct Entry {
     at: Tick,
-    /// How far tokio has come.
-    elapsed: Tick,
     /// Of the task that waits.
     waker: Option<Waker>,
 }
 
 impl Entry {
     fn is_due(&self) -> bool {
-        self.at <= self.elapsed
+        self.at <= ELAPSED.get()
     }
 
     fn take_due(&mut self) -> Option<Waker> {
@@ -186,7 +191,7 @@ impl Interval {
     }
 
     /// The runtime's side of the interval.
-    pub(super) fn bell(&self) -> Bell {
+    pub(crate) fn bell(&self) -> Bell {
         Bell(self.0.clone())
     }
 }
@@ -197,9 +202,33 @@ impl Drop for Interval {
     }
 }
 
+/// The driver's probe: ready once tokio has come to its deadline. Wakes nothing.
+pub(crate) struct Sleep(Tick);
+
+pub(crate) fn sleep(_: Duration) -> Sleep {
+    Sleep(Tick::ZERO)
+}
+
+impl Sleep {
+    pub(crate) fn reset(mut self: Pin<&mut Self>, at: Instant) {
+        self.0 = Tick::of(at);
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        match self.0 <= ELAPSED.get() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
 /// The runtime's side of the interval.
 #[derive(Clone)]
-pub(super) struct Bell(Arc<Mutex<Entry>>);
+pub(crate) struct Bell(Arc<Mutex<Entry>>);
 
 impl Bell {
     /// When the interval rings; `None` when no waker waits.
@@ -217,7 +246,7 @@ impl Bell {
     pub(super) fn turn_at(&self, now: Tick) -> bool {
         let mut entry = lock(&self.0);
         advance_to(now);
-        entry.elapsed = clock();
+        ELAPSED.set(clock());
         let due = entry.take_due();
         drop(entry);
         let rings = due.is_some();

@@ -70,8 +70,9 @@
 //! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;
-pub(crate) mod lock;
+mod lock;
 mod model;
+pub(crate) mod primitives;
 
 mod alarm;
 mod cancels;

@@ -8,12 +8,15 @@ use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
 use super::fake::{self, Bell, Chime, Descriptor};
+use crate::driver::alarm;
+use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::clock::Tick;
-use crate::driver::settings::Settings;
-use crate::driver::sync::time;
+use crate::driver::driver::{Driver, ShardRef};
+use crate::driver::settings::{Generation, Settings};
+use crate::driver::sync::lock;
 use crate::driver::timer::Timer;
 use crate::driver::timerfd::HighResolution;
-use crate::driver::{Driver, ShardRef, wakers};
+use crate::driver::wakers;
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
@@ -36,12 +39,11 @@ pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     });
 }
 
-/// A single shard, a single timer per hold.
+/// A single shard.
 const ONE: Settings = Settings {
     shards: 1,
     tick: 1,
     capacity: 0,
-    hold: 1,
     is_precise: false,
     current_thread: false,
 };
@@ -50,7 +52,7 @@ const ONE: Settings = Settings {
 #[derive(Clone)]
 pub(super) struct Model {
     pub(super) driver: &'static Driver,
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     pub(super) bell: Bell,
     /// Of a driver of high resolution.
     chime: Option<Chime>,
@@ -92,11 +94,11 @@ impl Model {
     }
 
     fn with(driver: &'static Driver, descriptor: Option<Descriptor>) -> Self {
-        let interval = time::interval(Duration::from_millis(1));
-        let bell = interval.bell();
         let chime = descriptor.as_ref().map(Descriptor::chime);
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
-        driver.open(interval, precise, &fake::runtime(), 0);
+        let timer = AlarmTimer::new(&fake::runtime(), precise);
+        let bell = timer.bell();
+        driver.open(timer, 0);
         let model = Model {
             driver,
             generation: driver.generation(),
@@ -217,7 +219,7 @@ impl Model {
 
     /// Nothing waits for an alarm that does not come, or comes too late.
     fn assert_armed(&self) {
-        let earliest = self.driver.earliest();
+        let earliest = alarm::earliest(self.driver.each_shard());
         if earliest == Tick::NEVER {
             return;
         }
@@ -277,8 +279,13 @@ impl Model {
 
     /// Notes that the clock may be paused, as a driver does that finds such a clock.
     pub(super) fn may_be_paused(&self) {
-        self.driver.alarm.pause();
-        self.driver.rearm();
+        let alarm = &self.driver.alarm;
+        alarm.grid.know(0);
+        if let Some(timer) = lock(&alarm.timer).as_mut() {
+            timer.runs = true;
+            alarm.set_may_pause(timer);
+        }
+        self.driver.rearm_exactly();
     }
 }
 

@@ -22,6 +22,21 @@ fn assert_released(timer: Armed) {
     assert!(wakes.is_freed(), "a waker is leaked");
 }
 
+/// The end takes the alarm first. A timer whose millisecond can no longer be asked for is not due.
+#[test]
+fn loom_insert_where_the_clock_may_be_paused_and_shutdown() {
+    check(|| {
+        let model = Model::current_thread();
+        model.may_be_paused();
+        let other = model.spawn(|model| model.close());
+        // `poll` asserts that the timer is not early.
+        let mut timer = model.unpolled(0, 30);
+        let _ = unless_shut_down(|| timer.poll());
+        other.join().unwrap();
+        assert_released(timer);
+    });
+}
+
 #[test]
 fn loom_insert_and_shutdown() {
     check(|| {

@@ -21,7 +21,7 @@ fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
     (shard, entries)
 }
 
-fn arm(shard: &Shard, generation: u32, when: Tick) -> Option<u32> {
+fn arm(shard: &Shard, generation: Generation, when: Tick) -> Option<u32> {
     let armed = shard.arm(generation, when, Waker::noop().clone());
     armed.map(|(key, _left)| key)
 }
@@ -48,7 +48,7 @@ fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
     counts_of(shard, 0)
 }
 
-fn counts_of(shard: &Shard, generation: u32) -> (u64, u64, u64, usize) {
+fn counts_of(shard: &Shard, generation: Generation) -> (u64, u64, u64, usize) {
     let now = shard.snapshot(generation).unwrap();
     (now.registered, now.fired, now.cancelled, now.pending)
 }
@@ -105,7 +105,7 @@ fn what_has_been_counted_as_cancelled_does_not_fire_later() {
     cancel_later(&shard, &entries[..30]);
     let before = counts(&shard);
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 7, &mut batch) {}
+    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
     assert_eq!(before, (40, 0, 30, 10));
     assert_eq!((batch.len(), counts(&shard)), (10, (40, 10, 30, 0)));
 }
@@ -115,21 +115,23 @@ fn what_waits_to_be_cancelled_does_not_fire() {
     let (shard, entries) = shard_of(40);
     cancel_later(&shard, &entries[..30]);
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 7, &mut batch) {}
+    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
     assert_eq!((batch.len(), counts(&shard)), (10, (40, 10, 30, 0)));
 }
 
 #[test]
 fn a_cancel_that_comes_too_late_counts_as_fired() {
-    let (shard, entries) = shard_of(3);
+    let all = HOLD as u64 + 2;
+    let (shard, entries) = shard_of(HOLD + 2);
     let mut batch = Vec::new();
-    let progress = shard.expire(0, LAST, LAST, 1, &mut batch);
+    let progress = shard.expire(0, LAST, LAST, &mut batch);
     assert_eq!(progress, Some(Progress::Unfinished));
     // Still in the wheel, but the driver's.
-    cancel_later(&shard, &entries[2..]);
-    assert_eq!(counts(&shard), (3, 1, 0, 2));
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 1, &mut batch) {}
-    assert_eq!(counts(&shard), (3, 3, 0, 0));
+    let fired = batch.len() as u64;
+    cancel_later(&shard, &entries[HOLD + 1..]);
+    assert_eq!(counts(&shard), (all, fired, 0, HOLD + 2 - batch.len()));
+    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
+    assert_eq!(counts(&shard), (all, all, 0, 0));
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn what_is_left_does_not_outlive_its_driver() {
 #[test]
 fn a_timer_that_has_fired_puts_nothing_off() {
     let (shard, entries) = shard_of(1);
-    while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, 1, &mut Vec::new()) {}
+    while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, &mut Vec::new()) {}
     let tenant = arm(&shard, 0, LAST);
     assert_eq!(tenant, Some(entries[0].key()));
     assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
@@ -206,7 +208,7 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(&shard, entries[0]));
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, 1, &mut batch) {}
+    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
     assert_eq!((batch.len(), counts(&shard)), (0, (1, 0, 1, 0)));
 }
 

@@ -5,8 +5,9 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Shard, ShardState, discard};
+use super::{HOLD, Shard, ShardState, discard};
 use crate::driver::clock::Tick;
+use crate::driver::settings::Generation;
 use crate::driver::sync::{LockGuard, Ordering};
 use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
@@ -14,14 +15,13 @@ use crate::wheel::core::Progress;
 
 impl Shard {
     /// One bounded hold of a turn: carries out queued cancels, moves the clock to `now`, and
-    /// puts the wakers of at most `hold` due timers into `batch`. Their lag is that at `seen`.
+    /// puts the wakers of at most [`HOLD`] due timers into `batch`. Their lag is that at `seen`.
     /// `None` when the driver has ended.
     pub(in crate::driver) fn expire(
         &self,
-        generation: u32,
+        generation: Generation,
         now: Tick,
         seen: Tick,
-        hold: usize,
         batch: &mut Vec<Waker>,
     ) -> Option<Progress> {
         let mut state = self.wait();
@@ -34,7 +34,7 @@ impl Shard {
         let progress = if self.has_cancels() {
             Progress::Unfinished
         } else {
-            self.fire(&mut state, now, seen, hold, batch)
+            self.fire(&mut state, now, seen, batch)
         };
         self.unlock(state);
         wakers::discard(left);
@@ -47,14 +47,13 @@ impl Shard {
         state: &mut ShardState,
         now: Tick,
         seen: Tick,
-        hold: usize,
         batch: &mut Vec<Waker>,
     ) -> Progress {
         if self.published.clock.load(Ordering::Relaxed) < now.0 {
             self.published.clock.store(now.0, Ordering::Release);
         }
         let ShardState { wheel, lag, .. } = &mut *state;
-        let progress = wheel.advance(now.0, hold, &mut |_, deadline, waker| {
+        let progress = wheel.advance(now.0, HOLD, &mut |_, deadline, waker| {
             lag.record(seen.0.saturating_sub(deadline));
             if let Some(waker) = waker {
                 batch.push(waker);
@@ -74,10 +73,9 @@ impl Shard {
     }
 
     /// The same, if no other thread holds the shard now.
-    pub(in crate::driver) fn try_refresh(&self) {
-        if let Some(state) = self.try_lock() {
-            self.refresh_in(state);
-        }
+    pub(in crate::driver) fn try_refresh(&self) -> bool {
+        let state = self.try_lock();
+        state.is_some_and(|state| self.refresh_in(state))
     }
 
     fn refresh_in(&self, mut state: LockGuard<'_, ShardState>) -> bool {
@@ -92,13 +90,13 @@ impl Shard {
     }
 
     /// Timers registered and not fired.
-    pub(crate) fn pending(&self, generation: u32) -> usize {
+    pub(crate) fn pending(&self, generation: Generation) -> usize {
         self.snapshot(generation).map_or(0, |now| now.pending)
     }
 
     /// The counts, with all cancels carried out, and without a spare: the entries of cancelled
     /// timers are freed. `None` when the driver has ended.
-    pub(crate) fn snapshot(&self, generation: u32) -> Option<Snapshot> {
+    pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
         let mut state = self.wait();
         while self.has_cancels() {
             self.unlock(state);
@@ -119,6 +117,7 @@ impl Shard {
         let old = mem::replace(&mut *state, fresh);
         self.published.clock.store(now.0, Ordering::Release);
         self.publish(Tick::NEVER);
+        self.set_plain_from(Tick::NEVER);
         drop(state);
         drop(old);
     }

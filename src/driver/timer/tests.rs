@@ -3,7 +3,7 @@
 
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
-use std::task::Wake;
+use std::task::{Context, Wake};
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ impl Wake for Register {
         let mut timer = Timer::new_at(now);
         if timer.poll(now, Waker::noop()).is_pending() {
             let (entry, ..) = timer.entry().unwrap();
-            let tokios = timer.shard.driver.alarm.tokios_millisecond(now);
+            let tokios = timer.home.driver.alarm.tokios_millisecond(now);
             let _ = self.0.send((entry.when, tokios.unwrap()));
         }
     }

@@ -26,11 +26,23 @@ fn a_vtable_keeps_its_number_and_no_other_has_it() {
 
 #[cfg(not(loom))]
 #[tokio::test]
-async fn a_task_is_known_by_its_waker_before_any_driver_has_run() {
-    learn_from_a_task();
-    let known = poll_fn(|cx| Poll::Ready(number(cx.waker()) == OF_TASKS));
-    assert!(!known.await, "the waker of `block_on`");
-    let known = poll_fn(|cx| Poll::Ready(number(cx.waker()) == OF_TASKS));
-    assert!(tokio::spawn(known).await.unwrap());
+async fn a_task_is_known_by_its_waker_once_a_driver_has_run() {
+    use std::future::poll_fn;
+    use std::task::Poll;
+
+    crate::sleep(std::time::Duration::from_millis(5)).await;
+    let is_task = || poll_fn(|cx| Poll::Ready(number(cx.waker()) == OF_TASKS));
+    assert!(!is_task().await, "the waker of `block_on`");
+    assert!(tokio::spawn(is_task()).await.unwrap());
     assert_ne!(number(Waker::noop()), OF_TASKS);
+}
+
+#[test]
+fn a_vtable_too_many_has_no_number() {
+    let vtables = Vtables::new();
+    let numbers: Vec<_> = (1..=NUMBERS).map(|n| vtables.number(8 * n)).collect();
+    let expected: Vec<_> = (1..=NUMBERS as VtableId).collect();
+    assert_eq!(numbers, expected, "the first number is that of tasks");
+    assert_eq!(numbers.last(), Some(&NONE));
+    assert_eq!(vtables.number(8), 1, "as before");
 }

@@ -30,8 +30,6 @@ pub(crate) struct Held {
     shared: Arc<Shared>,
     driver: Driver,
     sleep: Sleep,
-    /// Made by a free function: goes on elsewhere when its driver has ended.
-    free: bool,
     phase: Phase,
     /// The witness that was registered last.
     witness: Option<Arc<Witness>>,
@@ -50,12 +48,11 @@ impl Held {
         duration: Duration,
         free: bool,
     ) -> Self {
-        let (sleep, free) = driver.sleep(duration, free);
+        let sleep = driver.sleep(duration, free);
         Held {
             shared: shared.clone(),
             driver,
             sleep,
-            free,
             phase: Phase::New,
             witness: None,
             kept: None,
@@ -138,7 +135,7 @@ impl Held {
         // A driver that has not quite ended may wake the witness once more.
         (self.moved, self.wandered) = (true, true);
         witness.move_deadline();
-        if let Some(here) = self.shared.driver_here().filter(|_| self.free) {
+        if let Some(here) = self.shared.driver_here() {
             witness.go_on_with(&here);
             self.shared.counts.went_on.up();
             self.driver = here;

@@ -52,12 +52,12 @@ impl Driver {
 
     /// A sleep, made with the handle to the driver; or by a free function inside the runtime, if these
     /// use this driver.
-    pub(crate) fn sleep(&self, duration: Duration, free: bool) -> (Sleep, bool) {
+    pub(crate) fn sleep(&self, duration: Duration, free: bool) -> Sleep {
         if !free || self.beside {
-            return (self.wheel().sleep(duration), false);
+            return self.wheel().sleep(duration);
         }
         let _inside = self.life.handle.enter();
-        (wheel::sleep(duration), true)
+        wheel::sleep(duration)
     }
 
     /// Whether the driver has as many timers pending as expected; else both numbers.
@@ -77,7 +77,6 @@ impl Life {
         let _inside = handle.enter();
         let beside = wheel::Builder::new()
             .shards(1 + random.below(3) as usize)
-            .entries_per_hold(1 + random.below(40) as usize)
             .build()
             .unwrap();
         Arc::new(Life {

@@ -25,8 +25,8 @@ use std::time::Duration;
 use self::fallback::Descriptor;
 #[cfg(all(feature = "high-resolution", target_os = "linux", not(all(test, loom))))]
 use self::linux::Descriptor;
-use super::clock::Tick;
 use crate::build_error::BuildError;
+use crate::driver::clock::Tick;
 
 /// Deadlines within this use the timerfd: setting that costs less than a wake-up of tokio's on
 /// the way would.
@@ -51,7 +51,7 @@ pub(crate) struct HighResolution {
     descriptor: Descriptor,
     spacing: Duration,
     /// When a wake-up was last taken.
-    rang: Tick,
+    last_ring: Tick,
     /// When the timerfd expires; [`Tick::NEVER`] if that is not known.
     set_to: Tick,
 }
@@ -64,18 +64,18 @@ impl HighResolution {
         descriptor.map(|descriptor| HighResolution::new(descriptor, spacing))
     }
 
-    pub(super) fn new(descriptor: Descriptor, spacing: Duration) -> Self {
+    pub(in crate::driver) fn new(descriptor: Descriptor, spacing: Duration) -> Self {
         HighResolution {
             descriptor,
             spacing,
-            rang: Tick::ZERO,
+            last_ring: Tick::ZERO,
             set_to: Tick::NEVER,
         }
     }
 
     /// There was a wake-up, which has been taken `now`.
-    pub(super) fn rang(&mut self, now: Tick) {
-        self.rang = now;
+    pub(super) fn note_ring(&mut self, now: Tick) {
+        self.last_ring = now;
         self.forget();
     }
 
@@ -94,7 +94,7 @@ impl HighResolution {
         if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
             return true;
         }
-        let at = target.max(self.rang.saturating_add(self.spacing));
+        let at = target.max(self.last_ring.saturating_add(self.spacing));
         if at != self.set_to {
             let set = self.descriptor.set(at, waker);
             self.set_to = if set { at } else { Tick::NEVER };

@@ -4,6 +4,8 @@
 //!
 //! * An [`AlarmTimer`] is used under the lock of the alarm's timer, and no other lock but tokio's
 //!   own is taken.
+//! * Nothing here needs the runtime to be current: a timer of tokio's knows its runtime. So arming
+//!   works wherever a timer is used, also in a destructor that runs inside of tokio.
 //! * Arming may ring at once, on this very thread, if tokio's clock has passed the time.
 //!   Such a ring fires nothing (arming never fires a stranger's timer): where [`is_arming`],
 //!   the ring is only recorded. The armer then asks the driver task for a turn.
@@ -14,7 +16,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -22,55 +24,78 @@ use tokio::runtime::Handle;
 use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::clock::Tick;
-use super::sync::thread_local;
-use super::sync::time::{self, Interval};
 use super::timerfd::{HighResolution, LEAD};
+use crate::driver::clock::{MILLISECOND, Tick};
+use crate::driver::settings::Generation;
+use crate::driver::sync::time::{self, Interval, Sleep};
+use crate::driver::sync::{now_if_current, now_in, thread_local};
 
-/// Far enough back to complete immediately.
-const PAST: Duration = Duration::from_secs(24 * 60 * 60);
+/// Tells which deadlines tokio has come to; never left armed. (Unlike an interval, a sleep reads no
+/// clock.)
+type Probe = Pin<Box<Sleep>>;
 
-/// An interval, the tick that is armed for, and the interval's runtime.
-pub(super) struct AlarmTimer {
-    pub(super) interval: Interval,
+/// A runtime's interval, and the tick that it is armed for.
+pub(in crate::driver) struct AlarmTimer {
+    interval: Interval,
+    probe: Probe,
     /// Rings for near deadlines.
-    pub(super) precise: Option<HighResolution>,
-    /// Rings.
-    pub(super) waker: Waker,
+    precise: Option<HighResolution>,
+    runtime: Handle,
+    /// Called when the alarm rings.
+    waker: Waker,
+    /// The driver's.
+    pub(super) generation: Generation,
+    /// The runtime has taken the driver task.
+    pub(in crate::driver) runs: bool,
     /// [`Tick::NEVER`] when nothing is registered with tokio.
     pub(super) armed: Tick,
-    pub(super) runtime: Handle,
-    /// The driver's.
-    pub(super) generation: u32,
-    /// That runtime has taken the driver task.
-    pub(super) runs: bool,
 }
 
 impl AlarmTimer {
-    /// An interval of the current runtime.
+    /// A timer of the current runtime, whose handle this must be.
     ///
     /// # Panics
     ///
     /// As `tokio::time::interval`: without a runtime, or in a runtime without timers.
     #[track_caller]
-    pub(super) fn interval() -> Interval {
-        // tokio's `sleep` reports the caller's line where its `interval` does not.
-        drop(tokio::time::sleep(Duration::ZERO));
+    pub(in crate::driver) fn new(runtime: &Handle, precise: Option<HighResolution>) -> Self {
+        // First: tokio's `sleep` reports the caller's line where its `interval` does not.
+        let probe = Box::pin(time::sleep(Duration::ZERO));
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        interval
+        AlarmTimer {
+            interval,
+            probe,
+            precise,
+            runtime: runtime.clone(),
+            waker: Waker::noop().clone(),
+            generation: 0,
+            runs: false,
+            armed: Tick::NEVER,
+        }
+    }
+
+    /// Begins to ring for a driver: calls this waker.
+    pub(in crate::driver) fn ring(mut self, generation: Generation, waker: Waker) -> Self {
+        (self.generation, self.waker) = (generation, waker);
+        self
+    }
+
+    #[cfg(all(test, loom))]
+    pub(in crate::driver) fn bell(&self) -> crate::driver::loom::fake::Bell {
+        self.interval.bell()
     }
 
     /// Either of the two sources has rung: neither counts as set any more.
-    pub(super) fn rang(&mut self, now: Tick) {
+    pub(super) fn forget_all(&mut self, now: Tick) {
         self.armed = Tick::NEVER;
         if let Some(precise) = &mut self.precise {
-            precise.rang(now);
+            precise.note_ring(now);
         }
     }
 
     /// The timerfd no longer counts as set.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget_timerfd(&mut self) {
         if let Some(precise) = &mut self.precise {
             precise.forget();
         }
@@ -93,8 +118,8 @@ impl AlarmTimer {
     /// Has tokio ring at `at` for `target`. Returns false when tokio rang on the spot, so that
     /// nothing is armed.
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
-        // This poll may set `rung`; forget the timerfd setting.
-        self.forget();
+        // This poll may ring: the timerfd's setting does not count any more.
+        self.forget_timerfd();
         let _arming = Arming::begin();
         let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at.to_instant())));
         // A poll that panics, for the runtime has ended, counts as pending for ever.
@@ -106,8 +131,34 @@ impl AlarmTimer {
     /// Leaves nothing registered with tokio, so that a paused clock does not advance to a timer
     /// that was cancelled. An interval that has just yielded a tick, and is not polled for the
     /// next, has no timer.
-    pub(super) fn disarm(&mut self, now: Tick) {
-        self.arm(now.saturating_sub(PAST), Tick::NEVER);
+    pub(super) fn disarm(&mut self) {
+        self.arm(Tick::ZERO, Tick::NEVER);
+    }
+
+    /// Whether tokio has come to the millisecond that this deadline fires in. If not, the probe stays
+    /// registered, and is to be [put to rest](Self::rest).
+    pub(super) fn has_come(&mut self, deadline: Tick) -> bool {
+        self.probe.as_mut().reset(deadline.to_instant());
+        let probe = pin!(coop::unconstrained(self.probe.as_mut()));
+        probe
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_ready()
+    }
+
+    /// Leaves nothing of the probe registered.
+    pub(super) fn rest(&mut self) {
+        self.has_come(Tick::ZERO);
+    }
+
+    /// Whether that was a millisecond ago, though tokio may not have looked at its clock since.
+    pub(super) fn is_long_past(&self, deadline: Tick) -> bool {
+        let now = now_if_current(&self.runtime).map(Tick::of);
+        now.is_some_and(|now| now.0.saturating_sub(deadline.0) >= MILLISECOND)
+    }
+
+    /// Now, by the runtime's own clock. `None` where the runtime cannot be entered.
+    pub(super) fn now(&self) -> Option<Tick> {
+        now_in(&self.runtime).map(Tick::of)
     }
 
     fn poll_at(&mut self, at: Instant) -> Poll<Instant> {
@@ -115,7 +166,7 @@ impl AlarmTimer {
         let interval = &mut self.interval;
         // With an exhausted budget the interval would be pending without being registered.
         let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
-        Future::poll(pin!(tick), &mut Context::from_waker(&self.waker))
+        pin!(tick).poll(&mut Context::from_waker(&self.waker))
     }
 }
 

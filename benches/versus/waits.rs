@@ -1,0 +1,150 @@
+//! What a task waits for while a million timers fire, in one operation on a timer of its own.
+//!
+//! The million is armed on all workers, so that each worker's timers fire for a while. A task arms a timer every 30 µs,
+//! polls it again with another waker, resets it and drops it, and takes the time of each. The wakers are those of tasks,
+//! `Waker::noop()`, and wakers of their own, as parts of a `FuturesUnordered` have. Of these the slowest counts.
+
+use std::future::poll_fn;
+use std::hint::black_box;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant as StdInstant};
+
+use hdrhistogram::Histogram;
+use rand::Rng;
+use timers::Timers;
+use timers::expiry::{Count, Sleeps};
+use timers::{arm, on_task};
+use tokio::task::coop::unconstrained;
+use tokio::task::yield_now;
+use tokio::time::Instant;
+
+use crate::figure::Measured;
+use crate::stage::{Stage, armed, seeded};
+
+const MILLION: usize = 1_000_000;
+/// For each kind of wakers: one alone is over after a few thousand operations.
+const MILLIONS: usize = 4;
+/// Until the first of a million is due: time to arm all of them.
+const LEAD: Duration = Duration::from_millis(1500);
+const SPREAD: Duration = Duration::from_millis(1);
+const BETWEEN: Duration = Duration::from_micros(30);
+/// Iterations from one yield to the next: the task's worker fires timers, too.
+const BATCH: usize = 30;
+const FAR: Duration = Duration::from_secs(600);
+const LOST: Duration = Duration::from_secs(60);
+
+/// Arming, polling again, resetting, dropping.
+const OPERATIONS: usize = 4;
+
+type Waits = [Histogram<u64>; OPERATIONS];
+
+/// The wakers that a timer is polled with, one after the other.
+type Wakers = [Waker; 2];
+
+/// The 99.99th percentile and the longest time of each operation.
+pub(crate) fn waits<T: Timers>(workers: usize) -> Measured {
+    let (mut slowest, mut fired) = ([[0_u64; 2]; OPERATIONS], 0);
+    for wakers in [tasks as fn(&Stage) -> Wakers, noop, own] {
+        let stage = Stage::new::<T>(workers);
+        let (wakers, mut waits) = (wakers(&stage), histograms());
+        for _ in 0..MILLIONS {
+            let (some, count) = while_a_million_fires::<T>(&stage, workers, wakers.clone());
+            fired += count;
+            for (waits, some) in waits.iter_mut().zip(some) {
+                waits.add(some).expect("equal histograms");
+            }
+        }
+        for (slowest, waits) in slowest.iter_mut().zip(&waits) {
+            let seen = [waits.value_at_quantile(0.9999), waits.max()];
+            *slowest = std::array::from_fn(|at| slowest[at].max(seen[at]));
+        }
+    }
+    let values: Vec<f64> = slowest
+        .as_flattened()
+        .iter()
+        .map(|&wait| wait as f64)
+        .collect();
+    Measured::fired(values, fired)
+}
+
+fn tasks(stage: &Stage) -> Wakers {
+    [(); 2].map(|()| stage.run(poll_fn(|cx| Poll::Ready(cx.waker().clone()))))
+}
+
+fn noop(_: &Stage) -> Wakers {
+    [
+        Waker::noop().clone(),
+        Waker::from(Arc::new(Count::default())),
+    ]
+}
+
+fn own(_: &Stage) -> Wakers {
+    [(); 2].map(|()| Waker::from(Arc::new(Count::default())))
+}
+
+fn while_a_million_fires<T: Timers>(stage: &Stage, workers: usize, wakers: Wakers) -> (Waits, u64) {
+    let (fired, due) = (Arc::new(Count::default()), Instant::now() + LEAD);
+    let count = MILLION / workers;
+    let waker = Waker::from(Arc::clone(&fired));
+    let sleeps = stage.on_each_worker::<T, _>(move |_, _| arm_some::<T>(count, due, &waker));
+    assert!(Instant::now() < due, "arming took too long");
+    thread::sleep(due.saturating_duration_since(Instant::now()));
+    let waits = stage.run(operate::<T>(wakers, Arc::clone(&fired), count * workers));
+    drop(sleeps);
+    (waits, fired.get() as u64)
+}
+
+fn arm_some<T: Timers>(count: usize, due: Instant, waker: &Waker) -> Sleeps<T> {
+    let (cx, mut random) = (&mut Context::from_waker(waker), seeded());
+    let mut at = || due + random.random_range(Duration::ZERO..SPREAD);
+    (0..count).map(|_| armed::<T>(cx, at())).collect()
+}
+
+/// Operates on timers until all others have fired.
+async fn operate<T: Timers>(wakers: Wakers, fired: Arc<Count>, armed: usize) -> Waits {
+    let mut waits = histograms();
+    let began = Instant::now();
+    while fired.get() < armed {
+        assert!(began.elapsed() < LOST, "{}: a timer was lost", T::NAME);
+        let batch = on_task(|_| {
+            for _ in 0..BATCH {
+                once::<T>(&wakers, &mut waits);
+            }
+        });
+        unconstrained(batch).await;
+        yield_now().await;
+    }
+    waits
+}
+
+fn histograms() -> Waits {
+    std::array::from_fn(|_| Histogram::new(3).expect("a histogram"))
+}
+
+fn once<T: Timers>(wakers: &Wakers, waits: &mut Waits) {
+    let begin = StdInstant::now();
+    let [first, second] = wakers;
+    let mut last = begin;
+    let mut lap = |operation: usize| {
+        let now = StdInstant::now();
+        let wait = (now - last).as_nanos() as u64;
+        waits[operation].record(wait).expect("a wait");
+        last = now;
+    };
+    {
+        let mut sleep = pin!(T::sleep(black_box(FAR)));
+        arm(sleep.as_mut(), &mut Context::from_waker(first));
+        lap(0);
+        arm(sleep.as_mut(), &mut Context::from_waker(second));
+        lap(1);
+        T::reset(sleep.as_mut(), Instant::now() + FAR / 2);
+        lap(2);
+    }
+    lap(3);
+    while begin.elapsed() < BETWEEN {
+        std::hint::spin_loop();
+    }
+}

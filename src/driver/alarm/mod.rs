@@ -1,0 +1,335 @@
+//! The alarm rings for the earliest deadline of all shards: a `tokio::time::Interval`, whose waker
+//! fires due timers.
+//!
+//! tokio calls wakers with none of its locks held, on the thread that drives time. So the interval's
+//! own waker runs the turn: that saves a hop through the run queue, is on time when the queue is
+//! long, and is over before `advance().await` returns.
+//!
+//! | file | idea |
+//! | --- | --- |
+//! | `mod.rs` | when the alarm is armed, for which tick, and by which thread |
+//! | `interval.rs` | tokio's interval: arming, disarming, its runtime's clock |
+//! | `grid.rs` | where tokio's milliseconds begin |
+//! | `timerfd.rs` | high resolution: a second source, for near deadlines |
+//!
+//! From a deadline to tokio's timer: [`rearm`](Alarm::rearm) takes the mutex and finds a target;
+//! [`settle`](Alarm::settle) publishes the target, and looks again until no shard has an earlier
+//! deadline; [`set`](Alarm::set) has tokio, or the timerfd, ring for the target.
+//!
+//! # Ground rules
+//!
+//! * **Never lost.** A thread that registers a deadline makes its shard's `next` no later than
+//!   that, and then loads the shard's `plain_from`. A thread that arms stores `armed_for`, then
+//!   `plain_from` of each shard, and then loads every `next` again. All of these are sequentially
+//!   consistent, so at least one of the two threads sees the store of the other. A timer that is
+//!   put off, or takes the place of a spare with an earlier deadline, does neither: `next` is no
+//!   later than the earlier deadline, and a thread has armed for `next`, or is to look again.
+//! * The alarm rings at `armed_for` or earlier, but for tokio's delay. `plain_from` is equal to
+//!   `armed_for`, or later.
+//! * **Under the mutex.** The interval is locked for arming, opening and closing, and for a look at
+//!   the runtime's clock. Tokio's own locks are taken meanwhile, and atomics of shards are read and
+//!   written. No shard is locked, no runtime is entered while arming, and a panic of tokio's ends
+//!   where it comes: nothing can unwind between the store of `armed_for` and the arming.
+//! * **A ring is recorded before any lock is taken**, and consumed before the target is compared
+//!   with the armed tick. The armed tick is never inferred: otherwise a ring that comes while
+//!   another thread arms would leave an alarm that has gone off, and counts as armed.
+//! * **A ring while arming.** tokio rings on the spot, on the arming thread, if its clock has passed
+//!   the target. Such a ring is only recorded, because arming never fires a stranger's timer. The
+//!   thread then asks for a turn.
+//! * **The driver's own clock.** A multi-thread runtime has the real clock. A current-thread
+//!   runtime has its own, which may be paused. Turns read that clock in the runtime. No operation of
+//!   a timer needs a clock that may be paused: see `when.rs`.
+
+mod grid;
+pub(super) mod interval;
+pub(crate) mod timerfd;
+
+use std::time::Duration;
+
+use self::grid::Grid;
+use self::interval::{AlarmTimer, is_arming};
+use self::timerfd::NEAR;
+use super::clock::{MILLISECOND, Tick};
+use super::settings::{Generation, Settings};
+use super::shard::{Shard, Shards};
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+
+/// Deadlines further ahead than this are approached in steps.
+const DISTANT: u64 = 1_000 * MILLISECOND;
+
+/// A driver's alarm.
+#[derive(Default)]
+pub(super) struct Alarm {
+    armed_for: AtomicU64,
+    /// The alarm rang, and no thread has armed since.
+    has_rung: AtomicBool,
+    pub(super) grid: Grid,
+    may_pause: AtomicBool,
+    pub(super) timer: Mutex<Option<AlarmTimer>>,
+    settings: Settings,
+}
+
+/// What an alarm that is armed already may stay armed for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// A timer that was cancelled: that costs a wake-up at most, and arming again costs more.
+    Cancelled,
+    /// Nothing but the earliest timer.
+    Nothing,
+}
+
+/// The earliest time at which a shard wants a turn.
+pub(super) fn earliest(shards: impl Shards) -> Tick {
+    shards.map(Shard::next).min().unwrap_or(Tick::NEVER)
+}
+
+impl Alarm {
+    pub(super) fn new(settings: Settings) -> Self {
+        Alarm {
+            settings,
+            ..Alarm::default()
+        }
+    }
+
+    /// Begins to ring for a driver. Nothing is armed yet.
+    pub(super) fn open(&self, timer: AlarmTimer) {
+        let mut serving = lock(&self.timer);
+        self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
+        self.has_rung.store(false, Ordering::SeqCst);
+        self.grid.forget();
+        self.may_pause.store(false, Ordering::Relaxed);
+        *serving = Some(timer);
+    }
+
+    /// Frees the interval, which keeps its runtime's handle alive.
+    pub(super) fn close(&self) {
+        let timer = lock(&self.timer).take();
+        drop(timer);
+    }
+
+    /// When the alarm rings at the latest; [`Tick::NEVER`] while nothing is armed.
+    pub(super) fn armed_for(&self) -> Tick {
+        Tick(self.armed_for.load(Ordering::SeqCst))
+    }
+
+    /// Earliest legitimate wake-up. A wake-up before that comes where the clock went back, or the
+    /// runtime is about to end. With a timerfd, wake-ups may come early: tokio's, for the timerfd
+    /// to be set, and those of a timerfd that has just been set anew, or was left alone.
+    pub(super) fn earliest_ring(&self) -> Tick {
+        match self.settings.is_precise {
+            true => self.armed_for().saturating_sub(NEAR),
+            false => self.armed_for(),
+        }
+    }
+
+    /// Now, by the driver's own clock. [`Tick::ZERO`] when the driver has ended, and where its
+    /// runtime cannot be entered. Of a current-thread runtime, also notes a clock that may be paused.
+    pub(super) fn now(&self) -> Tick {
+        if !self.settings.current_thread {
+            return Tick::really_now();
+        }
+        let mut timer = lock(&self.timer);
+        let now = timer.as_mut().and_then(|timer| self.note_clock(timer));
+        now.unwrap_or(Tick::ZERO)
+    }
+
+    /// A clock that is not the real clock is paused, or resumed after an advance. Where tokio is
+    /// built to pause clocks, every clock may be.
+    fn note_clock(&self, timer: &mut AlarmTimer) -> Option<Tick> {
+        let before = Tick::really_now();
+        let now = timer.now()?;
+        let is_virtual = now < before || now > Tick::really_now();
+        if !self.may_pause() && (is_virtual || cfg!(feature = "test-util")) {
+            self.set_may_pause(timer);
+        }
+        Some(now)
+    }
+
+    pub(super) fn set_may_pause(&self, timer: &mut AlarmTimer) {
+        self.may_pause.store(true, Ordering::Relaxed);
+        // The alarm was armed by another clock, and is to be armed anew, or disarmed.
+        if timer.armed != Tick::NEVER {
+            timer.armed = Tick::ZERO;
+        }
+    }
+
+    /// Whether the clock is, or may be, paused.
+    #[inline]
+    pub(super) fn may_pause(&self) -> bool {
+        self.may_pause.load(Ordering::Relaxed)
+    }
+
+    /// The millisecond of tokio's that this deadline fires in. `None` while the grid is not known.
+    pub(super) fn known_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        self.grid.round_up(deadline)
+    }
+
+    /// The same, and learns the grid. `None` while the runtime has not taken the driver task.
+    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        self.grid.round_up(deadline).or_else(|| {
+            let mut timer = lock(&self.timer);
+            let timer = timer.as_mut().filter(|timer| timer.runs)?;
+            self.grid.learn(timer);
+            timer.rest();
+            self.grid.round_up(deadline)
+        })
+    }
+
+    /// Whether tokio has come to this millisecond of its own, or the clock was there long ago. Not
+    /// where the driver is about to end: the end wakes the timer.
+    pub(super) fn has_come(&self, tokios: Tick) -> bool {
+        let mut timer = lock(&self.timer);
+        let timer = timer.as_mut().filter(|timer| timer.runs);
+        timer.is_some_and(|timer| {
+            let has_come = timer.has_come(tokios) || timer.is_long_past(tokios);
+            timer.rest();
+            has_come
+        })
+    }
+
+    /// The runtime has taken the driver task. As long as there is a timer, which is not taken out
+    /// while its lock is held, that runtime has not ended.
+    pub(super) fn begin(&self, generation: Generation) {
+        let mut timer = lock(&self.timer);
+        if let Some(timer) = timer.as_mut().filter(|it| it.generation == generation) {
+            timer.runs = true;
+            if self.settings.current_thread {
+                self.note_clock(timer);
+            }
+        }
+    }
+
+    /// Records that the alarm went off. Returns true if this thread is arming just now, and takes
+    /// care of the ring itself.
+    pub(super) fn note_ring(&self) -> bool {
+        // Not a store: the models take a store for older than earlier swaps.
+        self.has_rung.swap(true, Ordering::SeqCst);
+        is_arming()
+    }
+
+    fn take_ring(&self) -> bool {
+        self.has_rung.swap(false, Ordering::SeqCst)
+    }
+
+    /// Arms for the earliest deadline of the shards. Returns false when a turn is needed to fire due
+    /// timers.
+    #[cold]
+    pub(super) fn rearm(&self, shards: impl Shards, leave: Leave) -> bool {
+        let mut timer = lock(&self.timer);
+        // There is no timer when the driver has ended.
+        let Some(timer) = timer.as_mut() else {
+            return true;
+        };
+        // Nothing depends on the time of a clock that may be paused.
+        let now = Tick::really_now();
+        if self.take_ring() {
+            timer.forget_all(now);
+        }
+        let latest = self.may_stay(timer, now, leave);
+        let target = self.settle(shards, latest, now);
+        if target == timer.armed {
+            true
+        } else if target != Tick::NEVER {
+            self.set(timer, target, now)
+        } else {
+            timer.disarm();
+            // Disarming rings once, on this thread.
+            self.take_ring();
+            true
+        }
+    }
+
+    /// When the alarm may ring at the latest: where it is armed already, it may stay armed. But not
+    /// where the alarm is overdue, and not where a clock may be paused, which would stop there.
+    fn may_stay(&self, timer: &AlarmTimer, now: Tick, leave: Leave) -> Tick {
+        match leave == Leave::Cancelled && timer.armed > now && !self.may_pause() {
+            true => timer.armed,
+            false => Tick::NEVER,
+        }
+    }
+
+    /// Publishes the earliest target, `latest` at the latest; again if a shard has an earlier
+    /// deadline meanwhile.
+    fn settle(&self, shards: impl Shards, latest: Tick, now: Tick) -> Tick {
+        let target = || self.target(earliest(shards.clone()), now);
+        loop {
+            let settled = latest.min(target());
+            self.armed_for.store(settled.0, Ordering::SeqCst);
+            let plain_from = self.plain_from(settled);
+            let shards = shards
+                .clone()
+                .filter(|shard| shard.plain_from() != plain_from);
+            shards.for_each(|shard| shard.set_plain_from(plain_from));
+            if target() >= settled {
+                return settled;
+            }
+        }
+    }
+
+    /// Before a turn, whose alarm may have rung late: raises `plain_from` above now. Timers for now
+    /// take the slow way. Never lower: a timer that had to move the alarm still does.
+    pub(super) fn raise_plain_from(&self, shards: impl Shards, now: Tick) {
+        let plain_from = self.plain_from(now);
+        for shard in shards.filter(|shard| shard.plain_from() < plain_from) {
+            shard.raise_plain_from(plain_from);
+        }
+    }
+
+    /// From which deadline on a timer is armed as given: nothing has to be rounded, the alarm need
+    /// not be moved, and unless the alarm is overdue, a millisecond of tokio's lies between.
+    fn plain_from(&self, armed_for: Tick) -> Tick {
+        if self.settings.tick != 1 || self.may_pause() {
+            Tick::NEVER
+        } else if self.settings.is_precise {
+            armed_for
+        } else {
+            Tick(armed_for.0.saturating_add(MILLISECOND))
+        }
+    }
+
+    /// The tick to arm for at `now`.
+    ///
+    /// A distant deadline is approached in steps of seven eighths: of timers each of which is due a
+    /// little before the last only few have to move the alarm. That costs a few wake-ups on the way
+    /// to a deadline, however distant.
+    fn target(&self, earliest: Tick, now: Tick) -> Tick {
+        let ahead = earliest.0.saturating_sub(now.0);
+        // A paused clock would stop at each step.
+        if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
+            Tick(now.0 + ahead / 8 * 7)
+        } else {
+            earliest
+        }
+    }
+
+    /// Has the timerfd wake the alarm for `target`, or tokio, if there is no timerfd or the target
+    /// is far. Returns false when tokio rang on the spot: its clock has passed the target, and a
+    /// turn is needed.
+    fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
+        // A wake-up that has come since is no longer expected.
+        if self.has_rung.load(Ordering::SeqCst) {
+            timer.forget_timerfd();
+        }
+        let at = match self.may_pause() {
+            true => Some(target),
+            false => timer.tokio_rings_at(target, now),
+        };
+        let Some(at) = at else { return true };
+        // tokio moves a timer lazily, and would still wake up for the earlier time.
+        if timer.armed < target {
+            timer.disarm();
+            self.take_ring();
+        }
+        if timer.arm(at, target) {
+            return true;
+        }
+        // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
+        // task may wait in the queue of a worker that blocks, so tokio is to ring all the same.
+        self.take_ring();
+        if !self.settings.current_thread {
+            let soon = Duration::from_nanos(MILLISECOND);
+            timer.arm(Tick::really_now().saturating_add(soon), target);
+        }
+        false
+    }
+}

@@ -1,0 +1,189 @@
+//! Turns: due timers fire, and the alarm is armed for the next.
+//!
+//! A turn begins in one of two places:
+//!
+//! 1. The alarm rings, inside tokio's own turn: [`Driver::alarm_rings`]. On a multi-thread runtime
+//!    the turn ends after [`PER_TURN`] timers, because tokio looks at I/O only after it.
+//! 2. The driver task is polled: [`Driver::poll_task`]. A thread has asked for that turn: a ring left
+//!    timers over, the alarm has passed while it was set, or an [overdue check](super::overdue) found
+//!    a late timer in a busy runtime.
+//!
+//! # Ground rules
+//!
+//! * Each turn ends by arming the alarm, whether it is done or not. The driver task may wait in the
+//!   queue of a worker that blocks, so what is left over may not depend on that task alone: the next
+//!   ring finds the request still open, and fires all that is due.
+//! * A request that comes while the driver task is polled leaves a mark, and the task is polled
+//!   again.
+//! * Between two turns of the driver task tokio looks at I/O and at its own timers, where that is
+//!   cheap: see [`poll_again`].
+
+use std::mem;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+use super::alarm::Leave;
+use super::clock::Tick;
+use super::driver::Driver;
+use super::fire::Turn;
+use super::settings::Generation;
+use super::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+
+/// Timers, give or take a hold, that a turn fires on a multi-thread runtime. A turn that has waited
+/// for long fires more.
+pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
+
+/// What a driver keeps from turn to turn.
+#[derive(Default)]
+pub(super) struct Turns {
+    request: Mutex<Request>,
+    /// Since when the driver task waits to be polled again; [`Tick::NEVER`] if it did not ask.
+    waits_since: AtomicU64,
+    /// The shard that the next turn begins with.
+    first: AtomicUsize,
+}
+
+/// A request for a turn of the driver task.
+#[derive(Default)]
+struct Request {
+    is_made: bool,
+    /// The driver task's waker, while the task waits for a request.
+    task: Option<Waker>,
+}
+
+impl Turns {
+    /// Another runtime is to be served.
+    pub(super) fn reset(&self) {
+        drop(self.take_request());
+        self.waits_since.store(Tick::NEVER.0, Ordering::Relaxed);
+        self.first.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes any request. Returns the waker that waited for one, to be dropped without the lock.
+    pub(super) fn take_request(&self) -> Option<Waker> {
+        mem::take(&mut *lock(&self.request)).task
+    }
+
+    /// Leaves the driver task's waker for the next request. Returns true if there was a request
+    /// since the last was taken.
+    fn set_task(&self, task: &Waker) -> bool {
+        let task = Some(task.clone());
+        let mut request = lock(&self.request);
+        request.task = task;
+        request.is_made
+    }
+
+    fn is_asked(&self) -> bool {
+        lock(&self.request).is_made
+    }
+
+    /// Makes a request. Returns the driver task's waker if the task waits.
+    fn ask(&self) -> Option<Waker> {
+        let mut request = lock(&self.request);
+        request.is_made = true;
+        request.task.take()
+    }
+
+    /// How long the driver task has waited to be polled again, in nanoseconds.
+    fn take_wait(&self, now: Tick) -> Option<u64> {
+        let since = Tick(self.waits_since.swap(Tick::NEVER.0, Ordering::Relaxed));
+        (since != Tick::NEVER).then(|| now.0.saturating_sub(since.0))
+    }
+}
+
+impl Driver {
+    /// The alarm goes off: inside of tokio's turn, or on a thread that is arming.
+    pub(super) fn alarm_rings(&self, generation: Generation) {
+        if self.alarm.note_ring() {
+            return;
+        }
+        // Early: the clock went back, or the runtime is about to end. The driver task, if that
+        // still runs, rearms; the interval is not touched here.
+        let now = self.alarm.now();
+        if now < self.alarm.earliest_ring() {
+            return self.ask_for_turn();
+        }
+        // A turn that was asked for may wait behind a worker that blocks: this turn makes up for it.
+        let limit = match self.settings.current_thread || self.turns.is_asked() {
+            true => usize::MAX,
+            false => PER_TURN,
+        };
+        let is_done = self.turn(generation, now, limit);
+        if !(self.arm() && is_done) {
+            self.ask_for_turn();
+        }
+    }
+
+    /// A poll of the driver task. The first poll was not asked for; where a clock was advanced,
+    /// that poll might fire timers that tokio's clock has not come to yet.
+    pub(super) fn poll_task(&self, generation: Generation, is_first: bool, task: &Waker) {
+        drop(self.turns.take_request());
+        let now = self.alarm.now();
+        let waited = self.turns.take_wait(now);
+        let skips_turn = is_first && self.alarm.may_pause();
+        // A timer per microsecond of the wait: where polls are slow a few turns fire all, and that
+        // takes a fraction of the time.
+        let limit = PER_TURN.max((waited.unwrap_or(0) / 1_000) as usize);
+        let is_done = skips_turn || self.turn(generation, now, limit) & self.arm();
+        let is_asked = self.turns.set_task(task);
+        if !is_done || is_asked {
+            let end = self.alarm.now();
+            self.turns.waits_since.store(end.0, Ordering::Relaxed);
+            poll_again(waited, end.0.saturating_sub(now.0), task);
+        }
+    }
+
+    /// Wakes the driver task, or, while that task is polled, has it polled again.
+    #[cold]
+    pub(super) fn ask_for_turn(&self) {
+        if let Some(task) = self.turns.ask() {
+            task.wake();
+        }
+    }
+
+    /// Fires the timers that are due at `now`, or about `limit` of them; `true` if all.
+    pub(super) fn turn(&self, generation: Generation, now: Tick, limit: usize) -> bool {
+        self.alarm.raise_plain_from(self.each_shard(), now);
+        self.checked.store(now.0, Ordering::Relaxed);
+        let mut turn = Turn::new(generation, now, limit);
+        let is_done = self.fire(&mut turn);
+        if let Some(counts) = self.last(generation) {
+            counts.count_turn(turn.is_idle);
+        }
+        is_done
+    }
+
+    fn fire(&self, turn: &mut Turn) -> bool {
+        let shards = self.shards();
+        let first = self.turns.first.load(Ordering::Relaxed);
+        for index in (first..shards.len()).chain(0..first) {
+            if !turn.visit(&shards[index].shard, || self.alarm.now()) {
+                // The next turn begins with the next shard, however many timers are due in this
+                // shard.
+                let next = (index + 1) % shards.len();
+                self.turns.first.store(next, Ordering::Relaxed);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
+    fn arm(&self) -> bool {
+        self.alarm.rearm(self.each_shard(), Leave::Cancelled)
+    }
+}
+
+/// Has the driver task polled again, after a turn that `took` so many nanoseconds.
+///
+/// *The run queue was nearly empty*: the task waited for less than a fourth of that. The task yields,
+/// and this worker looks at I/O and at tokio's timers first. *Otherwise*, and after the first turn,
+/// the task goes to the end of the run queue: tokio looks after 61 polls, and a mass expiry would put
+/// that off for 61 turns.
+fn poll_again(waited: Option<u64>, took: u64, task: &Waker) {
+    if waited.is_none_or(|waited| waited >= took / 4) {
+        return task.wake_by_ref();
+    }
+    let yields = pin!(tokio::task::yield_now());
+    let _pending = yields.poll(&mut Context::from_waker(task));
+}
