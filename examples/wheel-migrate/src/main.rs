@@ -13,15 +13,20 @@
 //! | `scope.rs` | what names mean in a file |
 //! | `streams.rs` | which calls are of tokio-stream's methods that have timers |
 //! | `rewrite.rs` | what becomes of a file, and what is left alone in it |
-//! | `manifest.rs` | the dependency, where tokio's stands |
+//! | `imports.rs` | what becomes of its imports |
+//! | `only_here.rs` | going back: what types of this crate can do, and others cannot |
+//! | `manifest.rs` | a manifest's dependencies |
+//! | `manifest/change.rs` | what is added to them and taken out |
 //! | `lock.rs` | which tokio is locked |
 //! | `service.rs` | all files and manifests together, and what is told of them |
 
 #[cfg(test)]
 mod forms;
+mod imports;
 mod lock;
 mod manifest;
 mod moves;
+mod only_here;
 mod rewrite;
 mod scope;
 mod service;
@@ -32,11 +37,15 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Parser;
 
 use manifest::Source;
 use moves::Direction;
 use service::Service;
+
+/// To be changed with the first release; a test compares it with the library's manifest.
+const IS_PUBLISHED: bool = false;
 
 /// Moves the Rust sources below DIRECTORY from tokio::time to wheel::time of the crate
 /// tokio-wheel, and says what it has left alone. Without --write it changes nothing.
@@ -90,9 +99,12 @@ fn migrate(options: &Options) -> anyhow::Result<(String, bool)> {
     for path in sources {
         service.file(&path, direction)?;
     }
-    match direction {
-        Direction::Forth => service.depend(&options.source),
-        Direction::Back => service.no_longer_depend(),
+    service.depend(direction, &options.source);
+    if options.write && !IS_PUBLISHED && service.takes_published() {
+        bail!(
+            "nothing is changed: tokio-wheel is not published yet, so say where it is from, by \
+             --path DIRECTORY of a clone, or by --git URL"
+        );
     }
     service.change_manifests();
     let changed = service.changed.len();
@@ -104,7 +116,7 @@ fn migrate(options: &Options) -> anyhow::Result<(String, bool)> {
     if options.write {
         service.write()?;
     }
-    let told = service.told(direction);
+    let told = service.told(direction, options.write);
     let told = format!("{told}\n{changed} files change.{advice}\n");
     Ok((told, changed > 0))
 }

@@ -1,19 +1,19 @@
-//! The dependency, where tokio's stands.
+//! A manifest: its dependencies, and what the package's files need of them.
+
+mod change;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
-use crate::moves::Names;
-use crate::rewrite::Features;
-
-const WHEEL: &str = "tokio-wheel";
+use crate::moves::{COMPANIONS, Names, WHEEL};
+use crate::rewrite::Needs;
 
 /// Where the dependency is from: the registry, if nothing else is said.
-#[derive(Args, Default)]
+#[derive(Args, Default, PartialEq)]
 pub(crate) struct Source {
     /// Depend on tokio-wheel in this directory, not on a published one
     #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = tokio_wheel)]
@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     /// What the packages of a workspace inherit.
     Workspace,
 }
+
+type Features = BTreeSet<String>;
 
 /// A dependency's place: its table, and its name there.
 struct Place {
@@ -52,13 +54,15 @@ pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     pub(crate) before: String,
     document: DocumentMut,
-    /// What the dependencies of the workspace are called there, and their packages. `None` where
-    /// there is no workspace.
-    pub(crate) inherited: Option<BTreeMap<String, String>>,
+    /// What the dependencies of the workspace are called there, their packages and their features.
+    /// `None` where there is no workspace.
+    pub(crate) inherited: Option<BTreeMap<String, (String, Features)>>,
     /// What the package's files need, by what cargo builds them for.
-    needs: BTreeMap<Kind, Features>,
+    needs: BTreeMap<Kind, Needs>,
     /// On the way back: something stays that only tokio-wheel has.
     pub(crate) keeps_wheel: bool,
+    /// Has come to depend on a published tokio-wheel.
+    pub(crate) takes_published: bool,
 }
 
 impl Manifest {
@@ -70,6 +74,7 @@ impl Manifest {
             inherited: None,
             needs: BTreeMap::new(),
             keeps_wheel: false,
+            takes_published: false,
         })
     }
 
@@ -101,13 +106,8 @@ impl Manifest {
     }
 
     /// Notes what a file needs.
-    pub(crate) fn need(&mut self, kind: Kind, features: &Features, has_changed: bool) {
-        if has_changed {
-            self.needs.entry(kind).or_default().extend(features);
-        } else if features.contains("test-util") && !self.needs.is_empty() {
-            // A paused clock in a file that names no timer is for those of other files.
-            self.needs.entry(Kind::Dev).or_default().insert("test-util");
-        }
+    pub(crate) fn need(&mut self, kind: Kind, needs: &Needs) {
+        self.needs.entry(kind).or_default().extend(needs);
     }
 
     /// With the line ends that it had.
@@ -123,9 +123,10 @@ impl Manifest {
     pub(crate) fn names(&self) -> Names {
         let mut names = Names::default();
         for place in self.places() {
+            let is_known = |package: &str| COMPANIONS.iter().any(|(known, _)| *known == package);
             let library = match self.package(&place) {
                 WHEEL => "wheel".to_owned(),
-                package @ ("tokio" | "tokio-stream" | "tokio-util") => package.replace('-', "_"),
+                package if is_known(package) => package.replace('-', "_"),
                 _ => continue,
             };
             if place.key != self.package(&place) {
@@ -136,12 +137,15 @@ impl Manifest {
     }
 
     /// For the packages of the workspace that this is the root of.
-    pub(crate) fn renamed(&self) -> BTreeMap<String, String> {
+    pub(crate) fn inheritance(&self) -> BTreeMap<String, (String, Features)> {
         let places = self.places().into_iter();
         let inherited = places.filter(|place| place.kind == Kind::Workspace);
-        inherited
-            .map(|place| (place.key.clone(), self.package(&place).to_owned()))
-            .collect()
+        let dependency = |place: Place| {
+            let package = self.package(&place).to_owned();
+            let features = self.features(&place);
+            (place.key, (package, features))
+        };
+        inherited.map(dependency).collect()
     }
 
     /// Every dependency.
@@ -170,12 +174,25 @@ impl Manifest {
 
     /// The package that is depended on, which may have another name here.
     fn package<'a>(&'a self, place: &'a Place) -> &'a str {
-        let inherited = || match place.is_set("workspace") {
-            true => Some(self.inherited.as_ref()?.get(&place.key)?.as_str()),
-            false => None,
-        };
+        let inherited = || Some(self.inherited_by(place)?.0.as_str());
         let named = place.get("package").and_then(Item::as_str);
         named.or_else(inherited).unwrap_or(&place.key)
+    }
+
+    fn inherited_by(&self, place: &Place) -> Option<&(String, Features)> {
+        let inherited = self.inherited.as_ref()?.get(&place.key);
+        inherited.filter(|_| place.is_set("workspace"))
+    }
+
+    /// What is turned on, the workspace's choice included.
+    fn features(&self, place: &Place) -> Features {
+        let own = place.get("features").and_then(Item::as_array);
+        let own = own.into_iter().flatten().filter_map(Value::as_str);
+        let inherited = self
+            .inherited_by(place)
+            .map(|(_, features)| features.iter());
+        let inherited = inherited.into_iter().flatten();
+        own.map(str::to_owned).chain(inherited.cloned()).collect()
     }
 
     fn places_of(&self, package: &str) -> Vec<Place> {
@@ -183,155 +200,6 @@ impl Manifest {
         places.retain(|place| self.package(place) == package);
         places
     }
-
-    /// Adds the dependency in each place where a package has tokio for what needs it. With a
-    /// dependency that is there already its features are settled. `true` if it is inherited from
-    /// the workspace.
-    pub(crate) fn add(&mut self, from: &Source) -> bool {
-        let tokio = self.places_of("tokio");
-        let mut inherited = false;
-        for (kind, features) in self.settled_needs(&tokio) {
-            let mut beside: Vec<_> = tokio.iter().filter(|place| place.kind == kind).collect();
-            let new = Place::first(kind);
-            if beside.is_empty() {
-                beside.push(&new);
-            }
-            for place in beside {
-                inherited |= self.insert(place, &features, from);
-            }
-        }
-        inherited
-    }
-
-    /// Adds the dependency to what the packages of the workspace inherit.
-    pub(crate) fn add_to_workspace(&mut self, from: &Source) {
-        let there = self.places_of(WHEEL);
-        if there.iter().all(|place| place.kind != Kind::Workspace) {
-            self.insert(&Place::first(Kind::Workspace), &Features::new(), from);
-        }
-    }
-
-    /// The dependencies that are missing, each with its features.
-    fn settled_needs(&self, tokio: &[Place]) -> BTreeMap<Kind, Features> {
-        let mut needs = self.needs.clone();
-        let there = self.places_of(WHEEL);
-        let has = |places: &[Place], kind| places.iter().any(|place| place.kind == kind);
-        // Paused clocks are for tests.
-        let normal = needs.get_mut(&Kind::Normal);
-        if normal.is_some_and(|features| features.remove("test-util")) {
-            needs.entry(Kind::Dev).or_default().insert("test-util");
-        }
-        // tokio is there for the tests alone.
-        if !has(tokio, Kind::Normal) && has(tokio, Kind::Dev) {
-            if let Some(features) = needs.remove(&Kind::Normal) {
-                needs.entry(Kind::Dev).or_default().extend(features);
-            }
-        }
-        // What the package has its tests have too.
-        let normal = needs.get(&Kind::Normal);
-        let is_enough = |dev: &Features| normal.is_some_and(|normal| dev.is_subset(normal));
-        if has(&there, Kind::Normal) || needs.get(&Kind::Dev).is_some_and(is_enough) {
-            needs.remove(&Kind::Dev);
-        }
-        needs.retain(|kind, _| !has(&there, *kind));
-        needs
-    }
-
-    fn insert(&mut self, beside: &Place, features: &Features, from: &Source) -> bool {
-        let inherited = self.inherited.is_some() && beside.is_set("workspace");
-        let (key, value): (_, Value) = match from {
-            _ if inherited => ("workspace", true.into()),
-            Source {
-                path: Some(path), ..
-            } => ("path", self.relative(path).into()),
-            Source { git: Some(url), .. } => ("git", url.into()),
-            _ => ("version", env!("CARGO_PKG_VERSION").into()),
-        };
-        let mut entry = InlineTable::from_iter([(key, value)]);
-        if !features.is_empty() {
-            entry.insert(
-                "features",
-                Array::from_iter(features.iter().copied()).into(),
-            );
-        }
-        if beside.is_set("optional") && beside.kind == Kind::Normal {
-            entry.insert("optional", true.into());
-            self.enable_with(&beside.key);
-        }
-        let section = beside.item.as_table().filter(|table| !table.is_dotted());
-        let item = match section {
-            Some(_) => Item::Table(entry.into_table()),
-            None => entry.into(),
-        };
-        let table = self.table(&beside.table);
-        let is_sorted = table.iter().map(|(key, _)| key).is_sorted();
-        table.insert(WHEEL, item);
-        if is_sorted {
-            table.sort_values();
-        }
-        inherited
-    }
-
-    /// As it was given if that is absolute.
-    fn relative(&self, path: &Path) -> String {
-        let directory = self.path.parent().unwrap_or(Path::new(""));
-        let absolute = path.canonicalize().ok().filter(|_| path.is_relative());
-        let relative = absolute.and_then(|path| pathdiff::diff_paths(path, directory));
-        let path = relative.unwrap_or_else(|| path.to_owned());
-        path.to_string_lossy().replace('\\', "/")
-    }
-
-    /// An optional tokio is turned on by features: this has to come with it.
-    fn enable_with(&mut self, tokio: &str) {
-        let (ours, theirs) = (format!("dep:{WHEEL}"), format!("dep:{tokio}"));
-        let below = format!("{tokio}/");
-        let features = self.table(&["features".to_owned()]);
-        let mut is_implicit = true;
-        for list in arrays(features) {
-            let names: BTreeSet<&str> = list.iter().filter_map(Value::as_str).collect();
-            let is_named = names.contains(theirs.as_str());
-            let is_turned_on = is_named || names.iter().any(|name| name.starts_with(&below));
-            is_implicit &= !is_named;
-            if is_turned_on && !names.contains(ours.as_str()) {
-                list.push(&ours);
-            }
-        }
-        if is_implicit {
-            // The feature that cargo makes of the dependency.
-            let both = Array::from_iter([theirs, ours]);
-            features.insert(tokio, Item::Value(both.into()));
-        }
-    }
-
-    /// Takes the dependency out, wherever it is.
-    pub(crate) fn remove(&mut self) {
-        for place in self.places_of(WHEEL) {
-            self.table(&place.table).remove(&place.key);
-        }
-        if let Some(features) = self.document.get_mut("features") {
-            let ours = format!("dep:{WHEEL}");
-            for list in features.as_table_like_mut().into_iter().flat_map(arrays) {
-                list.retain(|name| name.as_str() != Some(&ours));
-            }
-        }
-    }
-
-    /// A table, which is made if there is none.
-    fn table(&mut self, path: &[String]) -> &mut dyn TableLike {
-        let (last, above) = path.split_last().expect("no place is without a table");
-        let above = above
-            .iter()
-            .fold(self.document.as_item_mut(), |item, name| &mut item[name]);
-        let above = above.as_table_like_mut().expect("has been read");
-        let item = above
-            .entry(last)
-            .or_insert_with(|| Item::Table(Table::new()));
-        item.as_table_like_mut().expect("cargo takes tables alone")
-    }
-}
-
-fn arrays(table: &mut dyn TableLike) -> impl Iterator<Item = &mut Array> {
-    table.iter_mut().filter_map(|(_, item)| item.as_array_mut())
 }
 
 /// A directory that is given by `--path`.
@@ -361,6 +229,37 @@ impl Place {
 
     fn get(&self, key: &str) -> Option<&Item> {
         self.item.as_table_like()?.get(key)
+    }
+
+    /// Where it is from, and by which name.
+    fn source(&self) -> InlineTable {
+        const SOURCE: [&str; 9] = [
+            "branch",
+            "git",
+            "package",
+            "path",
+            "registry",
+            "rev",
+            "tag",
+            "version",
+            "workspace",
+        ];
+        let mut source = InlineTable::new();
+        if let Some(version) = self.item.as_str() {
+            source.insert("version", version.into());
+        }
+        for (key, value) in self
+            .item
+            .as_table_like()
+            .into_iter()
+            .flat_map(|table| table.iter())
+        {
+            if let Some(value) = value.as_value().filter(|_| SOURCE.contains(&key)) {
+                source.insert(key, value.clone());
+            }
+        }
+        source.fmt();
+        source
     }
 
     fn is_set(&self, key: &str) -> bool {

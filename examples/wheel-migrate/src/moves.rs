@@ -8,28 +8,62 @@ pub(crate) enum Direction {
     Back,
 }
 
-/// A module of tokio's or its companions', the module here that takes its place, and what both
-/// have, so that an import goes on importing the same name. Some of it moves in one direction.
-#[rustfmt::skip]
-const MOVES: [(&[Direction], &str, &str, &[&str]); 9] = [
-    (&[Forth, Back], "tokio", "wheel", &["time"]),
-    (&[Forth, Back], "tokio_util::time", "wheel", &["DelayQueue", "delay_queue"]),
-    (&[Forth, Back], "tokio_util::future", "wheel::ext", FUTURE_EXT),
-    (&[Forth, Back], "tokio_util::time", "wheel::ext", FUTURE_EXT),
-    (&[Forth, Back], "tokio_stream::wrappers", "wheel::ext::stream", &["IntervalStream"]),
-    (&[Forth, Back], "tokio_stream::adapters", "wheel::ext::stream", ADAPTERS),
-    (&[Forth, Back], "tokio_stream::StreamExt", "wheel::ext::StreamExt", METHODS),
-    // There is one error here for all that is late.
-    (&[Forth], "tokio_stream", "wheel::error", &["Elapsed"]),
-    // For code that says `wheel::sleep`.
-    (&[Back], "tokio::time", "wheel", OF_THE_ROOT),
+/// A package, and the feature that what has moved there needs. Without one it is empty.
+pub(crate) type Need = (&'static str, &'static str);
+
+pub(crate) const WHEEL: &str = "tokio-wheel";
+
+/// Packages that timers come from, and the versions to depend on where there are none yet.
+pub(crate) const COMPANIONS: [(&str, &str); 6] = [
+    ("hyper-util", "0.1.20"),
+    ("tokio", "1.54"),
+    ("tokio-stream", "0.1"),
+    ("tokio-util", "0.7.16"),
+    ("tower", "0.5"),
+    ("tower-http", "0.7"),
 ];
 
+/// A path, and the feature of its package that it needs.
+type Module = (&'static str, &'static str);
+
+/// A module of tokio's or its companions' and the module here that takes its place; and what both
+/// have, so that an import goes on importing the same name. With [`ITSELF`] the two are no modules.
+/// Some of it moves in one direction.
+#[rustfmt::skip]
+const MOVES: [(&[Direction], Module, Module, &[&str]); 15] = [
+    (BOTH, ("tokio", "time"), ("wheel", ""), &["time"]),
+    (BOTH, ("tokio_util::time", "time"), ("wheel", "stream"), &["DelayQueue", "delay_queue"]),
+    (BOTH, ("tokio_util::future", "time"), ("wheel::ext", ""), FUTURE_EXT),
+    (BOTH, ("tokio_util::time", "time"), ("wheel::ext", ""), FUTURE_EXT),
+    (BOTH, ("tokio_stream::wrappers", "time"), ("wheel::ext::stream", "stream"), &["IntervalStream"]),
+    (BOTH, ("tokio_stream::adapters", "time"), ("wheel::ext::stream", "stream"), ADAPTERS),
+    (BOTH, ("tokio_stream::StreamExt", "time"), ("wheel::ext::StreamExt", "stream"), METHODS),
+    (BOTH, ("hyper_util::rt::TokioTimer", "tokio"), ("wheel::ext::hyper::WheelTimer", "hyper"), ITSELF),
+    (BOTH, ("tower::timeout", "timeout"), ("wheel::ext::tower", "tower"), OF_TOWER),
+    (BOTH, ("tower_http::timeout", "timeout"), ("wheel::ext::tower", "tower"), OF_TOWER_HTTP),
+    // There is one error here for all that is late.
+    (&[Forth], ("tokio_stream", "time"), ("wheel::error", ""), &["Elapsed"]),
+    // For code that was written for this crate.
+    (&[Back], ("tokio::time", "time"), ("wheel", ""), OF_THE_ROOT),
+    (&[Back], ("tokio_stream", "time"), ("wheel::ext", "stream"), &["StreamExt"]),
+    (&[Back], ("tokio_stream", "time"), ("wheel::ext::stream", "stream"), &["StreamExt"]),
+    (&[Back], ("tower", "timeout"), ("wheel::ext::tower", "tower"), &["BoxError"]),
+];
+
+const BOTH: &[Direction] = &[Forth, Back];
+const ITSELF: &[&str] = &[];
 /// Has methods for cancellation tokens too: moved only where a file calls none of these.
 const FUTURE_EXT: &[&str] = &["FutureExt"];
 const ADAPTERS: &[&str] = &["ChunksTimeout", "Timeout", "TimeoutRepeating"];
 /// Called by the trait's name: the form that a method of a stream is given.
 pub(crate) const METHODS: &[&str] = &["chunks_timeout", "throttle", "timeout", "timeout_repeating"];
+const OF_TOWER: &[&str] = &["Timeout", "TimeoutLayer", "error", "future"];
+#[rustfmt::skip]
+const OF_TOWER_HTTP: &[&str] = &[
+    "Timeout", "TimeoutLayer", "TimeoutBody", "DeadlineBody",
+    "RequestBodyTimeout", "RequestBodyTimeoutLayer", "RequestBodyDeadline", "RequestBodyDeadlineLayer",
+    "ResponseBodyTimeout", "ResponseBodyTimeoutLayer", "ResponseBodyDeadline", "ResponseBodyDeadlineLayer",
+];
 
 /// What `wheel::time` and the crate's root both have.
 #[rustfmt::skip]
@@ -43,7 +77,7 @@ const OF_THE_ROOT: &[&str] = &[
 #[rustfmt::skip]
 const STAYS: [(&str, &str); 8] = [
     ("actix_rt::time", "wheel::time; this is tokio's"),
-    ("hyper_util::rt::TokioTimer", "wheel::ext::hyper::WheelTimer"),
+    ("tokio_io_timeout", "wheel::ext::io"),
     ("tokio_util::future::FutureExt", BESIDE_TOKENS),
     ("tokio_util::time::FutureExt", BESIDE_TOKENS),
     ("tokio_util::time", "the module wheel::delay_queue and wheel::DelayQueue, each by its name"),
@@ -54,9 +88,22 @@ const STAYS: [(&str, &str); 8] = [
 
 /// Of interest only where `timeout` is called.
 pub(crate) const TOWERS_TIMEOUT: &str = "for its timeout() wheel::ext::tower::TimeoutLayer";
-/// Not moved where a file calls the trait's methods for cancellation tokens.
-pub(crate) const BESIDE_TOKENS: &str =
-    "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
+const BESIDE_TOKENS: &str = "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens";
+
+/// What there is here alone, and what to do to be rid of it. The last is for all the rest.
+#[rustfmt::skip]
+const ONLY_HERE: [(&str, &str); 10] = [
+    ("wheel::BuildError", "tokio's timers have no settings: take the driver's out"),
+    ("wheel::Builder", "tokio's timers have no settings: take the driver's out"),
+    ("wheel::DelayQueue", "without `with_wheel` it is tokio-util's"),
+    ("wheel::TimingWheel", "no timer of a runtime's: it may stay"),
+    ("wheel::timing_wheel", "no timer of a runtime's: it may stay"),
+    ("wheel::Wheel", "in place of its methods the functions of tokio::time"),
+    ("wheel::ext::io", "the crate tokio-io-timeout has the same"),
+    ("wheel::ext::stream::Throttle", "tokio-stream has no name for it: impl Stream"),
+    ("wheel::ext::tower", "tower::timeout has what ends with an error, tower_http::timeout with a status code"),
+    ("wheel", "tokio's timers have none: take it out"),
+];
 
 /// Types of which tokio-wheel has its own, by tokio's names.
 const OWN_TYPES: [&str; 10] = [
@@ -72,26 +119,61 @@ const OWN_TYPES: [&str; 10] = [
     "tokio_util::time::delay_queue::Key",
 ];
 
+/// What becomes of a path.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Moved {
+    /// How many of its names are replaced.
+    pub(crate) count: usize,
+    pub(crate) to: String,
+    pub(crate) need: Need,
+}
+
 impl Direction {
-    /// How many names of a path are replaced, and by what.
-    pub(crate) fn moves(self, path: &[String]) -> Option<(usize, String)> {
-        let moves = MOVES.iter().filter(|(ways, ..)| ways.contains(&self));
-        let mut moves = moves.map(|(_, tokio, wheel, names)| match self {
-            Forth => (tokio, wheel, names),
-            Back => (wheel, tokio, names),
-        });
-        moves.find_map(|(from, to, names)| {
-            let count = from.split("::").count();
-            let name = path.get(count)?;
-            let moves = starts_with(path, from) && names.contains(&name.as_str());
-            moves.then(|| (count + 1, format!("{to}::{name}")))
+    /// `takes` is told the path that tokio or its companions have for what would move.
+    pub(crate) fn moves(self, path: &[String], takes: impl Fn(&str) -> bool) -> Option<Moved> {
+        let mut moves = MOVES.iter().filter(|(ways, ..)| ways.contains(&self));
+        moves.find_map(|(_, theirs, ours, names)| {
+            let ((from, _), (to, feature)) = match self {
+                Forth => (theirs, ours),
+                Back => (ours, theirs),
+            };
+            let mut count = from.split("::").count();
+            let mut name = String::new();
+            if *names != ITSELF {
+                let is_known = |name: &&String| names.contains(&name.as_str());
+                name = format!("::{}", path.get(count).filter(is_known)?);
+                count += 1;
+            }
+            let moves = starts_with(path, from) && takes(&format!("{}{name}", theirs.0));
+            moves.then(|| Moved {
+                count,
+                to: format!("{to}{name}"),
+                need: (package(to), feature),
+            })
         })
     }
 }
 
+/// What a path is from.
+fn package(path: &str) -> &'static str {
+    let library = path.split("::").next().unwrap_or(path);
+    let mut packages = COMPANIONS.iter().map(|(package, _)| *package);
+    let companion = packages.find(|package| package.replace('-', "_") == library);
+    companion.unwrap_or(WHEEL)
+}
+
 /// What there is here for what is not moved; `None` if it has no timers.
 pub(crate) fn stays(path: &[String]) -> Option<&'static str> {
-    let (_, instead) = STAYS.iter().find(|(stays, _)| starts_with(path, stays))?;
+    instead(&STAYS, path)
+}
+
+/// What to do about what has no counterpart there; `None` if it is not of tokio-wheel.
+pub(crate) fn only_here(path: &[String]) -> Option<&'static str> {
+    instead(&ONLY_HERE, path)
+}
+
+fn instead(table: &[(&str, &'static str)], path: &[String]) -> Option<&'static str> {
+    let (_, instead) = table.iter().find(|(start, _)| starts_with(path, start))?;
     Some(instead)
 }
 
@@ -106,7 +188,7 @@ pub(crate) fn has_own_type(path: &[String]) -> bool {
     is_own_type(path) || OWN_TYPES.iter().any(|own| own.starts_with(&module))
 }
 
-fn starts_with(path: &[String], start: &str) -> bool {
+pub(crate) fn starts_with(path: &[String], start: &str) -> bool {
     let mut names = path.iter();
     start
         .split("::")

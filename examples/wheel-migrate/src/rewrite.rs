@@ -3,25 +3,47 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use syn::{ItemUse, UseTree, Visibility};
+use syn::Visibility;
 
-use crate::moves::{Direction, Names, TOWERS_TIMEOUT, stays};
-use crate::scope::{self, Scope, leaves};
-use crate::streams::{self, is_of_stream};
+use crate::moves::{Direction, METHODS, Names, Need, TOWERS_TIMEOUT, WHEEL, only_here, stays};
+use crate::scope::Scope;
+use crate::streams::is_of_stream;
 use crate::syntax::{Path, Syntax, range};
 
 #[derive(Default)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
     /// What is not moved, for the user to look at.
-    pub(crate) left: Vec<String>,
-    /// Public signatures whose types change. Each note begins with its line.
-    pub(crate) public: Vec<String>,
-    pub(crate) needs: Features,
+    pub(crate) left: Vec<Note>,
+    /// What does not compile where it has been moved to.
+    pub(crate) by_hand: Vec<Note>,
+    /// Public signatures whose types change.
+    pub(crate) public: Vec<Note>,
+    pub(crate) needs: Needs,
 }
 
-/// What a file needs of tokio-wheel: `stream`, and for paused clocks `test-util`.
-pub(crate) type Features = BTreeSet<&'static str>;
+/// What files need: packages, and their features.
+pub(crate) type Needs = BTreeSet<Need>;
+
+/// What to tell of a place.
+pub(crate) struct Note {
+    /// In the file as it was.
+    pub(crate) line: usize,
+    /// In the file as it will be.
+    pub(crate) new_line: usize,
+    pub(crate) what: String,
+}
+
+impl Note {
+    pub(crate) fn of_line(line: usize, what: String) -> Self {
+        let new_line = line;
+        Note {
+            line,
+            new_line,
+            what,
+        }
+    }
+}
 
 pub(crate) fn rewrite(
     source: &str,
@@ -31,211 +53,191 @@ pub(crate) fn rewrite(
     let syntax = Syntax::read(source)?;
     let mut file = File {
         source,
+        syntax: &syntax,
         direction,
-        scope: Scope::new(source, &syntax, direction, names),
+        scope: Scope::new(&syntax, direction, names),
         edits: Vec::new(),
-        found: Rewritten::default(),
+        found: Found::default(),
     };
-    syntax.imports.iter().for_each(|each| file.import(each));
+    file.imports();
     syntax.paths.iter().for_each(|each| file.path(each));
-    if direction == Direction::Forth && file.scope.has_tokio_streams() {
-        file.streams(&syntax);
+    if file.scope.names_streams() {
+        file.streams();
     }
-    file.public_signatures(&syntax);
-    // Edits do not overlap. Of two insertions in one place the earlier is the outer call's.
-    file.edits
-        .sort_by_key(|(range, _)| (range.start, range.end));
-    let mut text = source.to_owned();
-    for (range, with) in file.edits.into_iter().rev() {
-        text.replace_range(range, &with);
+    if direction == Direction::Back {
+        file.only_here();
     }
-    Ok(Rewritten { text, ..file.found })
+    file.public_signatures();
+    Ok(file.rewritten())
 }
 
-struct File<'a> {
-    source: &'a str,
+pub(crate) struct File<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) syntax: &'a Syntax,
     direction: Direction,
-    scope: Scope<'a>,
+    pub(crate) scope: Scope<'a>,
     /// What to replace, and by what.
-    edits: Vec<(Range<usize>, String)>,
-    /// All but the text.
-    found: Rewritten,
+    pub(crate) edits: Vec<(Range<usize>, String)>,
+    pub(crate) found: Found,
+}
+
+/// Each with its place.
+#[derive(Default)]
+pub(crate) struct Found {
+    left: Vec<(usize, String)>,
+    pub(crate) by_hand: Vec<(usize, String)>,
+    public: Vec<(usize, String)>,
+    needs: Needs,
 }
 
 impl File<'_> {
+    fn rewritten(mut self) -> Rewritten {
+        // Edits do not overlap. Of two insertions in one place the earlier is the outer call's.
+        self.edits
+            .sort_by_key(|(range, _)| (range.start, range.end));
+        let mut text = self.source.to_owned();
+        for (range, with) in self.edits.iter().rev() {
+            text.replace_range(range.clone(), with);
+        }
+        let notes = |found: &[(usize, String)]| {
+            let notes = found.iter().map(|(at, what)| self.note(*at, what));
+            notes.collect()
+        };
+        Rewritten {
+            text,
+            left: notes(&self.found.left),
+            by_hand: notes(&self.found.by_hand),
+            public: notes(&self.found.public),
+            needs: self.found.needs,
+        }
+    }
+
+    fn note(&self, at: usize, what: &str) -> Note {
+        let lines = |text: &str| text.matches('\n').count();
+        let line = 1 + lines(&self.source[..at]);
+        let mut new_line = line;
+        for (range, with) in self.edits.iter().filter(|(range, _)| range.start < at) {
+            new_line += if range.end <= at { lines(with) } else { 0 };
+            new_line -= lines(&self.source[range.start..range.end.min(at)]);
+        }
+        Note {
+            new_line,
+            ..Note::of_line(line, what.to_owned())
+        }
+    }
+
     /// A path that is written out, in an expression, a type or a macro.
     fn path(&mut self, path: &Path) {
         let start = path.ranges[0].start;
         self.note_needs(&path.names);
-        if let Some((count, to)) = self.scope.moves(&path.names) {
-            self.edits.push((start..path.ranges[count - 1].end, to));
+        if let Some(moved) = self.scope.moves(&path.names) {
+            let end = path.ranges[moved.count - 1].end;
+            self.edits.push((start..end, moved.to));
         } else if path.names.len() > 1 {
             self.look_at(start, &path.names);
         }
     }
 
-    fn import(&mut self, import: &ItemUse) {
-        let whole = range(import);
-        let start = range(&import.use_token).start;
-        let mut stays = false;
-        let above = scope::above(import);
-        for leaf in leaves(&import.tree, &above) {
-            self.note_needs(&leaf.path);
-            if self.scope.moves(&leaf.path).is_none() {
-                stays = true;
-                self.look_at(start, &leaf.path);
-            }
-        }
-        let mut pieces = Vec::new();
-        self.pieces(&import.tree, &above, &mut pieces);
-        if pieces.is_empty() {
-            return;
-        }
-        let declarations = self.declarations(import, &pieces);
-        if stays {
-            self.cut(&import.tree, &above, range(&import.tree));
-            self.edits.push((whole.end..whole.end, declarations));
-        } else {
-            let declarations = declarations.trim_start().to_owned();
-            self.edits.push((whole, declarations));
-        }
-    }
-
-    /// One for each of these trees, on a line of its own, with the attributes and the visibility
-    /// of the declaration that they were in.
-    fn declarations(&self, import: &ItemUse, pieces: &[String]) -> String {
-        let (start, end) = (range(import).start, range(&import.use_token).start);
-        let before = &self.source[start..end];
-        let indent = self.indent(start);
-        let declarations = pieces
-            .iter()
-            .map(|piece| format!("\n{indent}{before}use {piece};"));
-        declarations.collect()
-    }
-
-    /// Takes out of a tree what moves. `whole` is its text and the comma after it.
-    fn cut(&mut self, tree: &UseTree, prefix: &[String], whole: Range<usize>) {
-        let path = scope::path(tree, prefix);
-        let mut leaves = leaves(tree, prefix).into_iter();
-        if leaves.all(|leaf| self.scope.moves(&leaf.path).is_some()) {
-            let space = self.source[whole.end..].trim_start();
-            let end = self.source.len() - space.len();
-            self.edits.push((whole.start..end, String::new()));
-        } else if let UseTree::Path(node) = tree {
-            self.cut(&node.tree, &path, whole);
-        } else if let UseTree::Group(group) = tree {
-            for node in group.items.pairs() {
-                self.cut(node.value(), &path, range(&node));
-            }
-        }
-    }
-
-    /// What takes the place of what moves of a tree: as it stands, from where the replaced names end.
-    fn pieces(&self, tree: &UseTree, prefix: &[String], pieces: &mut Vec<String>) {
-        let path = scope::path(tree, prefix);
-        match (tree, scope::name(tree), self.scope.moves(&path)) {
-            (_, Some(name), Some((_, to))) => {
-                let rest = &self.source[range(name).end..range(tree).end];
-                pieces.push(format!("{to}{rest}"));
-            }
-            (UseTree::Path(node), ..) => self.pieces(&node.tree, &path, pieces),
-            (UseTree::Group(group), ..) => {
-                let nodes = group.items.iter();
-                nodes.for_each(|node| self.pieces(node, &path, pieces));
-            }
-            _ => {}
-        }
-    }
-
-    fn indent(&self, start: usize) -> &str {
-        let line = self.source[..start].rfind('\n').map_or(0, |end| end + 1);
-        let before = &self.source[line..start];
-        if before.trim().is_empty() { before } else { "" }
-    }
-
-    /// Methods of streams that have a timer of tokio's become calls of the trait here. The import
+    /// Methods of streams that have a timer become calls of the other trait. Going forth the import
     /// of tokio-stream's trait stays, for `next` and all its other methods.
-    fn streams(&mut self, syntax: &Syntax) {
-        let trait_here = self.scope.names.localize("wheel::ext::StreamExt");
+    fn streams(&mut self) {
+        let (to, need) = match self.direction {
+            Direction::Forth => ("wheel::ext::StreamExt", (WHEEL, "stream")),
+            Direction::Back => ("tokio_stream::StreamExt", ("tokio-stream", "time")),
+        };
+        let to = self.scope.names.localize(to);
         // The outer call of two first.
-        for call in syntax.calls.iter().rev() {
-            let is_of_stream = is_of_stream(call, self.source, &syntax.uses);
+        for call in self.syntax.calls.iter().rev() {
+            let is_of_stream = match METHODS.contains(&&*call.method) {
+                true => is_of_stream(call, self.source, &self.syntax.uses),
+                false => Some(false),
+            };
             match &call.receiver {
                 _ if is_of_stream == Some(false) => {}
                 Some(receiver) if is_of_stream == Some(true) => {
                     let start = receiver.start..receiver.start;
-                    let name = format!("{trait_here}::{}(", call.method);
-                    self.edits.push((start, name));
+                    self.edits.push((start, format!("{to}::{}(", call.method)));
                     self.edits.push((call.opening.clone(), ", ".to_owned()));
-                    self.found.needs.insert("stream");
+                    self.found.needs.insert(need);
                 }
-                _ => self.leave(call.opening.start, streams::UNCLEAR),
+                _ => {
+                    let unclear = format!("if this is a stream's: {to}::timeout(stream, …)");
+                    let list = match self.direction {
+                        Direction::Forth => &mut self.found.left,
+                        // The import of the trait has gone.
+                        Direction::Back => &mut self.found.by_hand,
+                    };
+                    list.push((call.opening.start, unclear));
+                }
             }
         }
     }
 
-    fn note_needs(&mut self, path: &[String]) {
-        const STREAMS: [&str; 4] = ["stream::", "::StreamExt", "DelayQueue", "delay_queue"];
+    pub(crate) fn note_needs(&mut self, path: &[String]) {
         const PAUSED: [&str; 4] = [
             "start_paused",
             "tokio::time::advance",
             "tokio::time::pause",
             "tokio::time::resume",
         ];
-        let has = |to: &str| STREAMS.iter().any(|name| to.contains(name));
-        if self.scope.moves(path).is_some_and(|(_, to)| has(&to)) {
-            self.found.needs.insert("stream");
+        const TASKS: [&str; 5] = ["main", "runtime", "spawn", "task", "test"];
+        let moved = self.scope.moves(path);
+        self.found.needs.extend(moved.map(|moved| moved.need));
+        let package = match self.direction {
+            Direction::Forth => WHEEL,
+            Direction::Back => "tokio",
+        };
+        if self.scope.is_any(path, &PAUSED) {
+            self.found.needs.insert((package, "test-util"));
         }
-        if PAUSED.contains(&self.scope.resolve(path).join("::").as_str()) {
-            self.found.needs.insert("test-util");
+        // tokio-wheel has turned this on.
+        let has_tasks =
+            |path: &[String]| path.len() > 1 && path[0] == "tokio" && TASKS.contains(&&*path[1]);
+        if package == "tokio" && has_tasks(&self.scope.resolve(path)) {
+            self.found.needs.insert((package, "rt"));
         }
     }
 
     /// Notes what has timers and stays.
-    fn look_at(&mut self, at: usize, path: &[String]) {
-        let path = self.scope.names.by_library(path);
-        let is_heres = path.starts_with(&["wheel".to_owned()]) && !self.scope.has_module("wheel");
+    pub(crate) fn look_at(&mut self, at: usize, path: &[String]) {
+        let whole = self.scope.names.by_library(path);
+        let any = |_: &str| true;
         let is_moved_elsewhere =
-            || (1..path.len()).any(|from| self.direction.moves(&path[from..]).is_some());
-        let why = match (self.direction, stays(&path)) {
-            (Direction::Back, _) if is_heres => " has nothing like it in tokio::time",
-            (Direction::Back, _) => return,
+            || (1..whole.len()).any(|from| self.direction.moves(&whole[from..], any).is_some());
+        let why = match (self.direction, stays(&whole)) {
+            (Direction::Back, _) => match only_here(&whole) {
+                Some(instead) if self.scope.is_heres(path) => &format!(": {instead}"),
+                _ => return,
+            },
             (_, Some(TOWERS_TIMEOUT)) if !self.source.contains(".timeout(") => return,
             (_, Some(instead)) => &format!("; here: {instead}"),
             // Another crate's re-export, say.
             _ if is_moved_elsewhere() => " is part of a longer path",
             _ => return,
         };
-        self.leave(at, &format!("`{}`{why}", path.join("::")));
+        let what = format!("`{}`{why}", whole.join("::"));
+        self.found.left.push((at, what));
     }
 
-    fn public_signatures(&mut self, syntax: &Syntax) {
-        let exports = syntax.imports.iter().filter(|import| {
+    fn public_signatures(&mut self) {
+        let exports = self.syntax.imports.iter().filter(|import| {
             let is_public = matches!(import.vis, Visibility::Public(_));
             is_public && self.scope.exports_own_type(import)
         });
-        let own_types = syntax
-            .paths
-            .iter()
-            .filter(|path| self.scope.is_own_type(&path.names));
+        let paths = self.syntax.paths.iter();
+        let own_types = paths.filter(|path| self.scope.is_own_type(&path.names));
         let own_types: Vec<usize> = own_types.map(|path| path.ranges[0].start).collect();
-        let items = syntax
-            .public
-            .iter()
-            .filter(|item| own_types.iter().any(|at| item.contains(at)));
-        let found = exports.map(range).chain(items.cloned());
-        let notes = found.map(|item| self.note(item.start, &shortened(&self.source[item])));
+        let items = self.syntax.public.iter().filter(|item| {
+            let mut own_types = own_types.iter();
+            own_types.any(|at| item.range.contains(at))
+        });
+        let exports = exports.map(|import| (range(import), None));
+        let found = exports.chain(items.map(|item| (item.range.clone(), item.of.as_ref())));
+        let notes = found.map(|(range, of)| {
+            let of = of.map_or(String::new(), |of| format!("{of}: "));
+            (range.start, of + &shortened(&self.source[range]))
+        });
         self.found.public = notes.collect();
-    }
-
-    fn leave(&mut self, at: usize, what: &str) {
-        let note = self.note(at, what);
-        self.found.left.push(note);
-    }
-
-    fn note(&self, at: usize, what: &str) -> String {
-        let line = 1 + self.source[..at].matches('\n').count();
-        format!("{line}: {what}")
     }
 }
 

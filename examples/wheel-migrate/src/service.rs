@@ -10,8 +10,8 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::lock;
 use crate::manifest::{Manifest, Source};
-use crate::moves::Direction;
-use crate::rewrite::rewrite;
+use crate::moves::{Direction, WHEEL};
+use crate::rewrite::{Note, rewrite};
 
 /// What was found in all files together.
 #[derive(Default)]
@@ -22,9 +22,13 @@ pub(crate) struct Service {
     told: String,
     /// What is written once all has been read: where something is wrong, nothing is.
     pub(crate) changed: Vec<(PathBuf, String)>,
-    left: Vec<String>,
-    public: Vec<String>,
+    left: Vec<Told>,
+    by_hand: Vec<Told>,
+    public: Vec<Told>,
 }
+
+/// A note, and the file that it is about.
+type Told = (String, Note);
 
 impl Service {
     pub(crate) fn read(directory: &Path) -> anyhow::Result<(Self, Vec<PathBuf>)> {
@@ -60,9 +64,9 @@ impl Service {
         let directories: Vec<PathBuf> = self.manifests.keys().cloned().collect();
         for directory in directories {
             let root = self.around(&directory.join("Cargo.toml"), Manifest::is_workspace);
-            let renamed = root.map(|root| self.manifests[&root].renamed());
+            let inherited = root.map(|root| self.manifests[&root].inheritance());
             let manifest = self.manifests.get_mut(&directory).expect("read above");
-            manifest.inherited = renamed;
+            manifest.inherited = inherited;
         }
         Ok(())
     }
@@ -89,23 +93,23 @@ impl Service {
             Err(error) => {
                 // A template, which has no timers if it does not say so.
                 if source.contains("tokio") && source.contains("time") {
-                    self.left.push(format!("{}: {error}", shown(path)));
+                    self.left.push((shown(path), Note::of_line(1, error)));
                 }
                 return Ok(());
             }
         };
-        let shown = shown(path);
-        let say = |note: &String| format!("{shown}:{note}");
-        self.left.extend(rewritten.left.iter().map(say));
+        let tell = |notes: Vec<Note>| notes.into_iter().map(|note| (shown(path), note));
         if let Some(directory) = package {
             let manifest = self.manifests.get_mut(&directory).expect("found above");
             let kind = manifest.kind_of(path);
-            if to == Direction::Forth && manifest.publishes(path) {
-                self.public.extend(rewritten.public.iter().map(say));
+            if manifest.publishes(path) {
+                self.public.extend(tell(rewritten.public));
             }
             manifest.keeps_wheel |= to == Direction::Back && !rewritten.left.is_empty();
-            manifest.need(kind, &rewritten.needs, rewritten.text != source);
+            manifest.need(kind, &rewritten.needs);
         }
+        self.left.extend(tell(rewritten.left));
+        self.by_hand.extend(tell(rewritten.by_hand));
         self.change(path, &source, rewritten.text);
         Ok(())
     }
@@ -117,24 +121,31 @@ impl Service {
         found.map(Path::to_owned)
     }
 
-    /// Adds the dependency to each package that has changed.
-    pub(crate) fn depend(&mut self, from: &Source) {
+    /// Adds the dependencies to each package that has changed; going back takes tokio-wheel out of
+    /// each package that has nothing of it left, and out of a workspace none of whose packages has.
+    pub(crate) fn depend(&mut self, to: Direction, from: &Source) {
+        let beside = match to {
+            Direction::Forth => "tokio",
+            Direction::Back => WHEEL,
+        };
         let mut inheriting = Vec::new();
         for manifest in self.manifests.values_mut() {
-            if manifest.add(from) {
-                inheriting.push(manifest.path.clone());
+            for package in manifest.add(beside, from) {
+                inheriting.push((manifest.path.clone(), package));
             }
         }
-        for path in inheriting {
+        for (path, package) in inheriting {
             let root = self.around(&path, Manifest::is_workspace);
             let root = root.and_then(|root| self.manifests.get_mut(&root));
-            root.expect("inherited from it").add_to_workspace(from);
+            root.expect("inherited from it")
+                .add_to_workspace(package, from);
+        }
+        if to == Direction::Back {
+            self.no_longer_depend();
         }
     }
 
-    /// Takes the dependency out of each package that has nothing of tokio-wheel left, and out of a
-    /// workspace none of whose packages has.
-    pub(crate) fn no_longer_depend(&mut self) {
+    fn no_longer_depend(&mut self) {
         let keep = self.manifests.iter().filter(|(_, each)| each.keeps_wheel);
         let keep: Vec<PathBuf> = keep.map(|(directory, _)| directory.clone()).collect();
         for (directory, manifest) in &mut self.manifests {
@@ -143,6 +154,12 @@ impl Service {
                 manifest.remove();
             }
         }
+    }
+
+    /// Whether a manifest has come to depend on a published tokio-wheel.
+    pub(crate) fn takes_published(&self) -> bool {
+        let mut manifests = self.manifests.values();
+        manifests.any(|manifest| manifest.takes_published)
     }
 
     pub(crate) fn change_manifests(&mut self) {
@@ -169,18 +186,27 @@ impl Service {
         Ok(())
     }
 
-    /// What was told of the files, and after that the lists.
-    pub(crate) fn told(&self, direction: Direction) -> String {
+    /// What was told of the files, and after that the lists, with the lines as they are once the
+    /// command has run.
+    pub(crate) fn told(&self, direction: Direction, is_written: bool) -> String {
         let stays = match direction {
             Direction::Forth => "Left alone; these stay on tokio's timers:",
             Direction::Back => "Left alone; these stay on tokio-wheel, and so does the dependency:",
         };
+        let by_hand = "To be looked at; these may not compile on tokio's timers:";
         let public = "Public, as far as they can be reached from outside, and their types change; for a \
              library that is a new major version:";
+        let lists = [
+            (stays, &self.left),
+            (by_hand, &self.by_hand),
+            (public, &self.public),
+        ];
         let mut told = self.told.clone();
-        for (head, items) in [(stays, &self.left), (public, &self.public)] {
-            if !items.is_empty() {
-                told += &format!("\n{head}\n  {}\n", items.join("\n  "));
+        for (head, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+            told += &format!("\n{head}\n");
+            for (file, note) in items {
+                let line = if is_written { note.new_line } else { note.line };
+                told += &format!("  {file}:{line}: {}\n", note.what);
             }
         }
         told

@@ -2,8 +2,6 @@
 
 use crate::syntax::Call;
 
-pub(crate) const UNCLEAR: &str = "if this is a stream's: wheel::ext::StreamExt::timeout(stream, …)";
-
 /// What is called on streams. `timeout` is a method of builders and of requests too.
 const STREAMS: &str = "all any chain chunks_timeout collect filter filter_map fold fuse map map_while merge next \
     peekable poll_next skip skip_while take take_while then throttle timeout_repeating try_next";

@@ -9,6 +9,9 @@ use syn::{Attribute, Expr, ItemUse};
 
 use crate::moves::METHODS;
 
+/// Methods that types of this crate have, and tokio's do not.
+const HERES: [&str; 2] = ["next", "reset_unpin"];
+
 #[derive(Default)]
 pub(crate) struct Syntax {
     pub(crate) imports: Vec<ItemUse>,
@@ -18,8 +21,23 @@ pub(crate) struct Syntax {
     /// What is called on names: where, the name, the method.
     pub(crate) uses: Vec<(usize, String, String)>,
     pub(crate) modules: Vec<String>,
-    /// Signatures, fields and implementations, as far as they are public.
-    pub(crate) public: Vec<Range<usize>>,
+    /// Signatures, fields, variants and implementations, as far as they are public.
+    pub(crate) public: Vec<Public>,
+    /// What is made and kept in a variable that changes.
+    pub(crate) variables: Vec<Variable>,
+}
+
+pub(crate) struct Public {
+    pub(crate) range: Range<usize>,
+    /// The enumeration or the trait that it is part of.
+    pub(crate) of: Option<String>,
+}
+
+/// `let mut name = path(…);`
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    /// The call.
+    pub(crate) value: Range<usize>,
 }
 
 /// Names with `::` between them. Where it begins with `::` the first name is empty.
@@ -27,9 +45,11 @@ pub(crate) struct Path {
     pub(crate) names: Vec<String>,
     /// The bytes of each name.
     pub(crate) ranges: Vec<Range<usize>>,
+    /// Whether it is a value, as far as that is seen, and not a type.
+    pub(crate) is_value: bool,
 }
 
-/// The call of a method that tokio-stream's trait has, too.
+/// The call of a method that tokio-stream's trait has, too, or that tokio's types do not have.
 pub(crate) struct Call {
     pub(crate) method: String,
     /// What it is called on, if that is seen.
@@ -44,27 +64,35 @@ pub(crate) struct Call {
     pub(crate) is_statement: bool,
 }
 
+impl Call {
+    pub(crate) fn awaits(&self) -> bool {
+        self.next.as_deref() == Some("await")
+    }
+}
+
 impl Syntax {
     pub(crate) fn read(source: &str) -> Result<Self, String> {
         let stream = source.parse::<TokenStream>();
         let mut syntax = Syntax::default();
-        syntax.row(stream.map_err(|error| format!("is not Rust: {error}"))?);
+        let stream = stream.map_err(|error| format!("is not Rust: {error}"))?;
+        syntax.row(stream, None);
         Ok(syntax)
     }
 
-    /// What is between two brackets, or a whole file.
-    fn row(&mut self, stream: TokenStream) {
+    /// What is between two brackets, of an expression if they are named, or a whole file.
+    fn row(&mut self, stream: TokenStream, brackets: Option<Delimiter>) {
         let row: Vec<TokenTree> = stream.into_iter().collect();
         let mut at = 0;
         while at < row.len() {
-            self.public.extend(public_item(&row, at));
+            public_item(&row, at, &mut self.public);
             at = match &row[at] {
                 TokenTree::Group(group) => {
-                    self.row(group.stream());
+                    let brackets = (!is_declared(&row, at)).then_some(group.delimiter());
+                    self.row(group.stream(), brackets);
                     at + 1
                 }
                 TokenTree::Ident(name) if name == "use" => self.import(&row, at),
-                TokenTree::Ident(_) => self.path(&row, at),
+                TokenTree::Ident(_) => self.path(&row, at, brackets),
                 _ => at + 1,
             };
         }
@@ -88,10 +116,11 @@ impl Syntax {
         next
     }
 
-    fn path(&mut self, row: &[TokenTree], at: usize) -> usize {
+    fn path(&mut self, row: &[TokenTree], at: usize, brackets: Option<Delimiter>) -> usize {
         let mut path = Path {
             names: Vec::new(),
             ranges: Vec::new(),
+            is_value: is_value(row, at, brackets),
         };
         if at > 1 && follows_colon(row, at - 1) {
             path.names.push(String::new());
@@ -112,6 +141,7 @@ impl Syntax {
                 .extend(ident(row, next).map(ToString::to_string));
         }
         self.method(row, next, &path);
+        self.variables.extend(variable(row, at));
         self.paths.push(path);
         next
     }
@@ -126,10 +156,50 @@ impl Syntax {
             self.uses.push((at, name.clone(), method.to_string()));
         }
         let is_call = after >= 2 && is_punct(&row[after - 2], '.');
-        if is_call && METHODS.contains(&name.as_str()) {
+        if is_call && (METHODS.contains(&name.as_str()) || HERES.contains(&name.as_str())) {
             self.calls.extend(call(row, after - 2));
         }
     }
+}
+
+/// Whether a path that begins here is a value: an argument, a field's, or what a variable is made
+/// of. `brackets` are those of an expression around it.
+fn is_value(row: &[TokenTree], at: usize, brackets: Option<Delimiter>) -> bool {
+    let is = |char| at > 0 && is_punct(&row[at - 1], char);
+    match brackets {
+        _ if is('=') => !row[..at].iter().any(|tree| is_ident(tree, &["type"])),
+        Some(Delimiter::Parenthesis) => at == 0 || is(','),
+        // A field's name and a colon are before it.
+        Some(Delimiter::Brace) if is(':') => at == 2 || at > 2 && is_punct(&row[at - 3], ','),
+        _ => false,
+    }
+}
+
+/// Whether these are the brackets of a struct, and what is between them are types.
+fn is_declared(row: &[TokenTree], group: usize) -> bool {
+    let ends_item = |tree: &&TokenTree| is_punct(tree, ';') || is_group(tree, Delimiter::Brace);
+    let mut item = row[..group]
+        .iter()
+        .rev()
+        .take_while(|tree| !ends_item(tree));
+    item.any(|tree| is_ident(tree, &["struct"]))
+}
+
+/// `at` is the `let`.
+fn variable(row: &[TokenTree], at: usize) -> Option<Variable> {
+    if !is_ident(&row[at], &["let"]) || !is_ident(row.get(at + 1)?, &["mut"]) {
+        return None;
+    }
+    let name = ident(row, at + 2)?;
+    let end = find(row, at, |tree| is_punct(tree, ';'))?;
+    let is_made = is_punct(&row[at + 3], '=') && is_group(&row[end - 1], Delimiter::Parenthesis);
+    let path = &row.get(at + 4..end - 1)?;
+    let is_path = |tree: &TokenTree| matches!(tree, TokenTree::Ident(_)) || is_punct(tree, ':');
+    let is_call = is_made && !path.is_empty() && path.iter().all(is_path);
+    is_call.then(|| Variable {
+        name: name.to_string(),
+        value: range(&path[0]).start..range(&row[end - 1]).end,
+    })
 }
 
 /// The dot is followed by a name, and the call's arguments come next.
@@ -174,23 +244,49 @@ fn receiver(row: &[TokenTree], dot: usize) -> Option<usize> {
 }
 
 /// What is public of an item that begins here.
-fn public_item(row: &[TokenTree], at: usize) -> Option<Range<usize>> {
-    let name = ident(row, at)?;
+fn public_item(row: &[TokenTree], at: usize, public: &mut Vec<Public>) {
     let is_first = || match at.checked_sub(1).map(|before| &row[before]) {
         None | Some(TokenTree::Group(_)) => true,
         Some(before) => is_punct(before, ';'),
     };
-    let end = if name == "pub" {
-        end_of_public(row, at + 1)?
-    } else if name == "impl" && is_first() {
+    let end = if is_ident(&row[at], &["pub"]) {
+        end_of_public(row, at + 1)
+    } else if is_ident(&row[at], &["impl"]) && is_first() {
         // Of a trait, for a type: `From<Elapsed>`.
-        let body = find(row, at, |tree| is_group(tree, Delimiter::Brace))?;
-        find(&row[..body], at, |tree| is_ident(tree, &["for"]))?;
-        body
+        let body = find(row, at, |tree| is_group(tree, Delimiter::Brace));
+        body.filter(|body| row[at..*body].iter().any(|tree| is_ident(tree, &["for"])))
     } else {
-        return None;
+        None
     };
-    Some(range(&row[at]).start..range(&row[end - 1]).end)
+    let Some(end) = end else { return };
+    let range = range(&row[at]).start..range(&row[end - 1]).end;
+    public.push(Public { range, of: None });
+    let kind = find(&row[..end], at, |tree| is_ident(tree, &["enum", "trait"]));
+    if let (Some(kind), Some(TokenTree::Group(body))) = (kind, row.get(end)) {
+        let of = format!("{} {}", row[kind], row[kind + 1]);
+        members(&body.stream(), &of, public);
+    }
+}
+
+/// The variants of an enumeration, or the items of a trait.
+fn members(body: &TokenStream, of: &str, public: &mut Vec<Public>) {
+    let row: Vec<TokenTree> = body.clone().into_iter().collect();
+    let mut at = 0;
+    while at < row.len() {
+        let is_attribute = is_punct(&row[at], '#');
+        let end = match of.starts_with("enum") {
+            _ if is_attribute => at + 2,
+            true => end_of_field(&row, at),
+            false => end_of_public(&row, at).unwrap_or(row.len()),
+        };
+        if !is_attribute && end > at {
+            let range = range(&row[at]).start..range(&row[end - 1]).end;
+            let of = Some(of.to_owned());
+            public.push(Public { range, of });
+        }
+        // The comma, the semicolon, or the body.
+        at = end + usize::from(!is_attribute);
+    }
 }
 
 /// `at` is behind the `pub`.
@@ -206,7 +302,7 @@ fn end_of_public(row: &[TokenTree], at: usize) -> Option<usize> {
     if is_ident(&row[item], &["fn"]) {
         find(row, item, |tree| is_body(tree) || is_punct(tree, ';'))
     } else if is_ident(&row[item], &["enum", "trait"]) {
-        find(row, item, is_body).map(|body| body + 1)
+        find(row, item, is_body)
     } else if is_ident(&row[item], &["macro", "mod", "struct", "union", "use"]) {
         None
     } else {

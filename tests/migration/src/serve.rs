@@ -1,15 +1,26 @@
 //! An axum router on hyper-util, with a limit for each request's head.
 
 use axum::Router;
+use axum::http::StatusCode;
 use axum::routing::get;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::clock::{self, Duration, HyperTimer};
 
+const LIMIT: Duration = Duration::from_millis(50);
+
 pub fn app() -> Router {
-    Router::new().route("/", get(async || "hello"))
+    Router::new()
+        .route("/", get(async || "hello"))
+        .route("/slow", get(std::future::pending::<String>))
+        .layer(RequestBodyTimeoutLayer::new(LIMIT))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::GATEWAY_TIMEOUT,
+            LIMIT,
+        ))
 }
 
 pub async fn serve(listener: tokio::net::TcpListener, head: Duration) -> std::io::Result<()> {
@@ -58,5 +69,8 @@ mod tests {
         tokio::spawn(serve(listener, Duration::from_secs(60)));
         let text = crate::upstream::fetch(&format!("http://{at}/"), Duration::from_secs(60)).await;
         assert_eq!(text.unwrap(), "hello");
+        let slow = format!("http://{at}/slow");
+        let late = crate::upstream::fetch(&slow, Duration::from_secs(60)).await;
+        assert!(late.unwrap_err().to_string().contains("504"));
     }
 }

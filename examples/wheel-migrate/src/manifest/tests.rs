@@ -1,29 +1,36 @@
 //! Where the dependency goes.
 
+use std::iter;
 use std::path::Path;
 
-use super::{Manifest, Source};
+use super::{Manifest, Needs, Source, WHEEL};
 use crate::forms::Form;
 
-/// `=` is before a file that changes and what it needs, `~` where taking the dependency out leaves
-/// something else.
+/// `=` is before a file that changes and the features that it needs, `~` where taking the dependency
+/// out leaves something else.
 fn check(form: &Form, line_end: &str) {
-    let [before, after] =
-        [&form.before, &form.after].map(|text| text.replace('\n', line_end) + line_end);
-    let mut manifest = Manifest::parse("Cargo.toml".into(), before.clone()).unwrap();
+    let mut manifest = Manifest::parse("Cargo.toml".into(), text(&form.before, line_end)).unwrap();
     for needs in form.told('=') {
         let mut needs = needs.split(' ');
         let kind = manifest.kind_of(Path::new(needs.next().unwrap()));
-        manifest.need(kind, &needs.collect(), true);
+        let needs = iter::once("").chain(needs).map(|feature| (WHEEL, feature));
+        manifest.need(kind, &needs.collect());
     }
-    let git = Some("u".to_owned());
-    let from = Source { git, path: None };
-    assert!(!manifest.add(&from));
-    assert_eq!(manifest.text(), after);
+    assert!(manifest.add("tokio", &git()).is_empty());
+    assert_eq!(manifest.text(), text(&form.after, line_end));
     manifest.remove();
     let back = manifest.text();
     assert!(!back.contains("tokio-wheel"), "{back}");
-    assert_eq!(back == before, form.told('~').is_empty(), "{back}");
+    assert_eq!(back == manifest.before, form.told('~').is_empty(), "{back}");
+}
+
+fn text(lines: &str, line_end: &str) -> String {
+    lines.replace('\n', line_end) + line_end
+}
+
+fn git() -> Source {
+    let git = Some("u".to_owned());
+    Source { git, path: None }
 }
 
 #[test]
@@ -31,6 +38,30 @@ fn the_dependency_goes_where_tokio_stands() {
     for form in Form::all(include_str!("forms.txt")) {
         check(&form, "\n");
         check(&form, "\r\n");
+    }
+}
+
+/// `=` is before a file, and after it a package and its feature.
+#[test]
+fn what_takes_its_place_comes_with_its_features() {
+    for form in Form::all(include_str!("back.txt")) {
+        let mut manifest = Manifest::parse("Cargo.toml".into(), text(&form.before, "\n")).unwrap();
+        for need in form.told('=') {
+            let [file, package, feature] = need.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{need}");
+            };
+            let kind = manifest.kind_of(Path::new(file));
+            manifest.need(kind, &Needs::from([(package, feature)]));
+        }
+        manifest.add(WHEEL, &Source::default());
+        manifest.remove();
+        assert_eq!(
+            manifest.text(),
+            text(&form.after, "\n"),
+            "of {}",
+            form.before
+        );
+        assert!(!manifest.takes_published);
     }
 }
 
@@ -48,4 +79,6 @@ fn the_version_is_the_librarys() {
         env!("CARGO_PKG_VERSION")
     );
     assert!(library.contains(&line));
+    let is_unpublished = library.contains("\nrepository = \"\"");
+    assert_eq!(crate::IS_PUBLISHED, !is_unpublished);
 }
