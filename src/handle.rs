@@ -20,9 +20,10 @@ use crate::timeout::Timeout;
 /// which runtime this is.
 ///
 /// Two words, cloned at no cost. Timers made with a handle belong to its driver wherever they are
-/// made, also outside any runtime. The driver lives as long as its runtime, whether or not there
-/// is a handle. After the end of the runtime the handle can still be used, and its timers panic
-/// when polled.
+/// made, also outside any runtime. The driver lives until its runtime ends or
+/// [`shutdown`](Self::shutdown) is called, whether or not there is a handle. After that the handle
+/// can still be used: its timers are those of the free functions, in the runtime in which they are
+/// [polled](crate::docs::contract#when-a-driver-ends).
 ///
 /// Durations are counted from now by the clock of the runtime this is called in, which matters
 /// only where a clock is paused.
@@ -66,8 +67,9 @@ impl Wheel {
 
     /// The driver that the free functions use in the current runtime.
     ///
-    /// Of the current runtime also on a worker thread of another runtime, where timers of the free
-    /// functions belong to [the worker's](crate::docs::contract#which-runtime-a-timer-belongs-to).
+    /// Always that of the current runtime, also on a worker thread of another runtime. (Timers of the
+    /// free functions belong to [the worker's](crate::docs::contract#which-runtime-a-timer-belongs-to)
+    /// there.)
     /// Starts the driver if no timer has been made yet: a task is spawned then.
     ///
     /// # Panics
@@ -84,7 +86,7 @@ impl Wheel {
     /// ```
     #[track_caller]
     pub fn current() -> Self {
-        Wheel::new(registry::of(&Handle::current()))
+        Wheel::new(registry::driver_of(&Handle::current()))
     }
 
     /// The same where there may be no runtime.
@@ -112,7 +114,7 @@ impl Wheel {
     pub fn try_current() -> Result<Self, TryCurrentError> {
         // A closure would hide the caller's line.
         match Handle::try_current() {
-            Ok(handle) => Ok(Wheel::new(registry::of(&handle))),
+            Ok(handle) => Ok(Wheel::new(registry::driver_of(&handle))),
             Err(none) => Err(none),
         }
     }
@@ -155,7 +157,7 @@ impl Wheel {
     }
 
     fn sleep_to(&self, deadline: Tick) -> Sleep {
-        Sleep::new(deadline, Timer::of(self.driver))
+        Sleep::new(deadline, Timer::of_driver(self.driver))
     }
 
     /// As [`timeout`](crate::timeout), but never panics here.
@@ -240,7 +242,7 @@ impl Wheel {
     /// How many timers are registered and have not fired.
     ///
     /// Timers that were never polled are not registered. Counted shard by shard, so exact only
-    /// while no thread arms or cancels. Zero once the runtime has ended.
+    /// while no thread arms or cancels. Zero once the driver has ended.
     ///
     /// ```
     /// use futures::FutureExt;
@@ -264,7 +266,7 @@ impl Wheel {
 
     /// Counts of this driver's timers.
     ///
-    /// A handle taken before the end of the runtime keeps the last counts. A handle taken after
+    /// A handle taken before the end of the driver keeps the last counts. A handle taken after
     /// the end may show zeros: another runtime may use the memory by then.
     ///
     /// ```
@@ -278,6 +280,36 @@ impl Wheel {
     /// ```
     pub fn metrics(&self) -> WheelMetrics {
         WheelMetrics::new(self.driver)
+    }
+
+    /// Ends the driver, and frees its memory.
+    ///
+    /// Returns at once; the driver ends when the runtime next runs its task. No timer is lost: the
+    /// tasks that wait are woken, and their timers go on with the driver of the free functions, for
+    /// the same deadlines, without this driver's [`tick`](Builder::tick) or
+    /// [high resolution](Builder::high_resolution). Timers that are made with the handle later do the
+    /// same.
+    ///
+    /// This is for a driver of [`Builder::build`] that is no longer needed. A driver ends with its
+    /// runtime anyway, so the shutdown of a service need not call this. Where the driver of the free
+    /// functions itself is shut down, the next timer starts another, or [`Builder::install`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{Builder, Duration};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// let idle = Builder::new().tick(Duration::from_secs(1)).build()?;
+    /// let timer = tokio::spawn(idle.sleep(Duration::from_millis(5)));
+    /// idle.shutdown();
+    /// timer.await.unwrap(); // by the runtime's own driver
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn shutdown(&self) {
+        self.driver.shutdown();
     }
 }
 

@@ -34,12 +34,13 @@
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
 //! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic, reqwest and
-//!   pools, and [the contract](docs::contract): the promises, the points left open, and each
+//!   pools, [patterns](docs::patterns) from a graceful shutdown to a cache, and [the contract](docs::contract): the promises, the points left open, and each
 //!   difference from `tokio::time`.
 //! * [`Wheel`] and [`Builder`]: a driver with settings of your own.
 //! * [`metrics()`]: how many timers are cancelled and how many fire, and how late.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
-//! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`.
+//! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`; idle timeouts for readers
+//!   and writers.
 //!
 //! # How it works
 //!
@@ -111,7 +112,8 @@
 //! * `high-resolution`: [`Builder::high_resolution`], on Linux; turns on tokio's `net`.
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
 //! * `metrics`: a [reporter](ext::metrics) of the [counts](docs::metrics) to the `metrics` crate.
-//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer), for tower's and axum's stacks.
+//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and limits for bodies, for tower's and
+//!   axum's stacks.
 //! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
 //!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
 //! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.

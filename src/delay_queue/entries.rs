@@ -54,7 +54,6 @@ impl<T> DelayQueue<T> {
     /// # Examples
     ///
     /// ```
-    /// use std::future::poll_fn;
     /// use wheel::{DelayQueue, Duration};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -65,7 +64,7 @@ impl<T> DelayQueue<T> {
     /// queue.insert("never", Duration::MAX);
     ///
     /// for expected in ["first", "second"] {
-    ///     let expired = poll_fn(|cx| queue.poll_expired(cx)).await.unwrap();
+    ///     let expired = queue.next().await.unwrap();
     ///     assert_eq!(expired.into_inner(), expected);
     /// }
     /// # }

@@ -21,11 +21,11 @@ pub use self::key::{Expired, Key};
 
 /// Values with deadlines; each comes out when its deadline has passed, unless removed before.
 ///
-/// A single task polls the queue, with [`poll_expired`](Self::poll_expired) or, with the feature
-/// `stream`, as a `Stream`. While that task waits, each change of the queue that changes the
-/// answer wakes the task: an earlier entry, a reset, the removal of the last entry,
-/// [`clear`](Self::clear). Values come in the order of their deadlines, those of the same
-/// millisecond in any order.
+/// A single task polls the queue, with [`next`](Self::next), with
+/// [`poll_expired`](Self::poll_expired) or, with the feature `stream`, as a `Stream`. While that
+/// task waits, each change of the queue that changes the answer wakes the task: an earlier entry, a
+/// reset, the removal of the last entry, [`clear`](Self::clear). Values come in the order of their
+/// deadlines, those of the same millisecond in any order.
 ///
 /// An empty queue returns `None`. An insertion then wakes the task of the last poll.
 ///
@@ -41,7 +41,7 @@ pub use self::key::{Expired, Key};
 /// | [`insert`](Self::insert), [`insert_at`](Self::insert_at) | add a value, get its key |
 /// | [`reset`](Self::reset), [`reset_at`](Self::reset_at) | move a deadline |
 /// | [`remove`](Self::remove), [`try_remove`](Self::try_remove), [`clear`](Self::clear) | take values out before their time |
-/// | [`poll_expired`](Self::poll_expired) | take out an entry that is due |
+/// | [`next`](Self::next), [`poll_expired`](Self::poll_expired) | wait for an entry that is due, and take the entry out |
 /// | [`deadline`](Self::deadline), [`peek`](Self::peek) | look at an entry, and for the first entry |
 /// | [`len`](Self::len), [`is_empty`](Self::is_empty) | count |
 /// | [`capacity`](Self::capacity), [`reserve`](Self::reserve), [`shrink_to_fit`](Self::shrink_to_fit), [`compact`](Self::compact) | memory |
@@ -62,7 +62,6 @@ pub use self::key::{Expired, Key};
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use std::future::poll_fn;
 /// use wheel::{delay_queue, DelayQueue, Duration};
 ///
 /// const IDLE: Duration = Duration::from_millis(20);
@@ -90,7 +89,7 @@ pub use self::key::{Expired, Key};
 ///
 ///     /// The next session that has been idle for too long; `None` if there are no sessions.
 ///     async fn ended(&mut self) -> Option<u32> {
-///         let expired = poll_fn(|cx| self.idle.poll_expired(cx)).await?;
+///         let expired = self.idle.next().await?;
 ///         self.timers.remove(expired.get_ref());
 ///         Some(expired.into_inner())
 ///     }
@@ -150,12 +149,12 @@ impl<T> DelayQueue<T> {
     /// If that is of [high resolution](crate::Builder::high_resolution), deadlines are rounded up
     /// to 50 µs, and not to milliseconds; the longest is then a hundred years.
     ///
-    /// Polling the queue panics when the wheel's runtime has ended.
+    /// After the end of the wheel's driver the queue goes on, with whole milliseconds, where it is
+    /// polled.
     ///
     /// # Examples
     ///
     /// ```
-    /// use futures::future::poll_fn;
     /// use wheel::{Builder, DelayQueue, Duration};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -163,7 +162,7 @@ impl<T> DelayQueue<T> {
     /// let wheel = Builder::new().tick(Duration::from_millis(50)).build()?;
     /// let mut queue = DelayQueue::with_wheel(&wheel);
     /// queue.insert("idle", Duration::from_millis(1));
-    /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
+    /// let expired = queue.next().await;
     /// assert_eq!(expired.map(|entry| entry.into_inner()), Some("idle"));
     /// assert_eq!(wheel.metrics().snapshot().fired, 1);
     /// # Ok(())

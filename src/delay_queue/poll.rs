@@ -1,5 +1,6 @@
 //! Waiting for the next entry that is due.
 
+use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, ready};
 
 use tokio::task::coop;
@@ -21,6 +22,52 @@ enum Next {
 }
 
 impl<T> DelayQueue<T> {
+    /// Waits for the next entry that is due, and takes the entry out.
+    ///
+    /// `None` at once if the queue is empty. A task that also inserts calls this again after each
+    /// insertion, as a loop around `select!` does. [`poll_expired`](Self::poll_expired) is for a
+    /// queue behind a lock, which is held for each poll alone.
+    ///
+    /// # Panics
+    ///
+    /// As [`poll_expired`](Self::poll_expired), when polled.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses no entry: an entry leaves the queue only as the future's output.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{DelayQueue, Duration, sleep};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let mut queue = DelayQueue::new();
+    /// queue.insert("hello", Duration::from_millis(5));
+    /// loop {
+    ///     tokio::select! {
+    ///         expired = queue.next() => match expired {
+    ///             Some(expired) => assert_eq!(expired.into_inner(), "hello"),
+    ///             None => break,
+    ///         },
+    ///         () = sleep(Duration::from_secs(60)) => unreachable!("a minute is longer"),
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Differences from tokio-util
+    ///
+    /// A method of the queue, so no feature and no trait are needed. A call of
+    /// `StreamExt::next` that was written for tokio-util's queue means this method, and the future
+    /// is `Unpin`, as that trait's is.
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    #[allow(clippy::should_implement_trait, reason = "named as a stream's")]
+    pub fn next(&mut self) -> impl Future<Output = Option<Expired<T>>> + Unpin {
+        poll_fn(|cx| self.poll_expired(cx))
+    }
+
     /// Polls for an entry that is due, and takes the entry out.
     ///
     /// Ready with `None` if the queue is empty. Pending if no entry is due: then the task of the

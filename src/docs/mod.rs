@@ -9,6 +9,7 @@
 //! | [`metrics`] | counts of timers, lag, alerts; Prometheus |
 //! | [`figures`] | measurements, and their meaning for a service |
 //! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and at which costs |
+//! | [`patterns`] | graceful shutdown, idle limits, a cache, a budget, jitter, a back-off |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
 //!
 //! The pages are read on a code host as well. So no line of an example is hidden, and each
@@ -30,6 +31,10 @@ pub mod contract {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("high_resolution.md")]
 pub mod high_resolution {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("patterns.md")]
+pub mod patterns {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("recipes.md")]

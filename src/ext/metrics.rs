@@ -19,7 +19,7 @@ use ::metrics::{
 };
 use tokio::time::MissedTickBehavior;
 
-use crate::{LagHistogram, MetricsSnapshot, WheelMetrics};
+use crate::{LagHistogram, MetricsSnapshot, Wheel, WheelMetrics};
 
 /// The name of the histogram of lags, in seconds: `wheel_timer_lag_seconds`.
 ///
@@ -49,7 +49,7 @@ pub fn lag_buckets() -> Vec<f64> {
 /// Publishes the counts of the current runtime's timers, at once and then at each interval.
 /// Spawn this future; a drop ends the publishing.
 ///
-/// See [`Reporter`] for the published names, and for drivers of your own.
+/// See [`Reporter`] for the published names, and [`report_as`] for a driver of your own.
 ///
 /// # Panics
 ///
@@ -74,11 +74,48 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
     Reporter::new(crate::metrics()).run(every)
 }
 
+/// Publishes the counts of a driver of your own under a label `driver`, as [`report`] does.
+///
+/// Spawn this future beside that of [`report`]: each driver of a runtime has one. The interval is a
+/// timer of the current runtime's own driver.
+///
+/// The same as `Reporter::new(wheel.metrics()).label("driver", driver).run(every)`. Goes on after the
+/// driver's end, with the last counts.
+///
+/// # Panics
+///
+/// As [`report`].
+///
+/// # Examples
+///
+/// ```
+/// use wheel::ext::metrics::{report, report_as};
+/// use wheel::{Builder, Duration};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), wheel::BuildError> {
+/// let idle = Builder::new().tick(Duration::from_millis(100)).build()?;
+/// let every = Duration::from_secs(10);
+/// tokio::spawn(report(every)); // wheel_timers_pending
+/// tokio::spawn(report_as("idle", &idle, every)); // wheel_timers_pending{driver="idle"}
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn report_as(
+    driver: &str,
+    wheel: &Wheel,
+    every: Duration,
+) -> impl Future<Output = ()> + Send + use<> {
+    let reporter = Reporter::new(wheel.metrics());
+    reporter.label("driver", driver).run(every)
+}
+
 /// Publishes the counts of a driver to the recorder of the `metrics` crate.
 ///
 /// | name | kind | unit | |
 /// | --- | --- | --- | --- |
-/// | `wheel_active_timers` | gauge | count | [`MetricsSnapshot::pending`] |
+/// | `wheel_timers_pending` | gauge | count | [`MetricsSnapshot::pending`] |
 /// | `wheel_timers_registered_total` | counter | count | [`MetricsSnapshot::registered`] |
 /// | `wheel_timers_fired_total` | counter | count | [`MetricsSnapshot::fired`] |
 /// | `wheel_timers_cancelled_total` | counter | count | [`MetricsSnapshot::cancelled`] |
@@ -89,7 +126,7 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 ///
 /// Counters are set to the counts since the driver started, so a recorder that is installed
 /// late misses nothing, and two reporters of the same driver count nothing twice. Reporters of
-/// *several* drivers need [labels](Self::label) to be told apart.
+/// *several* drivers need [labels](Self::label) to be told apart: [`report_as`] has one.
 ///
 /// The histogram gets every timer that has fired since the last time, as the mean lag of its
 /// bucket. So its sum and its count are true, and with [`lag_buckets`] the count of each
@@ -182,7 +219,7 @@ impl Reporter {
     }
 
     fn publish_one(&mut self, index: usize, now: MetricsSnapshot, labels: Vec<Label>) -> Vec<Lags> {
-        gauge!("wheel_active_timers", labels.clone()).set(now.pending as f64);
+        gauge!("wheel_timers_pending", labels.clone()).set(now.pending as f64);
         counter!("wheel_timers_registered_total", labels.clone()).absolute(now.registered);
         counter!("wheel_timers_fired_total", labels.clone()).absolute(now.fired);
         counter!("wheel_timers_cancelled_total", labels.clone()).absolute(now.cancelled);
@@ -247,7 +284,7 @@ impl fmt::Debug for Reporter {
 /// [`report`] and [`Reporter::run`] do this themselves.
 pub fn describe() {
     describe_gauge!(
-        "wheel_active_timers",
+        "wheel_timers_pending",
         Unit::Count,
         "Timers that are registered and pending"
     );

@@ -86,6 +86,18 @@ assert_is! {
     delay_queue::Expired<YY>: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
 }
 
+assert_is! {
+    wheel::ext::io::TimeoutReader<YY>: Send & Sync & Unpin;
+    wheel::ext::io::TimeoutReader<NN>: !Send & !Sync & Unpin;
+    wheel::ext::io::TimeoutReader<PhantomPinned>: Send & Sync & !Unpin;
+    wheel::ext::io::TimeoutWriter<YY>: Send & Sync & Unpin;
+    wheel::ext::io::TimeoutWriter<PhantomPinned>: Send & Sync & !Unpin;
+    wheel::ext::io::TimeoutStream<YY>: Send & Sync & Unpin;
+    wheel::ext::io::TimeoutStream<YN>: Send & !Sync & Unpin;
+    wheel::ext::io::TimeoutStream<PhantomPinned>: Send & Sync & !Unpin;
+}
+
+assert_future_is!(todo::<DelayQueue<YY>>().next(), Send & Sync & Unpin);
 assert_future_is!(todo::<Interval>().tick(), Send & Sync);
 assert_future_is!(async { wheel::sleep(todo()).await }, Send & Sync);
 assert_future_is!(

@@ -41,14 +41,8 @@ fn ticks_that_do_not_fit_a_millisecond_are_refused() {
 #[test]
 fn settings_out_of_range_are_refused_with_what_is_allowed() {
     type Set = fn(Builder, usize) -> Builder;
-    let settings: [(&str, Set, &[usize], &str); 3] = [
+    let settings: [(&str, Set, &[usize], &str); 2] = [
         ("Shards `shards`", Builder::shards, &[0, 1025], "1 to 1024"),
-        (
-            "EntriesPerHold `entries_per_hold`",
-            Builder::entries_per_hold,
-            &[0, 4097],
-            "1 to 4096",
-        ),
         (
             "Capacity `capacity`",
             Builder::capacity,
@@ -69,8 +63,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
     }
     // None of these has started anything.
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
-    let largest = Builder::new().shards(1024).entries_per_hold(4096);
-    assert!(largest.install().is_ok());
+    assert!(Builder::new().shards(1024).install().is_ok());
 }
 
 #[test]
@@ -124,11 +117,11 @@ fn wheels_of_one_runtime_are_independent() {
 }
 
 #[test]
-fn any_number_of_shards_and_any_hold_fires_everything() {
+fn any_number_of_shards_fires_everything() {
     within(secs(120), || {
         for runtime in [current_thread(), multi_thread(2)] {
-            for (shards, hold) in [(1, 1), (1, 4096), (7, 1), (7, 16), (64, 4096), (1024, 3)] {
-                let builder = Builder::new().shards(shards).entries_per_hold(hold);
+            for shards in [1, 7, 64, 1024] {
+                let builder = Builder::new().shards(shards);
                 runtime.block_on(fires_everything(builder.capacity(10_000)));
             }
         }
@@ -158,8 +151,8 @@ mod paused {
 
     #[test]
     fn a_custom_wheel_is_exact_under_a_paused_clock_whatever_its_settings() {
-        for (shards, hold, capacity) in [(1, 1, 0), (1, 4096, 1), (7, 1, 100_000), (64, 16, 1000)] {
-            let builder = Builder::new().shards(shards).entries_per_hold(hold);
+        for (shards, capacity) in [(1, 0), (1, 1), (7, 100_000), (64, 1000)] {
+            let builder = Builder::new().shards(shards);
             paused().block_on(is_exact(builder.capacity(capacity)));
         }
         for tick in [Duration::from_nanos(1), Duration::from_micros(250), ms(1)] {

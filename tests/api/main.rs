@@ -4,6 +4,7 @@ mod auto_traits;
 mod builder;
 mod drop_in;
 mod hyper;
+mod io;
 mod metrics;
 mod paused;
 mod report;

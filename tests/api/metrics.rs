@@ -39,6 +39,27 @@ fn pending_briefly() -> Sleep {
     }
 }
 
+#[test]
+fn debug_prints_the_public_counts_and_no_others() {
+    let printed = format!("{:?}", MetricsSnapshot::default());
+    let fields: Vec<_> = printed
+        .split([' ', '{', ','])
+        .filter_map(|word| word.strip_suffix(':'))
+        .collect();
+    let counts = [
+        "registered",
+        "fired",
+        "cancelled",
+        "pending",
+        "reset",
+        "lag",
+    ];
+    let of_the_lag = ["count", "max", "total"];
+    let of_the_driver = ["driver_wakeups", "driver_noops"];
+    assert_eq!(fields, [&counts[..], &of_the_lag, &of_the_driver].concat());
+    assert!(printed.ends_with(", .. }"), "{printed}");
+}
+
 /// A name, a timer that was treated so, and the counts then: registered, fired, pending.
 type Way = (&'static str, fn() -> BoxFuture<'static, Sleep>, Counts);
 type Counts = (u64, u64, usize);

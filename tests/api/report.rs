@@ -54,12 +54,12 @@ fn every_name_is_published_with_its_unit_and_meaning() {
         assert_eq!(
             names,
             [
-                "wheel_active_timers",
                 "wheel_driver_noops_total",
                 "wheel_driver_wakeups_total",
                 "wheel_timer_lag_seconds",
                 "wheel_timers_cancelled_total",
                 "wheel_timers_fired_total",
+                "wheel_timers_pending",
                 "wheel_timers_registered_total",
                 "wheel_timers_reset_total",
             ]
@@ -93,7 +93,7 @@ fn what_is_published_is_what_was_counted_however_often() {
             ] {
                 assert_eq!(value(&all, name, ""), &Counter(expected), "{name}");
             }
-            let pending = value(&all, "wheel_active_timers", "");
+            let pending = value(&all, "wheel_timers_pending", "");
             assert_eq!(pending, &Gauge(1.0.into()));
         }
     });
@@ -133,8 +133,8 @@ fn the_reporter_refuses_to_report_all_the_time() {
 mod paused {
     use super::*;
     use futures::future::join_all;
-    use support::{ms, paused};
-    use wheel::ext::metrics::lag_buckets;
+    use support::{ms, paused, registered};
+    use wheel::ext::metrics::{lag_buckets, report_as};
     use wheel::{advance, sleep};
 
     fn lags(all: &Published, labels: &str) -> Vec<f64> {
@@ -159,6 +159,32 @@ mod paused {
                 let cancelled = value(&all, "wheel_timers_cancelled_total", "");
                 assert_eq!(cancelled, &Counter(round));
             }
+        });
+    }
+
+    #[test]
+    fn each_driver_of_a_runtime_is_reported_under_its_name() {
+        recorded(paused(), |snapshotter| async move {
+            let wheels = ["idle", "exact"].map(|name| (name, Builder::new().build().unwrap()));
+            tokio::spawn(report(ms(100)));
+            for (name, wheel) in &wheels {
+                tokio::spawn(report_as(name, wheel, ms(100)));
+            }
+            let _held = wheels
+                .each_ref()
+                .map(|(_, wheel)| registered(wheel.sleep(HOUR)));
+            wheels[0].1.shutdown();
+            sleep(ms(105)).await;
+            let all = published(&snapshotter);
+            for (name, pending, cancelled) in [("idle", 0.0, 1), ("exact", 1.0, 0)] {
+                let labels = format!("driver={name}");
+                let found = value(&all, "wheel_timers_pending", &labels);
+                assert_eq!(found, &Gauge(pending.into()), "{name}");
+                let found = value(&all, "wheel_timers_cancelled_total", &labels);
+                assert_eq!(found, &Counter(cancelled), "{name}");
+            }
+            let found = value(&all, "wheel_timers_fired_total", "");
+            assert_ne!(found, &Counter(0), "the reporters' own intervals");
         });
     }
 

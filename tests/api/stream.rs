@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::stream::{self, FusedStream, Stream, StreamExt as _};
 use support::{HOUR, message_of, ms, panic_of, secs};
 use wheel::{
-    DelayQueue, Instant, ext::FutureExt, ext::StreamExt, ext::stream::IntervalStream, interval,
-    sleep,
+    DelayQueue, Instant, delay_queue::Expired, ext::FutureExt, ext::StreamExt,
+    ext::stream::IntervalStream, interval, sleep,
 };
 
 fn poll_next<S: Stream>(stream: Pin<&mut S>) -> Poll<Option<S::Item>> {
@@ -36,9 +36,45 @@ async fn a_delay_queue_is_a_stream_that_goes_on_after_none() {
     let mut queue = DelayQueue::new();
     for round in 0..2 {
         queue.insert(round, ms(5));
-        assert_eq!(queue.next().await.unwrap().into_inner(), round);
-        assert!(queue.next().await.is_none());
+        let first = futures::StreamExt::next(&mut queue).await;
+        assert_eq!(first.unwrap().into_inner(), round);
+        assert!(futures::StreamExt::next(&mut queue).await.is_none());
     }
+}
+
+/// Calls of `StreamExt::next`, as code for tokio-util's queue has them, compile here: by reference,
+/// pinned, boxed, and where the future has to be `Unpin`.
+#[tokio::test(start_paused = true)]
+#[allow(clippy::needless_borrow, reason = "such code compiles, too")]
+async fn calls_of_a_streams_next_compile_with_the_queues_own() {
+    let mut queue = DelayQueue::new();
+    (1..=8).for_each(|n| _ = queue.insert(n, ms(n)));
+    let mut found = Vec::new();
+    found.extend(queue.next().await);
+    found.extend((&mut queue).next().await);
+    tokio::select! {
+        Some(expired) = queue.next() => found.push(expired),
+        else => unreachable!(),
+    }
+    futures::select! {
+        expired = futures::FutureExt::fuse(queue.next()) => found.extend(expired),
+        complete => unreachable!(),
+    }
+    match futures::future::select(queue.next(), sleep(HOUR)).await {
+        futures::future::Either::Left((expired, _)) => found.extend(expired),
+        futures::future::Either::Right(_) => unreachable!(),
+    }
+    let boxed = tokio::spawn(async move {
+        let mut queue = Box::new(queue);
+        (queue.next().await, *queue)
+    });
+    let (next, queue) = boxed.await.unwrap();
+    found.extend(next);
+    let mut queue = pin!(queue);
+    found.extend(queue.next().await);
+    found.extend(queue.as_mut().next().await);
+    let found: Vec<_> = found.into_iter().map(Expired::into_inner).collect();
+    assert_eq!(found, [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,11 @@
 //! `wheel::ext::tower` limits services and bodies as tower's and tower-http's layers do, alone and in axum.
 #![cfg(feature = "tower")]
 
+#[cfg(feature = "test-util")]
+mod bodies;
+#[cfg(feature = "test-util")]
+mod retries;
+
 use std::fmt;
 
 use axum::Router;
@@ -50,10 +55,14 @@ fn layers_and_services_are_made_without_a_runtime() {
     shared(timeouts::RequestBodyTimeout::new((), ms(1)));
     shared(timeouts::ResponseBodyTimeoutLayer::new(ms(1)));
     shared(timeouts::ResponseBodyTimeout::new((), ms(1)));
+    shared(timeouts::RequestBodyDeadlineLayer::new(ms(1)));
+    shared(timeouts::RequestBodyDeadline::new((), ms(1)));
+    shared(timeouts::ResponseBodyDeadlineLayer::new(ms(1)));
+    shared(timeouts::ResponseBodyDeadline::new((), ms(1)));
 }
 
 #[cfg(feature = "test-util")]
-mod paused {
+pub(crate) mod paused {
     use std::future::{Ready, pending, ready};
     use std::io;
     use std::task::{Context, Poll};
@@ -65,13 +74,13 @@ mod paused {
     use tower::{BoxError, Layer, Service, ServiceBuilder, service_fn};
     use wheel::error::Elapsed;
     use wheel::ext::tower::Timeout;
-    use wheel::{Wheel, sleep, timeout};
+    use wheel::{Wheel, sleep};
 
     use super::*;
-    use support::{NO_RUNTIME, message_of, poll_quietly, registered};
+    use support::{NO_RUNTIME, message_of, poll_quietly};
 
     #[derive(Debug, PartialEq)]
-    struct Refused;
+    pub(crate) struct Refused;
 
     impl fmt::Display for Refused {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,139 +249,5 @@ mod paused {
     fn a_call_outside_a_runtime_panics() {
         let mut service = Timeout::new(service_fn(|()| ready(Ok::<_, Refused>(()))), ms(1));
         assert_eq!(message_of(|| service.call(())), NO_RUNTIME);
-    }
-
-    mod bodies {
-        use futures::stream::{self, BoxStream, StreamExt as _};
-        use http_body_util::{BodyExt as _, Full, StreamBody};
-        use hyper::body::{Body, Bytes, Frame};
-        use wheel::ext::tower::{
-            RequestBodyTimeout, RequestBodyTimeoutLayer, ResponseBodyTimeoutLayer, TimeoutBody,
-        };
-
-        use super::*;
-
-        type Slow = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Refused>>>;
-
-        /// A frame after each of these times, then the end.
-        fn slow(pauses: impl IntoIterator<Item = u64, IntoIter: Send + 'static>) -> Slow {
-            let frames = stream::iter(pauses).then(async |pause| {
-                sleep(ms(pause)).await;
-                Ok(Frame::data(Bytes::from_static(b".")))
-            });
-            StreamBody::new(frames.boxed())
-        }
-
-        /// The time between frames is the reader's own.
-        #[tokio::test(start_paused = true)]
-        async fn the_time_is_each_frames_and_neither_the_bodys_nor_the_readers() {
-            for reader in [ms(0), secs(60)] {
-                let start = Instant::now();
-                let mut body = TimeoutBody::new(ms(10), slow([9; 20]));
-                for _ in 0..20 {
-                    wheel::advance(reader).await;
-                    body.frame().await.unwrap().unwrap();
-                }
-                assert!(body.frame().await.is_none());
-                assert_eq!(start.elapsed(), 20 * (reader + ms(9)));
-            }
-        }
-
-        #[tokio::test(start_paused = true)]
-        async fn a_late_frame_is_an_error_when_its_time_is_over() {
-            let mut body = TimeoutBody::new(ms(10), slow([5, 5, 30]));
-            let start = Instant::now();
-            for _ in 0..2 {
-                body.frame().await.unwrap().unwrap();
-            }
-            // A wait that is dropped does not start the time again.
-            assert!(timeout(ms(6), body.frame()).await.is_err());
-            let late = body.frame().await.unwrap().unwrap_err();
-            assert!(late.is::<Elapsed>());
-            assert_eq!(start.elapsed(), ms(20));
-            // Polled again, the frame is still late, until it comes.
-            assert!(body.frame().await.unwrap().unwrap_err().is::<Elapsed>());
-            wheel::advance(ms(20)).await;
-            body.frame().await.unwrap().unwrap();
-            assert!(body.frame().await.is_none());
-            drop(body);
-            assert_eq!(Wheel::current().pending(), 0);
-        }
-
-        /// tower-http's timer is polled first, and would win.
-        #[tokio::test(start_paused = true)]
-        async fn a_frame_that_comes_with_the_deadline_is_given_out() {
-            let mut body = TimeoutBody::new(ms(10), slow([10]));
-            let frame = registered(Box::pin(body.frame()));
-            wheel::advance(ms(20)).await;
-            frame.await.unwrap().unwrap();
-        }
-
-        #[tokio::test(start_paused = true)]
-        async fn frames_that_are_there_register_nothing_and_hints_are_the_bodys() {
-            let mut body = TimeoutBody::new(ms(10), Full::<Bytes>::from("hello"));
-            for (size, is_end) in [(5, false), (0, true)] {
-                assert_eq!(body.size_hint().exact(), Some(size));
-                assert_eq!(body.is_end_stream(), is_end);
-                let frame = body.frame().now_or_never().unwrap();
-                assert_eq!(frame.is_none(), is_end);
-            }
-            assert_eq!(wheel::metrics().snapshot().registered, 0);
-        }
-
-        #[tokio::test(start_paused = true)]
-        async fn the_bodys_own_error_stays_what_it_is() {
-            let refuses = futures::stream::iter([Err::<Frame<Bytes>, _>(Refused)]);
-            let mut body = TimeoutBody::new(ms(10), StreamBody::new(refuses));
-            let error = body.frame().await.unwrap().unwrap_err();
-            assert_eq!(*error.downcast::<Refused>().unwrap(), Refused);
-        }
-
-        #[tokio::test(start_paused = true)]
-        async fn layers_limit_the_bodies_of_requests_and_of_responses() {
-            let reads = service_fn(async |request: Request<TimeoutBody<Slow>>| {
-                request.into_body().collect().await?;
-                Ok::<_, BoxError>(Response::new(slow([5, 20])))
-            });
-            let service = ServiceBuilder::new()
-                .layer(RequestBodyTimeoutLayer::new(ms(10)))
-                .layer(ResponseBodyTimeoutLayer::new(ms(10)))
-                .service(reads);
-            let late = service.clone().oneshot(Request::new(slow([5, 20]))).await;
-            assert!(late.err().unwrap().is::<Elapsed>());
-            let answer = service.oneshot(Request::new(slow([5, 5]))).await.unwrap();
-            let mut body = answer.into_body();
-            body.frame().await.unwrap().unwrap();
-            let late = body.frame().await.unwrap().unwrap_err();
-            assert!(late.is::<Elapsed>());
-        }
-
-        /// axum answers 400 where a body cannot be read.
-        #[tokio::test(start_paused = true)]
-        async fn axum_takes_both() {
-            let app = Router::new()
-                .route("/", axum::routing::post(async |body: String| body))
-                .layer(RequestBodyTimeoutLayer::new(ms(10)))
-                .layer(ResponseBodyTimeoutLayer::new(ms(10)));
-            let upload = async |pauses: [u64; 2]| {
-                let body = axum::body::Body::new(slow(pauses));
-                let request = Request::post("/").body(body).unwrap();
-                app.clone().oneshot(request).await.unwrap()
-            };
-            assert_eq!(upload([5, 20]).await.status(), StatusCode::BAD_REQUEST);
-            let answer = upload([5, 5]).await;
-            assert_eq!(answer.status(), StatusCode::OK);
-            assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "..");
-        }
-
-        #[test]
-        fn readiness_and_access_are_the_services() {
-            let inner = service_fn(async |_: Request<TimeoutBody<Slow>>| Ok::<_, Refused>(()));
-            let mut service = RequestBodyTimeout::<()>::layer(ms(1)).layer(inner);
-            let ready = ServiceExt::<Request<Slow>>::ready(&mut service).now_or_never();
-            assert!(ready.is_some());
-            let _ = (service.get_ref(), service.clone().get_mut());
-            service.into_inner();
-        }
     }
 }

@@ -25,8 +25,7 @@ fn poll_once<T>(queue: &mut DelayQueue<T>) -> Poll<Option<T>> {
 }
 
 async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
-    let expired = poll_fn(|cx| queue.poll_expired(cx)).await?;
-    Some(expired.into_inner())
+    queue.next().await.map(Expired::into_inner)
 }
 
 #[tokio::test(start_paused = true)]
@@ -37,6 +36,23 @@ async fn a_deadline_within_a_millisecond_is_rounded_up() {
     assert_eq!(queue.deadline(&key), start + ms(2));
     next(&mut queue).await.unwrap();
     assert_eq!(start.elapsed(), ms(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_dropped_loses_no_entry_and_no_time() {
+    let mut queue = DelayQueue::new();
+    let start = Instant::now();
+    (1..=50).for_each(|n| _ = queue.insert(n, ms(n)));
+    let mut found = Vec::new();
+    while !queue.is_empty() {
+        tokio::select! {
+            biased;
+            () = sleep(ms(3)) => {}
+            expired = queue.next() => found.push((expired.unwrap().into_inner(), start.elapsed())),
+        }
+    }
+    assert_eq!(found, (1..=50).map(|n| (n, ms(n))).collect::<Vec<_>>());
+    assert!(queue.next().await.is_none());
 }
 
 /// A queue that waits for entries after so many milliseconds: its keys, and its waker's count.
@@ -211,7 +227,7 @@ async fn compacting_frees_memory_and_keeps_keys() {
     let last = kept[99].1;
     queue.reset(&last, ms(10));
     assert_eq!(queue.peek(), Some(last));
-    let expired = poll_fn(|cx| queue.poll_expired(cx)).await.unwrap();
+    let expired = queue.next().await.unwrap();
     assert_eq!((expired.key(), expired.into_inner()), (last, 9900));
     assert!(queue.try_remove(&last).is_none());
     for (value, _) in &kept[..99] {

@@ -14,3 +14,4 @@ mod reentrancy;
 mod shutdown;
 mod spares;
 mod tokio_assumptions;
+mod wheel_shutdown;

@@ -1,5 +1,5 @@
-//! Futures of responses: [`ResponseFuture`] ends a late response, [`ResponseBodyTimeoutFuture`]
-//! limits its body.
+//! Futures of responses: [`ResponseFuture`] ends a late response, [`ResponseBodyTimeoutFuture`] and
+//! [`ResponseBodyDeadlineFuture`] limit its body.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use pin_project_lite::pin_project;
 
-use super::{AsError, BoxError, TimeoutBody};
+use super::{AsError, BoxError, DeadlineBody, TimeoutBody};
 use crate::timeout::{self, timeout};
 
 pin_project! {
@@ -79,7 +79,42 @@ fn empty<B: Default>(status: StatusCode) -> Response<B> {
     response
 }
 
-pin_project! {
+/// A response whose body gets a limit.
+macro_rules! with_body {
+    ($(#[$about:meta])* $Future:ident, $Body:ident) => {
+        pin_project! {
+            $(#[$about])*
+            #[must_use = "futures do nothing unless you `.await` or poll them"]
+            #[derive(Debug)]
+            pub struct $Future<F> {
+                #[pin]
+                response: F,
+                timeout: Duration,
+            }
+        }
+
+        impl<F> $Future<F> {
+            pub(super) fn new(response: F, timeout: Duration) -> Self {
+                $Future { response, timeout }
+            }
+        }
+
+        impl<F, B, E> Future for $Future<F>
+        where
+            F: Future<Output = Result<Response<B>, E>>,
+        {
+            type Output = Result<Response<$Body<B>>, E>;
+
+            fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+                let me = self.project();
+                let response = ready!(me.response.poll(cx))?;
+                Poll::Ready(Ok(response.map(|body| $Body::new(*me.timeout, body))))
+            }
+        }
+    };
+}
+
+with_body! {
     /// Future of a [`ResponseBodyTimeout`](super::ResponseBodyTimeout) service's response.
     ///
     /// ```
@@ -95,30 +130,26 @@ pin_project! {
     /// assert_eq!(response.await.unwrap().status(), 200);
     /// # }
     /// ```
-    #[must_use = "futures do nothing unless you `.await` or poll them"]
-    #[derive(Debug)]
-    pub struct ResponseBodyTimeoutFuture<F> {
-        #[pin]
-        response: F,
-        timeout: Duration,
-    }
+    ResponseBodyTimeoutFuture,
+    TimeoutBody
 }
 
-impl<F> ResponseBodyTimeoutFuture<F> {
-    pub(super) fn new(response: F, timeout: Duration) -> Self {
-        ResponseBodyTimeoutFuture { response, timeout }
-    }
-}
-
-impl<F, B, E> Future for ResponseBodyTimeoutFuture<F>
-where
-    F: Future<Output = Result<Response<B>, E>>,
-{
-    type Output = Result<Response<TimeoutBody<B>>, E>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let me = self.project();
-        let response = ready!(me.response.poll(cx))?;
-        Poll::Ready(Ok(response.map(|body| TimeoutBody::new(*me.timeout, body))))
-    }
+with_body! {
+    /// Future of a [`ResponseBodyDeadline`](super::ResponseBodyDeadline) service's response.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use http::{Request, Response};
+    /// use tower::{BoxError, Service as _, service_fn};
+    /// use wheel::{Duration, ext::tower::ResponseBodyDeadline, ext::tower::future::ResponseBodyDeadlineFuture};
+    ///
+    /// let inner = service_fn(async |_: Request<()>| Ok::<_, BoxError>(Response::new("hello")));
+    /// let mut service = ResponseBodyDeadline::new(inner, Duration::from_secs(1));
+    /// let response: ResponseBodyDeadlineFuture<_> = service.call(Request::new(()));
+    /// assert_eq!(response.await.unwrap().status(), 200);
+    /// # }
+    /// ```
+    ResponseBodyDeadlineFuture,
+    DeadlineBody
 }

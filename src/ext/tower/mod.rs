@@ -6,13 +6,16 @@
 //! | [`TimeoutLayer::with_status_code`] | the response, as tower-http's | is answered with a status code and an empty body; the service's error type stays |
 //! | [`RequestBodyTimeoutLayer`] | each frame of the request's body, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
 //! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
+//! | [`RequestBodyDeadlineLayer`] | the whole body of the request, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
+//! | [`ResponseBodyDeadlineLayer`] | the whole body of the response, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
 //!
 //! A limit for the response ends with the response's head: bodies are read and written later,
 //! and have limits of their own.
 //!
 //! Responses and bodies are polled before the timer: a response that is ready at once
 //! registers no timer, and a response that is ready at or after the deadline is given out.
-//! The same holds for frames.
+//! The same holds for frames; but once the deadline of a whole body has passed, no frame of the
+//! body is given out.
 //!
 //! ```toml
 //! [dependencies]
@@ -29,7 +32,60 @@
 //!   answered at once, and a response that comes with the deadline is lost.
 //! * tower-http's `TimeoutLayer::new`, deprecated there, answers 408. Here `new`
 //!   is tower's.
-//! * tower-http's layers for a deadline of the whole body have no counterpart.
+//!
+//! # Retries, hedges, rate limits
+//!
+//! tower's retries take any future for the pause between two attempts, so no adapter is needed. The
+//! policy makes a [`Sleep`](crate::Sleep) for the instant at which tower's back-off would end. The
+//! back-off's own timer is never polled, and so registers nothing:
+//!
+//! ```
+//! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff as _};
+//! use tower::retry::{Policy, RetryLayer};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
+//! use wheel::{Sleep, sleep_until};
+//!
+//! #[derive(Clone)]
+//! struct Retries {
+//!     left: u32,
+//!     backoff: ExponentialBackoff,
+//! }
+//!
+//! impl<Q: Clone, T, E> Policy<Q, T, E> for Retries {
+//!     type Future = Sleep; // was: tokio::time::Sleep
+//!
+//!     fn retry(&mut self, _: &mut Q, answer: &mut Result<T, E>) -> Option<Sleep> {
+//!         if answer.is_ok() {
+//!             return None;
+//!         }
+//!         self.left = self.left.checked_sub(1)?;
+//!         Some(sleep_until(self.backoff.next_backoff().deadline())) // was: next_backoff()
+//!     }
+//!
+//!     fn clone_request(&mut self, request: &Q) -> Option<Q> {
+//!         Some(request.clone())
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), BoxError> {
+//! let backoff = ExponentialBackoffMaker::default().make_backoff();
+//! let client = ServiceBuilder::new()
+//!     .layer(RetryLayer::new(Retries { left: 3, backoff }))
+//!     .service(service_fn(async |n: u32| Ok::<_, BoxError>(n + 1)));
+//! assert_eq!(client.oneshot(1).await?, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! tower makes all its other timers itself, and takes none: here an adapter is not enough, and
+//! [the whole tree](crate::docs::whole_tree) moves them.
+//!
+//! | of tower | its timers | without the whole tree |
+//! | --- | --- | --- |
+//! | `hedge` | one for each request that may be sent twice | [a hedge of your own](crate::docs::patterns#a-back-off-and-a-hedge), which takes a few lines |
+//! | `limit::rate` | one for each service, moved when the limit is reached | leave it: requests arm nothing |
+//! | `load`, `retry::budget` | none, but the clock | |
 //!
 //! # Examples
 //!
@@ -59,13 +115,16 @@
 
 mod bodies;
 mod body;
+mod deadline_body;
 pub mod future;
 mod layer;
 
 pub use self::bodies::{
-    RequestBodyTimeout, RequestBodyTimeoutLayer, ResponseBodyTimeout, ResponseBodyTimeoutLayer,
+    RequestBodyDeadline, RequestBodyDeadlineLayer, RequestBodyTimeout, RequestBodyTimeoutLayer,
+    ResponseBodyDeadline, ResponseBodyDeadlineLayer, ResponseBodyTimeout, ResponseBodyTimeoutLayer,
 };
 pub use self::body::TimeoutBody;
+pub use self::deadline_body::DeadlineBody;
 #[doc(no_inline)]
 pub use self::future::ResponseFuture;
 pub use self::layer::TimeoutLayer;

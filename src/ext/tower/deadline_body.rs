@@ -1,0 +1,114 @@
+//! [`DeadlineBody`]: a body that has so long for all of its frames.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::BoxError;
+use crate::driver::clock::Tick;
+use crate::error::Elapsed;
+use crate::sleep::{Sleep, sleep};
+
+pin_project! {
+    /// A body with a time limit for the whole.
+    ///
+    /// The time counts from [`new`](Self::new), also while no frame is asked for. Once it is over,
+    /// each poll returns the error, also where a frame is there: a peer that always sends a little
+    /// cannot go on for ever. [`TimeoutBody`](super::TimeoutBody) limits the silence between two
+    /// frames; a body may have both limits.
+    ///
+    /// Frames that are there when polled for cost a look at the clock, and no timer.
+    ///
+    /// # Errors
+    ///
+    /// Those of the body, boxed, and [`Elapsed`] when the time is over.
+    ///
+    /// # Panics
+    ///
+    /// As [`sleep`](crate::sleep()): [`new`](Self::new) panics outside a Tokio runtime and in a
+    /// runtime built without `enable_time`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping a future that waits for the next frame loses none. Dropping the body cancels the
+    /// timer.
+    ///
+    /// # Differences from tower-http
+    ///
+    /// The timer is registered when a frame is first waited for, and not at the first poll; the
+    /// error is [`Elapsed`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http_body_util::{BodyExt as _, Full};
+    /// use wheel::{Duration, ext::tower::DeadlineBody};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let body: Full<&[u8]> = Full::new(b"hello");
+    /// let body = DeadlineBody::new(Duration::from_secs(30), body);
+    /// assert_eq!(body.collect().await.unwrap().to_bytes(), "hello");
+    /// # }
+    /// ```
+    #[derive(Debug)]
+    pub struct DeadlineBody<B> {
+        #[pin]
+        body: B,
+        sleep: Sleep,
+    }
+}
+
+impl<B> DeadlineBody<B> {
+    /// Gives the whole body so long, from now.
+    ///
+    /// ```
+    /// use wheel::{Duration, ext::tower::DeadlineBody};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let body = DeadlineBody::new(Duration::from_secs(30), "any body".to_owned());
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn new(timeout: Duration, body: B) -> Self {
+        let sleep = sleep(timeout);
+        DeadlineBody { body, sleep }
+    }
+}
+
+impl<B> Body for DeadlineBody<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
+        let me = self.project();
+        // The timer would never be looked at in a body that always has a frame.
+        if Tick::now() < me.sleep.deadline_tick() {
+            if let Poll::Ready(frame) = me.body.poll_frame(cx) {
+                return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+            }
+            ready!(Pin::new(me.sleep).poll(cx));
+        }
+        Poll::Ready(Some(Err(Elapsed::new().into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,263 @@
+//! The same programs on both in virtual time, to the millisecond; what this crate's types add.
+
+use std::fmt::Debug;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use support::{NO_RUNTIME, Random, counting, message_of, paused, poll, poll_quietly};
+use tokio::io::DuplexStream;
+use tokio_io_timeout as tokios;
+use wheel::ext::io::{self as ours, TimeoutReader};
+
+use super::*;
+
+/// On a paused clock, where ten minutes are over soon if the test hangs.
+fn virtually<T>(test: impl Future<Output = T>) -> T {
+    let ended = paused().block_on(async { tokio::time::timeout(secs(600), test).await });
+    ended.expect("it hangs")
+}
+
+/// A step of a program, and its outcome with the time.
+type Event = (Duration, String);
+
+/// Reads and writes with limits that change, some of them given up half-way.
+async fn program<L: Limited<DuplexStream>>(stream: DuplexStream, seed: u64) -> Vec<Event> {
+    let mut random = Random::new(seed);
+    let mut stream = L::over(stream);
+    let start = Instant::now();
+    let mut events = Vec::new();
+    for _ in 0..60 {
+        // No sum of a few of these is a whole second: the peer acts then.
+        let time = ms(1 + random.below(397));
+        let limit = (random.below(4) > 0).then_some(time);
+        let size = 1 + random.below(12) as usize;
+        let step = random.below(9);
+        let mut buffer = [0; 12];
+        let part = &mut buffer[..size];
+        let outcome = match step {
+            0 => {
+                stream.as_mut().limit_reads(limit);
+                format!("{limit:?}")
+            }
+            1 => {
+                stream.as_mut().limit_writes(limit);
+                format!("{limit:?}")
+            }
+            2 => {
+                tokio::time::sleep(time).await;
+                continue;
+            }
+            3 => ended(stream.flush().await),
+            4 => match tokio::time::timeout(time, stream.read(part)).await {
+                Ok(read) => ended(read),
+                Err(_) => "given up".to_owned(),
+            },
+            5 => match tokio::time::timeout(time, stream.write(part)).await {
+                Ok(wrote) => ended(wrote),
+                Err(_) => "given up".to_owned(),
+            },
+            6 => ended(stream.write_vectored(&[IoSlice::new(part)]).await),
+            7 => ended(stream.write(part).await),
+            _ => ended(stream.read(part).await),
+        };
+        events.push((start.elapsed(), format!("step {step}: {outcome}")));
+    }
+    events
+}
+
+fn ended<T: Debug>(result: std::io::Result<T>) -> String {
+    format!("{:?}", result.map_err(|error| error.kind()))
+}
+
+/// Sends and takes some bytes at full seconds, and hangs up.
+async fn peer(mut stream: DuplexStream, seed: u64) {
+    let mut random = Random::new(seed);
+    let second = ms(1000);
+    for _ in 0..20 {
+        tokio::time::sleep(random.below(3) as u32 * second).await;
+        let mut buffer = [0; 12];
+        let part = &mut buffer[..random.below(12) as usize];
+        match random.below(2) {
+            0 => _ = tokio::time::timeout(second, stream.write_all(part)).await,
+            _ => _ = tokio::time::timeout(second, stream.read(part)).await,
+        }
+    }
+}
+
+fn run<L: Limited<DuplexStream>>(seed: u64) -> Vec<Event> {
+    virtually(async {
+        let (stream, other) = tokio::io::duplex(16);
+        tokio::spawn(peer(other, seed + 1));
+        program::<L>(stream, seed).await
+    })
+}
+
+#[test]
+fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
+    let mut late = 0;
+    for seed in 1..=400 {
+        let (theirs, ours) = (run::<Theirs<_>>(seed), run::<Ours<_>>(seed));
+        assert_eq!(ours, theirs, "seed {seed}");
+        late += ours
+            .iter()
+            .filter(|(_, event)| event.contains("TimedOut"))
+            .count();
+    }
+    assert!(late > 1000, "{late} steps ended late");
+}
+
+/// Each wait puts one timer off. tokio-io-timeout also wakes the task after each wait.
+#[test]
+fn a_busy_reader_registers_one_timer_and_wakes_nothing() {
+    virtually(async {
+        let (stream, mut peer) = tokio::io::duplex(16);
+        let mut reader = TimeoutReader::new(stream);
+        reader.set_timeout(Some(ms(100)));
+        let (waker, count) = counting();
+        for _ in 0..500 {
+            let mut buffer = [0; 4];
+            let mut read = Box::pin(reader.read(&mut buffer));
+            assert!(poll(&mut read, &waker).is_pending());
+            peer.write_all(b"word").await.unwrap();
+            assert!(poll(&mut read, &waker).is_ready());
+            wheel::advance(ms(1)).await;
+        }
+        let now = wheel::metrics().snapshot();
+        assert_eq!((now.registered, now.reset, now.fired), (1, 499, 0));
+        assert_eq!(count.wakes(), 500, "by the data alone");
+        drop(reader);
+        assert_eq!(wheel::metrics().snapshot().pending, 0);
+    });
+}
+
+/// With a limit that is changed, or taken away, while a task waits: shared by a lock that is
+/// held for each poll alone.
+#[test]
+fn a_wait_counts_anew_when_its_limit_changes() {
+    macro_rules! waits {
+        ($module:ident, $limit:expr) => {
+            virtually(async {
+                let (stream, mut peer) = tokio::io::duplex(16);
+                let mut reader = Box::pin($module::TimeoutReader::new(stream));
+                reader.as_mut().set_timeout_pinned(Some(ms(50)));
+                let reader = Arc::new(Mutex::new(reader));
+                let shared = reader.clone();
+                let start = Instant::now();
+                let read = poll_fn(move |cx| {
+                    let mut buffer = [0; 4];
+                    let mut buffer = tokio::io::ReadBuf::new(&mut buffer);
+                    shared.lock().unwrap().as_mut().poll_read(cx, &mut buffer)
+                });
+                let read = tokio::spawn(async move { (ended(read.await), start.elapsed()) });
+                tokio::time::sleep(ms(20)).await;
+                reader.lock().unwrap().as_mut().set_timeout_pinned($limit);
+                tokio::time::sleep(ms(1000)).await;
+                peer.write_all(b"word").await.unwrap();
+                read.await.unwrap()
+            })
+        };
+    }
+    for limit in [Some(ms(5)), Some(ms(400)), Some(ms(2000)), None] {
+        assert_eq!(waits!(ours, limit), waits!(tokios, limit), "{limit:?}");
+    }
+}
+
+#[test]
+fn only_waiting_with_a_timeout_needs_a_runtime() {
+    let (stream, _peer) = tokio::io::duplex(16);
+    let mut reader = TimeoutReader::new(stream);
+    let mut buffer = [0; 4];
+    assert!(poll_quietly(&mut Box::pin(reader.read(&mut buffer))).is_pending());
+    reader.set_timeout(Some(ms(1)));
+    let mut read = Box::pin(reader.read(&mut buffer));
+    assert_eq!(message_of(|| poll_quietly(&mut read)), NO_RUNTIME);
+}
+
+/// The writer's limit does not hold for what it reads, nor the reader's for what it writes.
+#[test]
+fn a_reader_limits_reads_and_a_writer_writes() {
+    virtually(async {
+        let (stream, mut peer) = tokio::io::duplex(4);
+        let mut reader = TimeoutReader::new(stream);
+        reader.set_timeout(Some(ms(5)));
+        reader.write_all(b"full").await.unwrap();
+        let mut stuck = Box::pin(reader.write(b"more"));
+        wheel::advance(ms(1000)).await;
+        assert!(poll_quietly(&mut stuck).is_pending());
+        drop(stuck);
+        assert!(reader.is_write_vectored());
+        assert_eq!(peer.read(&mut [0; 4]).await.unwrap(), 4);
+
+        let mut writer = ours::TimeoutWriter::new(reader.into_inner());
+        writer.set_timeout(Some(ms(5)));
+        let mut buffer = [0; 4];
+        let mut silent = Box::pin(writer.read(&mut buffer));
+        wheel::advance(ms(1000)).await;
+        assert!(poll_quietly(&mut silent).is_pending());
+    });
+}
+
+#[test]
+fn readers_and_writers_seek_as_the_inner_one() {
+    use std::io::{Cursor, SeekFrom};
+    use tokio::io::AsyncSeekExt;
+
+    virtually(async {
+        let mut reader = TimeoutReader::new(Cursor::new(b"hello".to_vec()));
+        assert_eq!(reader.seek(SeekFrom::Start(4)).await.unwrap(), 4);
+        assert_eq!(reader.read_u8().await.unwrap(), b'o');
+        let mut writer = ours::TimeoutWriter::new(reader.into_inner());
+        assert_eq!(writer.seek(SeekFrom::Current(-5)).await.unwrap(), 0);
+        writer.write_all(b"j").await.unwrap();
+        assert_eq!(writer.into_inner().into_inner(), b"jello");
+    });
+}
+
+/// Shutdowns and flushes are limited, too: of a writer that never ends either.
+#[test]
+fn flushes_and_shutdowns_end_late() {
+    struct Never;
+
+    impl AsyncWrite for Never {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            buf: &[u8],
+        ) -> Poll<std::io::Result<usize>> {
+            Poll::Ready(Ok(buf.len()))
+        }
+
+        fn poll_flush(
+            self: Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(
+            self: Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    macro_rules! ends {
+        ($module:ident) => {
+            virtually(async {
+                let mut writer = $module::TimeoutWriter::new(Never);
+                writer.set_timeout(Some(ms(5)));
+                let (mut writer, start) = (Box::pin(writer), Instant::now());
+                let flushed = ended(writer.flush().await);
+                let wrote = ended(writer.write(b"word").await);
+                let shut = ended(writer.shutdown().await);
+                ([flushed, wrote, shut], start.elapsed())
+            })
+        };
+    }
+    let words = |words: [&str; 3]| words.map(str::to_owned);
+    let late = words(["Err(TimedOut)", "Ok(4)", "Err(TimedOut)"]);
+    assert_eq!(ends!(ours), (late, ms(10)));
+    assert_eq!(ends!(tokios), ends!(ours));
+}
