@@ -21,10 +21,11 @@
 
 use super::clock::Tick;
 use super::settings::Generation;
+use super::shard::HOLD;
 use super::sync::{AtomicUsize, Lock, Ordering, wait};
 
-/// Cancels that a queue holds.
-pub(super) const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
+/// Cancels that a queue holds: a hold of the shard carries out all of them.
+pub(super) const CAPACITY: usize = HOLD;
 
 /// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
 #[derive(Clone, Copy)]
@@ -35,7 +36,7 @@ pub(super) struct EntryRef {
 }
 
 impl EntryRef {
-    pub(super) const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
+    const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
 
     #[inline]
     pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
@@ -77,24 +78,11 @@ impl CancelQueue {
         true
     }
 
-    /// Takes the cancels that came last, as many as there is `room` for.
-    pub(super) fn take<'a>(
-        &self,
-        waiting: &AtomicUsize,
-        room: &'a mut [EntryRef],
-    ) -> &'a [EntryRef] {
+    /// Takes all cancels: so many of the entries, from the first on.
+    pub(super) fn take(&self, waiting: &AtomicUsize) -> ([EntryRef; CAPACITY], usize) {
         let places = wait(&self.0);
         let len = waiting.load(Ordering::Relaxed);
-        let left = len.saturating_sub(room.len());
-        waiting.store(left, Ordering::Release);
-        let (taken, _) = room.split_at_mut(len - left);
-        taken.copy_from_slice(&places[left..len]);
-        taken
-    }
-
-    /// Forgets all cancels: their driver has ended.
-    pub(super) fn clear(&self, waiting: &AtomicUsize) {
-        let _places = wait(&self.0);
         waiting.store(0, Ordering::Release);
+        (*places, len)
     }
 }

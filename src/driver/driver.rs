@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Wake, Waker};
 
 use super::alarm::interval::AlarmTimer;
-use super::alarm::{self, Alarm, Leave};
+use super::alarm::{self, Alarm};
 use super::clock::{MILLISECOND, Tick};
 use super::settings::{Generation, Settings};
 use super::shard::{Shard, Shards};
@@ -164,16 +164,8 @@ impl Driver {
 
     /// Arms the alarm for the earliest deadline.
     #[cold]
-    fn rearm(&self) {
-        if !self.alarm.rearm(self.each_shard(), Leave::Cancelled) {
-            self.ask_for_turn();
-        }
-    }
-
-    /// The same, where the alarm may be armed for a timer that was cancelled: looks for the earliest
-    /// timer that is left.
-    pub(super) fn rearm_exactly(&self) {
-        if !self.alarm.rearm(self.each_shard(), Leave::Nothing) {
+    pub(super) fn rearm(&self) {
+        if !self.alarm.rearm(self.each_shard()) {
             self.ask_for_turn();
         }
     }
@@ -233,13 +225,5 @@ impl DriverRef {
         let shards = self.driver.shards();
         let own = shards.get(number);
         own.unwrap_or_else(|| &shards[number % shards.len()])
-    }
-}
-
-impl DriverShard {
-    /// The other shards of the driver.
-    pub(super) fn others(&'static self) -> impl Iterator<Item = ShardRef> {
-        let shards = self.driver.shards();
-        shards[self.index + 1..].iter().chain(&shards[..self.index])
     }
 }

@@ -51,7 +51,7 @@ impl Driver {
         let due_soon = self.each_shard().filter(|shard| shard.is_due_soon(now));
         let cancelled = due_soon.filter(|shard| shard.try_refresh()).count();
         if cancelled > 0 {
-            self.rearm_exactly();
+            self.rearm();
         }
     }
 }

@@ -11,12 +11,11 @@
 //!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold touches at most [`HOLD`] entries while firing, removes at most twice
-//!   [`DRAINED`] queued entries and the spare, and moves at most a chunk for each.
-//! * **A mass expiry keeps no worker waiting.** Arming tries the lock a few times, then takes another
-//!   shard for that timer; cancelling a task's timer tries once, then uses the queue.
-//!   The driver, a reset, a poll with another waker, and a cancel with a waker that is no task's
-//!   wait for a hold.
+//! * **Bounded holds.** A hold fires at most [`HOLD`] entries, or removes as many queued entries,
+//!   and moves at most a chunk for each.
+//! * **No worker sleeps for the lock.** A cancel tries the lock once, and then uses the queue. All
+//!   other operations spin for as long as a hold lasts; a thread yields and sleeps only if the
+//!   holder has lost its processor: see `sync.rs`.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
 //!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
 //!   has ended.
@@ -51,14 +50,14 @@ mod turn;
 
 use std::task::Waker;
 
-use super::cancel_queue::{CancelQueue, EntryRef};
+use super::cancel_queue::{CAPACITY, CancelQueue, EntryRef};
 use super::clock::{MILLISECOND, Tick};
 use super::settings::Generation;
 use super::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use super::wakers;
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
-use crate::wheel::core::{Core, Garbage};
+use crate::wheel::core::Core;
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest that is used,
 /// and each move waits for memory. With 64 slots there would be another level; with 512 a slot that
@@ -69,8 +68,6 @@ const SLOTS: usize = 256;
 const GRAIN: usize = 2;
 /// Entries that a hold fires or moves.
 pub(super) const HOLD: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
-/// Queued cancels that a drain carries out at most. A hold drains at most twice.
-const DRAINED: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
 /// Soon enough for a look whether the next timer was cancelled, and early enough for a worker that
 /// sleeps: that wakes up for the alarm that was set when it went to sleep.
@@ -135,13 +132,6 @@ pub(super) enum Refused {
     Due,
     /// The driver has ended.
     Closed,
-}
-
-/// Taken from a shard, to be dropped when its lock is no longer held.
-type Leftovers = ([Option<Waker>; DRAINED], Option<Garbage<Option<Waker>>>);
-
-fn discard((wakers, _garbage): Leftovers) {
-    wakers::discard(wakers.into_iter().flatten());
 }
 
 impl ShardState {
@@ -334,23 +324,24 @@ impl Shard {
 
     #[cold]
     fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
-        let leftovers = self.drain(&mut state);
-        drop(state);
-        discard(leftovers);
-    }
-
-    #[cold]
-    #[must_use = "to be dropped outside the lock"]
-    fn drain(&self, state: &mut ShardState) -> Leftovers {
-        let mut room = [EntryRef::NONE; DRAINED];
-        let entries = self.cancels.take(&self.published.waiting, &mut room);
-        let mut taken = [const { None }; DRAINED];
-        for (entry, waker) in entries.iter().zip(&mut taken) {
+        let mut wakers = [const { None }; CAPACITY];
+        let (entries, len) = self.cancels.take(&self.published.waiting);
+        for (entry, waker) in entries[..len].iter().zip(&mut wakers) {
             if self.check(entry.generation(), entry.when).is_ok() {
                 *waker = state.take(entry.key());
             }
         }
-        (taken, state.wheel.take_garbage())
+        let garbage = state.wheel.take_garbage();
+        drop(state);
+        wakers::discard(wakers.into_iter().flatten());
+        drop(garbage);
+    }
+
+    /// Carries out the cancels that wait.
+    fn drain(&self) {
+        if self.has_cancels() {
+            self.drain_and_unlock(self.wait());
+        }
     }
 
     /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
@@ -371,18 +362,19 @@ impl Shard {
 
 /// The operations of timers.
 impl Shard {
-    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
-    /// the timer's key, and the waker that the spare had. Drops the wakers of queued cancels before
-    /// the caller sets the alarm: a slow drop delays that.
+    /// Adds a timer, unless the timer's [`check`](Self::check) fails. Returns the timer's key, and
+    /// the waker that the spare had. Drops the wakers of queued cancels before the caller sets the
+    /// alarm: a slow drop delays that.
     #[inline(always)]
     pub(super) fn arm(
         &self,
+        state: LockGuard<'_, ShardState>,
         generation: Generation,
         when: Tick,
         waker: Waker,
     ) -> Option<(u32, Option<Waker>)> {
-        let mut state = self.try_lock()?;
-        // A refused waker is dropped with the arguments: after the guard.
+        // A local of this function is dropped before its arguments: a refused waker after the guard.
+        let mut state = state;
         self.check(generation, when).ok()?;
         let armed = state.put(when, waker);
         self.announce(when);

@@ -22,7 +22,6 @@ use std::mem;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
-use super::alarm::Leave;
 use super::clock::Tick;
 use super::driver::Driver;
 use super::fire::Turn;
@@ -170,7 +169,7 @@ impl Driver {
 
     /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
     fn arm(&self) -> bool {
-        self.alarm.rearm(self.each_shard(), Leave::Cancelled)
+        self.alarm.rearm(self.each_shard())
     }
 }
 

@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::timerfd::{HighResolution, LEAD};
+use super::timerfd::{HighResolution, NEAR};
 use crate::driver::clock::{MILLISECOND, Tick};
 use crate::driver::settings::Generation;
 use crate::driver::sync::time::{self, Interval, Sleep};
@@ -112,7 +112,7 @@ impl AlarmTimer {
             return None;
         }
         let soonest = now.saturating_add(Duration::from_nanos(1));
-        Some(target.saturating_sub(LEAD).max(soonest))
+        Some(target.saturating_sub(NEAR).max(soonest))
     }
 
     /// Has tokio ring at `at` for `target`. Returns false when tokio rang on the spot, so that

@@ -69,15 +69,6 @@ pub(super) struct Alarm {
     settings: Settings,
 }
 
-/// What an alarm that is armed already may stay armed for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leave {
-    /// A timer that was cancelled: that costs a wake-up at most, and arming again costs more.
-    Cancelled,
-    /// Nothing but the earliest timer.
-    Nothing,
-}
-
 /// The earliest time at which a shard wants a turn.
 pub(super) fn earliest(shards: impl Shards) -> Tick {
     shards.map(Shard::next).min().unwrap_or(Tick::NEVER)
@@ -214,7 +205,7 @@ impl Alarm {
     /// Arms for the earliest deadline of the shards. Returns false when a turn is needed to fire due
     /// timers.
     #[cold]
-    pub(super) fn rearm(&self, shards: impl Shards, leave: Leave) -> bool {
+    pub(super) fn rearm(&self, shards: impl Shards) -> bool {
         let mut timer = lock(&self.timer);
         // There is no timer when the driver has ended.
         let Some(timer) = timer.as_mut() else {
@@ -225,8 +216,7 @@ impl Alarm {
         if self.take_ring() {
             timer.forget_all(now);
         }
-        let latest = self.may_stay(timer, now, leave);
-        let target = self.settle(shards, latest, now);
+        let target = self.settle(shards, now);
         if target == timer.armed {
             true
         } else if target != Tick::NEVER {
@@ -239,30 +229,35 @@ impl Alarm {
         }
     }
 
-    /// When the alarm may ring at the latest: where it is armed already, it may stay armed. But not
-    /// where the alarm is overdue, and not where a clock may be paused, which would stop there.
-    fn may_stay(&self, timer: &AlarmTimer, now: Tick, leave: Leave) -> Tick {
-        match leave == Leave::Cancelled && timer.armed > now && !self.may_pause() {
-            true => timer.armed,
-            false => Tick::NEVER,
-        }
-    }
-
-    /// Publishes the earliest target, `latest` at the latest; again if a shard has an earlier
-    /// deadline meanwhile.
-    fn settle(&self, shards: impl Shards, latest: Tick, now: Tick) -> Tick {
+    /// Publishes the target; again if a shard has an earlier deadline meanwhile.
+    fn settle(&self, shards: impl Shards, now: Tick) -> Tick {
         let target = || self.target(earliest(shards.clone()), now);
         loop {
-            let settled = latest.min(target());
+            let settled = target();
             self.armed_for.store(settled.0, Ordering::SeqCst);
             let plain_from = self.plain_from(settled);
-            let shards = shards
-                .clone()
-                .filter(|shard| shard.plain_from() != plain_from);
-            shards.for_each(|shard| shard.set_plain_from(plain_from));
+            let shards = shards.clone();
+            shards
+                .filter(|shard| shard.plain_from() != plain_from)
+                .for_each(|shard| shard.set_plain_from(plain_from));
             if target() >= settled {
                 return settled;
             }
+        }
+    }
+
+    /// The tick to arm for at `now`.
+    ///
+    /// A distant deadline is approached in steps of seven eighths. So among timers each of which is
+    /// due a little before all others, only few have to move the alarm. The price is a few wake-ups
+    /// on the way to a deadline, however distant.
+    fn target(&self, earliest: Tick, now: Tick) -> Tick {
+        let ahead = earliest.0.saturating_sub(now.0);
+        // A paused clock would stop at each step.
+        if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
+            Tick(now.0 + ahead / 8 * 7)
+        } else {
+            earliest
         }
     }
 
@@ -284,21 +279,6 @@ impl Alarm {
             armed_for
         } else {
             Tick(armed_for.0.saturating_add(MILLISECOND))
-        }
-    }
-
-    /// The tick to arm for at `now`.
-    ///
-    /// A distant deadline is approached in steps of seven eighths: of timers each of which is due a
-    /// little before the last only few have to move the alarm. That costs a few wake-ups on the way
-    /// to a deadline, however distant.
-    fn target(&self, earliest: Tick, now: Tick) -> Tick {
-        let ahead = earliest.0.saturating_sub(now.0);
-        // A paused clock would stop at each step.
-        if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
-            Tick(now.0 + ahead / 8 * 7)
-        } else {
-            earliest
         }
     }
 

@@ -1,8 +1,9 @@
 //! High resolution: a Linux timerfd, whose expiry wakes tokio's I/O driver, and its setting.
 //!
 //! tokio rings on its milliseconds, one or two late. Where a driver has a timerfd, the timerfd
-//! rings for near deadlines, and tokio for the rest, early enough for the timerfd to be set in
-//! time. So a service whose timers are seconds away makes no call of the kernel for them.
+//! rings for near deadlines. For a deadline that is further away tokio rings once the deadline is
+//! near, and the timerfd is set then. So a service whose timers are seconds away, and are cancelled,
+//! makes no call of the kernel for them.
 //!
 //! # Ground rules
 //!
@@ -28,18 +29,11 @@ use self::linux::Descriptor;
 use crate::build_error::BuildError;
 use crate::driver::clock::Tick;
 
-/// Deadlines within this use the timerfd: setting that costs less than a wake-up of tokio's on
-/// the way would.
+/// Deadlines within this use the timerfd.
 pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
     Duration::from_nanos(15)
 } else {
     Duration::from_secs(1)
-};
-/// tokio rings up to two milliseconds late; the third is for a thread that is slow to wake.
-pub(super) const LEAD: Duration = if cfg!(all(test, loom)) {
-    Duration::from_nanos(5)
-} else {
-    Duration::from_millis(3)
 };
 /// Time allowed for an expired timerfd's wake-up.
 const AWAITED: Duration = Duration::from_millis(10);

@@ -285,7 +285,7 @@ impl Model {
             timer.runs = true;
             alarm.set_may_pause(timer);
         }
-        self.driver.rearm_exactly();
+        self.driver.rearm();
     }
 }
 

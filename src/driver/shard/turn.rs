@@ -5,7 +5,7 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{HOLD, Shard, ShardState, discard};
+use super::{HOLD, Shard, ShardState};
 use crate::driver::clock::Tick;
 use crate::driver::settings::Generation;
 use crate::driver::sync::{LockGuard, Ordering};
@@ -24,21 +24,16 @@ impl Shard {
         seen: Tick,
         batch: &mut Vec<Waker>,
     ) -> Option<Progress> {
+        // Before the clock moves: an entry that is due then would fire though cancelled.
+        self.drain();
         let mut state = self.wait();
         if !self.serves(generation) {
             return None;
         }
-        // Before the clock moves: an entry that is due then would fire though cancelled.
-        let leftovers = self.has_cancels().then(|| self.drain(&mut state));
         let left = state.remove_spare();
-        let progress = if self.has_cancels() {
-            Progress::Unfinished
-        } else {
-            self.fire(&mut state, now, seen, batch)
-        };
+        let progress = self.fire(&mut state, now, seen, batch);
         self.unlock(state);
         wakers::discard(left);
-        leftovers.into_iter().for_each(discard);
         Some(progress)
     }
 
@@ -69,6 +64,7 @@ impl Shard {
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
     /// if that deadline changed.
     pub(in crate::driver) fn refresh(&self) -> bool {
+        self.drain();
         self.refresh_in(self.wait())
     }
 
@@ -79,13 +75,11 @@ impl Shard {
     }
 
     fn refresh_in(&self, mut state: LockGuard<'_, ShardState>) -> bool {
-        let leftovers = self.has_cancels().then(|| self.drain(&mut state));
         let left = state.remove_spare();
         let (before, after) = (self.next(), next(&state));
         self.publish(after);
         self.unlock(state);
         wakers::discard(left);
-        leftovers.into_iter().for_each(discard);
         before != after
     }
 
@@ -97,11 +91,8 @@ impl Shard {
     /// The counts, with all cancels carried out, and without a spare: the entries of cancelled
     /// timers are freed. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
+        self.drain();
         let mut state = self.wait();
-        while self.has_cancels() {
-            self.unlock(state);
-            state = self.wait();
-        }
         let left = state.remove_spare();
         let seen = self.serves(generation).then(|| state.snapshot());
         self.unlock(state);
@@ -138,7 +129,7 @@ impl Shard {
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
-        self.cancels.clear(&self.published.waiting);
+        self.cancels.take(&self.published.waiting);
         wakers::discard(left);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }
