@@ -52,12 +52,12 @@
 //! * **Arming.** A [`Sleep`] that is polled inserts its task's waker into the wheel of the
 //!   worker on which the timer was made: that worker's *shard*.
 //! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place for the
-//!   worker's next timer. Dropped elsewhere, for its task has moved to another worker, the
-//!   timer goes into the shard's *cancel queue*, which the next thread that uses the shard
+//!   worker's next timer. Dropped elsewhere, because its task has moved to another worker,
+//!   the timer goes into the shard's *cancel queue*, which the next thread that uses the shard
 //!   empties.
 //! * **Firing.** The *alarm* is a `tokio::time::Interval` for all shards, armed for the
 //!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives time
-//!   and waits for I/O. Due timers fire there and then: sixteen per hold of a shard's lock.
+//!   and waits for I/O. Due timers fire there and then: 16 per hold of a shard's lock.
 //!   Their wakers are woken after the release of the lock.
 //!
 //! Arming and cancelling take constant time and at most one lock, which other threads seldom

@@ -43,9 +43,9 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer. Its waker is freed at once. A Tokio task's waker may be
-/// kept until the worker that the timer was made on next makes a timer, or the driver fires, but
-/// not beyond the deadline.
+/// Dropping the future cancels the timer. Its waker is freed at once, or when the worker that made
+/// the timer next makes one, and at the deadline at the latest: [wakers of cancelled
+/// timers](crate::docs::contract#wakers-of-cancelled-timers).
 ///
 /// # Examples
 ///
@@ -74,7 +74,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 
 /// Waits until `deadline`.
 ///
-/// A deadline that passed more than a millisecond ago completes at once, or in the turn that is due.
+/// A deadline that passed more than a millisecond ago completes at once, or when the driver next runs.
 /// Otherwise as [`sleep`].
 ///
 /// # Panics
@@ -181,8 +181,8 @@ impl Sleep {
     /// Moves the deadline, before or after it was reached.
     ///
     /// The task of the last poll is woken at the new deadline, without another poll, and not at
-    /// the old deadline. A deadline that passed more than a millisecond ago wakes the task on the
-    /// spot, or in the turn that is due. Never panics, also when the runtime has ended.
+    /// the old deadline. A deadline that passed more than a millisecond ago wakes the task at
+    /// once, or when the driver next runs. Never panics, also when the runtime has ended.
     ///
     /// For `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
     ///

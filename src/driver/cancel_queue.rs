@@ -1,9 +1,9 @@
-//! Cancels that come from other workers than the shard's own.
+//! Cancels that come from other workers than the shard's own, or while the shard is busy.
 //!
 //! A task that was stolen drops its timer far from the timer's shard. Taking the shard's lock there
 //! would move the lock, the entry, its slot and its bitmap to another processor, and back again for
 //! the next timer. So the timer's [`EntryRef`] goes into the shard's [`CancelQueue`], and the next
-//! holder of the shard's lock removes the entry.
+//! holder of the shard's lock removes the entry, and drops the waker after the release.
 //!
 //! # Ground rules
 //!
@@ -13,11 +13,12 @@
 //! * `waiting` is read without the queue's lock, by each holder of the shard. The holder may miss a
 //!   cancel that comes at that moment. The next holder finds that cancel, or at the latest a turn
 //!   at the timer's own deadline.
-//! * **The queue is bounded.** A thread that finds the queue full carries out a few cancels first.
+//! * **The queue is bounded.** A thread that finds the queue full carries out the cancels first, if
+//!   no other thread holds the shard; otherwise that thread does so before its release.
 //! * A queued entry is the timer's by the same rule as any other entry (see `shard.rs`): once its
 //!   deadline has passed, or its driver has ended, there is nothing left to cancel.
-//! * Only timers of tokio's own tasks wait here. Keeping a task's waker for a while keeps the
-//!   memory of the task and its runtime's handle, never its future.
+//! * Any waker may wait here. The waker of a task keeps the memory of the task and its runtime's
+//!   handle, never its future.
 
 use super::clock::Tick;
 use super::settings::Generation;

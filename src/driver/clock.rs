@@ -34,7 +34,7 @@ impl Tick {
     #[inline]
     pub(crate) fn saturating_add(self, duration: Duration) -> Tick {
         match nanos(duration) {
-            // Adds 1 and subtracts 1 again: no more than `LAST`.
+            // `u64::MAX` is `NEVER`, so the sum saturates one below that.
             Some(nanos) => Tick(self.0.saturating_add(nanos + 1) - 1),
             None => Tick::LAST,
         }

@@ -108,7 +108,8 @@ pub(super) fn set_left(waker: usize) {
     LOCAL.with(|local| local.left.set(waker));
 }
 
-/// Whether this thread has left this waker in a spare last. The spare tells for certain.
+/// Whether this thread has left this waker in a spare last. Only a hint: `put_again` compares the
+/// wakers.
 #[inline]
 pub(super) fn has_left(waker: &Waker) -> bool {
     LOCAL.with(|local| local.left.get()) == waker.data() as usize

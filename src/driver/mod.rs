@@ -1,26 +1,54 @@
-//! The driver: fires the timers of a runtime. The crate's documentation tells how the driver works;
-//! this page lists the files, and the rules that hold in all of them.
+//! The driver: fires the timers of a runtime. The crate's documentation tells how the driver works.
+//! This page lists the files, follows three ways through them, and has the rules that hold in all.
 //!
-//! From the bottom up: a file uses files above its own row of this table, and none below.
+//! # Files
+//!
+//! From the bottom up: a file uses files above its own row, and none below.
 //!
 //! | file | idea |
 //! | --- | --- |
-//! | `sync.rs` | the real primitives, or those of the models |
+//! | `sync.rs` | the real primitives, or those of the models; waiting for a lock |
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | the settings that a `Builder` makes |
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
-//! | `cancel_queue.rs` | cancels that come from other workers |
-//! | `shard.rs`, `shard/turn.rs` | a wheel behind a lock: the owner of an entry; the operations of timers; those of the driver |
-//! | `fire.rs` | firing due timers, in bounded holds |
-//! | `timerfd.rs` | high resolution: a timerfd, and its setting |
-//! | `alarm_timer.rs` | tokio's interval, and its runtime |
-//! | `alarm.rs` | the alarm for the earliest deadline: when to arm, and on which thread |
-//! | `mod.rs` | the driver: its shards, its alarm, its turns; opening and closing |
-//! | `when.rs` | when a timer with a deadline fires: rounding, tokio's milliseconds, clocks that may be paused |
+//! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
+//! | `cancel_queue.rs` | the cancels that wait for the next holder of a shard |
+//! | `shard/turn.rs` | the driver's operations on a shard |
+//! | `fire.rs` | a turn fires due timers, in bounded holds |
+//! | `alarm/` | tokio's interval rings for the earliest deadline |
+//! | `driver.rs` | a driver is opened, closed, and has its alarm armed |
+//! | `turns.rs` | when a turn begins, and how many timers it fires |
+//! | `overdue.rs` | a busy runtime's timers fire on time |
+//! | `when.rs` | when a timer fires: rounding, tokio's milliseconds, clocks that may be paused |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
-//! | `context.rs` | the owner of a timer: the driver and the shard for a timer made here |
-//! | `timer.rs` | a timer: its states |
+//! | `context.rs` | which driver and shard a timer belongs to that is made here |
+//! | `timer.rs`, `timer/` | a timer: its states, and its changes |
 //! | `loom/` | the models: every race, in every order |
+//!
+//! # Three ways through the files
+//!
+//! **Arm.** `sleep` calls `Timer::new_at`, which has the shard from `context::shard`. The first poll
+//! is `Timer::poll`. If this task has just cancelled a timer here, `register_again` takes that
+//! timer's entry, the *spare*, with `Shard::arm_again`, and that is all. Otherwise `register_at`
+//! tries the shard's lock and calls `Shard::arm`: `ShardState::put` inserts the entry, and `announce`
+//! publishes a deadline that is the shard's earliest. A deadline before the shard's `plain_from` goes
+//! through `Driver::when_near` first, which rounds the deadline. After the insert `have_alarm_ring`
+//! compares with `plain_from` again and calls `Driver::arm_for`, and `Alarm::rearm` has tokio's
+//! interval ring earlier.
+//!
+//! **Cancel.** The drop of a registered timer calls `Timer::unregister`. On the thread that made the
+//! shard's last timer, if the lock is free, `Shard::leave` leaves the entry as the spare, or
+//! `Shard::cancel` removes the entry. On another thread, or if the shard is busy, `Shard::cancel_later`
+//! pushes the entry into the `CancelQueue`. The next thread that holds the shard removes the entry
+//! (`drain_and_unlock`), and drops the waker after the release. Where the clock may be paused,
+//! `Driver::retract` takes the alarm back.
+//!
+//! **Ring.** The thread that drives time polls the interval and calls the alarm's waker:
+//! `Driver::alarm_rings` notes the ring and begins a `turn`. `Turn::visit` goes through the shards.
+//! `Shard::expire` holds a shard's lock, moves its clock, and collects the wakers of [`HOLD`] due
+//! timers, which are woken after the release. Then `Alarm::rearm` arms for the earliest deadline that
+//! is left. If the turn has reached its limit, `ask_for_turn` wakes the driver task, whose
+//! `poll_task` is another turn.
 //!
 //! # Ground rules
 //!
@@ -28,7 +56,10 @@
 //!   shard's lock is taken alone, but for that of its cancel queue, which is taken under the
 //!   shard's. No waker is woken, cloned or dropped under any lock, but for two of the driver's own:
 //!   the driver task's, which is cloned, and the alarm's, which only records a ring there.
-//! * Deadlines are compared with the driver's own clock, and no other; see `alarm.rs`.
+//! * No operation of a timer enters a runtime, or leaves a mark that a panic could leave behind. What
+//!   tokio runs in between (a hook, a destructor) may panic, or use timers.
+//! * No thread sleeps for a shard's lock, unless the holder has lost its processor: see `sync.rs`.
+//! * Deadlines are compared with the driver's own clock, and no other; see `alarm/mod.rs`.
 //! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers to
 //!   its driver for ever, at no cost per timer. A driver that has ended goes to a pool; the
 //!   *generation*, checked under the shard's lock, tells a `Sleep` that its driver has ended.
@@ -47,7 +78,7 @@
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
 //! | arming in the place of the spare | the task's reference count; the shard's lock, an entry |
 //! | cancelling on the shard's own worker | the shard's lock, an entry; a slot, if there is a spare already; the task's reference count |
-//! | cancelling elsewhere | the shard's cancel queue, and the count of cancels there |
+//! | cancelling elsewhere, or while the shard is busy | the shard's cancel queue, and the count of cancels there |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
 //! | arming the earliest timer of all | the alarm, and in each shard the line that all threads read |
@@ -56,6 +87,8 @@
 //! So a task that stays on its worker writes lines of that worker's only; a task that was stolen
 //! writes its former worker's cancel queue once per timer that the task took along.
 //! `benches/transfers` counts which lines change hands.
+//!
+//! [`HOLD`]: shard::HOLD
 
 mod alarm;
 mod cancel_queue;

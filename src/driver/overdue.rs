@@ -17,8 +17,9 @@ use super::sync::Ordering;
 const BETWEEN_TURNS: u64 = 250_000;
 /// The same to a check that has the alarm armed anew.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
-/// If the last look in the shard was so long ago, polls take over a millisecond, or the worker was
-/// without its processor. Tasks that a turn wakes would only put off tokio's own look.
+/// If the last look in the shard was longer ago, polls take over a millisecond, or the worker was
+/// without its processor. Then a check adds no turn: the tasks that a turn wakes would put off tokio's
+/// own look at its timers.
 const SLOW_POLL: u64 = MILLISECOND;
 
 impl Driver {

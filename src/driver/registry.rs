@@ -34,8 +34,9 @@ struct Registry {
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
 thread_local! {
-    /// The driver whose task this thread is spawning. A runtime that has ended drops the task
-    /// meanwhile, and may call a hook for that, in which a timer is made: not another driver.
+    /// The driver whose task this thread is spawning. Stops a recursion: a runtime that has ended
+    /// drops the task inside `spawn`, and its hook for ended tasks may make a timer. That timer gets
+    /// this driver, and starts no other.
     static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
 }
 

@@ -175,10 +175,10 @@ impl Driver {
 
 /// Has the driver task polled again, after a turn that `took` so many nanoseconds.
 ///
-/// *The run queue was nearly empty*: the task waited for less than a fourth of that. The task yields,
-/// and this worker looks at I/O and at tokio's timers first. *Otherwise*, and after the first turn,
-/// the task goes to the end of the run queue: tokio looks after 61 polls, and a mass expiry would put
-/// that off for 61 turns.
+/// *Short queue*: the task waited for less than a fourth of that. The task yields, so that tokio polls
+/// I/O and its own timers first. *Long queue*, and after the first turn: the task goes to the end of
+/// the queue. tokio polls I/O every 61 tasks, and by yielding a mass expiry would take 61 tasks per
+/// turn.
 fn poll_again(waited: Option<u64>, took: u64, task: &Waker) {
     if waited.is_none_or(|waited| waited >= took / 4) {
         return task.wake_by_ref();

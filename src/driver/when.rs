@@ -74,10 +74,9 @@ impl Driver {
         (!is_long_due).then(|| when.max(soonest))
     }
 
-    /// tokio's millisecond of this deadline, if the alarm is set for that, or is ringing now and the
-    /// shard's clock is at most a millisecond before. Then no clock is read, for each of many timers
-    /// that are due together. (If the millisecond has passed meanwhile, the turn or the ring that
-    /// follows fires the timer.)
+    /// Fast path: the alarm is set for this deadline's millisecond of tokio's, or is ringing in that
+    /// millisecond now, so no clock has to be read. Many timers that are due together come here. (If
+    /// the millisecond has passed meanwhile, the turn that follows fires the timer.)
     fn rings_for(&self, when: Tick, clock: Tick) -> Option<Tick> {
         let tokios = self.alarm.known_millisecond(when)?;
         let ends = |tick: Tick| tick <= tokios && tokios.0 - tick.0 < MILLISECOND;

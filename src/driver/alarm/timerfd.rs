@@ -13,9 +13,8 @@
 //!   kernel, and a busy runtime looks at I/O late and at overdue timers often.
 //! * The timerfd never rings early: the setting is the time that is left, by the real clock, read
 //!   last. Where a clock may be paused, the timerfd is not used.
-//! * **Wake-ups are bounded.** After a wake-up the timerfd is set no earlier than the spacing
-//!   later: timers that are due meanwhile fire together. A lone timer is not delayed by that, but
-//!   for a timer that comes just after a spurious wake-up.
+//! * **Wake-ups are bounded.** From a wake-up to the next at least the spacing passes: timers that
+//!   are due meanwhile fire together. Only a timer that is due within the spacing of a wake-up waits.
 //! * The timerfd rings on the thread that drives I/O, inside tokio's turn, with none of tokio's
 //!   locks held: as the alarm does on the thread that drives time.
 

@@ -15,31 +15,28 @@
 //!
 //! | in | change | fails |
 //! | --- | --- | --- |
-//! | `alarm.rs` | `settle` returns without a second look | `loom_reset_to_earlier_while_the_driver_plans` |
-//! | `alarm.rs` | `one_at_a_time` forgets requests that came meanwhile: stores 0 instead of comparing | `loom_arm_and_arm`, `loom_arm_earlier_while_the_driver_plans` |
-//! | `alarm.rs` | `ring` records nothing | `loom_an_early_ring_and_rearm` |
-//! | `alarm.rs` | `arm_earliest` does not take the ring | `loom_an_early_ring_and_rearm` |
-//! | `alarm.rs` | `arm_earliest` keeps an alarm that is overdue | `loom_a_look_and_a_late_ring` |
-//! | `alarm.rs` | `ring` does not look at `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
-//! | `alarm.rs` | `rings_from` allows no early ring of a descriptor | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
-//! | `alarm_timer.rs` | `rang` leaves `armed` | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
-//! | `timerfd.rs` | `rang` leaves `set_to` | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
-//! | `mod.rs` | `rearm` does not ask for a turn when tokio rang on the spot | `loom_a_ring_while_the_alarm_is_set` |
-//! | `mod.rs` | `rung` returns when early, and asks for no turn | `loom_an_early_ring_and_rearm` |
-//! | `mod.rs` | `rung` does not re-arm | `loom_a_late_ring_and_rearm` |
-//! | `mod.rs` | `close` leaves the alarm | `loom_insert_and_shutdown`, `loom_fire_and_shutdown`, `loom_reset_and_shutdown` |
-//! | `mod.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
-//! | `mod.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
-//! | `mod.rs` | `begin` does not retract | `a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled`, in `tests/twins/paused.rs` |
-//! | `mod.rs` | `rung` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `mod.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
-//! | `mod.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
-//! | `mod.rs` | `turn` does not `raise` | `loom_a_look_and_a_late_ring` |
-//! | `mod.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
-//! | `mod.rs` | `ring_by` does not re-arm | `loom_arm_and_arm` |
-//! | `timer.rs` | `arm` calls `ring_by` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
-//! | `mod.rs` | `ring_by` does not look whether the alarm is stale, or `refresh` leaves the shards | `loom_a_stale_alarm_is_moved_by_the_next_timer` |
-//! | `timer.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
+//! | `alarm/mod.rs` | `settle` returns without a second look | `loom_reset_to_earlier_while_the_driver_plans` |
+//! | `alarm/mod.rs` | `note_ring` records nothing | `loom_an_early_ring_and_rearm` |
+//! | `alarm/mod.rs` | `rearm` does not take the ring | `loom_an_early_ring_and_rearm` |
+//! | `alarm/mod.rs` | `note_ring` does not look at `is_arming` | `loom_drop_and_arm_where_the_clock_may_be_paused`, `loom_a_ring_while_the_alarm_is_set` |
+//! | `alarm/mod.rs` | `earliest_ring` allows no early ring of a timerfd | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
+//! | `alarm/interval.rs` | `forget_all` leaves `armed` | `loom_precise_arm_and_arm`, `loom_tokio_rings_and_the_descriptor_is_set` |
+//! | `alarm/timerfd.rs` | `note_ring` leaves `set_to` | `loom_an_old_ring_of_the_descriptor_does_not_disarm_it` |
+//! | `driver.rs` | `rearm` does not ask for a turn when tokio rang on the spot | `loom_a_ring_while_the_alarm_is_set` |
+//! | `turns.rs` | `alarm_rings` returns when early, and asks for no turn | `loom_an_early_ring_and_rearm` |
+//! | `turns.rs` | `alarm_rings` does not re-arm | `loom_a_late_ring_and_rearm` |
+//! | `driver.rs` | `close` leaves the alarm | `loom_insert_and_shutdown`, `loom_fire_and_shutdown`, `loom_reset_and_shutdown` |
+//! | `driver.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
+//! | `driver.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
+//! | `driver.rs` | `begin` does not retract | `a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled`, in `tests/twins/paused.rs` |
+//! | `turns.rs` | `alarm_rings` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
+//! | `turns.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
+//! | `turns.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
+//! | `turns.rs` | `turn` does not `raise_plain_from` | `loom_a_look_and_a_late_ring` |
+//! | `turns.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
+//! | `driver.rs` | `arm_for` does not re-arm | `loom_arm_and_arm` |
+//! | `timer/register.rs` | `arm` calls `have_alarm_ring` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
+//! | `timer/register.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
 //! | `shard.rs` | `leave` does not look at `plain_from` | `loom_leave_and_arm_where_the_clock_may_be_paused` |
@@ -58,15 +55,14 @@
 //! | `shard/turn.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
 //! | `shard/turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
 //! | `shard/turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `shard/turn.rs` | `expire` moves the clock before the drain | `loom_cancel_and_fire` |
-//! | `shard/turn.rs` | `expire` fires though cancels still wait | `what_waits_to_be_cancelled_does_not_fire`, in `shard/tests.rs` |
+//! | `shard/turn.rs` | `expire` does not drain before the clock moves | `loom_cancel_and_fire`, `what_waits_to_be_cancelled_does_not_fire` in `shard/tests.rs` |
 //! | `shard/turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
 //! | `shard/turn.rs` | `snapshot` does not carry out cancels | `loom_cancel_and_count` |
 //! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
-//! | `cancel_queue.rs` | `clear` stores `waiting` after the unlock | `loom_cancels_and_shutdown` |
+//! | `cancel_queue.rs` | `take` stores `waiting` after the unlock | `loom_cancels_and_shutdown` |
 //! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;

@@ -216,3 +216,39 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
         assert!(!shard.wait().wheel.has_garbage());
     }
 }
+
+/// The crate's page, its diagram and the contract repeat constants in words.
+#[test]
+fn the_pages_name_the_constants_of_the_code() {
+    let page = include_str!("../../lib.rs");
+    let contract = include_str!("../../docs/contract.md");
+    let slot = |level: u32| (SLOTS as u64).pow(level);
+    let per_turn = crate::driver::turns::PER_TURN;
+    let level = GRAIN as u32;
+    for (text, said) in [
+        (page, format!("… {SLOTS} slots")),
+        (page, format!("{HOLD} per hold of a shard's lock")),
+        (
+            page,
+            format!("timers of a slot of level {level} fire together"),
+        ),
+        (
+            page,
+            format!(
+                "| {level} | {} µs | {:.1} ms |",
+                slot(level) / 1_000,
+                slot(level + 1) as f64 / 1e6
+            ),
+        ),
+        (contract, format!("at most {CAPACITY} per worker")),
+        (
+            contract,
+            format!(
+                "About {per_turn} or {} on a multi-thread runtime",
+                2 * per_turn
+            ),
+        ),
+    ] {
+        assert!(text.contains(&said), "no page says {said:?}");
+    }
+}
