@@ -8,10 +8,9 @@
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | `task_wakers.rs` | |
-//! | all tasks' wakers share a vtable, and no other waker has that vtable | which timers may wait in a spare or a cancel queue |
+//! | all tasks' wakers share a vtable, and no other waker has that vtable | which timers leave their waker in the spare |
 //! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
 //! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker for a while |
-//! | a `LocalSet` that is polled runs its task on the spot | learning that vtable before the first timer |
 //! | `timers.rs` | |
 //! | an interval registers by `reset_at`, and needs no runtime to be current | arming on any thread |
 //! | a deadline that has passed rings at once, on this thread | telling such a ring from others while arming |
@@ -38,6 +37,22 @@
 //! | a thread works for a single runtime | a thread that was a worker's stays that worker's |
 //! | as many workers as `num_workers()` says | a shard for each |
 //! | `Handle::id()` is never used again | finding a driver by its runtime |
+//! | `foreign.rs` | |
+//! | entering panics while a task is spawned | an `enter` that panics counts as "no clock" |
+//! | the current handle can be had, and timers be moved, meanwhile | operations enter no runtime |
+//!
+//! # Calls of tokio's that can panic, or run foreign code
+//!
+//! | call | what can happen | what is done about that | test |
+//! | --- | --- | --- | --- |
+//! | `Handle::current`, when a timer is made | panics outside of a runtime | comes first, at the caller's line | `api/drop_in.rs` |
+//! | `time::sleep`, when a driver is made | panics in a runtime without timers | comes before a driver is taken from the pool | `api/drop_in.rs` |
+//! | `Handle::enter`, for a current-thread runtime's clock | panics while a task is spawned, and at a thread's end | caught: the driver has no clock then | `foreign.rs`, `twins/borrowed.rs` |
+//! | `Handle::spawn`, of the driver task and of a proof | calls hooks, which may make timers or panic; drops the task if the runtime has ended | no lock is held; a guard ends the start | `ends.rs`, `twins/hooks.rs` |
+//! | `Interval::poll_tick`, when the alarm is set | panics after its runtime's end; wakes on the spot | caught; the waker only notes a ring on the arming thread | `ends.rs`, `timers.rs` |
+//! | `Sleep::poll`, of the probe | panics after its runtime's end | not polled before the runtime has taken the driver task, nor after that task's drop | `ends.rs` |
+//! | `AsyncFd::poll_read_ready` | an error after its runtime's end | tokio's timer is used | `descriptors.rs` |
+//! | a waker's `clone`, `wake`, `drop` | anything | with no lock held; all but the timer's own contained | `reentrancy.rs` |
 
 use std::future::poll_fn;
 use std::sync::mpsc;
@@ -65,6 +80,7 @@ mod contexts;
 #[cfg(target_os = "linux")]
 mod descriptors;
 mod ends;
+mod foreign;
 #[cfg(feature = "test-util")]
 mod paused;
 mod task_wakers;

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
 use std::sync::mpsc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use support::{counting, current_thread, secs};
+use support::{counting, secs};
 use tokio::task::{self, JoinSet, LocalSet};
 
 use super::{AtEnd, both};
@@ -53,24 +52,6 @@ fn all_tasks_have_one_vtable_and_no_other_waker_has_it() {
     assumed! { "wakers.rs";
         "all tasks' wakers have one vtable": of_tasks.len() == 1,
         "no waker but a task's has that vtable": of_tasks.is_disjoint(&of_others),
-    }
-}
-
-#[test]
-fn a_local_set_that_is_polled_by_hand_runs_its_task_there_and_then() {
-    let set = LocalSet::new();
-    let (tell, seen) = mpsc::channel();
-    set.spawn_local(poll_fn(move |cx| {
-        tell.send(vtable(cx.waker())).unwrap();
-        Poll::Ready(())
-    }));
-    let _ = pin!(set).poll(&mut Context::from_waker(Waker::noop()));
-    let here = seen.try_recv().ok();
-    let runtime = current_thread();
-    let task = runtime.block_on(runtime.spawn(waker_here())).unwrap();
-    assumed! { "wakers.rs";
-        "a `LocalSet` that is polled without a runtime runs its task on the spot": here.is_some(),
-        "its task's waker has the vtable of every task's": here == Some(vtable(&task)),
     }
 }
 
