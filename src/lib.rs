@@ -161,14 +161,12 @@ pub mod timing_wheel {
     //! level 1, 64:       [now] [▪]                                    ticks 64 ..= 127
     //! level 2, 4096:     [now]  │                      …
     //!                           │
-    //!                           ▼            the slot's list of chunks
-    //!                      ┌─ chunk ─┐   ┌─ chunk ─┐
-    //!                      │ live:   │◀─▶│ live:   │   a bit per cell: is it in use?
-    //!                      │ 1011…   │   │ 1100…   │
-    //!                      │ 64 cells│   │ 64 cells│   a cell: the key of an entry
-    //!                      └─┬─┬──┬──┘   └─┬┬──────┘
-    //!                        ▼ ▼  ▼        ▼▼
-    //!      paged slab:     { value, deadline, address of its cell } …
+    //!                           ▼            the slot's list of keys
+    //!                      ┌────┬────┬────┬────┬────┐
+    //!                      │ 17 │  3 │    │ 40 │  8 │   a cell is a key, or a hole that a
+    //!                      └─┬──┴─┬──┴────┴─┬──┴─┬──┘   removed key has left
+    //!                        ▼    ▼         ▼    ▼
+    //!      paged slab:     { value, deadline, slot and place of its key } …
     //! ```
     //!
     //! An entry goes to the lowest level on which its slot is less than a turn ahead of the
@@ -176,12 +174,13 @@ pub mod timing_wheel {
     //! other *cascades*, which means a move to a lower level. So each entry fires at its very
     //! tick, and moves at most once a level.
     //!
-    //! The keys in a slot are an unrolled linked list, whose nodes, the chunks, hold 64 keys
-    //! each. Removing an entry clears a bit of a chunk. Two neighbours are merged when they
-    //! have become sparse.
+    //! The keys in a slot are a vector. Removing an entry leaves a hole there, and touches no other
+    //! entry. Later keys fill the holes; if there are more holes than keys in a long vector, each
+    //! removal moves up to four keys from its end into holes, and so makes it shorter.
     //!
-    //! No operation moves more than a small constant of memory: the slab grows by pages, lists
-    //! grow by chunks, and [`TimingWheel::advance_bounded`] stops when its budget is used up.
+    //! No operation moves more than a small constant of entries: the slab grows by pages, and
+    //! [`TimingWheel::advance_bounded`] stops when its budget is used up. Only the keys of a slot,
+    //! four bytes each, are copied as a whole, when their vector grows.
     //!
     //! The idea is Varghese and Lauck's (*Hashed and Hierarchical Timing Wheels*, 1987). That a
     //! turn begins with the slot of `now`, and not at a multiple of its length, is from Kafka's

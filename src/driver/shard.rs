@@ -12,7 +12,8 @@
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
 //! * **Bounded holds.** A hold fires at most [`HOLD`] entries, or removes as many queued entries,
-//!   and moves at most a chunk for each.
+//!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
+//!   bytes each.
 //! * **No worker sleeps for the lock.** A cancel tries the lock once, and then uses the queue. All
 //!   other operations spin for as long as a hold lasts; a thread yields and sleeps only if the
 //!   holder has lost its processor: see `sync.rs`.

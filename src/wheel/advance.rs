@@ -58,7 +58,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
                 let slot = Scale::<SLOTS>::slot_of(deadline, core.now);
                 let entry = core.entries.at_mut(self.key);
                 entry.deadline = deadline;
-                entry.cell = core.slots.push(slot, self.key);
+                entry.place = core.slots.push(slot, self.key);
             }
             None => drop(core.entries.remove(self.key)),
         }
@@ -74,7 +74,7 @@ const AHEAD: usize = 16;
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Moves the clock to `to`, slot by slot, and fires due entries on the way.
     ///
-    /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an earlier
+    /// Each entry that fires or cascades, and each long run of holes, uses up 1 of `budget`. The clock never goes back: an earlier
     /// `to` only fires entries that a former advance has left over.
     #[inline]
     pub(crate) fn advance(
@@ -144,30 +144,32 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         let due = if slot.level <= GRAIN { to } else { self.now };
         while budget > 0 && self.slots.is_occupied(slot) {
             let (deadlines, count) = self.look_ahead(slot, budget);
-            debug_assert!(count > 0, "an occupied slot has entries");
             for &deadline in &deadlines[..count] {
                 self.fire_or_cascade(slot, deadline, due, fire);
             }
-            budget -= count;
+            if count == 0 {
+                self.slots.list_mut(slot).skip_holes();
+            }
+            budget -= count.max(1);
         }
         budget
     }
 
-    /// The deadlines of the first entries in a slot.
+    /// The deadlines of the entries that [`Slots::pop`] will take next.
     ///
     /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads that
     /// follow one another overlap; with a call of `fire` between the reads they would not.
     #[inline]
     fn look_ahead(&self, slot: SlotId, most: usize) -> ([u64; AHEAD], usize) {
         let (mut deadlines, mut count) = ([0; AHEAD], 0);
-        for key in self.slots.first_keys(slot).take(most.min(AHEAD)) {
+        for key in self.slots.list(slot).last_keys().take(most.min(AHEAD)) {
             deadlines[count] = self.entries.at(key).deadline;
             count += 1;
         }
         (deadlines, count)
     }
 
-    /// Takes the first entry out of a slot: a due entry fires, any other cascades to a lower level.
+    /// Takes an entry out of a slot: a due entry fires, any other cascades to a lower level.
     #[inline]
     fn fire_or_cascade(
         &mut self,
@@ -182,7 +184,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         } else {
             let below = Scale::<SLOTS>::slot_of(deadline, self.now);
             debug_assert!(below != slot, "what cascades leaves its slot");
-            self.entries.at_mut(key).cell = self.slots.push(below, key);
+            self.entries.at_mut(key).place = self.slots.push(below, key);
             self.cascaded += 1;
         }
     }
@@ -221,7 +223,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         let mut first: Option<(u64, u32)> = None;
         for (level, start) in self.slots.starts(self.now) {
             if first.is_none_or(|(deadline, _)| start < deadline) {
-                let keys = self.slots.keys(Scale::<SLOTS>::slot_at(start, level));
+                let keys = self
+                    .slots
+                    .list(Scale::<SLOTS>::slot_at(start, level))
+                    .keys();
                 let of_slot = keys.map(|key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }
@@ -233,13 +238,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// because entries may have been put off lazily. `None` if the slot has more entries than are left
     /// of `few`.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
-        let keys = || self.slots.keys(slot).take(*few + 1);
-        let count = keys().count();
-        if count > *few {
-            return None;
-        }
-        let earliest = keys().map(|key| self.entries.at(key).deadline).min();
-        *few -= count;
-        earliest
+        let list = self.slots.list(slot);
+        *few = few.checked_sub(list.len())?;
+        list.keys().map(|key| self.entries.at(key).deadline).min()
     }
 }

@@ -6,10 +6,9 @@ use slab::Slab;
 
 pub(crate) use super::advance::Progress;
 use super::bits::Bits;
-use super::chunk_list::{CellAddr, Chunk};
 use super::level::Scale;
 use super::paged_slab::PagedSlab;
-use super::slot::SlotId;
+use super::slot::{Place, SlotId};
 use super::slots::Slots;
 
 /// A timing wheel whose keys are plain `u32`s. The owner must not use the key of an entry that is
@@ -39,9 +38,9 @@ pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
-    /// The cell that holds this entry's key. The slot cannot be computed from the deadline alone:
-    /// the slot also depends on the clock at the time of the insert.
-    pub(super) cell: CellAddr,
+    /// Where this entry's key is. The slot cannot be computed from the deadline alone: the slot also
+    /// depends on the clock at the time of the insert.
+    pub(super) place: Place,
 }
 
 /// Memory that a wheel no longer uses. The drop takes long: drop outside of any lock.
@@ -49,7 +48,7 @@ pub(crate) struct Entry<T> {
 #[expect(dead_code, reason = "held only to be dropped")]
 pub(crate) struct Garbage<T> {
     entries: Vec<Slab<Entry<T>>>,
-    chunks: Vec<Slab<Chunk>>,
+    lists: Vec<Vec<u32>>,
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
@@ -105,11 +104,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         );
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let key = self.entries.vacant_key();
-        let cell = self.slots.push(slot, key);
+        let place = self.slots.push(slot, key);
         let entry = Entry {
             value,
             deadline,
-            cell,
+            place,
         };
         self.entries.fill(key, entry);
         key
@@ -119,7 +118,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         let entry = self.entries.remove(key);
-        self.unlink(entry.cell);
+        self.unlink(entry.place);
         entry.value
     }
 
@@ -133,9 +132,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let entry = self.entries.at_mut(key);
         entry.deadline = deadline;
-        let cell = entry.cell;
-        if self.slots.slot_index(cell) != slot.index::<SLOTS>() {
-            self.relink(key, cell, slot);
+        let place = entry.place;
+        if place.slot::<SLOTS>() != slot {
+            self.relink(key, place, slot);
         }
     }
 
@@ -190,24 +189,24 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
 
     #[inline(never)]
     fn put_forward(&mut self, key: u32, deadline: u64) {
-        let (cell, now) = (self.entries.at(key).cell, self.now);
-        if self.slots.start(cell, now) > deadline {
-            self.relink(key, cell, Scale::<SLOTS>::slot_of(deadline, now));
+        let (place, now) = (self.entries.at(key).place, self.now);
+        if Scale::<SLOTS>::start(place.slot::<SLOTS>(), now) > deadline {
+            self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
         }
     }
 
-    /// Moves the key of an entry from its cell to another slot.
+    /// Moves the key of an entry from its place to another slot.
     #[inline]
-    fn relink(&mut self, key: u32, cell: CellAddr, slot: SlotId) {
-        self.unlink(cell);
-        self.entries.at_mut(key).cell = self.slots.push(slot, key);
+    fn relink(&mut self, key: u32, place: Place, slot: SlotId) {
+        self.unlink(place);
+        self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 
     #[inline(always)]
-    fn unlink(&mut self, cell: CellAddr) {
+    fn unlink(&mut self, place: Place) {
         let entries = &mut self.entries;
         self.slots
-            .unlink(cell, |key, cell| entries.at_mut(key).cell = cell);
+            .unlink(place, |key, place| entries.at_mut(key).place = place);
     }
 
     /// The deadline of an entry. Panics when there is none.
@@ -249,7 +248,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Whether there is memory that is no longer used.
     #[inline]
     pub(crate) fn has_garbage(&self) -> bool {
-        self.entries.has_garbage() || self.slots.chunks.slab.has_garbage()
+        self.entries.has_garbage() || !self.slots.garbage.is_empty()
     }
 
     /// The memory that has come out of use since this was last called.
@@ -262,7 +261,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     fn collect_garbage(&mut self) -> Garbage<T> {
         Garbage {
             entries: self.entries.take_garbage(),
-            chunks: self.slots.chunks.slab.take_garbage(),
+            lists: mem::take(&mut self.slots.garbage),
         }
     }
 }

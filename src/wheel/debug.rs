@@ -48,7 +48,7 @@ impl<const SLOTS: usize> fmt::Debug for Ring<'_, SLOTS> {
         });
         let occupied = slots.filter(|&slot| self.slots.is_occupied(slot));
         f.debug_map()
-            .entries(occupied.map(|slot| (slot.position, self.slots.keys(slot).count())))
+            .entries(occupied.map(|slot| (slot.position, self.slots.list(slot).len())))
             .finish()
     }
 }

@@ -6,21 +6,22 @@
 )]
 
 use super::bits::Bits;
-use super::chunk_list::ChunkList;
+use super::key_list::KeyList;
 use super::slot::SlotId;
 
-/// The slots of a level: for each slot a list, and a bit that is set while the slot holds entries.
+/// The slots of a level: for each slot the keys of its entries, and a bit that is set while the slot
+/// holds entries.
 #[derive(Clone)]
 pub(crate) struct Level<const SLOTS: usize> {
     pub(crate) occupied: Bits,
-    pub(crate) lists: [ChunkList; SLOTS],
+    pub(crate) lists: [KeyList; SLOTS],
 }
 
 impl<const SLOTS: usize> Level<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
             occupied: Bits::NONE,
-            lists: [ChunkList::EMPTY; SLOTS],
+            lists: [KeyList::EMPTY; SLOTS],
         }
     }
 }

@@ -6,9 +6,9 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `bits.rs` | a bit for each slot of a level |
-//! | `slot.rs` | the name of a slot: level and position |
+//! | `slot.rs` | the name of a slot: level and position; the place of a key in a slot |
 //! | `paged_slab.rs` | a slab that grows by pages and never moves its values |
-//! | `chunk_list.rs` | the keys in a slot: an unrolled linked list |
+//! | `key_list.rs` | the keys of the entries in a slot: a vector with holes |
 //! | `level.rs` | a level, and the arithmetic of all levels: the slot of an entry |
 //! | `slots.rs` | the slots of all levels |
 //! | `core.rs`, `advance.rs`, `check.rs` | the wheel: its entries, the passing of time, its invariants |
@@ -19,11 +19,11 @@ mod advance;
 mod bits;
 #[cfg(test)]
 mod check;
-mod chunk_list;
 pub(crate) mod core;
 mod debug;
 mod iter;
 mod key;
+mod key_list;
 mod level;
 #[cfg(all(test, not(loom)))]
 mod model;

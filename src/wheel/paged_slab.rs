@@ -79,7 +79,8 @@ impl<T: Clone> Clone for Page<T> {
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Values in a full page.
     pub(crate) const PAGE_LEN: usize = 1 << BITS;
-    const MOST_PAGES: usize = 1 << (u32::BITS - BITS);
+    /// Without the page of the key [`u32::MAX`], which the lists of slots use for a hole.
+    const MOST_PAGES: usize = (1 << (u32::BITS - BITS)) - 1;
 
     /// No pages and no memory.
     pub(crate) const fn new() -> Self {
@@ -305,7 +306,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         let number = self.known as usize;
         assert!(
             number < Self::MOST_PAGES,
-            "a timing wheel holds at most 2^32 entries"
+            "a timing wheel holds fewer than 2^32 entries"
         );
         if number != 0 {
             self.rest.push(Page::new());

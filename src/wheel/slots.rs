@@ -1,15 +1,15 @@
 //! The slots of all levels. Slots hold keys only; entries are in `core.rs`.
 
-use super::chunk_list::{CellAddr, Chunks, Cleared, NIL};
+use super::key_list::KeyList;
 use super::level::{Level, Scale};
-use super::slot::SlotId;
+use super::slot::{Place, SlotId};
 
-/// The levels that have been needed so far, lowest first, and the chunks in their slots.
+/// The levels that have been needed so far, lowest first.
 #[derive(Clone)]
-#[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
     pub(crate) levels: Vec<Level<SLOTS>>,
-    pub(crate) chunks: Chunks,
+    /// Memory that long lists no longer need.
+    pub(super) garbage: Vec<Vec<u32>>,
 }
 
 /// An occupied slot, and the tick at which it starts.
@@ -23,23 +23,22 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
             levels: Vec::new(),
-            chunks: Chunks::new(),
+            garbage: Vec::new(),
         }
     }
 
-    /// Puts a key into a slot, and returns its cell.
+    /// Puts a key into a slot, and returns its place.
     #[inline(always)]
-    pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> CellAddr {
+    pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
         let level = match self.levels.get_mut(slot.level) {
             Some(level) => level,
             None => Self::add_levels(&mut self.levels, slot.level),
         };
         let list = &mut level.lists[slot.position];
-        let (cell, was_empty) = self.chunks.push(list, slot.index::<SLOTS>(), key);
-        if was_empty {
+        if list.is_empty() {
             level.occupied.set(slot.position);
         }
-        cell
+        Place::new::<SLOTS>(slot, list.push(key))
     }
 
     #[cold]
@@ -48,61 +47,35 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         &mut levels[highest]
     }
 
-    /// Takes the key in a cell out of its slot. If that moves other keys, `moved` is called with
-    /// each of them and its new cell.
+    /// Takes the key at a place out of its slot. If that moves other keys, `moved` is called with
+    /// each of them and its new place.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, cell: CellAddr, moved: impl FnMut(u32, CellAddr)) {
-        match self.chunks.clear(cell) {
-            Cleared::Done => {}
-            Cleared::EmptyKept { slot_index } => {
-                self.mark_empty(SlotId::from_index::<SLOTS>(slot_index));
-            }
-            Cleared::EmptySurplus { slot_index } => {
-                let slot = SlotId::from_index::<SLOTS>(slot_index);
-                self.mark_empty(slot);
-                self.free_or_merge(slot, cell.chunk(), moved);
-            }
-            Cleared::Sparse { slot_index } => {
-                let slot = SlotId::from_index::<SLOTS>(slot_index);
-                self.free_or_merge(slot, cell.chunk(), moved);
-            }
+    pub(crate) fn unlink(&mut self, place: Place, moved: impl FnMut(u32, Place)) {
+        let slot = place.slot::<SLOTS>();
+        if self.list_mut(slot).remove(place.at()) {
+            self.tidy(slot, moved);
         }
     }
 
-    #[inline]
-    fn mark_empty(&mut self, slot: SlotId) {
-        self.levels[slot.level].occupied.clear(slot.position);
-    }
-
-    #[inline(never)]
-    fn free_or_merge(&mut self, slot: SlotId, chunk: u32, moved: impl FnMut(u32, CellAddr)) {
-        let list = &mut self.levels[slot.level].lists[slot.position];
-        self.chunks.free_or_merge(chunk, list, moved);
-    }
-
-    /// Takes the first key out of an occupied slot.
+    /// Takes the last key out of an occupied slot.
     #[inline]
     pub(crate) fn pop(&mut self, slot: SlotId) -> u32 {
-        let level = &mut self.levels[slot.level];
-        let list = &mut level.lists[slot.position];
-        let (key, was_last) = self.chunks.pop(list);
-        if was_last {
-            level.occupied.clear(slot.position);
+        let list = self.list_mut(slot);
+        let key = list.pop();
+        if list.is_empty() {
+            self.tidy(slot, |_, _| {});
         }
         key
     }
 
-    /// The [`index`](SlotId::index) of the slot that a cell is in.
-    #[inline]
-    pub(crate) fn slot_index(&self, cell: CellAddr) -> u16 {
-        self.chunks.at(cell.chunk()).slot_index
-    }
-
-    /// The tick at which the slot that a cell is in starts, or has started.
-    #[inline]
-    pub(crate) fn start(&self, cell: CellAddr, now: u64) -> u64 {
-        let slot = SlotId::from_index::<SLOTS>(self.slot_index(cell));
-        Scale::<SLOTS>::start(slot, now)
+    fn tidy(&mut self, slot: SlotId, mut moved: impl FnMut(u32, Place)) {
+        let level = &mut self.levels[slot.level];
+        let list = &mut level.lists[slot.position];
+        if list.is_empty() {
+            level.occupied.clear(slot.position);
+        }
+        let garbage = list.tidy(|key, at| moved(key, Place::new::<SLOTS>(slot, at)));
+        self.garbage.extend(garbage);
     }
 
     #[inline]
@@ -152,61 +125,34 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         })
     }
 
-    /// Keys in the first chunk of a slot, in order.
+    /// The keys in a slot.
     #[inline]
-    pub(crate) fn first_keys(&self, slot: SlotId) -> impl Iterator<Item = u32> {
-        self.chunks
-            .at(self.levels[slot.level].lists[slot.position].head)
-            .keys()
+    pub(crate) fn list(&self, slot: SlotId) -> &KeyList {
+        &self.levels[slot.level].lists[slot.position]
     }
 
-    /// Keys in a slot, in order.
-    pub(crate) fn keys(&self, slot: SlotId) -> impl Iterator<Item = u32> {
-        self.chunks_of(slot)
-            .flat_map(|chunk| self.chunks.at(chunk).keys())
+    #[inline]
+    pub(crate) fn list_mut(&mut self, slot: SlotId) -> &mut KeyList {
+        &mut self.levels[slot.level].lists[slot.position]
     }
 
-    /// The cells of a slot that are in use, each with its key, in order.
-    #[cfg(test)]
-    pub(crate) fn cells(&self, slot: SlotId) -> impl Iterator<Item = (CellAddr, u32)> {
-        self.chunks_of(slot)
-            .flat_map(|chunk| self.chunks.cells(chunk))
-    }
-
-    /// The chunks of a slot, in order.
-    pub(crate) fn chunks_of(&self, slot: SlotId) -> impl Iterator<Item = u32> {
-        let head = self.levels[slot.level].lists[slot.position].head;
-        let some = |chunk| (chunk != NIL).then_some(chunk);
-        std::iter::successors(some(head), move |&chunk| some(self.chunks.at(chunk).next))
-    }
-
-    /// Frees the chunks kept in empty slots, the empty levels at the top, and all spare memory.
+    /// Frees the memory of empty slots, and the empty levels at the top.
     pub(crate) fn shrink_to_fit(&mut self) {
-        for level in &mut self.levels {
-            for position in 0..SLOTS {
-                if !level.occupied.has(position) {
-                    self.chunks.free_kept(&mut level.lists[position]);
-                }
-            }
-        }
-        while self
-            .levels
-            .last()
-            .is_some_and(|level| level.occupied.is_empty())
-        {
-            self.levels.pop();
-        }
+        self.garbage = Vec::new();
+        let lists = self.levels.iter_mut().flat_map(|level| &mut level.lists);
+        lists.for_each(KeyList::shrink_to_fit);
+        let used = self.used_levels().last().map_or(0, |last| last + 1);
+        self.levels.truncate(used);
         self.levels.shrink_to_fit();
-        self.chunks.shrink_to_fit();
     }
 
     /// All slots with their lists.
     #[cfg(test)]
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, super::chunk_list::ChunkList)> {
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
         let levels = self.levels.iter().enumerate();
         levels.flat_map(|(level, ring)| {
             let lists = ring.lists.iter().enumerate();
-            lists.map(move |(position, &list)| (SlotId { level, position }, list))
+            lists.map(move |(position, list)| (SlotId { level, position }, list))
         })
     }
 }

@@ -136,6 +136,7 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
         core.advance(100, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
     );
+    fired.sort_unstable();
     assert_eq!(fired, [70, 100]);
 }
 
@@ -220,9 +221,10 @@ fn few_empty_slots_keep_memory() {
         core.remove(key);
         core.check();
     }
-    assert_eq!(core.slots.chunks.slab.len(), 256);
+    let room = core.slots.lists().map(|(_, list)| list.room());
+    assert_eq!(room.sum::<usize>(), 510 * 4);
     core.shrink_to_fit();
-    assert_eq!(core.slots.chunks.slab.len(), 0);
+    assert_eq!(core.slots.lists().count(), 0);
     core.check();
 }
 
@@ -259,7 +261,6 @@ mod sizes {
             Occupied(T),
         }
         assert_eq!(size_of::<SlabEntry<Entry<Waker>>>(), 32);
-        assert_eq!(size_of::<Option<crate::wheel::chunk_list::Chunk>>(), 32);
     }
 
     #[test]

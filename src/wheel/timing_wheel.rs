@@ -15,7 +15,7 @@ use super::key::Stamped;
 /// Deadlines and the clock are absolute ticks; a tick is as long as the caller likes.
 ///
 /// The number of slots changes speed and memory, not the ticks at which entries fire. More slots
-/// make fewer levels, so an entry moves less often before it fires; each level takes 8 bytes per
+/// make fewer levels, so an entry moves less often before it fires; each level takes 32 bytes per
 /// slot. A power of two costs shifts where other numbers cost divisions. README's figures of a bare
 /// wheel are for 64. The driver's wheels have 256: there a million timers of 1 to 4 s took 163 ns
 /// each to fire, and 215 with 64, when that number was chosen.
@@ -187,7 +187,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Panics
     ///
-    /// If this makes more than 2^32 entries, or the allocation does not fit the address space.
+    /// If this makes more than 2^32 - 2^11 entries, or the allocation does not fit the address space.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -199,7 +199,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.reserve(additional);
     }
 
-    /// Frees memory that is not in use: empty pages of the slab, and chunks kept in empty slots.
+    /// Frees memory that is not in use: empty pages of the slab, and room for keys in slots.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;

@@ -13,9 +13,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Panics
     ///
-    /// If there are 2^32 entries already, or 2^32 cells for their keys. Cells come in chunks of 64,
-    /// and removing may leave chunks with five keys each: in that case there is room for a
-    /// thirteenth of 2^32 entries.
+    /// If there are 2^32 - 2^11 entries already.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;

@@ -1,0 +1,178 @@
+//! The keys of the entries in a slot: a vector of cells, each a key or a hole.
+//!
+//! A key that is removed leaves a hole behind, so that no other entry has to be told of a new place:
+//! entries lie anywhere in memory, and each is a cache miss. Later keys fill the holes once there
+//! are many. A long list in which half of the cells are holes becomes shorter by a few cells with
+//! each removal.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "there are fewer than 2^32 entries"
+)]
+
+use std::mem;
+
+/// A cell without a key. No entry has this key.
+const HOLE: u32 = u32::MAX;
+
+/// A list of no more cells than this is short: it keeps its holes, and its memory when empty.
+pub(super) const SHORT: usize = 128;
+
+/// A search for a hole reads so many cells at most: a line of memory.
+const SEARCHED: usize = 16;
+
+/// A removal from a sparse list takes so many cells off the end of the list at most.
+const TAKEN_OFF: usize = 4;
+
+/// Keys in no particular order.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyList {
+    cells: Vec<u32>,
+    /// How many cells hold a key.
+    len: u32,
+    /// The cell at which the next search for a hole begins.
+    search: u32,
+}
+
+impl KeyList {
+    pub(crate) const EMPTY: Self = Self {
+        cells: Vec::new(),
+        len: 0,
+        search: 0,
+    };
+
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u32> {
+        self.cells.iter().copied().filter(|&key| key != HOLE)
+    }
+
+    /// The keys in the last few cells, in the order in which [`pop`](Self::pop) takes them.
+    #[inline]
+    pub(crate) fn last_keys(&self) -> impl Iterator<Item = u32> {
+        let cells = self.cells.iter().rev().take(SHORT);
+        cells.copied().filter(|&key| key != HOLE)
+    }
+
+    /// Adds a key, and returns its place.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, key: u32) -> u32 {
+        let holes = self.cells.len() - self.len();
+        self.len += 1;
+        if holes > self.cells.len() / 8 {
+            if let Some(at) = self.find_hole() {
+                self.cells[at] = key;
+                return at as u32;
+            }
+        }
+        if self.cells.len() == self.cells.capacity() {
+            self.grow();
+        }
+        self.cells.push(key);
+        self.cells.len() as u32 - 1
+    }
+
+    /// A fourth more room. Twice the room would take more memory than the entries' deadlines.
+    #[cold]
+    fn grow(&mut self) {
+        if self.cells.len() >= SHORT {
+            self.cells.reserve_exact(self.cells.len() / 4);
+        }
+    }
+
+    /// Finds a hole where the last was found, or in the next few cells.
+    #[inline(always)]
+    fn find_hole(&mut self) -> Option<usize> {
+        let at = self.search as usize;
+        if self.cells.get(at) != Some(&HOLE) {
+            return self.search_for_hole();
+        }
+        self.search += 1;
+        Some(at)
+    }
+
+    #[inline(never)]
+    fn search_for_hole(&mut self) -> Option<usize> {
+        if self.search as usize >= self.cells.len() {
+            self.search = 0;
+        }
+        let begin = self.search as usize;
+        let mut cells = self.cells[begin..].iter().take(SEARCHED);
+        let hole = cells.position(|&key| key == HOLE);
+        self.search += hole.map_or(SEARCHED, |ahead| ahead + 1) as u32;
+        hole.map(|ahead| begin + ahead)
+    }
+
+    /// Removes the key at a place. Returns whether the list is to be [tidied](Self::tidy) then.
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, at: u32) -> bool {
+        self.cells[at as usize] = HOLE;
+        self.len -= 1;
+        self.is_empty() || self.cells.len() > SHORT.max(2 * self.len())
+    }
+
+    /// Takes the last key off a list that is not empty.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> u32 {
+        let mut key = HOLE;
+        while key == HOLE {
+            key = self.cells.pop().expect("the list is not empty");
+        }
+        self.len -= 1;
+        key
+    }
+
+    /// Takes holes off the end of a list of which [`last_keys`](Self::last_keys) finds none.
+    pub(crate) fn skip_holes(&mut self) {
+        self.cells.truncate(self.cells.len() - SHORT);
+    }
+
+    /// Takes the holes out of an empty list, and makes a sparse list shorter. `moved` is called with
+    /// each key that gets another place, and that place. Returns memory that is not needed any more.
+    #[inline(never)]
+    pub(crate) fn tidy(&mut self, moved: impl FnMut(u32, u32)) -> Option<Vec<u32>> {
+        if self.is_empty() {
+            self.cells.clear();
+            return (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells));
+        }
+        self.shorten(moved);
+        let needed = self.cells.len() + self.cells.len() / 4;
+        (self.cells.capacity() > 2 * needed).then(|| {
+            let mut cells = Vec::with_capacity(needed);
+            cells.extend_from_slice(&self.cells);
+            mem::replace(&mut self.cells, cells)
+        })
+    }
+
+    /// Moves keys from the end of the list into holes before them.
+    fn shorten(&mut self, mut moved: impl FnMut(u32, u32)) {
+        for _ in 0..TAKEN_OFF {
+            let Some(key) = self.cells.pop() else { return };
+            if key == HOLE {
+                continue;
+            }
+            match self.find_hole() {
+                Some(at) => {
+                    self.cells[at] = key;
+                    moved(key, at as u32);
+                }
+                None => self.cells.push(key),
+            }
+        }
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.cells.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests;
