@@ -3,8 +3,6 @@
 //! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
 #![cfg(feature = "test-util")]
 
-use std::io::Write as _;
-use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +11,6 @@ use support::{
     DAY, HOUR, Log, OnWake, Random, counting, ms, pending, poll_quietly, registered_with, secs,
     watched, within,
 };
-use tokio::io::AsyncReadExt as _;
 use tokio::sync::oneshot;
 use wheel::{Instant, Sleep, advance, interval, sleep, sleep_until, timeout};
 
@@ -211,8 +208,13 @@ async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
     }
 }
 
+#[cfg(unix)]
 #[tokio::test(start_paused = true)]
 async fn io_wins_over_a_paused_clock() {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+    use tokio::io::AsyncReadExt as _;
+
     let (mut writer, reader) = UnixStream::pair().unwrap();
     reader.set_nonblocking(true).unwrap();
     let mut reader = tokio::net::UnixStream::from_std(reader).unwrap();

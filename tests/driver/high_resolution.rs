@@ -264,9 +264,14 @@ fn a_sleep_of_nothing_waits_for_a_ring() {
     let runtime = installed(1);
     let task = runtime.spawn(async {
         for _ in 0..100 {
+            let before = Instant::now();
             let mut nothing = sleep(Duration::ZERO);
-            assert!(poll_quietly(&mut nothing).is_pending(), "a loop would spin");
-            nothing.await;
+            // A timer is ready at once where a millisecond has passed since, as on a slow processor.
+            if poll_quietly(&mut nothing).is_pending() {
+                nothing.await;
+            } else {
+                assert!(before.elapsed() >= ms(1), "a loop would spin");
+            }
         }
         assert!(wheel::metrics().snapshot().driver_wakeups >= 50);
     });

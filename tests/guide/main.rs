@@ -12,7 +12,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every file of the project, as a path from its root.
+/// Every file of the project, as a path from its root, with `/` on every system.
 fn files() -> Vec<PathBuf> {
     let mut folders = vec![root().to_owned()];
     let mut files = Vec::new();
@@ -24,7 +24,9 @@ fn files() -> Vec<PathBuf> {
                 continue;
             }
             if !path.is_dir() {
-                files.push(path.strip_prefix(root()).unwrap().to_owned());
+                let path = path.strip_prefix(root()).unwrap();
+                let parts: Vec<_> = path.iter().map(|part| part.to_str().unwrap()).collect();
+                files.push(PathBuf::from(parts.join("/")));
             } else if !["target", ".git"].contains(&name) {
                 folders.push(path);
             }

@@ -1,20 +1,35 @@
 //! A process for a single test, and the memory of a process.
 
 use std::env;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
 /// Set in such a process.
 const CHILD: &str = "WHEEL_TEST_CHILD";
 
+/// What runs a program of another processor here, and its arguments, if this machine needs that.
+const RUNNER: &str = "WHEEL_TEST_RUNNER";
+
 /// This test binary, to run the test that calls this and no other.
 #[track_caller]
 pub fn this_test() -> Command {
     let current = thread::current();
     let name = current.name().expect("a test has a name");
-    let mut test = Command::new(env::current_exe().unwrap());
+    let mut test = program(env::current_exe().unwrap());
     test.args(["--exact", name, "--nocapture"]);
     test
+}
+
+fn program(path: PathBuf) -> Command {
+    let runner = env::var(RUNNER).unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else {
+        return Command::new(path);
+    };
+    let mut command = Command::new(first);
+    command.args(words).arg(path);
+    command
 }
 
 /// Runs the test that calls this once more, in a process that runs no other test and may
