@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use support::{Log, OnWake, poll, runtimes, within};
+use support::{Log, OnWake, ms, poll, runtimes, secs, within};
 use tokio::runtime::Runtime;
-use wheel::{Instant, Sleep, Wheel};
+use wheel::{Instant, Sleep, Wheel, sleep};
 
 /// More than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
@@ -33,6 +33,15 @@ pub(crate) fn with_each(test: impl Fn(Runtime) + Send + 'static) {
 /// Runs a test in each kind of runtime, where its timers can fire.
 pub(crate) fn in_each(test: impl AsyncFn(&Runtime) + Send + 'static) {
     with_each(move |runtime| runtime.block_on(test(&runtime)));
+}
+
+/// Drives the runtime until something is so.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < secs(20), "{what}: not within 20 s");
+        sleep(ms(1)).await;
+    }
 }
 
 pub(crate) fn us(micros: u64) -> Duration {

@@ -16,7 +16,7 @@ use support::{
 use tokio::runtime::Builder;
 use wheel::{Instant, Sleep, Wheel, sleep, sleep_until, timeout};
 
-use crate::everywhere::{LIMIT, in_each, inside, with_each};
+use crate::everywhere::{LIMIT, in_each, inside, until, with_each};
 
 type Shared<T> = Arc<Mutex<T>>;
 
@@ -40,14 +40,6 @@ fn pending_crowd(size: usize, waker: &Waker) -> Vec<Sleep> {
     let mut crowd = crowd(size, Instant::now() + HOUR);
     assert_eq!(poll_all(&mut crowd, |_| waker), size);
     crowd
-}
-
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < secs(20), "{what}: not within 20 s");
-        sleep(ms(1)).await;
-    }
 }
 
 #[test]
