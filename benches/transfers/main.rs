@@ -11,12 +11,14 @@
 //! Nothing is timed: QEMU simulates the processors, and a plugin their caches (`plugin.c` says how), so that a machine
 //! with two cores, busy or not, tells what happens on 64. Medians of five runs, which differ, since threads meet
 //! otherwise each time: `conns` and `calls` by tenths, `fresh` by one or two. *Own* is what is left without the peer
-//! `bare`, the same work without a timer. Without `tokio_unstable` tokio's timer per worker takes no part.
+//! `bare`, the same work without a timer. *In lock* are those of tokio's own that go while the lock of its timers is taken
+//! or held, so one after the other, whatever the number of workers. Without `tokio_unstable` tokio's timer per worker takes
+//! no part.
 //!
 //! `gateway` is `examples/gateway` at full load, HTTP and all. It is simulated only where it is named, with tokio's timers
 //! and with ours: no run of it is without timers, so the two are compared as they are.
 //!
-//! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils for `--hot`.
+//! It needs Debian's apt and dpkg, from which it takes QEMU without installing it, cc, and binutils.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,8 +30,10 @@ use common::machine::Circumstances;
 use common::{median, println, word};
 
 use crate::play::{Case, Peer, Service};
-use crate::simulate::Emulator;
+use crate::simulate::{Counted, Emulator};
+use crate::table::Row;
 
+mod code;
 mod hot;
 mod picture;
 mod play;
@@ -96,12 +100,22 @@ fn count(cases: &[Case], arguments: &Arguments) -> Result<()> {
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
     for &case in cases {
-        let mut counts = BTreeMap::new();
+        let (mut counts, mut in_lock) = (BTreeMap::new(), None);
         for peer in case.peers() {
-            let runs = (0..RUNS).map(|_| Ok(emulator.count(case, peer, 0)?.transfers()));
-            counts.insert(peer, median(&runs.collect::<Result<Vec<_>>>()?));
+            let runs = (0..RUNS).map(|_| emulator.count(case, peer, 0));
+            let runs = runs.collect::<Result<Vec<_>>>()?;
+            let transfers = runs.iter().map(Counted::transfers);
+            counts.insert(peer, median(&transfers.collect::<Vec<_>>()));
+            if peer == Peer::Tokio {
+                let held = runs.iter().map(Counted::in_tokios_lock);
+                in_lock = Some(median(&held.collect::<Result<Vec<_>>>()?));
+            }
         }
-        rows.push(table::Row { case, counts });
+        rows.push(Row {
+            case,
+            counts,
+            in_lock,
+        });
     }
     println!("{}", table::table(&rows, arguments.goals));
     if let Some(path) = &arguments.svg {

@@ -11,8 +11,9 @@
  * would follow one another instead of meeting. So each gives way after `quantum` accesses.
  *
  * Arguments: quantum=N, and hot=N to report the N lines that went most often, with the code that made them go.
- * Report, on standard error, as JSON: how many transfers; how often the tables were too small; the hot lines, each with
- * the code that made it go, as the byte of the line, the instruction's address and how often.
+ * Report, on standard error, as JSON: how many transfers; how often the tables were too small; the code that made lines
+ * go, as the instruction's address and how often; with hot=N the hot lines in place of that, each with the code that made
+ * it go, as the byte of the line, the instruction's address and how often.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -42,7 +43,7 @@ void qemu_plugin_register_vcpu_syscall_cb(plugin_id, void (*)(plugin_id, unsigne
 void qemu_plugin_register_atexit_cb(plugin_id, void (*)(plugin_id, void *), void *);
 EXPORT int qemu_plugin_version = 1;
 
-enum { LINE_BITS = 6, TABLE_BITS = 22, TABLE = 1 << TABLE_BITS, PROBES = 64, PROCESSORS = 128 };
+enum { LINE_BITS = 6, TABLE_BITS = 22, TABLE = 1 << TABLE_BITS, PROBES = 64, PROCESSORS = 128, ANY = 1 };
 typedef unsigned __int128 processors; /* a set */
 
 /* A cache line. All but its address is guarded by `busy`. */
@@ -53,9 +54,9 @@ struct line {
     processors holders;
 };
 
-/* An instruction that made lines go by one of their bytes. */
+/* An instruction that made lines go by one of their bytes, or by any of them. */
 struct site {
-    _Atomic uint64_t address, code; /* both 0 where the table is free */
+    _Atomic uint64_t address, code; /* both 0 where the table is free; without hot=N the address is ANY */
     _Atomic uint64_t transfers;
 };
 
@@ -119,8 +120,7 @@ static void on_access(unsigned processor, mem_info info, uint64_t address, void 
         overflows++;
     } else if (transferred(line, processor, qemu_plugin_mem_is_store(info))) {
         transfers++;
-        if (hot)
-            count_site(address, (uint64_t)code);
+        count_site(hot ? address : ANY, (uint64_t)code);
     }
     if (++turns[processor].accesses >= quantum) {
         turns[processor].accesses = 0;
@@ -171,11 +171,21 @@ static void report_lines(void) {
     }
 }
 
+static void report_code(void) {
+    const char *separator = "";
+    for (size_t index = 0; index < TABLE; index++) {
+        if (!sites[index].transfers)
+            continue;
+        fprintf(stderr, "%s[%" PRIu64 ",%" PRIu64 "]", separator, (uint64_t)sites[index].code,
+                (uint64_t)sites[index].transfers);
+        separator = ",";
+    }
+}
+
 static void on_exit_of_program(plugin_id id, void *unused) {
-    fprintf(stderr, "{\"transfers\":%" PRIu64 ",\"overflows\":%" PRIu64 ",\"lines\":[", (uint64_t)transfers,
-            (uint64_t)overflows);
-    if (hot)
-        report_lines();
+    fprintf(stderr, "{\"transfers\":%" PRIu64 ",\"overflows\":%" PRIu64 ",\"%s\":[", (uint64_t)transfers,
+            (uint64_t)overflows, hot ? "lines" : "code");
+    hot ? report_lines() : report_code();
     fprintf(stderr, "]}\n");
 }
 
@@ -185,7 +195,7 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int count, char *
         sscanf(arguments[index], "quantum=%u", &quantum);
     }
     lines = calloc(TABLE, sizeof *lines);
-    sites = calloc(hot ? TABLE : 1, sizeof *sites);
+    sites = calloc(TABLE, sizeof *sites);
     if (!lines || !sites)
         return 1;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use common::word;
 use serde::Deserialize;
 
+use crate::code::{functions, holds_tokios_lock};
 use crate::play::{Case, Peer};
 
 /// QEMU and the plugin, in a directory of the build's own.
@@ -64,8 +65,12 @@ impl Emulator {
 pub(crate) struct Counted {
     transfers: u64,
     overflows: u64,
-    /// The hottest first.
+    /// The hottest first, where they are asked for.
+    #[serde(default)]
     pub(crate) lines: Vec<HotLine>,
+    /// Which instruction, how often; where no lines are asked for.
+    #[serde(default)]
+    code: Vec<(u64, u64)>,
     #[serde(skip)]
     operations: u64,
     /// Where the program was loaded.
@@ -89,5 +94,13 @@ impl Counted {
     /// Per operation.
     pub(crate) fn transfers(&self) -> f64 {
         self.per_operation(self.transfers)
+    }
+
+    /// Those of code that holds the lock of tokio's timers, per operation.
+    pub(crate) fn in_tokios_lock(&self) -> Result<f64> {
+        let functions = functions(self.start, self.code.iter().map(|code| code.0))?;
+        let of_holders = |code: &&(u64, u64)| holds_tokios_lock(&functions[&code.0]);
+        let transfers = self.code.iter().filter(of_holders).map(|code| code.1).sum();
+        Ok(self.per_operation(transfers))
     }
 }

@@ -8,10 +8,11 @@ use common::word;
 
 use crate::play::{Case, Peer, Service};
 
-/// Transfers per operation with each peer.
+/// Transfers per operation with each peer, and of tokio's those under the lock of its timers.
 pub(crate) struct Row {
     pub(crate) case: Case,
     pub(crate) counts: BTreeMap<Peer, f64>,
+    pub(crate) in_lock: Option<f64>,
 }
 
 impl Row {
@@ -56,6 +57,7 @@ pub(crate) fn table(rows: &[Row], goals: bool) -> String {
     let mut header = vec!["transfers".to_owned(), "workers".to_owned()];
     header.extend(peers.iter().map(word));
     header.extend(timers().map(|peer| format!("own: {}", word(peer))));
+    header.push("in lock: tokio".to_owned());
     header.extend(goals.then(|| "goal".to_owned()));
     let mut table = markdown(header);
     for row in rows {
@@ -63,6 +65,7 @@ pub(crate) fn table(rows: &[Row], goals: bool) -> String {
         let mut cells = vec![Cell::new(word(&service)), number(workers)];
         cells.extend(peers.iter().map(|&peer| cell(row.count(peer))));
         cells.extend(timers().map(|&peer| cell(row.own(peer))));
+        cells.push(cell(row.in_lock));
         cells.extend(goals.then(|| Cell::new(row.verdict())));
         table.add_row(cells);
     }
