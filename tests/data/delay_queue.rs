@@ -3,15 +3,11 @@
 #![cfg(feature = "test-util")]
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use support::{
-    Count, HOUR, NO_RUNTIME, NO_TIMERS, counting, message_of, ms, multi_thread, panic_of, poll,
-    secs,
-};
-use wheel::delay_queue::{Expired, Key};
+use support::{HOUR, NO_RUNTIME, NO_TIMERS, counting, message_of, ms, panic_of, poll, secs};
+use wheel::delay_queue::Expired;
 use wheel::{DelayQueue, Instant, sleep};
 
 /// Polls once, with a budget of its own.
@@ -29,70 +25,25 @@ async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_within_a_millisecond_is_rounded_up() {
-    let mut queue = DelayQueue::new();
-    let start = Instant::now();
-    let key = queue.insert((), Duration::from_micros(1500));
-    assert_eq!(queue.deadline(&key), start + ms(2));
-    next(&mut queue).await.unwrap();
-    assert_eq!(start.elapsed(), ms(2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wait_that_is_dropped_loses_no_entry_and_no_time() {
-    let mut queue = DelayQueue::new();
-    let start = Instant::now();
-    (1..=50).for_each(|n| _ = queue.insert(n, ms(n)));
-    let mut found = Vec::new();
-    while !queue.is_empty() {
-        tokio::select! {
-            biased;
-            () = sleep(ms(3)) => {}
-            expired = queue.next() => found.push((expired.unwrap().into_inner(), start.elapsed())),
-        }
-    }
-    assert_eq!(found, (1..=50).map(|n| (n, ms(n))).collect::<Vec<_>>());
-    assert!(queue.next().await.is_none());
-}
-
-/// A queue that waits for entries after so many milliseconds: its keys, and its waker's count.
-struct Waiting {
-    queue: DelayQueue<u64>,
-    keys: Vec<Key>,
-    count: Arc<Count>,
-}
-
-impl Waiting {
-    fn for_entries(delays: &[u64]) -> Self {
-        let mut queue = DelayQueue::new();
-        let insert = |&delay| queue.insert(delay, ms(delay));
-        let keys = delays.iter().map(insert).collect();
-        let (waker, count) = counting();
-        let is_empty = poll_with(&mut queue, &waker).is_ready();
-        assert_eq!(is_empty, delays.is_empty());
-        Waiting { queue, keys, count }
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_insertion_wakes_once_what_was_told_none() {
-    let mut waiting = Waiting::for_entries(&[]);
-    waiting.queue.insert(0, HOUR);
-    waiting.queue.insert(0, secs(1));
-    assert_eq!(waiting.count.wakes(), 1);
+    let (mut queue, (waker, count)) = (DelayQueue::new(), counting());
+    assert_eq!(poll_with(&mut queue, &waker), Poll::Ready(None));
+    queue.insert(0, HOUR);
+    queue.insert(0, secs(1));
+    assert_eq!(count.wakes(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn putting_off_the_only_entry_keeps_quiet_and_ends_on_time() {
-    let mut waiting = Waiting::for_entries(&[50]);
+    let (mut queue, (waker, count)) = (DelayQueue::new(), counting());
     let start = Instant::now();
-    for _ in 0..100 {
-        waiting.queue.reset(&waiting.keys[0], ms(50));
-    }
-    assert_eq!(waiting.count.wakes(), 0);
+    let key = queue.insert(5, ms(50));
+    assert!(poll_with(&mut queue, &waker).is_pending());
+    (0..100).for_each(|_| queue.reset(&key, ms(50)));
+    assert_eq!(count.wakes(), 0);
     sleep(ms(10)).await;
-    waiting.queue.reset(&waiting.keys[0], ms(50));
-    assert_eq!(next(&mut waiting.queue).await, Some(50));
+    queue.reset(&key, ms(50));
+    assert_eq!(next(&mut queue).await, Some(5));
     assert_eq!(start.elapsed(), ms(60));
 }
 
@@ -127,24 +78,17 @@ fn panics_are_at_the_callers_line() {
     let mut queue = DelayQueue::new();
     let key = queue.insert((), secs(1));
     queue.remove(&key);
-    let here = |panic: Option<support::Panic>, message| {
-        let panic = panic.unwrap();
-        assert_eq!(
-            (panic.file.as_str(), panic.message.as_str()),
-            (file!(), message)
-        );
-    };
-    here(panic_of(|| queue.remove(&key)), "invalid key");
-    here(panic_of(|| queue.deadline(&key)), "invalid key");
-    here(panic_of(|| queue.reset(&key, secs(1))), "invalid key");
-    here(
+    let panics = [
+        panic_of(|| queue.remove(&key)),
+        panic_of(|| queue.deadline(&key)),
+        panic_of(|| queue.reset(&key, secs(1))),
         panic_of(|| queue.reset_at(&key, Instant::now())),
-        "invalid key",
-    );
-    here(
         panic_of(|| queue.reserve(1 << 30)),
-        "max queue capacity exceeded",
-    );
+    ];
+    for (index, panic) in panics.into_iter().map(Option::unwrap).enumerate() {
+        let of_keys = ["max queue capacity exceeded", "invalid key"][usize::from(index < 4)];
+        assert_eq!((&*panic.file, &*panic.message), (file!(), of_keys));
+    }
 }
 
 #[test]
@@ -188,9 +132,7 @@ async fn a_poll_does_a_bounded_amount_of_work() {
 #[tokio::test(start_paused = true)]
 async fn a_queue_that_is_always_ready_lets_others_run() {
     let mut queue = DelayQueue::new();
-    for _ in 0..1000 {
-        queue.insert((), Duration::ZERO);
-    }
+    (0..1000).for_each(|_| _ = queue.insert((), Duration::ZERO));
     let in_one_go = poll_fn(|cx| {
         let mut fired = 0;
         while queue.poll_expired(cx).is_ready() {
@@ -202,50 +144,22 @@ async fn a_queue_that_is_always_ready_lets_others_run() {
     assert!((1..=128).contains(&in_one_go), "{in_one_go}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn compacting_frees_memory_and_keeps_keys() {
-    let mut queue = DelayQueue::new();
-    let start = Instant::now();
-    let due = |value: u64| start + ms(1000 + value);
-    let keys: Vec<_> = (0..10_000)
-        .map(|value| queue.insert_at(value, due(value)))
-        .collect();
-    let (kept, removed): (Vec<_>, Vec<_>) =
-        (0..).zip(keys).partition(|(value, _)| value % 100 == 0);
-    for (_, key) in &removed {
-        queue.remove(key);
-    }
-    queue.compact();
-    assert_eq!((queue.len(), queue.capacity()), (100, 100));
-    queue.compact();
-    for (value, key) in &kept {
-        assert_eq!(queue.deadline(key), due(*value));
-    }
-    for (_, stale) in &removed {
-        assert!(queue.try_remove(stale).is_none());
-    }
-    let last = kept[99].1;
-    queue.reset(&last, ms(10));
-    assert_eq!(queue.peek(), Some(last));
-    let expired = queue.next().await.unwrap();
-    assert_eq!((expired.key(), expired.into_inner()), (last, 9900));
-    assert!(queue.try_remove(&last).is_none());
-    for (value, _) in &kept[..99] {
-        assert_eq!(next(&mut queue).await, Some(*value));
-    }
-    queue.compact();
-    assert_eq!((queue.len(), queue.capacity()), (0, 0));
-}
-
 /// A single place to spare, and a single page of 2048, in the midst of others.
 #[test]
 fn compacting_frees_the_last_place_and_the_last_page_to_spare() {
     for third in [1, 2048] {
         let mut queue = DelayQueue::new();
-        let keys: Vec<_> = (0..3 * third).map(|_| queue.insert((), HOUR)).collect();
+        let keys: Vec<_> = (0..3 * third).map(|n| queue.insert(n, HOUR)).collect();
         keys.iter().step_by(3).for_each(|key| _ = queue.remove(key));
+        for _ in 0..2 {
+            queue.compact();
+            assert_eq!((queue.len(), queue.capacity()), (2 * third, 2 * third));
+        }
+        for (n, key) in (0..).zip(&keys).filter(|(n, _)| n % 3 > 0) {
+            assert_eq!(queue.remove(key).into_inner(), n);
+        }
         queue.compact();
-        assert_eq!((queue.len(), queue.capacity()), (2 * third, 2 * third));
+        assert_eq!((queue.len(), queue.capacity()), (0, 0));
     }
 }
 
@@ -266,23 +180,4 @@ fn anything_can_be_in_it() {
     let mut queue = DelayQueue::default();
     queue.insert(NotDebug, secs(1));
     assert!(format!("{queue:?}").starts_with("DelayQueue { wheel: TimingWheel { now: 0, len: 1"));
-}
-
-#[test]
-fn in_real_time_nothing_is_early_and_nothing_is_lost() {
-    let runtime = multi_thread(2);
-    let counts = runtime.spawn(async {
-        let mut queue = DelayQueue::new();
-        for millis in 0..300 {
-            let due = Instant::now() + ms(millis / 3);
-            queue.insert_at(due, due);
-        }
-        let mut count = 0;
-        while let Some(due) = next(&mut queue).await {
-            assert!(Instant::now() >= due);
-            count += 1;
-        }
-        count
-    });
-    assert_eq!(runtime.block_on(counts).unwrap(), 300);
 }

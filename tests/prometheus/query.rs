@@ -16,10 +16,8 @@ pub(crate) struct Scrape {
 impl Scrape {
     /// Reads the text format.
     pub(crate) fn read(at: Duration, page: &str) -> Self {
-        let lines = page
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let samples = lines.map(sample).collect();
+        let is_sample = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        let samples = page.lines().filter(is_sample).map(sample).collect();
         Scrape { at, samples }
     }
 }
@@ -27,69 +25,46 @@ impl Scrape {
 fn sample(line: &str) -> (String, Labels, f64) {
     let (series, value) = line.rsplit_once(' ').expect("a value");
     let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-    let labels = labels
-        .strip_suffix('}')
-        .expect("a brace")
-        .split(',')
-        .filter(|l| !l.is_empty());
-    let mut labels: Labels = labels
-        .map(|label| {
-            let (key, value) = label.split_once('=').expect("a label");
-            (key.to_owned(), value.trim_matches('"').to_owned())
-        })
-        .collect();
+    let labels = labels.strip_suffix('}').expect("a brace").split(',');
+    let pair = |label: &str| {
+        let (key, value) = label.split_once('=').expect("a label");
+        (key.to_owned(), value.trim_matches('"').to_owned())
+    };
+    let labels = labels.filter(|label| !label.is_empty());
+    let mut labels: Labels = labels.map(pair).collect();
     // The server's label on every sample of a scrape.
     labels.insert("instance".to_owned(), "service:9000".to_owned());
     (name.to_owned(), labels, value.parse().expect("a number"))
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Scalar(f64),
-    Vector(Vec<(Labels, f64)>),
-}
+/// Labels and values; a scalar is a single value without labels.
+pub(crate) type Vector = Vec<(Labels, f64)>;
 
-impl Value {
-    /// The only value there is.
-    pub(crate) fn only(&self) -> f64 {
-        match self {
-            Value::Scalar(value) => *value,
-            Value::Vector(all) => match &all[..] {
-                [(_, value)] => *value,
-                _ => panic!("not one value: {all:?}"),
-            },
-        }
-    }
-
-    fn vector(self) -> Vec<(Labels, f64)> {
-        match self {
-            Value::Vector(all) => all,
-            Value::Scalar(value) => panic!("a vector, not {value}"),
-        }
+/// The only value there is.
+pub(crate) fn only(all: &Vector) -> f64 {
+    match all[..] {
+        [(_, value)] => value,
+        _ => panic!("not one value: {all:?}"),
     }
 }
 
 /// A query's value at the time of the last scrape.
-pub(crate) fn query(scrapes: &[Scrape], query: &str) -> Value {
-    evaluate(
-        scrapes,
-        &parser::parse(query).unwrap_or_else(|error| panic!("{query}: {error}")),
-    )
+pub(crate) fn query(scrapes: &[Scrape], query: &str) -> Vector {
+    let expr = parser::parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    evaluate(scrapes, &expr)
 }
 
-fn evaluate(scrapes: &[Scrape], expr: &Expr) -> Value {
+fn evaluate(scrapes: &[Scrape], expr: &Expr) -> Vector {
+    let scalar = |value| vec![(Labels::new(), value)];
     match expr {
-        Expr::NumberLiteral(number) => Value::Scalar(number.val),
+        Expr::NumberLiteral(number) => scalar(number.val),
         Expr::Paren(inner) => evaluate(scrapes, &inner.expr),
-        Expr::VectorSelector(selector) => {
-            Value::Vector(select(scrapes.last().expect("a scrape"), selector))
-        }
+        Expr::VectorSelector(selector) => select(scrapes.last().expect("a scrape"), selector),
         Expr::Call(call) => match (call.func.name, &call.args.args[..]) {
-            ("rate", [range]) => Value::Vector(rate(scrapes, range)),
+            ("rate", [range]) => rate(scrapes, range),
             ("histogram_quantile", [quantile, buckets]) => {
-                let quantile = evaluate(scrapes, quantile).only();
-                let value = histogram_quantile(quantile, evaluate(scrapes, buckets).vector());
-                Value::Vector(vec![(Labels::new(), value)])
+                let quantile = only(&evaluate(scrapes, quantile));
+                scalar(histogram_quantile(quantile, evaluate(scrapes, buckets)))
             }
             (other, _) => panic!("the function {other} is not known here"),
         },
@@ -100,33 +75,26 @@ fn evaluate(scrapes: &[Scrape], expr: &Expr) -> Value {
                 Some(LabelModifier::Include(labels)) => labels.labels.clone(),
                 Some(other) => panic!("{other:?} is not known here"),
             };
-            Value::Vector(sum(evaluate(scrapes, &aggregate.expr).vector(), &by))
+            sum(evaluate(scrapes, &aggregate.expr), &by)
         }
         Expr::Binary(binary) => {
-            let (left, right) = (
-                evaluate(scrapes, &binary.lhs),
-                evaluate(scrapes, &binary.rhs),
-            );
-            combine(&binary.op.to_string(), left, right)
+            let [left, right] = [&binary.lhs, &binary.rhs].map(|side| evaluate(scrapes, side));
+            combine(&binary.op.to_string(), &left, &right)
         }
         other => panic!("{other:?} is not known here"),
     }
 }
 
-fn select(scrape: &Scrape, selector: &VectorSelector) -> Vec<(Labels, f64)> {
+fn select(scrape: &Scrape, selector: &VectorSelector) -> Vector {
     let wanted = |name: &str, labels: &Labels| {
         let label = |name| labels.get(name).map_or("", String::as_str);
-        let matchers = &selector.matchers.matchers;
+        let mut matchers = selector.matchers.matchers.iter();
         Some(name) == selector.name.as_deref()
-            && matchers
-                .iter()
-                .all(|matcher| matcher.is_match(label(matcher.name.as_str())))
+            && matchers.all(|matcher| matcher.is_match(label(matcher.name.as_str())))
     };
-    let samples = scrape
-        .samples
-        .iter()
-        .filter(|(name, labels, _)| wanted(name, labels));
-    let found: Vec<_> = samples
+    let samples = scrape.samples.iter();
+    let found = samples.filter(|(name, labels, _)| wanted(name, labels));
+    let found: Vec<_> = found
         .map(|(_, labels, value)| (labels.clone(), *value))
         .collect();
     assert!(!found.is_empty(), "there is nothing like {selector:?}");
@@ -135,7 +103,7 @@ fn select(scrape: &Scrape, selector: &VectorSelector) -> Vec<(Labels, f64)> {
 
 /// Per second, from the first scrape in the range to the last. A server also extrapolates to the
 /// ends of the range, by the same factor for all.
-fn rate(scrapes: &[Scrape], range: &Expr) -> Vec<(Labels, f64)> {
+fn rate(scrapes: &[Scrape], range: &Expr) -> Vector {
     let Expr::MatrixSelector(range) = range else {
         panic!("a range, not {range:?}")
     };
@@ -153,7 +121,7 @@ fn rate(scrapes: &[Scrape], range: &Expr) -> Vec<(Labels, f64)> {
     now.into_iter().map(increase).collect()
 }
 
-fn sum(all: Vec<(Labels, f64)>, by: &[String]) -> Vec<(Labels, f64)> {
+fn sum(all: Vector, by: &[String]) -> Vector {
     let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
     for (mut labels, value) in all {
         labels.retain(|name, _| by.contains(name));
@@ -163,24 +131,19 @@ fn sum(all: Vec<(Labels, f64)>, by: &[String]) -> Vec<(Labels, f64)> {
 }
 
 /// As the server does: linear inside the bucket.
-fn histogram_quantile(quantile: f64, buckets: Vec<(Labels, f64)>) -> f64 {
+fn histogram_quantile(quantile: f64, buckets: Vector) -> f64 {
     let end = |labels: &Labels| match labels["le"].as_str() {
         "+Inf" => f64::INFINITY,
         end => end.parse().expect("a number"),
     };
-    let mut buckets: Vec<(f64, f64)> = buckets
-        .iter()
-        .map(|(labels, value)| (end(labels), *value))
-        .collect();
+    let buckets = buckets.iter().map(|(labels, value)| (end(labels), *value));
+    let mut buckets: Vec<(f64, f64)> = buckets.collect();
     buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
     let rank = quantile * buckets.last().expect("buckets").1;
-    let index = buckets
-        .iter()
-        .position(|&(_, count)| count >= rank)
-        .expect("the last at least");
-    let (start, below) = index
-        .checked_sub(1)
-        .map_or((0.0, 0.0), |index| buckets[index]);
+    let reaches = |&(_, count): &(f64, f64)| count >= rank;
+    let index = buckets.iter().position(reaches).expect("the last at least");
+    let before = index.checked_sub(1);
+    let (start, below) = before.map_or((0.0, 0.0), |index| buckets[index]);
     let (end, upto) = buckets[index];
     if end.is_infinite() {
         return start;
@@ -188,7 +151,8 @@ fn histogram_quantile(quantile: f64, buckets: Vec<(Labels, f64)>) -> f64 {
     start + (end - start) * (rank - below) / (upto - below)
 }
 
-fn combine(op: &str, left: Value, right: Value) -> Value {
+/// Values of the same labels, or each value with the scalar on the other side.
+fn combine(op: &str, left: &Vector, right: &Vector) -> Vector {
     let compute = |left: f64, right: f64| match op {
         "-" => Some(left - right),
         "/" => Some(left / right),
@@ -196,26 +160,16 @@ fn combine(op: &str, left: Value, right: Value) -> Value {
         ">" => (left > right).then_some(left),
         _ => panic!("the operator {op} is not known here"),
     };
-    let of_all = |all: Vec<(Labels, f64)>, compute: &dyn Fn(&Labels, f64) -> Option<f64>| {
-        let all = all.into_iter();
-        Value::Vector(
-            all.filter_map(|(labels, value)| compute(&labels, value).map(|value| (labels, value)))
-                .collect(),
-        )
+    let is_scalar = |side: &Vector| side.len() == 1 && side[0].0.is_empty();
+    let value = |side: &Vector, labels: &Labels| {
+        let mut all = side.iter();
+        let found = all.find(|(other, _)| other == labels || is_scalar(side));
+        Some(found?.1)
     };
-    match (left, right) {
-        (Value::Scalar(left), Value::Scalar(right)) => {
-            Value::Scalar(compute(left, right).expect("arithmetic"))
-        }
-        (Value::Vector(left), Value::Scalar(right)) => {
-            of_all(left, &|_, left| compute(left, right))
-        }
-        (Value::Scalar(left), Value::Vector(right)) => {
-            of_all(right, &|_, right| compute(left, right))
-        }
-        (Value::Vector(left), Value::Vector(right)) => of_all(left, &|labels, left| {
-            let (_, right) = right.iter().find(|(other, _)| other == labels)?;
-            compute(left, *right)
-        }),
-    }
+    let labels = if is_scalar(left) { right } else { left }.iter();
+    let combined = labels.filter_map(|(labels, _)| {
+        let value = compute(value(left, labels)?, value(right, labels)?)?;
+        Some((labels.clone(), value))
+    });
+    combined.collect()
 }
