@@ -181,3 +181,27 @@ fn where_polls_are_slow_a_mass_expiry_takes_a_few_turns() {
         assert!(ours <= 130, "{ours} polls, {theirs} with tokio's");
     });
 }
+
+/// A quiet service: each call has an answer long before its deadline. The worker would wake up once
+/// per call for a timer that was cancelled.
+#[test]
+fn a_quiet_runtime_does_not_wake_up_for_each_cancelled_timer() {
+    const CALLS: u64 = 100;
+    let idle_turns = |_| {
+        multi_thread(1).block_on(async {
+            let calls = tokio::spawn(async {
+                for _ in 0..CALLS {
+                    let answer = tokio::time::sleep(ms(2));
+                    wheel::timeout(ms(5), answer).await.unwrap();
+                }
+                wheel::metrics().snapshot().driver_noops
+            });
+            calls.await.unwrap()
+        })
+    };
+    let fewest = (0..5).map(idle_turns).min().unwrap();
+    assert!(
+        fewest < CALLS / 10,
+        "{fewest} turns in vain for {CALLS} calls"
+    );
+}

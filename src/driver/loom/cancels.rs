@@ -1,6 +1,7 @@
 //! Cancels from other threads than the shard's worker: they wait in its queue for the next
 //! holder, and no more of them than the queue may hold.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
@@ -252,5 +253,38 @@ fn loom_collect_and_the_next_driver_opens() {
         tenant.assert_fired();
         next.assert_empty();
         assert!(gone.is_freed() && also.is_freed(), "a waker is leaked");
+    });
+}
+
+/// Its waker panics when dropped, by the timer's own thread or by the thread that arms meanwhile. The
+/// shard is free afterwards, and the alarm set.
+#[test]
+fn loom_cancel_with_a_waker_that_panics_and_arm() {
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a timer that was cancelled fires");
+        }
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    check(|| {
+        let model = Model::new(1);
+        let mut timer = model.unpolled(0, 60).timer;
+        let waker = Waker::from(Arc::new(Panics));
+        assert!(timer.poll(Tick(60), &waker).is_pending());
+        drop(waker);
+        let other = model.spawn_elsewhere(|model| model.arm(0, 50));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(timer)));
+        let armed = other.join().unwrap();
+        model.run_out();
+        armed.assert_fired();
+        model.assert_empty();
     });
 }
