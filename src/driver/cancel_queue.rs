@@ -21,8 +21,7 @@
 //!   handle, never its future.
 
 use super::clock::Tick;
-use super::settings::Generation;
-use super::shard::HOLD;
+use super::settings::{Generation, HOLD};
 use super::sync::{AtomicUsize, Lock, Ordering, wait};
 
 /// Cancels that a queue holds: a hold of the shard carries out all of them.

@@ -10,8 +10,8 @@
 use std::task::Waker;
 
 use super::clock::Tick;
-use super::settings::Generation;
-use super::shard::{HOLD, Shard};
+use super::settings::{Generation, HOLD};
+use super::shard::Shard;
 use super::wakers::wake;
 use crate::wheel::core::Progress;
 

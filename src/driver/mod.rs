@@ -88,7 +88,7 @@
 //! writes its former worker's cancel queue once per timer that the task took along.
 //! `benches/transfers` counts which lines change hands.
 //!
-//! [`HOLD`]: shard::HOLD
+//! [`HOLD`]: settings::HOLD
 
 mod alarm;
 mod cancel_queue;

@@ -11,7 +11,7 @@
 //!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold fires at most [`HOLD`] entries, or removes as many queued entries,
+//! * **Bounded holds.** A hold fires at most [`HOLD`](crate::driver::settings::HOLD) entries, or removes as many queued entries,
 //!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
 //!   bytes each.
 //! * **No worker sleeps for the lock.** A cancel tries the lock once, and then uses the queue. All
@@ -67,8 +67,6 @@ const SLOTS: usize = 256;
 /// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due:
 /// wakers within such a slot are woken in no particular order.
 const GRAIN: usize = 2;
-/// Entries that a hold fires or moves.
-pub(super) const HOLD: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// Soon enough for a look whether the next timer was cancelled, and early enough for a worker that
 /// sleeps: that wakes up for the alarm that was set when it went to sleep.

@@ -2,6 +2,7 @@
 //! shard's own, nor hold the shard's lock.
 
 use super::super::cancel_queue::CAPACITY;
+use super::super::settings::HOLD;
 use super::*;
 use crate::wheel::core::{PAGE, Progress};
 

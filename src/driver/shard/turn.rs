@@ -5,9 +5,9 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{HOLD, Shard, ShardState};
+use super::{Shard, ShardState};
 use crate::driver::clock::Tick;
-use crate::driver::settings::Generation;
+use crate::driver::settings::{Generation, HOLD};
 use crate::driver::sync::{LockGuard, Ordering};
 use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
