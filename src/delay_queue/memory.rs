@@ -89,7 +89,7 @@ impl<T> DelayQueue<T> {
 
     /// Frees as much memory as possible, and moves entries to that end.
     ///
-    /// Brings the capacity down to the number of entries, or from 2048 on to the next multiple of
+    /// Brings the capacity down to the number of entries, or from 1024 on to the next multiple of
     /// that. Keys stay valid. Entries that have been moved are found through a map, at some cost,
     /// until they leave the queue. Takes time in proportion to the capacity, and while running,
     /// memory for the entries a second time.

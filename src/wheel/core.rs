@@ -29,8 +29,8 @@ pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
     pub(super) slots: Slots<SLOTS>,
 }
 
-/// 2048 entries to a page: 64 KiB of wakers.
-pub(crate) const PAGE_BITS: u32 = 11;
+/// 1024 entries to a page: 32 KiB of wakers.
+pub(crate) const PAGE_BITS: u32 = 10;
 /// Memory is allocated and freed for so many entries at a time.
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 

@@ -239,7 +239,7 @@ fn garbage_comes_out_when_a_crowd_has_gone() {
     );
     assert!(core.take_garbage().is_some());
     assert!(core.take_garbage().is_none());
-    assert!(core.capacity() <= 2048);
+    assert!(core.capacity() <= 1024);
 }
 
 #[cfg(target_pointer_width = "64")]

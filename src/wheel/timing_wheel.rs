@@ -187,7 +187,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Panics
     ///
-    /// If this makes more than 2^32 - 2^11 entries, or the allocation does not fit the address space.
+    /// If this makes more than 2^32 - 2^10 entries, or the allocation does not fit the address space.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;

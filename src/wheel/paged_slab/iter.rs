@@ -1,66 +1,74 @@
-//! Iterators over the values of all pages.
+//! Iterators over the values of all pages, and then over those that have survived their page.
 
-use std::iter::{Chain, Enumerate, FusedIterator, Once, once};
+use std::borrow::Borrow;
+use std::collections::btree_map;
+use std::iter::{Enumerate, FusedIterator};
 use std::{slice, vec};
 
-use super::{Page, PagedSlab};
+use slab::Slab;
 
-/// Keys and values, page by page. `P` has the pages that are left, `V` the values of a page.
+use super::PagedSlab;
+
+/// Keys and values, page by page. `P` has the pages that are left, `V` the values of a page, `S` the
+/// survivors.
 #[derive(Clone, Debug)]
-pub(crate) struct Pages<P, V, const BITS: u32> {
+pub(crate) struct Pages<P, V, S, const BITS: u32> {
     pages: P,
     /// The page that is being gone through, and its number.
     page: Option<(usize, V)>,
+    survivors: S,
     left: usize,
 }
 
-pub(crate) type Iter<'a, T, const BITS: u32> =
-    Pages<Enumerate<All<&'a Page<T>, slice::Iter<'a, Page<T>>>>, slab::Iter<'a, T>, BITS>;
-pub(crate) type IterMut<'a, T, const BITS: u32> =
-    Pages<Enumerate<All<&'a mut Page<T>, slice::IterMut<'a, Page<T>>>>, slab::IterMut<'a, T>, BITS>;
+pub(crate) type Iter<'a, T, const BITS: u32> = Pages<
+    Enumerate<slice::Iter<'a, Slab<T>>>,
+    slab::Iter<'a, T>,
+    btree_map::Iter<'a, u32, T>,
+    BITS,
+>;
+pub(crate) type IterMut<'a, T, const BITS: u32> = Pages<
+    Enumerate<slice::IterMut<'a, Slab<T>>>,
+    slab::IterMut<'a, T>,
+    btree_map::IterMut<'a, u32, T>,
+    BITS,
+>;
 pub(crate) type IntoIter<T, const BITS: u32> =
-    Pages<Enumerate<All<Page<T>, vec::IntoIter<Page<T>>>>, slab::IntoIter<T>, BITS>;
+    Pages<Enumerate<vec::IntoIter<Slab<T>>>, slab::IntoIter<T>, btree_map::IntoIter<u32, T>, BITS>;
 
-/// The first page, and the rest.
-type All<P, R> = Chain<Once<P>, R>;
+/// The three iterators differ in how they borrow.
+macro_rules! pages {
+    ($slab:expr, $iter:ident) => {{
+        let left = $slab.len();
+        Pages {
+            pages: $slab.pages.$iter().enumerate(),
+            page: None,
+            survivors: $slab.survivors.$iter(),
+            left,
+        }
+    }};
+}
 
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
-    pub(super) fn all_pages(&self) -> All<&Page<T>, slice::Iter<'_, Page<T>>> {
-        once(&self.first).chain(&self.rest)
-    }
-
     pub(crate) fn iter(&self) -> Iter<'_, T, BITS> {
-        Pages::new(self.all_pages().enumerate(), self.len())
+        pages!(self, iter)
     }
 
     pub(crate) fn iter_mut(&mut self) -> IterMut<'_, T, BITS> {
-        let left = self.len();
-        let pages = once(&mut self.first).chain(&mut self.rest);
-        Pages::new(pages.enumerate(), left)
+        pages!(self, iter_mut)
     }
 
     pub(crate) fn into_iter(self) -> IntoIter<T, BITS> {
-        let left = self.len();
-        let pages = once(self.first).chain(self.rest);
-        Pages::new(pages.enumerate(), left)
+        pages!(self, into_iter)
     }
 }
 
-impl<P, V, const BITS: u32> Pages<P, V, BITS> {
-    fn new(pages: P, left: usize) -> Self {
-        Pages {
-            pages,
-            page: None,
-            left,
-        }
-    }
-}
-
-impl<P, Q, V, T, const BITS: u32> Iterator for Pages<P, V, BITS>
+impl<P, Q, V, S, K, T, const BITS: u32> Iterator for Pages<P, V, S, BITS>
 where
     P: Iterator<Item = (usize, Q)>,
     Q: IntoIterator<Item = (usize, T), IntoIter = V>,
     V: Iterator<Item = (usize, T)>,
+    S: Iterator<Item = (K, T)>,
+    K: Borrow<u32>,
 {
     type Item = (u32, T);
 
@@ -72,9 +80,14 @@ where
                     return Some((PagedSlab::<T, BITS>::join(*number, index), value));
                 }
             }
-            let (number, page) = self.pages.next()?;
+            let Some((number, page)) = self.pages.next() else {
+                break;
+            };
             self.page = Some((number, page.into_iter()));
         }
+        let (key, value) = self.survivors.next()?;
+        self.left -= 1;
+        Some((*key.borrow(), value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -82,36 +95,11 @@ where
     }
 }
 
-impl<P, V, const BITS: u32> ExactSizeIterator for Pages<P, V, BITS> where Self: Iterator {}
+impl<P, V, S, const BITS: u32> ExactSizeIterator for Pages<P, V, S, BITS> where Self: Iterator {}
 // Once the pages are used up, the last page is used up as well, and all parts are fused.
-impl<P: FusedIterator, V: FusedIterator, const BITS: u32> FusedIterator for Pages<P, V, BITS> where
-    Self: Iterator
+impl<P: FusedIterator, V: FusedIterator, S: FusedIterator, const BITS: u32> FusedIterator
+    for Pages<P, V, S, BITS>
+where
+    Self: Iterator,
 {
-}
-
-impl<'a, T> IntoIterator for &'a Page<T> {
-    type Item = (usize, &'a T);
-    type IntoIter = slab::Iter<'a, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.slab.iter()
-    }
-}
-
-impl<'a, T> IntoIterator for &'a mut Page<T> {
-    type Item = (usize, &'a mut T);
-    type IntoIter = slab::IterMut<'a, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.slab.iter_mut()
-    }
-}
-
-impl<T> IntoIterator for Page<T> {
-    type Item = (usize, T);
-    type IntoIter = slab::IntoIter<T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.slab.into_iter()
-    }
 }

@@ -8,6 +8,38 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.fill(key, value(key));
         key
     }
+
+    /// Panics unless the counts and the pages agree.
+    pub(crate) fn check(&self) {
+        let in_pages: usize = self.pages.iter().map(Slab::len).sum();
+        assert_eq!(
+            in_pages + self.survivors.len(),
+            self.len(),
+            "values counted and held"
+        );
+        assert!(self.capacity() >= self.len(), "values have memory");
+        let others = self.pages.iter().skip(1);
+        let whole = others.filter(|page| page.capacity() > 0).count();
+        assert_eq!(whole, self.whole, "pages counted and with memory");
+        let mut listed = self.others.clone();
+        listed.extend((self.current != NO_PAGE).then_some(self.current));
+        listed.sort_unstable();
+        let with_room = (0..)
+            .zip(&self.pages)
+            .filter(|(_, page)| page.len() < Self::PAGE_LEN);
+        assert!(
+            with_room.map(|(number, _)| number).eq(listed),
+            "pages with room"
+        );
+        for &key in self.survivors.keys() {
+            let page = &self.pages[Self::split(key).0];
+            assert_eq!(
+                page.capacity(),
+                0,
+                "the page of the survivor {key} has memory"
+            );
+        }
+    }
 }
 
 /// Pages of eight values.
@@ -67,24 +99,79 @@ fn growth_moves_nothing() {
 }
 
 #[test]
-fn one_empty_page_is_kept_and_the_next_is_garbage() {
-    let mut slab = filled(24);
-    (8..16).for_each(|key| _ = slab.remove(key));
-    assert!(!slab.has_garbage());
-    (16..24).for_each(|key| _ = slab.remove(key));
+fn an_empty_page_is_garbage_unless_it_is_the_page_to_fill() {
+    let mut slab = filled(20);
+    (8..20).for_each(|key| _ = slab.remove(key));
     assert!(slab.has_garbage());
-    assert_eq!(
-        slab.take_garbage()
-            .iter()
-            .map(Slab::capacity)
-            .sum::<usize>(),
-        8
-    );
+    let freed = slab.take_garbage();
+    assert_eq!(freed.iter().map(Slab::capacity).sum::<usize>(), 8);
     assert_eq!(slab.capacity(), 16);
     slab.check();
     (0..16).for_each(|value| _ = slab.insert_with(|_| value));
     assert_eq!(slab.len(), 24);
     slab.check();
+}
+
+/// Pages of 256, which give their memory back when two values are left.
+type Large = PagedSlab<u32, 8>;
+
+/// Three full pages, of which only `kept` are left.
+fn thinned_out(kept: &[u32]) -> Large {
+    let mut slab = Large::new();
+    (0..3 * 256).for_each(|_| _ = slab.insert_with(|key| key));
+    let gone = (0..3 * 256).filter(|key| !kept.contains(key));
+    gone.for_each(|key| assert_eq!(slab.remove(key), key));
+    slab.check();
+    slab
+}
+
+#[test]
+fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
+    let mut slab = thinned_out(&[7, 300, 301, 700]);
+    assert_eq!(slab.take_garbage().len(), 3);
+    assert_eq!((slab.len(), slab.capacity()), (4, 4));
+    assert_eq!(
+        (slab.get(300), *slab.at(7), slab.get(302)),
+        (Some(&300), 7, None)
+    );
+    *slab.at_mut(301) += 1;
+    assert_eq!(slab.get_mut(301).copied(), Some(302));
+    assert_eq!(
+        slab.iter().collect::<Vec<_>>(),
+        [(7, &7), (300, &300), (301, &302), (700, &700)]
+    );
+    assert_eq!(
+        (slab.remove(301), slab.get(301), slab.len()),
+        (302, None, 3)
+    );
+    slab.check();
+    assert_eq!(slab.into_iter().count(), 3);
+}
+
+#[test]
+fn a_page_that_is_filled_again_has_its_survivors_back() {
+    let mut slab = thinned_out(&[7, 300, 301, 700]);
+    for round in 4..=3 * 256 {
+        assert_eq!(slab.len(), round);
+        let key = slab.insert_with(|key| key);
+        assert!(![7, 300, 301, 700].contains(&key), "{key} is in use");
+        slab.check();
+    }
+    assert!(slab.survivors.is_empty());
+    assert!(slab.iter().all(|(key, &value)| key == value));
+}
+
+#[test]
+fn the_page_to_fill_keeps_its_few_values() {
+    let mut slab = Large::new();
+    (0..300).for_each(|_| _ = slab.insert_with(|key| key));
+    (257..300).for_each(|key| _ = slab.remove(key));
+    assert!(!slab.has_garbage() && slab.survivors.is_empty());
+    slab.check();
+    slab.shrink_to_fit();
+    assert_eq!((slab.survivors.len(), *slab.at(256)), (1, 256));
+    slab.check();
+    assert_eq!(slab.insert_with(|key| key), 257);
 }
 
 #[test]

@@ -13,7 +13,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Panics
     ///
-    /// If there are 2^32 - 2^11 entries already.
+    /// If there are 2^32 - 2^10 entries already.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
