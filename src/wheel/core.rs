@@ -52,6 +52,19 @@ pub(crate) struct Garbage<T> {
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
+    /// There is never room for more entries.
+    pub(crate) const MOST: usize = {
+        let (by_keys, by_memory) = (
+            PagedSlab::<Entry<T>, PAGE_BITS>::MOST,
+            isize::MAX as usize / size_of::<Entry<T>>(),
+        );
+        if by_keys < by_memory {
+            by_keys
+        } else {
+            by_memory
+        }
+    };
+
     /// An empty wheel whose clock stands at `now`. The first insert allocates.
     pub(crate) const fn starting_at(now: u64) -> Self {
         // There is a bit for each slot of a level, and a ring has at least two.

@@ -86,6 +86,7 @@ impl<T> TimingWheel<T> {
     /// assert!(wheel.capacity() >= 1_000);
     /// ```
     #[must_use]
+    #[track_caller]
     pub fn with_capacity(capacity: usize) -> Self {
         let mut wheel = Self::new();
         wheel.reserve(capacity);
@@ -187,7 +188,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Panics
     ///
-    /// If this makes more than 2^32 - 2^10 entries, or the allocation does not fit the address space.
+    /// If this makes more than 2^32 - 2^10 entries, or more than the address space has room for:
+    /// before anything is allocated.
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -195,7 +197,14 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// wheel.reserve(5_000);
     /// assert!(wheel.capacity() >= 5_000);
     /// ```
+    #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
+        let wanted = self.len().saturating_add(additional);
+        let most = Core::<Stamped<T>, SLOTS, 0>::MOST;
+        assert!(
+            wanted <= most,
+            "a timing wheel holds at most {most} entries"
+        );
         self.core.reserve(additional);
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use support::{HOUR, NO_RUNTIME, NO_TIMERS, counting, message_of, ms, panic_of, poll, secs};
 use wheel::delay_queue::Expired;
-use wheel::{DelayQueue, Instant, sleep};
+use wheel::{DelayQueue, Instant, TimingWheel, sleep};
 
 /// Polls once, with a budget of its own.
 fn poll_with<T>(queue: &mut DelayQueue<T>, waker: &Waker) -> Poll<Option<T>> {
@@ -89,6 +89,25 @@ fn panics_are_at_the_callers_line() {
         let of_keys = ["max queue capacity exceeded", "invalid key"][usize::from(index < 4)];
         assert_eq!((&*panic.file, &*panic.message), (file!(), of_keys));
     }
+}
+
+/// Before gigabytes are allocated.
+#[test]
+fn a_wheel_with_room_for_too_many_panics_at_the_callers_line() {
+    let mut wheel: TimingWheel<u8> = TimingWheel::new();
+    wheel.insert(1, 0).unwrap();
+    let most = u32::MAX as usize;
+    let calls = [
+        panic_of(|| wheel.reserve(usize::MAX)),
+        panic_of(|| wheel.reserve(most)),
+        panic_of(|| drop(TimingWheel::<u8>::with_capacity(most))),
+    ];
+    for panic in calls {
+        let panic = panic.expect("too many");
+        assert_eq!(panic.file, file!());
+        assert!(panic.message.contains("holds at most"), "{}", panic.message);
+    }
+    assert_eq!(wheel.len(), 1);
 }
 
 #[test]
