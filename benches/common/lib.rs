@@ -68,6 +68,15 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The least and the most.
+pub fn range(values: &[f64]) -> (f64, f64) {
+    let all = values.iter().copied();
+    (
+        all.clone().fold(f64::MAX, f64::min),
+        all.fold(f64::MIN, f64::max),
+    )
+}
+
 /// Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
 pub fn go_where_cargo_was_called() {
     if let Some(called) = std::env::var_os("PWD") {

@@ -6,6 +6,9 @@ use std::time::Instant;
 use crate::machine::Circumstances;
 use crate::process::{TICK, times};
 
+/// Processors that others may keep busy before figures are in doubt.
+pub const QUIET: f64 = 0.2;
+
 /// What other processes take of this machine while figures are measured; known on Linux only.
 #[derive(Debug)]
 pub struct Neighbours {
@@ -26,10 +29,31 @@ impl Neighbours {
         (spent / self.since.elapsed().as_secs_f64()).max(0.0)
     }
 
-    /// The same in words.
+    /// The same in words, which are loud where figures are in doubt.
     pub fn line(&self) -> String {
-        format!("Others kept {:.2} processors busy meanwhile.", self.busy())
+        let busy = self.busy();
+        if busy < QUIET {
+            format!("Others kept {busy:.2} processors busy meanwhile.")
+        } else {
+            format!("OTHER PROGRAMS KEPT {busy:.2} PROCESSORS BUSY: these figures may be wrong.")
+        }
     }
+
+    /// What marks each figure of a table: nothing where others were quiet.
+    pub fn mark(&self) -> &'static str {
+        if self.busy() < QUIET { "" } else { " !" }
+    }
+}
+
+/// One loud line above a table whose figures have the [mark](Neighbours::mark); nothing where others were quiet.
+pub fn warn(neighbours: Option<&Neighbours>) {
+    let Some(neighbours) = neighbours.filter(|neighbours| !neighbours.mark().is_empty()) else {
+        return;
+    };
+    let line = neighbours.line();
+    crate::println!(
+        "!!! {line} Stop them and run this again. Such figures are marked with \"!\". !!!"
+    );
 }
 
 /// Where and with what figures were taken, and what others did meanwhile: the line below a table or a picture.

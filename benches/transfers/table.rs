@@ -73,5 +73,7 @@ pub(crate) fn table(rows: &[Row], goals: bool) -> String {
 }
 
 fn cell(count: Option<f64>) -> Cell {
-    number(count.map_or(String::new(), |count| format!("{count:.1}")))
+    // What is added takes the sign of a zero away.
+    let rounded = |count: f64| (10.0 * count).round() / 10.0 + 0.0;
+    number(count.map_or(String::new(), |count| format!("{:.1}", rounded(count))))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use common::others::Neighbours;
+use common::others::{Neighbours, QUIET};
 use serde::Deserialize;
 
 use crate::catalogue::measure;
@@ -140,6 +140,6 @@ fn undisturbed<R>(round: impl Fn() -> R) -> R {
 fn alone<R>(work: impl Fn() -> R) -> Option<R> {
     let neighbours = Neighbours::watch();
     let result = work();
-    let is_quiet = neighbours.is_none_or(|neighbours| neighbours.busy() < 0.2);
+    let is_quiet = neighbours.is_none_or(|neighbours| neighbours.busy() < QUIET);
     is_quiet.then_some(result)
 }

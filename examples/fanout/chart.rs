@@ -9,7 +9,7 @@ use common::picture::{self, Area, Frame, Names, bars, mesh, panel};
 use indicatif::HumanCount;
 
 use crate::sides::{Outcome, Rounds, TAIL, Tail};
-use crate::{CALLS, LOST, bytes, worker_counts};
+use crate::{CALLS, LOST, bytes, worker_counts, workers};
 
 const SIZE: (u32, u32) = (1120, 860);
 /// Pixels between two panels.
@@ -57,7 +57,7 @@ fn medians(sides: &[Rounds], get: impl Fn(&Outcome) -> f64) -> Vec<f64> {
 }
 
 fn throughput(area: &Area<'_>, sides: &[Rounds]) -> Result<()> {
-    let groups = worker_counts().enumerate().map(|(at, workers)| {
+    let groups = worker_counts(workers()).enumerate().map(|(at, workers)| {
         let heights = medians(sides, |round| round.timeouts_per_second[at] / 1e6);
         (workers.to_string(), heights)
     });

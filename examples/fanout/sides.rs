@@ -3,10 +3,12 @@
 
 use std::env;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use common::{Side, median, process, word};
+use common::{Side, median, process, range, word};
 use hdrhistogram::Histogram;
+use indicatif::HumanDuration;
 use serde::{Deserialize, Serialize};
 use timers::{Timers, Tokio, Wheel, expiry};
 use tokio::runtime::{Builder, Runtime};
@@ -53,6 +55,11 @@ impl Rounds {
     pub(crate) fn median(&self, get: impl Fn(&Outcome) -> f64) -> f64 {
         median(&self.outcomes.iter().map(get).collect::<Vec<_>>())
     }
+
+    /// The least and the most.
+    pub(crate) fn range(&self, get: impl Fn(&Outcome) -> f64) -> (f64, f64) {
+        range(&self.outcomes.iter().map(get).collect::<Vec<_>>())
+    }
 }
 
 /// Runs every side so often, in changing order: what the machine does meanwhile meets all.
@@ -62,10 +69,14 @@ pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
         outcomes: Vec::new(),
     };
     let mut sides: Vec<_> = Side::ALL.iter().map(empty).collect();
-    for _ in 0..rounds {
+    let began = Instant::now();
+    for round in 1..=rounds {
         for side in &mut sides {
+            eprintln!("round {round} of {rounds}: {} …", side.side.name());
             side.outcomes.push(in_a_process(side.side)?);
         }
+        let left = began.elapsed() * (rounds - round) as u32 / round as u32;
+        eprintln!("about {} left", HumanDuration(left));
         sides.reverse();
     }
     sides.sort_by_key(|side| side.side as u8);
@@ -74,7 +85,6 @@ pub(crate) fn all(rounds: u64) -> Result<Vec<Rounds>> {
 
 /// One round, with the options of this process.
 fn in_a_process(side: Side) -> Result<Outcome> {
-    eprintln!("{} …", side.name());
     let output = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))
         .args(["--side", &word(&side)])
@@ -106,7 +116,7 @@ fn measure<T: Timers>(side: Side, tasks: u64) -> Result<Outcome> {
     let expiry = expiry::run::<T>(runtime(side, workers)?.handle(), workers, count);
     ensure!(expiry.fired == tasks, "{} timers expired", expiry.fired);
     let (mut timeouts_per_second, mut late) = (Vec::new(), Tail::default());
-    for workers in worker_counts() {
+    for workers in worker_counts(workers) {
         let load = load::run::<T>(&runtime(side, workers)?, tasks, workers)?;
         timeouts_per_second.push((tasks * TIMEOUTS) as f64 / load.took.as_secs_f64());
         late = tail(&load.late);

@@ -8,6 +8,7 @@
 //! | [`contract`] | promises, points left open, differences from tokio |
 //! | [`metrics`] | counts of timers, lag, alerts; Prometheus |
 //! | [`figures`] | measurements, and their meaning for a service |
+//! | [`many_cores`] | what there is to gain, from timers per second and workers |
 //! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and at which costs |
 //! | [`patterns`] | graceful shutdown, idle limits, a cache, a budget, jitter, a back-off |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
@@ -47,3 +48,7 @@ pub mod metrics {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("figures.md")]
 pub mod figures {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("many_cores.md")]
+pub mod many_cores {}
