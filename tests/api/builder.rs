@@ -1,12 +1,10 @@
 //! Settings out of range are refused, and no other setting changes the timers' behaviour.
 
-use std::error::Error as _;
-use std::time::Duration;
+use support::prelude::*;
 
-use support::{
-    DAY, HOUR, current_thread, ms, multi_thread, pending, registered, runtimes, secs, within,
-};
-use wheel::{BuildError, Builder, Instant, Wheel, sleep};
+use std::error::Error as _;
+
+use wheel::{BuildError, Builder};
 
 /// `build` and `install` refuse a setting with the same error.
 fn refused(builder: Builder) -> BuildError {
@@ -147,7 +145,6 @@ async fn fires_everything(builder: Builder) {
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
-    use support::paused;
 
     #[test]
     fn a_custom_wheel_is_exact_under_a_paused_clock_whatever_its_settings() {

@@ -1,6 +1,8 @@
 //! hyper and hyper-util keep time by `WheelTimer`, on either side of a connection, and the `Timer` itself is exact.
 #![cfg(feature = "hyper")]
 
+use support::prelude::*;
+
 use std::convert::Infallible;
 
 use http_body_util::{BodyExt as _, Empty};
@@ -10,7 +12,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use support::{ms, multi_thread, secs, within};
 use tokio::net::TcpListener;
 use wheel::ext::hyper::WheelTimer;
 
@@ -59,13 +60,11 @@ fn a_pool_gives_idle_connections_up() {
 
 #[cfg(feature = "test-util")]
 mod connections {
-    use std::time::Duration;
 
     use hyper::client::conn::http2::{Builder, Connection, SendRequest};
     use hyper::server::conn::http2;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
     use tokio::task::JoinHandle;
-    use wheel::{Instant, Wheel};
 
     use super::*;
 
@@ -170,14 +169,10 @@ mod connections {
 
 #[cfg(feature = "test-util")]
 mod timers {
-    use std::pin::Pin;
-    use std::task::{Context, Poll, Waker};
-    use std::time::Duration;
 
     use hyper::rt::{Sleep, Timer};
     use hyper_util::rt::TokioTimer;
-    use support::{HOUR, counting, registered};
-    use wheel::{Builder, Wheel, advance};
+    use wheel::{Builder, advance};
 
     use super::*;
 

@@ -3,14 +3,12 @@
 #[cfg(feature = "test-util")]
 mod paused;
 
-use std::io::{ErrorKind, IoSlice};
-use std::pin::Pin;
-use std::time::Duration;
+use support::prelude::*;
 
-use support::{ms, multi_thread, secs, within};
+use std::io::{ErrorKind, IoSlice};
+
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use wheel::Instant;
 
 /// What both crates' streams have.
 trait Limited<S>: AsyncRead + AsyncWrite + Send + 'static {

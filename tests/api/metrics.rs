@@ -1,17 +1,11 @@
 //! The counts of timers balance in every case, and each count has its documented meaning.
 
-use std::future::ready;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use support::prelude::*;
 
-use futures::future::{BoxFuture, FutureExt as _, join_all};
-use support::{
-    HOUR, OnWake, Random, counting, current_thread, eventually, message_of, ms, multi_thread,
-    pending, poll, poll_quietly, registered, registered_with, runtimes, secs, within,
-};
-use wheel::{Instant, MetricsSnapshot, Sleep, Wheel, WheelMetrics, metrics, sleep, sleep_until};
+use std::future::ready;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use wheel::{MetricsSnapshot, Sleep, WheelMetrics, metrics};
 
 const LIMIT: Duration = Duration::from_secs(120);
 

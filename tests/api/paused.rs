@@ -3,16 +3,9 @@
 //! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
 #![cfg(feature = "test-util")]
 
-use std::thread;
-use std::time::Duration;
+use support::prelude::*;
 
-use futures::future::join_all;
-use support::{
-    DAY, HOUR, Log, OnWake, Random, counting, ms, pending, poll_quietly, registered_with, secs,
-    watched, within,
-};
-use tokio::sync::oneshot;
-use wheel::{Instant, Sleep, advance, interval, sleep, sleep_until, timeout};
+use wheel::{Sleep, advance, interval};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 

@@ -1,14 +1,13 @@
 //! The `metrics` crate is given the counts as they are, each lag once, and in its bucket.
 #![cfg(feature = "metrics")]
 
+use support::prelude::*;
+
 use std::collections::HashMap;
-use std::time::Duration;
 
 use metrics::Unit;
 use metrics_util::debugging::DebugValue::{self, Counter, Gauge};
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
-use support::{HOUR, current_thread, message_of, pending};
-use tokio::runtime::Runtime;
 use wheel::Builder;
 use wheel::ext::metrics::{LAG, Reporter, describe, report};
 
@@ -132,10 +131,8 @@ fn the_reporter_refuses_to_report_all_the_time() {
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
-    use futures::future::join_all;
-    use support::{ms, paused, registered};
+    use wheel::advance;
     use wheel::ext::metrics::{lag_buckets, report_as};
-    use wheel::{advance, sleep};
 
     fn lags(all: &Published, labels: &str) -> Vec<f64> {
         match value(all, LAG, labels) {

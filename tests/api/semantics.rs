@@ -3,18 +3,15 @@
 //! Polls, resets, wakers and missed ticks are those of random programs, `tests/differential/`.
 #![cfg(feature = "test-util")]
 
-use std::future::{Future, pending, poll_fn};
+use support::prelude::*;
+
+use std::future::pending;
 use std::mem::ManuallyDrop;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Poll, RawWaker, RawWakerVTable, Waker};
-use std::time::Duration;
+use std::task::{RawWaker, RawWakerVTable};
 
 use support::time::{Ours, Time, Tokio};
-use support::{HOUR, counting, ms, poll_quietly, registered, registered_with, secs};
 use tokio::task::coop;
-use wheel::{Instant, advance, interval, sleep, timeout};
+use wheel::{advance, interval};
 
 #[tokio::test(start_paused = true)]
 async fn wakers_that_share_their_data_are_told_apart() {

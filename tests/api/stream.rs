@@ -1,16 +1,15 @@
 //! Streams and extension traits do as documented, where tokio-stream's own tests leave something open.
 #![cfg(all(feature = "test-util", feature = "stream"))]
 
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use support::prelude::*;
+
+use std::pin::pin;
 
 use futures::stream::{self, FusedStream, Stream, StreamExt as _};
-use support::{HOUR, message_of, ms, panic_of, secs};
-use wheel::{
-    DelayQueue, Instant, delay_queue::Expired, ext::FutureExt, ext::StreamExt,
-    ext::stream::IntervalStream, interval, sleep,
-};
+use wheel::delay_queue::Expired;
+use wheel::ext::stream::IntervalStream;
+use wheel::ext::{FutureExt, StreamExt};
+use wheel::{DelayQueue, interval};
 
 fn poll_next<S: Stream>(stream: Pin<&mut S>) -> Poll<Option<S::Item>> {
     stream.poll_next(&mut Context::from_waker(Waker::noop()))

@@ -6,15 +6,15 @@ mod bodies;
 #[cfg(feature = "test-util")]
 mod retries;
 
+use support::prelude::*;
+
 use std::fmt;
 
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use http::{Request, StatusCode};
-use support::{ms, multi_thread, secs};
 use tower::ServiceExt;
-use wheel::Instant;
 use wheel::ext::tower::{self as timeouts, TimeoutLayer};
 
 /// A router with a layer of each kind, as in a service, in real time.
@@ -65,8 +65,6 @@ fn layers_and_services_are_made_without_a_runtime() {
 pub(crate) mod paused {
     use std::future::{Ready, pending, ready};
     use std::io;
-    use std::task::{Context, Poll};
-    use std::time::Duration;
 
     use axum::error_handling::HandleErrorLayer;
     use futures::FutureExt as _;
@@ -74,10 +72,8 @@ pub(crate) mod paused {
     use tower::{BoxError, Layer, Service, ServiceBuilder, service_fn};
     use wheel::error::Elapsed;
     use wheel::ext::tower::Timeout;
-    use wheel::{Wheel, sleep};
 
     use super::*;
-    use support::{NO_RUNTIME, message_of, poll_quietly};
 
     #[derive(Debug, PartialEq)]
     pub(crate) struct Refused;

@@ -2,13 +2,10 @@
 //! tokio-util's tests leave open.
 #![cfg(feature = "test-util")]
 
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
-use std::time::Duration;
+use support::prelude::*;
 
-use support::{HOUR, NO_RUNTIME, NO_TIMERS, counting, message_of, ms, panic_of, poll, secs};
 use wheel::delay_queue::Expired;
-use wheel::{DelayQueue, Instant, TimingWheel, sleep};
+use wheel::{DelayQueue, TimingWheel};
 
 /// Polls once, with a budget of its own.
 fn poll_with<T>(queue: &mut DelayQueue<T>, waker: &Waker) -> Poll<Option<T>> {

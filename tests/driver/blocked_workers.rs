@@ -1,12 +1,6 @@
 //! A timer whose worker blocks is fired by another worker, and if its runtime blocks, once after that.
 
-use std::thread;
-use std::time::Duration;
-
-use support::{counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly, within};
-use wheel::sleep;
-
-use crate::everywhere::{LIMIT, watched};
+use crate::everywhere::*;
 
 /// A timer of tokio's that is due so long after ours says how long a worker blocks: on a busy machine
 /// both are late.

@@ -2,24 +2,14 @@
 //!
 //! Quiet runtimes: `timing/parks.rs`.
 
+use crate::everywhere::*;
+
 use std::future::pending;
 use std::iter::repeat_with;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Wake;
-use std::thread;
 
-use futures::future::{join_all, select_all};
+use futures::future::select_all;
 use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
 use support::time::{Ours, Time, Tokio};
-use support::{
-    Count, HOUR, OnWake, counting, eventually, ms, multi_thread, poll, registered_with, secs,
-    with_workers, within,
-};
-use tokio::runtime::Runtime;
-use wheel::{Duration, Instant, sleep, sleep_until, timeout};
-
-use crate::everywhere::LIMIT;
 
 fn spawn_nothing(_: &Runtime, _: &Stop) {}
 

@@ -2,15 +2,11 @@
 //!
 //! A consequence of that rule, and its cure, `Wheel::current()`.
 
-use std::thread;
+use crate::everywhere::*;
 
-use tokio::runtime::Handle;
-use tokio::task::block_in_place;
+use support::inside;
 
-use support::{HOUR, current_thread, inside, ms, multi_thread, registered, within};
-use wheel::{Sleep, Wheel, sleep};
-
-use crate::everywhere::LIMIT;
+use wheel::Sleep;
 
 /// A worker is known once its task has made a timer, and yielded.
 async fn be_known() {

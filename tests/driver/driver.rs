@@ -1,18 +1,8 @@
 //! A runtime has a single driver, which is a single task, is woken from anywhere, and shares no timer with others.
 
+use crate::everywhere::*;
+
 use std::future::pending;
-use std::thread;
-
-use futures::future::join_all;
-use support::{
-    HOUR, counting, current_thread, eventually, ms, multi_thread, poll, poll_quietly, registered,
-    registered_with, runtimes, within,
-};
-use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
-use wheel::{Instant, Wheel, sleep, sleep_until};
-
-use crate::everywhere::{LIMIT, in_each, inside, wheel_of, with_each};
 
 async fn sleeps_once() {
     let start = Instant::now();

@@ -1,10 +1,8 @@
 //! Shared by the tests: runtimes of each kind, time limits, timers with a log of their wakes.
 
-use std::time::Duration;
+pub(crate) use support::prelude::*;
 
-use support::{Log, OnWake, ms, poll, runtimes, secs, within};
-use tokio::runtime::Runtime;
-use wheel::{Instant, Sleep, Wheel, sleep};
+use wheel::Sleep;
 
 /// More than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
@@ -35,13 +33,26 @@ pub(crate) fn in_each(test: impl AsyncFn(&Runtime) + Send + 'static) {
     with_each(move |runtime| runtime.block_on(test(&runtime)));
 }
 
-/// Drives the runtime until something is so.
+/// Waits, while timers can fire, until something is so.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < secs(20), "{what}: not within 20 s");
         sleep(ms(1)).await;
     }
+}
+
+/// Waits for a timer, which is not early.
+pub(crate) async fn on_time(timer: Sleep) {
+    let deadline = timer.deadline();
+    timer.await;
+    assert!(Instant::now() >= deadline, "early");
+}
+
+/// Those that this process has open.
+#[cfg(target_os = "linux")]
+pub(crate) fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 pub(crate) fn us(micros: u64) -> Duration {

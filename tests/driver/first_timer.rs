@@ -2,11 +2,9 @@
 //!
 //! Here that is a `LocalSet`, where the driver makes a task of its own to learn from.
 
-use std::future::poll_fn;
-use std::task::Poll;
+use crate::everywhere::*;
 
-use tokio::task::{self, LocalSet, coop};
-use wheel::{Duration, sleep, timeout};
+use tokio::task::{self, coop};
 
 const HALF_A_BUDGET: usize = 64;
 

@@ -1,25 +1,17 @@
 //! A driver of high resolution rings when timers are due, by a descriptor that is set only for near timers.
 #![cfg(all(feature = "high-resolution", target_os = "linux"))]
 
+use crate::everywhere::*;
+
 use std::error::Error as _;
 use std::fs::{self, File};
-use std::future::poll_fn;
 use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
-use futures::future::join_all;
-use support::{
-    HOUR, current_thread, in_a_process_of_its_own, in_a_process_with, ms, multi_thread,
-    poll_quietly, runtimes, within,
-};
-use tokio::runtime::{Builder as Runtimes, Runtime};
-use tokio::task::JoinSet;
-use wheel::{BuildError, Builder, DelayQueue, Instant, MissedTickBehavior, Wheel, interval, sleep};
+use tokio::runtime::Builder as Runtimes;
+use wheel::{BuildError, Builder, DelayQueue, MissedTickBehavior, interval};
 
-use crate::everywhere::{LIMIT, inside, us};
 use crate::spares::churn;
 
 fn precise() -> Builder {

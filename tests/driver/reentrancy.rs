@@ -1,22 +1,12 @@
 //! A waker may use timers, block or panic, when woken or dropped, and no other timer suffers.
 
+use crate::everywhere::*;
+
 use std::convert::identity;
-use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Poll, Wake, Waker};
-use std::thread;
-use std::time::Duration;
 
-use support::{
-    HOUR, OnWake, counting, eventually, in_a_process_of_its_own, ms, multi_thread, poll,
-    poll_quietly, registered_with, secs, within,
-};
 use tokio::runtime::Builder;
-use wheel::{Instant, Sleep, Wheel, sleep, sleep_until, timeout};
-
-use crate::everywhere::{LIMIT, in_each, inside, until, with_each};
+use wheel::Sleep;
 
 type Shared<T> = Arc<Mutex<T>>;
 

@@ -1,20 +1,11 @@
 //! The end of a runtime wakes its timers once, and they panic as tokio's do, however they are used after.
 
+use crate::everywhere::*;
+
 use std::future::{pending, ready};
-use std::sync::{Arc, Mutex, mpsc};
-use std::task::Poll;
-use std::thread;
-use std::time::Duration;
 
-use support::{
-    Count, HOUR, OnWake, SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, eventually,
-    in_a_process_of_its_own, message_of, ms, multi_thread, panic_of, poll_quietly, registered,
-    registered_with, resident_kib, secs, within,
-};
-use tokio::runtime::{Builder, Runtime};
-use wheel::{Instant, Sleep, Wheel, sleep};
-
-use crate::everywhere::{LIMIT, inside, wheel_of, with_each};
+use tokio::runtime::Builder;
+use wheel::Sleep;
 
 fn small() -> Runtime {
     Builder::new_current_thread().enable_time().build().unwrap()
@@ -175,9 +166,6 @@ fn a_timer_is_reset_while_its_thread_ends() {
 #[cfg(target_os = "linux")]
 #[test]
 fn ten_thousand_ended_runtimes_leave_nothing_behind() {
-    fn descriptors() -> usize {
-        std::fs::read_dir("/proc/self/fd").unwrap().count()
-    }
     fn one(n: usize) {
         let runtime = current_thread();
         let (mut held, count) = pending_in(&runtime, HOUR);

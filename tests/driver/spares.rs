@@ -1,16 +1,11 @@
 //! A tokio timer that is left for the next timer is never lost, never another task's, and never kept for good.
 
+use crate::everywhere::*;
+
 use std::future::pending;
 use std::iter::repeat_with;
-use std::sync::{Arc, Weak};
-use std::task::Waker;
-use std::thread;
+use std::sync::Weak;
 
-use support::{HOUR, OnWake, ms, multi_thread, poll, secs, with_workers};
-use tokio::task::{JoinSet, LocalSet, block_in_place, spawn_local, yield_now};
-use wheel::{Instant, sleep, sleep_until, timeout};
-
-use crate::everywhere::{inside, us, wheel_of};
 use crate::tokio_assumptions::AtEnd;
 
 /// Leaves a spare: registered, and cancelled.

@@ -1,19 +1,8 @@
 //! `Wheel::shutdown` ends a driver and no timer: each goes on where it is polled.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
+use crate::everywhere::*;
 
-use futures::future::join_all;
-use support::{
-    HOUR, Random, counting, eventually, in_a_process_of_its_own, ms, multi_thread, poll,
-    poll_quietly, registered, registered_with, resident_kib, secs, within,
-};
-use tokio::runtime::{Handle, Runtime};
-use wheel::{Builder, DelayQueue, Instant, Wheel, metrics, sleep};
-
-use crate::everywhere::{LIMIT, in_each, inside, until, with_each};
+use wheel::{Builder, DelayQueue, metrics};
 
 /// A driver whose timers wait for full hours.
 fn coarse() -> Wheel {
@@ -33,24 +22,16 @@ fn timers_of_a_driver_that_was_shut_down_elapse_at_their_deadlines() {
     in_each(async |_| {
         let wheel = coarse();
         let start = Instant::now();
-        let timers = (100..150).map(|n| {
-            let timer = wheel.sleep(ms(n));
-            tokio::spawn(async move {
-                timer.await;
-                assert!(start.elapsed() >= ms(n), "early");
-            })
-        });
-        let timers: Vec<_> = timers.collect();
+        let timers = (100..150).map(|n| on_time(wheel.sleep(ms(n))));
+        let timers: JoinSet<()> = timers.collect();
         // On a machine that is too slow for all of them, some.
         while wheel.pending() < 50 && start.elapsed() < ms(90) {
-            tokio::task::yield_now().await;
+            yield_now().await;
         }
         let counts = wheel.metrics();
         wheel.shutdown();
         wheel.clone().shutdown();
-        for timer in timers {
-            timer.await.unwrap();
-        }
+        timers.join_all().await;
         assert!(start.elapsed() < HOUR);
         assert_eq!(wheel.pending(), 0);
         let last = counts.snapshot();
@@ -97,20 +78,14 @@ fn a_shutdown_by_an_old_handle_ends_no_other_driver() {
         let another = multi_thread(2);
         for place in [&runtime, &another] {
             place.block_on(async {
-                let new: Vec<_> = (0..20).map(|_| coarse()).collect();
+                let new = [(); 20].map(|()| coarse());
                 let (waker, count) = counting();
-                let mut held: Vec<_> = new
-                    .iter()
-                    .map(|wheel| registered_with(wheel.sleep(HOUR), &waker))
-                    .collect();
+                let held = (new.each_ref()).map(|wheel| registered_with(wheel.sleep(HOUR), &waker));
                 old.iter().for_each(Wheel::shutdown);
                 sleep(ms(5)).await;
                 assert_eq!(count.wakes(), 0);
                 assert!(new.iter().all(|wheel| wheel.pending() == 1));
-                assert!(
-                    held.iter_mut()
-                        .all(|timer| poll(timer, &waker).is_pending())
-                );
+                held.map(|timer| registered_with(timer, &waker));
             });
         }
         drop(runtime);
@@ -126,7 +101,7 @@ fn the_driver_of_the_free_functions_starts_again() {
         let counts = metrics();
         Wheel::current().shutdown();
         while count.wakes() == 0 {
-            tokio::task::yield_now().await;
+            yield_now().await;
         }
         assert!(poll(&mut timer, &waker).is_pending());
         assert_eq!(counts.snapshot().cancelled, 1);
@@ -134,7 +109,7 @@ fn the_driver_of_the_free_functions_starts_again() {
         timer.await;
         Wheel::current().shutdown();
         while Builder::new().install().is_err() {
-            tokio::task::yield_now().await;
+            yield_now().await;
         }
         sleep(ms(1)).await;
     });
@@ -149,9 +124,7 @@ fn a_wheels_timers_go_on_in_another_runtime() {
         multi_thread(1).block_on(async {
             let timers = timers.into_iter().chain([wheel.sleep(ms(15))]);
             for timer in timers {
-                let deadline = timer.deadline();
-                timer.await;
-                assert!(Instant::now() >= deadline, "early");
+                on_time(timer).await;
             }
         });
     });
@@ -165,7 +138,7 @@ fn a_queue_goes_on_without_its_driver() {
         let start = Instant::now();
         (1..=20).for_each(|n| _ = queue.insert(n, ms(n)));
         tokio::spawn(async move {
-            tokio::task::yield_now().await;
+            yield_now().await;
             wheel.shutdown();
         });
         for n in 1..=20 {
@@ -178,9 +151,6 @@ fn a_queue_goes_on_without_its_driver() {
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 #[test]
 fn a_driver_of_high_resolution_closes_its_descriptor() {
-    fn descriptors() -> usize {
-        std::fs::read_dir("/proc/self/fd").unwrap().count()
-    }
     if in_a_process_of_its_own() {
         return;
     }
@@ -189,21 +159,12 @@ fn a_driver_of_high_resolution_closes_its_descriptor() {
         let before = descriptors();
         for _ in 0..20 {
             let wheel = Builder::new().high_resolution(true).build().unwrap();
-            let timers = (0..10).map(|n| tokio::spawn(wheel.sleep(ms(n))));
-            let timers: Vec<_> = timers.collect();
-            tokio::task::yield_now().await;
+            let timers: JoinSet<()> = (0..10).map(|n| wheel.sleep(ms(n))).collect();
+            yield_now().await;
             wheel.shutdown();
-            for timer in timers {
-                timer.await.unwrap();
-            }
+            timers.join_all().await;
         }
-        for _ in 0..1000 {
-            if descriptors() <= before {
-                return;
-            }
-            sleep(ms(1)).await;
-        }
-        panic!("{} descriptors, then {}", before, descriptors());
+        until("as many descriptors as before", || descriptors() <= before).await;
     });
 }
 
@@ -229,61 +190,50 @@ fn drivers_that_come_and_go_leave_no_memory() {
     });
 }
 
+/// Polls a timer or not, perhaps puts it off, and waits for it.
+async fn treat(wheel: Wheel, after: Duration, put_off: bool) {
+    let mut timer = wheel.sleep(after);
+    if put_off {
+        let _ = poll_quietly(&mut timer);
+        timer.reset_unpin(Instant::now() + 2 * after);
+        drop(wheel.timeout(HOUR, yield_now()).await);
+    }
+    on_time(timer).await;
+}
+
+/// A driver whose timers wait in tasks, and that is taken down meanwhile.
+fn build_and_take_down(random: &mut Random) -> JoinSet<()> {
+    let tick = ms(1 + random.below(4));
+    let wheel = Builder::new().tick(tick).build().unwrap();
+    let count = random.below(40);
+    let mut timer = |_| treat(wheel.clone(), ms(random.below(6)), random.below(3) == 0);
+    let timers = (0..count).map(&mut timer).collect();
+    match random.below(2) {
+        0 => thread::yield_now(),
+        _ => thread::sleep(us(random.below(3000))),
+    }
+    wheel.shutdown();
+    timers
+}
+
 /// Workers and threads arm, put off and cancel timers of drivers that others take down meanwhile.
 #[test]
 fn in_a_storm_of_drivers_no_timer_is_lost_or_early() {
     fn storm(runtime: &Runtime, seed: u64) {
-        let done = Arc::new(AtomicUsize::new(0));
-        let over = Arc::new(AtomicBool::new(false));
-        let handle = runtime.handle().clone();
-        let taking_down = thread::spawn({
-            let over = over.clone();
-            move || {
-                let mut random = Random::new(seed);
-                let _guard = handle.enter();
-                while !over.load(Ordering::Relaxed) {
-                    let wheel = Builder::new()
-                        .tick(ms(1 + random.below(4)))
-                        .build()
-                        .unwrap();
-                    let timers = (0..random.below(40)).map(|_| {
-                        let (wheel, after) = (wheel.clone(), ms(random.below(6)));
-                        let put_off = random.below(3) == 0;
-                        tokio::spawn(async move {
-                            let mut timer = wheel.sleep(after);
-                            if put_off {
-                                let _ = poll_quietly(&mut timer);
-                                timer.reset_unpin(Instant::now() + 2 * after);
-                                drop(wheel.timeout(HOUR, tokio::task::yield_now()).await);
-                            }
-                            let deadline = timer.deadline();
-                            timer.await;
-                            assert!(Instant::now() >= deadline, "early");
-                        })
-                    });
-                    let timers: Vec<_> = timers.collect();
-                    if random.below(2) == 0 {
-                        thread::yield_now();
-                    } else {
-                        thread::sleep(Duration::from_micros(random.below(3000)));
-                    }
-                    wheel.shutdown();
-                    let done = done.clone();
-                    tokio::spawn(async move {
-                        for timer in join_all(timers).await {
-                            timer.unwrap();
-                        }
-                        done.fetch_add(1, Ordering::Relaxed);
-                    });
-                }
-                done
+        let (mut random, mut all) = (Random::new(seed), Vec::new());
+        let guard = runtime.enter();
+        let start = Instant::now();
+        while start.elapsed() < secs(2) {
+            all.push(build_and_take_down(&mut random));
+        }
+        drop(guard);
+        assert!(all.len() > 100);
+        runtime.block_on(async {
+            for timers in all {
+                timers.join_all().await;
             }
+            only_the_first_is_left().await;
         });
-        thread::sleep(secs(2));
-        over.store(true, Ordering::Relaxed);
-        let done = taking_down.join().unwrap();
-        runtime.block_on(only_the_first_is_left());
-        assert!(done.load(Ordering::Relaxed) > 100);
     }
     within(LIMIT, || {
         let runtime = multi_thread(2);
@@ -296,7 +246,6 @@ fn in_a_storm_of_drivers_no_timer_is_lost_or_early() {
 
 #[cfg(feature = "test-util")]
 mod paused {
-    use support::paused;
 
     use super::*;
 
@@ -305,20 +254,17 @@ mod paused {
         paused().block_on(async {
             let wheel = coarse();
             let start = Instant::now();
-            let timers = (1..=100).map(|n| {
+            let timed = |n| {
                 let timer = wheel.sleep(ms(n));
-                tokio::spawn(async move {
+                async move {
                     timer.await;
-                    (n, start.elapsed())
-                })
-            });
-            let timers: Vec<_> = timers.collect();
+                    assert_eq!(start.elapsed(), ms(n.max(50)));
+                }
+            };
+            let timers: JoinSet<()> = (1..=100).map(timed).collect();
             sleep(ms(50)).await;
             wheel.shutdown();
-            for timer in join_all(timers).await {
-                let (n, elapsed) = timer.unwrap();
-                assert_eq!(elapsed, ms(n.max(50)));
-            }
+            timers.join_all().await;
         });
     }
 }

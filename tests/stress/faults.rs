@@ -1,21 +1,14 @@
 //! Timers survive blocked workers, a stopped process and leaps, and give back a burst's memory.
 
+use support::prelude::*;
+
 use std::alloc::System;
 use std::process::{Child, Command};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use cap::Cap;
 use support::load::sleepers;
-use support::{
-    HOUR, current_thread, eventually, in_a_process_of_its_own, ms, multi_thread, poll_quietly,
-    secs, within,
-};
-use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
-use wheel::{Instant, Sleep, Wheel, interval, sleep, timeout};
+use wheel::{Sleep, interval};
 
 /// Counts allocated memory, and limits nothing.
 #[global_allocator]

@@ -1,9 +1,8 @@
 //! No timer is lost and none leaks in a storm on real threads, while runtimes come and go.
 
-use std::thread;
+use support::prelude::*;
 
 use support::storm::{Size, Storm};
-use support::{secs, within};
 
 fn weather(size: Size, seconds: u64) {
     let failures = within(secs(600), move || {

@@ -45,6 +45,27 @@ pub use wakers::{
 // `wheel_model.rs` uses this module of its parent.
 use wheel::timing_wheel;
 
+/// The names that nearly every test begins with.
+pub mod prelude {
+    pub use std::future::poll_fn;
+    pub use std::pin::Pin;
+    pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    pub use std::sync::{Arc, Mutex, mpsc};
+    pub use std::task::{Context, Poll, Wake, Waker};
+    pub use std::thread;
+
+    pub use futures::future::join_all;
+    pub use futures::stream::FuturesUnordered;
+    pub use tokio::runtime::{Handle, Runtime};
+    pub use tokio::sync::oneshot;
+    pub use tokio::task::{
+        JoinSet, LocalSet, block_in_place, spawn_blocking, spawn_local, yield_now,
+    };
+    pub use wheel::{Duration, Instant, Wheel, sleep, sleep_until, timeout};
+
+    pub use super::*;
+}
+
 pub const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 pub const NO_RUNTIME: &str =
     "there is no reactor running, must be called from the context of a Tokio 1.x runtime";

@@ -1,17 +1,9 @@
 //! Tasks that keep a runtime busy, and timers in that runtime.
 
-use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
-use std::time::Duration;
+use crate::prelude::*;
 
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, yield_now};
-use wheel::{Instant, sleep_until};
-
-use crate::Random;
+use tokio::task::JoinHandle;
 
 /// The time that a task computes between two yields: enough for the driver to find the runtime busy.
 const WORK: Duration = Duration::from_micros(50);

@@ -4,16 +4,12 @@
 //! is due; a task that waits has been woken once an entry is due, or the queue has become empty or
 //! ceased to be; stale keys find nothing, and live keys their own entry.
 
-use std::future::poll_fn;
-use std::sync::Arc;
-use std::task::{Poll, Waker};
-use std::time::Duration;
+use crate::prelude::*;
 
+use wheel::DelayQueue;
 use wheel::delay_queue::{Expired, Key};
-use wheel::{DelayQueue, Instant, sleep};
 
 use crate::bytes::{Bytes, MOST};
-use crate::{Choices, Count, DAY, counting, ms, paused, poll};
 
 struct Model<C> {
     queue: DelayQueue<u64>,

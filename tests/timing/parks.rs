@@ -1,15 +1,10 @@
 //! A worker sleeps between its timers, and where there are none.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use support::prelude::*;
 
-use futures::future::join_all;
+use std::sync::{MutexGuard, PoisonError};
+
 use support::load::{Stop, sleepers, spawn_senders, spawn_yielders};
-use support::{HOUR, ms, multi_thread, poll_quietly, registered, secs, within};
-use tokio::runtime::Runtime;
 
 type Timer = Pin<Box<dyn Future<Output = ()> + Send>>;
 

@@ -1,15 +1,8 @@
 //! A worker that blocks, and is all that drives its runtime, is reached by timers of another.
 
-use std::sync::mpsc;
-use std::thread;
+use crate::prelude::*;
 
 use futures::executor;
-use tokio::task::{block_in_place, spawn_blocking, yield_now};
-
-use crate::runtimes::{One, in_task, ticks};
-use crate::twin::same_once;
-use support::time::{Exact, Interval as _, Ours, Time, Tokio};
-use support::{current_thread, ms, with_workers};
 
 /// The only worker drives a future by itself, under the guard of another runtime.
 #[test]

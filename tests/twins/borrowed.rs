@@ -4,17 +4,9 @@
 //! is foreign code. No runtime can be entered there. Whatever that code does to a timer, the timers
 //! of all other runtimes fire.
 
+use crate::prelude::*;
+
 use std::future::pending;
-use std::pin::Pin;
-use std::thread;
-
-use tokio::runtime::Runtime;
-use tokio::time::Instant;
-
-use crate::runtimes::{Current, KINDS, Kind, cross};
-use crate::twin::same;
-use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, inside, ms, poll_quietly, tried};
 
 /// What the destructor of a task's clean-up does.
 #[derive(Clone, Copy, Debug)]

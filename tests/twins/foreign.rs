@@ -1,20 +1,10 @@
 //! Timers that a worker makes fire where another runtime is current, driven or not.
 
-use std::sync::mpsc;
-use std::thread;
+use crate::prelude::*;
 
-use futures::StreamExt;
-use futures::executor;
-use futures::future::{join_all, pending};
-use futures::stream::FuturesUnordered;
-use tokio::task::block_in_place;
-use tokio::time::Instant;
+use futures::future::pending;
+use futures::{StreamExt, executor};
 use tokio_util::context::TokioContext;
-
-use crate::runtimes::{Current, One, Two, in_task, ticks};
-use crate::twin::same_once;
-use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
-use support::{inside, ms};
 
 /// The only worker waits for a task of another runtime, which awaits a timer that was made here.
 #[test]

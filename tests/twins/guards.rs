@@ -1,18 +1,10 @@
 //! Timers made, polled and kept under another runtime's `enter()` leave the task's own alone.
 
+use crate::prelude::*;
+
 use std::convert::identity;
-use std::pin::Pin;
-use std::thread;
 
 use futures::executor;
-use futures::future::join_all;
-use tokio::runtime::Runtime;
-use tokio::task::{LocalSet, block_in_place, spawn_local, yield_now};
-
-use crate::runtimes::{KINDS, Kind, MULTI, cross, cross3, end, in_task, joined, ticks};
-use crate::twin::same;
-use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, poll_quietly};
 
 /// How a task makes its first timer in another runtime.
 #[derive(Clone, Copy, Debug)]

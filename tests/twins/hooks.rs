@@ -1,13 +1,9 @@
 //! Hooks for tasks may make timers, though they are called for the driver's own task, too, and while
 //! tokio spawns a task.
 
-use tokio::runtime::Builder;
-use tokio::time::Instant;
+use crate::prelude::*;
 
-use crate::runtimes::{KINDS, Kind, Two, cross, cross3, joined};
-use crate::twin::same;
-use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, ms, poll_quietly};
+use tokio::runtime::Builder;
 
 #[derive(Clone, Copy, Debug)]
 enum Hook {

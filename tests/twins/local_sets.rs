@@ -1,20 +1,14 @@
 //! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set in turn, and end.
 
-use std::future::{Future, pending};
+use crate::prelude::*;
+
+use std::future::pending;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc as blocking;
 
-use futures::StreamExt as _;
-use futures::executor;
-use futures::stream::FuturesUnordered;
-use tokio::sync::{Barrier, oneshot};
-use tokio::task::LocalSet;
-
-use crate::runtimes::{KINDS, Kind, One, cross, cross3, joined, ticks};
-use crate::twin::same;
-use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, registered};
+use futures::{StreamExt as _, executor};
+use tokio::sync::Barrier;
 
 /// In the end the second alone, when the first idles or has ended.
 #[test]

@@ -45,3 +45,10 @@ mod shutdowns;
 mod threads;
 mod twin;
 mod wrapped;
+
+mod prelude {
+    pub(crate) use crate::runtimes::*;
+    pub(crate) use crate::twin::*;
+    pub(crate) use support::prelude::*;
+    pub(crate) use support::time::{Exact, Interval as _, Ours, Sleep as _, Time, Tokio};
+}

@@ -2,15 +2,11 @@
 //!
 //! Without any runtime: `tests/api/drop_in.rs`.
 
+use crate::prelude::*;
+
 use std::convert::identity;
 
 use tokio::runtime::Builder;
-use tokio::time::Instant;
-
-use crate::runtimes::{Current, KINDS, Kind, MULTI, end, in_task};
-use crate::twin::{differs, same};
-use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, NO_TIMERS, inside, ms, poll_quietly, tried};
 
 /// On a thread that the driver has found to be a worker, the timer is the worker's own, as under any
 /// guard. Whether the driver has found that depends on the worker.

@@ -3,18 +3,11 @@
 //! A timer of tokio's whose runtime has ended panics when polled, in any runtime. Ours goes on, for
 //! the same deadline, in the runtime that polls the timer, if that runtime lives.
 
+use crate::prelude::*;
+
 use std::future::pending;
-use std::pin::Pin;
 
 use futures::FutureExt as _;
-use tokio::runtime::Runtime;
-use tokio::sync::oneshot;
-use tokio::time::Instant;
-
-use crate::runtimes::{Current, KINDS, Kind, One, cross, cross3, in_task, joined, ticks};
-use crate::twin::{differs, same};
-use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, SHUT_DOWN, inside, ms, poll_quietly, registered, tried};
 
 /// The state that a timer has reached in the runtime that made the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

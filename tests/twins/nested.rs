@@ -1,15 +1,6 @@
 //! Timers fire in a `block_on` within `block_in_place`, and around it.
 
-use std::future::Future;
-
-use futures::future::join_all;
-use tokio::runtime::Handle;
-use tokio::task::{LocalSet, block_in_place, spawn_local};
-
-use crate::runtimes::{Current, KINDS, Kind, MULTI, One, cross3, in_task, joined, ticks};
-use crate::twin::same;
-use support::time::{Ours, Time, Tokio};
-use support::{ms, poll_quietly};
+use crate::prelude::*;
 
 /// The runtime that a worker blocks on.
 #[derive(Clone, Copy, Debug)]

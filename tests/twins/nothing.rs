@@ -3,17 +3,12 @@
 //! The number of rounds has an upper bound by the time that they took: a sleep that goes by the clock
 //! ends once per tick of a millisecond.
 
+use crate::prelude::*;
+
 use std::future::pending;
-use std::pin::Pin;
-use std::time::{self, Duration};
+use std::time;
 
 use futures::FutureExt as _;
-use tokio::time::Instant;
-
-use crate::runtimes::{KINDS, Kind, cross3, in_task};
-use crate::twin::{differs, same};
-use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
-use support::{ms, poll_quietly};
 
 const NOTHING: [Duration; 3] = [
     Duration::ZERO,

@@ -4,20 +4,13 @@
 //! multi-threaded and lives on: wrapped and nested contexts run on its worker. A case is a context in
 //! which timers are made, and runs all contexts in which they are awaited, side by side.
 
+use crate::prelude::*;
+
 use std::convert::identity;
 use std::fmt;
-use std::future::Future;
-use std::thread;
 
 use futures::executor::block_on as wait;
-use tokio::runtime::Handle;
-use tokio::task::{LocalSet, block_in_place, spawn_local};
 use tokio_util::context::TokioContext;
-
-use crate::runtimes::{Current, Kind, One, Two, cross, cross3, joined};
-use crate::twin::{Outcome, compare};
-use support::time::{Ours, Time, Tokio};
-use support::{SHUT_DOWN, inside, ms, poll_quietly, tried};
 
 const FIRED: &str = "fired";
 

@@ -2,20 +2,13 @@
 //!
 //! Programs on paused clocks alone are those of `differential/`.
 
+use crate::prelude::*;
+
 use std::pin::pin;
-use std::time::Duration;
 
-use futures::FutureExt as _;
-use futures::StreamExt as _;
-use futures::stream::FuturesUnordered;
-use tokio::task::{block_in_place, spawn_blocking};
-use tokio::time::{Instant, advance};
+use futures::{FutureExt as _, StreamExt as _};
+use tokio::time::advance;
 use tokio_util::context::TokioContext;
-
-use crate::runtimes::{One, in_task};
-use crate::twin::{same, same_once};
-use support::time::{Exact, Ours, Sleep as _, Time, Tokio};
-use support::{inside, ms, paused, poll_quietly, registered, tried};
 
 fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()

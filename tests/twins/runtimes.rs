@@ -1,14 +1,10 @@
 //! Kinds of runtimes; threads that drive them; how they end; and the cases that they make.
 
-use std::future::Future;
-use std::thread;
+use support::prelude::*;
 
-use tokio::runtime::{Handle, Runtime};
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use support::time::Time;
-use support::{current_thread, ms, multi_thread, words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -4,24 +4,15 @@
 //! Tokio's timers per worker are left out. They do panic in tasks of a runtime that ends, and those
 //! that are due in an hour are ready there.
 
-use std::future::{Future, pending};
-use std::pin::Pin;
+use crate::prelude::*;
+
+use std::future::pending;
 use std::sync::mpsc as blocking;
-use std::thread;
-use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::executor;
-use futures::future::{join_all, select_all};
-use futures::stream::FuturesUnordered;
-use tokio::task::{JoinSet, yield_now};
-use tokio::time::Instant;
+use futures::future::select_all;
+use futures::{StreamExt as _, executor};
 
-use crate::runtimes::{KINDS, Kind, cross};
-use crate::twin::same;
 use support::End::{self, Background, Drop, Timeout};
-use support::time::{Ours, Sleep as _, Time, Tokio};
-use support::{HOUR, ms, poll_quietly, tried};
 
 const ROUNDS: usize = 30;
 

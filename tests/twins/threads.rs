@@ -1,15 +1,8 @@
 //! Timers go on with a runtime per thread, and with several runtimes on one thread.
 
-use std::pin::Pin;
-use std::thread;
+use crate::prelude::*;
 
 use tokio::sync::mpsc;
-use tokio::task::{LocalSet, spawn_local};
-
-use crate::runtimes::{Current, KINDS, Kind, cross, in_task, joined, ticks};
-use crate::twin::{same, same_once};
-use support::time::{Ours, Time, Tokio};
-use support::{HOUR, ms, poll_quietly, registered};
 
 /// A timer that the last thread has made, and the next thread polls; and the number of the round.
 type Token<T> = (usize, Pin<Box<<T as Time>::Sleep>>);

@@ -4,17 +4,14 @@
 //! which case; a line of JSON tells the end of that. The body runs on a thread, and the main thread is
 //! the watchdog.
 
-use std::env;
+use support::prelude::*;
+
 use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io::Write;
 use std::panic::{self, Location};
-use std::process;
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use support::{this_test, tried, words};
+use std::time::Instant;
+use std::{env, process};
 
 /// A body takes milliseconds, on a busy machine a few seconds; or the body hangs.
 const LIMIT: f64 = 60.0;

@@ -1,16 +1,9 @@
 //! Timers awaited in another runtime's context, `RuntimeExt::wrap`, leave later ones alone.
 
-use futures::future::join_all;
-use tokio::runtime::Builder;
-use tokio::sync::oneshot;
-use tokio_util::context::{RuntimeExt, TokioContext};
+use crate::prelude::*;
 
-use crate::runtimes::{
-    Current, KINDS, Kind, MULTI, One, Two, cross, cross3, end, in_task, joined, ticks,
-};
-use crate::twin::{differs, same};
-use support::time::{Ours, Time, Tokio};
-use support::{SHUT_DOWN, ms, registered, secs};
+use tokio::runtime::Builder;
+use tokio_util::context::{RuntimeExt, TokioContext};
 
 /// Plain timers are made before that runtime ends, and after.
 #[test]

@@ -1,11 +1,9 @@
 //! The same programs on both in virtual time, to the millisecond; what this crate's types add.
 
-use std::fmt::Debug;
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex};
-use std::task::Poll;
+use support::prelude::*;
 
-use support::{NO_RUNTIME, Random, counting, message_of, paused, poll, poll_quietly};
+use std::fmt::Debug;
+
 use tokio::io::DuplexStream;
 use tokio_io_timeout as tokios;
 use wheel::ext::io::{self as ours, TimeoutReader};

@@ -1,6 +1,6 @@
 //! Limits for bodies, for each frame and for the whole, beside tower-http's.
 
-use std::time::Duration;
+use support::prelude::*;
 
 use axum::Router;
 use futures::FutureExt as _;
@@ -8,14 +8,12 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body, Bytes, Frame};
-use support::{ms, registered, secs};
 use tower::{BoxError, Layer, ServiceBuilder, ServiceExt, service_fn};
 use wheel::error::Elapsed;
 use wheel::ext::tower::{
     DeadlineBody, RequestBodyDeadlineLayer, RequestBodyTimeout, RequestBodyTimeoutLayer,
     ResponseBodyDeadlineLayer, ResponseBodyTimeoutLayer, TimeoutBody,
 };
-use wheel::{Instant, Wheel, sleep, timeout};
 
 use super::paused::Refused;
 

@@ -1,14 +1,13 @@
 //! tower's retries, with its back-off as tower has it, and as the page of `ext::tower` has it.
 
-use std::future::ready;
-use std::time::Duration;
+use support::prelude::*;
 
-use support::{Log, Random, ms, secs};
+use std::future::ready;
+
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
 use tower::retry::{Policy, Retry};
 use tower::util::rng::Rng;
 use tower::{ServiceExt, service_fn};
-use wheel::Instant;
 
 use super::paused::Refused;
 

@@ -4,21 +4,14 @@
 //! they have elapsed. Of this crate's timers alone: a waker is freed as soon as nothing can wake the
 //! waker any more, and `pending` counts the timers that are registered and not yet due.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use support::prelude::*;
 
-use tokio::task::yield_now;
-use tokio::time::{Instant, MissedTickBehavior, advance};
+use tokio::time::{MissedTickBehavior, advance};
 
 use super::coarse::Coarse;
 use super::hand::{Act, Hand, Kind};
 use super::rules::next_tick;
 use super::task::Place;
-use support::DAY;
 use support::time::{InTime, Interval, Sleep, Time};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);

@@ -1,10 +1,10 @@
 //! A driver with a tick of its own, beside the default driver, as programs compare both.
 
+use support::prelude::*;
+
 use std::cell::RefCell;
-use std::time::Duration;
 
 use support::time::{Time, by_handle};
-use tokio::time::Instant;
 
 /// The tick.
 pub(crate) const COARSE: Duration = Duration::from_millis(7);

@@ -1,7 +1,8 @@
 //! Runs a program with tokio's timers and with ours, and says by which rules they do the same.
 
+use support::prelude::*;
+
 use std::fmt;
-use std::time::Duration;
 
 use super::program::{Program, Style};
 use super::rules::{GOES_ON, LOOKS, Ruled};

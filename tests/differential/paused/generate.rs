@@ -1,11 +1,10 @@
 //! A random program from a seed.
 
-use std::time::Duration;
+use support::prelude::*;
 
 use super::hand;
 use super::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
 use super::world::LANES;
-use support::{Random, ms};
 
 /// Timers that programs share.
 const SLOTS: u64 = 4;

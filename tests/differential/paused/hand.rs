@@ -1,11 +1,10 @@
 //! Operations on timers by hand, and their lengths of time.
 
-use std::time::Duration;
+use support::prelude::*;
 
 use tokio::time::MissedTickBehavior;
 
 use super::program::{Program, Step, Style};
-use support::{DAY, Random};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Hand {

@@ -37,7 +37,7 @@ mod trace;
 mod watchdog;
 mod world;
 
-use std::time::Duration;
+use support::prelude::*;
 
 use self::compare::{Failure, Runners};
 use self::program::{Program, Style};

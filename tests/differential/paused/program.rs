@@ -1,8 +1,8 @@
 //! The parts of a random program.
 
-use std::fmt;
-use std::slice;
-use std::time::Duration;
+use support::prelude::*;
+
+use std::{fmt, slice};
 
 use tokio::time::MissedTickBehavior;
 

@@ -1,20 +1,18 @@
 //! tokio's timers, changed by the documented rules of this crate: the oracle for programs that do
 //! another thing with tokio.
 
-use std::collections::HashMap;
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
-use std::sync::{LazyLock, Mutex};
-use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
+use support::prelude::*;
 
-use tokio::runtime::{Handle, Id};
-use tokio::time::{self, Instant, MissedTickBehavior};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::LazyLock;
+use std::task::ready;
+
+use tokio::runtime::Id;
+use tokio::time::{self, MissedTickBehavior};
 
 use super::coarse::Coarse;
 use support::time::{InTime, Interval, Sleep, Time};
-use support::{DAY, SHUT_DOWN, inside, words};
 
 const MILLI: Duration = Duration::from_millis(1);
 

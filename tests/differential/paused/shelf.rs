@@ -1,12 +1,10 @@
 //! Timers on the shelf: made in a place, awaited in others, polled, reset and dropped between.
 
-use std::future::Future;
-use std::task::{Context, Waker};
+use support::prelude::*;
 
 use super::program::{Now, Rt, Slot, Style};
 use super::task::Place;
 use super::world::Shelved;
-use support::ms;
 use support::time::{Sleep, Time};
 
 impl<T: Time> Place<T> {

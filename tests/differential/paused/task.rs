@@ -1,23 +1,21 @@
 //! The interpreter of tasks.
 
+use support::prelude::*;
+
 use std::any::Any;
 use std::cell::RefCell;
-use std::future::{Future, pending};
+use std::future::pending;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt, join_all, select_all};
-use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::runtime::{EnterGuard, Handle};
-use tokio::task::{AbortHandle, JoinError, JoinSet, spawn_blocking, spawn_local, yield_now};
-use tokio::time::Instant;
+use futures::future::{BoxFuture, FutureExt, select_all};
+use futures::stream::StreamExt;
+use tokio::runtime::EnterGuard;
+use tokio::task::{AbortHandle, JoinError};
 use tokio_util::context::TokioContext;
 
 use super::program::{Between, Body, Op, Rt, Style, Task, Ticks};
 use super::world::World;
 use support::time::{InTime, Interval, Time};
-use support::{inside, words};
 
 /// So long, by the clock of the runtime that drives the root, a root waits for each of its operations.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,11 +1,9 @@
 //! The interpreter of the thread's steps: a whole program, from its runtimes' beginning to their
 //! end.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use support::prelude::*;
 
-use tokio::runtime::Runtime;
-use tokio::task::LocalSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::by_hand;
 use super::program::{Program, Rt, Step};

@@ -1,11 +1,11 @@
 //! Programs are run on a thread of their own, and told to stop when they do not end.
 
+use support::prelude::*;
+
 use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
 
 use tokio::sync::watch;
 

@@ -1,19 +1,16 @@
 //! The state that all tasks of a running program share: runtimes and their clocks, timers on a shelf, handles
 //! of tasks, and the trace.
 
-use std::pin::Pin;
-use std::sync::Mutex;
-use std::time::Duration;
+use support::prelude::*;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, advance};
+use tokio::time::advance;
 
 use super::program::{Program, Style};
 use super::rules;
 use super::trace::Event;
 use super::watchdog::{QUIET, Stop};
-use support::inside;
 use support::time::Time;
 
 /// Each clock is set on by so much before a program begins, so that deadlines may lie before the program.

@@ -17,16 +17,15 @@
 mod program;
 mod run;
 
+use support::prelude::*;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crate::seeds;
 use program::Program;
 use run::{Outcome, World};
 use support::time::{Ours, Time, Tokio};
-use support::within;
 
 /// Programs that run side by side, so that workers are busy and tasks move.
 const BATCH: u64 = 50;

@@ -1,9 +1,8 @@
 //! The parts of a program, and a program from a seed.
 
-use std::fmt;
-use std::time::Duration;
+use support::prelude::*;
 
-use support::Random;
+use std::fmt;
 
 /// The number of a runtime: 0 or 1.
 pub(super) type Rt = usize;

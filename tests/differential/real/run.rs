@@ -1,25 +1,19 @@
 //! The interpreter: runs programs side by side, and notes the events of each.
 
+use support::prelude::*;
+
 use std::collections::BTreeMap;
-use std::future::{Future, pending, poll_fn};
+use std::future::pending;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::Poll;
-use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt, select_all};
-use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::runtime::{Handle, Runtime, worker_index};
-use tokio::task::{JoinError, block_in_place, spawn_blocking, yield_now};
-use tokio::time::Instant;
+use futures::stream::StreamExt;
+use tokio::runtime::worker_index;
+use tokio::task::JoinError;
 use tokio_util::context::TokioContext;
-use wheel::Wheel;
 
 use super::program::{Op, Program, Rt, Ticks};
 use support::time::{InTime, Interval, Sleep, Time};
-use support::{HOUR, current_thread, inside, multi_thread, poll, registered_with, with_workers};
 
 /// The outcome of a program: its tasks' events, each in its own order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,15 +2,13 @@
 //!
 //! tokio's words where a runtime or timers are missing: `tests/api/drop_in.rs`.
 
+use crate::everywhere::*;
+
 use std::collections::HashSet;
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::Barrier;
 
-use support::{Log, current_thread, ms, multi_thread, with_workers};
-use tokio::runtime::{Builder, Handle, worker_index};
-use tokio::task::{self, JoinSet, block_in_place};
-
-use crate::everywhere::inside;
+use tokio::runtime::{Builder, worker_index};
+use tokio::task;
 
 #[test]
 fn where_a_thread_has_a_workers_index() {

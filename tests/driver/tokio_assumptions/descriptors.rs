@@ -1,17 +1,16 @@
 //! Assumed of descriptors: errors without I/O and after the end, and no lock around their wakers.
 
+use crate::everywhere::*;
+
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, OnceLock, mpsc};
-use std::task::{Context, Poll, Waker};
+use std::sync::OnceLock;
 
-use support::{OnWake, counting, current_thread, panic_of, within};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
 use super::{both, told_while_driving};
-use crate::everywhere::{LIMIT, inside};
 
 /// A pair of sockets: the end that a runtime waits for, and the other end.
 #[allow(deprecated, reason = "as the driver does")]

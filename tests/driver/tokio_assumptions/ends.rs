@@ -1,18 +1,13 @@
 //! Assumed of the end of a runtime or thread: tasks go before time, and timers that are left panic or fail.
 
-use std::future::pending;
-use std::sync::mpsc;
-use std::thread;
+use crate::everywhere::*;
 
-use support::{
-    SHUT_DOWN, at_the_end_of_a_thread, counting, current_thread, ms, panic_of, poll_quietly, secs,
-};
-use tokio::runtime::Handle;
+use std::future::pending;
+
 use tokio::task;
-use tokio::time::{self, Instant};
+use tokio::time;
 
 use super::{AtEnd, arm, both, in_an_hour, interval, past};
-use crate::everywhere::inside;
 
 /// Spawns a task that waits for ever; the value of `say` at the task's drop can be received.
 fn says_at_its_end<T: Send + 'static>(

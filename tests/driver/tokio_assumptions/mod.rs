@@ -54,13 +54,9 @@
 //! | `AsyncFd::poll_read_ready` | an error after its runtime's end | tokio's timer is used | `descriptors.rs` |
 //! | a waker's `clone`, `wake`, `drop` | anything | with no lock held; all but the timer's own contained | `reentrancy.rs` |
 
-use std::future::poll_fn;
-use std::sync::mpsc;
-use std::task::{Poll, Waker};
+use crate::everywhere::*;
 
-use support::{current_thread, ms, multi_thread, poll, secs};
-use tokio::runtime::Runtime;
-use tokio::time::{self, Instant, Interval, MissedTickBehavior};
+use tokio::time::{self, Interval, MissedTickBehavior};
 
 /// Fails with the name of an assumption, and of the file that relies on the assumption. Compiles only
 /// while that file exists.

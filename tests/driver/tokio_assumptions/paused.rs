@@ -1,10 +1,10 @@
 //! Assumed of a paused clock: the clock stops where a timer is registered, on a grid of milliseconds.
 
-use std::task::Waker;
-use std::time::Duration;
+use crate::everywhere::*;
 
-use support::{counting, ms, poll_quietly, secs, watched};
-use tokio::time::{self, Instant, Interval};
+use support::watched;
+
+use tokio::time::{self, Interval};
 
 use super::{arm, interval, past};
 

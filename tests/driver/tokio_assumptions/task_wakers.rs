@@ -1,13 +1,12 @@
 //! Assumed of a task's waker: the vtable of all tasks, a data pointer of its own, and nothing kept.
 
-use std::collections::HashSet;
-use std::future::{Future, pending, poll_fn};
-use std::sync::mpsc;
-use std::task::{Poll, Waker};
+use crate::everywhere::*;
 
-use futures::stream::{FuturesUnordered, StreamExt as _};
-use support::{counting, secs};
-use tokio::task::{self, JoinSet, LocalSet};
+use std::collections::HashSet;
+use std::future::pending;
+
+use futures::stream::StreamExt as _;
+use tokio::task;
 
 use super::{AtEnd, both};
 

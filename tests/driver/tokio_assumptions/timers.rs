@@ -1,20 +1,14 @@
 //! Assumed of tokio's timers: when they register and ring, on which thread, and under no lock.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Context, Poll, Waker};
-use std::thread;
+use crate::everywhere::*;
 
-use support::{
-    OnWake, counting, current_thread, eventually, ms, multi_thread, poll_quietly, within,
-};
+use std::pin::pin;
+
 use tokio::runtime::worker_index;
 use tokio::task::coop;
-use tokio::time::{self, Instant};
+use tokio::time;
 
 use super::{arm, both, in_an_hour, interval, past, told_while_driving};
-use crate::everywhere::{LIMIT, inside};
 
 #[test]
 fn an_interval_is_armed_on_a_thread_without_a_runtime() {

@@ -1,9 +1,9 @@
 //! The counts of a storm, which have to balance.
 
+use crate::prelude::*;
+
 use std::fmt;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicI64;
 
 use hdrhistogram::Histogram;
 

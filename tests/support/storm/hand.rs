@@ -1,12 +1,10 @@
 //! A thread outside all runtimes that arms, polls, moves, passes on and drops timers at random.
 
-use std::sync::Arc;
-use std::time::Duration;
+use crate::prelude::*;
 
 use super::held::Held;
 use super::shared::Shared;
 use super::witness::Deed;
-use crate::{Choices, Random};
 
 /// Operations between two looks at the gate.
 const AT_ONCE: usize = 64;

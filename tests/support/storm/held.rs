@@ -1,16 +1,14 @@
 //! A timer that a hand polls, moves, passes on and drops; and its part of the counts.
 
-use std::sync::Arc;
-use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use crate::prelude::*;
 
-use tokio::runtime::Handle;
+use std::time::Instant;
+
 use wheel::Sleep;
 
 use super::life::Driver;
 use super::shared::Shared;
 use super::witness::{Deed, Witness};
-use crate::{Random, SHUT_DOWN, panic_of, poll};
 
 /// A timer that has woken nothing for so long after its deadline is taken for lost, if the timer has
 /// also been looked at a thousand times: time goes on while the whole process is stopped.

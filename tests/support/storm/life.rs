@@ -1,18 +1,14 @@
 //! A runtime's life: its drivers, and its end.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use crate::prelude::*;
 
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
-use wheel::{Sleep, Wheel};
+use std::sync::atomic::AtomicI64;
+use std::thread::{self, JoinHandle};
+
+use wheel::Sleep;
 
 use super::shared::Shared;
 use super::tenants;
-use crate::{End, Random, current_thread, multi_thread};
 
 /// The part of a runtime that others hold, also after its end.
 pub(crate) struct Life {

@@ -26,18 +26,17 @@ mod shared;
 mod tenants;
 mod witness;
 
+use crate::prelude::*;
+
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub use self::counts::Counts;
 use self::hand::Hand;
 use self::held::Held;
 use self::life::Running;
 use self::shared::Shared;
-use crate::Random;
 
 /// How large a storm is.
 #[derive(Clone, Copy, Debug)]

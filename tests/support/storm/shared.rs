@@ -1,14 +1,14 @@
 //! The state that all threads of a storm share, and the gate that makes them hold still.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard};
+use crate::prelude::*;
+
+use std::sync::{RwLock, RwLockWriteGuard};
 
 use tokio::sync::watch;
 
 use super::counts::Counts;
 use super::held::Held;
 use super::life::{Driver, Life};
-use crate::{Choices, Random};
 
 /// Timers that are left for others, at most.
 const POOL: usize = 1000;

@@ -1,17 +1,12 @@
 //! Tasks that wait in all the ways there are, in runtimes that end underneath them.
 
-use std::future::pending;
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
 
-use futures::future::join_all;
-use tokio::runtime::Handle;
-use tokio::task::yield_now;
-use wheel::{Instant, interval, sleep, sleep_until, timeout};
+use std::future::pending;
+
+use wheel::interval;
 
 use super::shared::Shared;
-use crate::Random;
 
 /// The longest wait, in microseconds.
 const LONGEST: u64 = 20_000;

@@ -10,12 +10,11 @@
 //! * A witness whose timer was seen ready, or lost its runtime, must have been woken by the time
 //!   nothing refers to the witness any more.
 
+use crate::prelude::*;
+
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::Wake;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicU32;
+use std::time::Instant;
 
 use super::held::Held;
 use super::life::Driver;
