@@ -61,7 +61,6 @@ fn a_pool_gives_idle_connections_up() {
 #[cfg(feature = "test-util")]
 mod connections {
 
-    use hyper::client::conn::http2::{Builder, Connection, SendRequest};
     use hyper::server::conn::http2;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
     use tokio::task::JoinHandle;
@@ -90,37 +89,6 @@ mod connections {
         (client, tokio::spawn(serving))
     }
 
-    type Requests = SendRequest<Empty<Bytes>>;
-    type Http2 = Connection<TokioIo<DuplexStream>, Empty<Bytes>, TokioExecutor>;
-
-    async fn http2_client(socket: DuplexStream) -> (Requests, Http2) {
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder.timer(WheelTimer).keep_alive_interval(LIMIT);
-        builder
-            .keep_alive_timeout(LIMIT)
-            .keep_alive_while_idle(true);
-        builder.handshake(TokioIo::new(socket)).await.unwrap()
-    }
-
-    /// An idle connection waits for its next head no longer than for its first.
-    #[tokio::test(start_paused = true)]
-    async fn each_head_has_its_own_time() {
-        let (mut client, serving) = http1_server();
-        let start = Instant::now();
-        for request in 1..=3 {
-            wheel::sleep(secs(4)).await;
-            let head = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n";
-            client.write_all(head).await.unwrap();
-            let mut answer = [0; 512];
-            let length = client.read(&mut answer).await.unwrap();
-            let answer = &answer[..length];
-            assert!(answer.starts_with(b"HTTP/1.1 200"), "request {request}");
-        }
-        assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
-        assert_eq!(start.elapsed(), 3 * secs(4) + LIMIT);
-        assert!(serving.await.unwrap().unwrap_err().is_timeout());
-    }
-
     /// After half a head, and nothing more, no answer to a PING either.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_falls_silent_costs_its_connection_to_the_millisecond() {
@@ -140,30 +108,6 @@ mod connections {
             assert!(serving.await.unwrap().unwrap_err().is_timeout());
             assert_eq!(Wheel::current().pending(), 0);
         }
-    }
-
-    /// The keep-alive timers are reset interval by interval, on both sides.
-    #[tokio::test(start_paused = true)]
-    async fn a_living_http2_peer_is_kept() {
-        let (client, serving) = http2_server();
-        let (mut requests, connection) = http2_client(client).await;
-        let connection = tokio::spawn(connection);
-        for _ in 0..3 {
-            wheel::sleep(10 * LIMIT).await;
-            let request = Request::get("http://here/").body(Empty::new()).unwrap();
-            requests.send_request(request).await.unwrap();
-        }
-        assert!(!connection.is_finished() && !serving.is_finished());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_http2_client_notices_a_dead_server() {
-        let (client, _never_answers) = duplex(1024);
-        let start = Instant::now();
-        let (_requests, connection) = http2_client(client).await;
-        // With an error or without: that depends on which of its tasks notices first.
-        let _ = connection.await;
-        assert_eq!(start.elapsed(), 2 * LIMIT);
     }
 }
 

@@ -3,8 +3,6 @@
 
 #[cfg(feature = "test-util")]
 mod bodies;
-#[cfg(feature = "test-util")]
-mod retries;
 
 use support::prelude::*;
 

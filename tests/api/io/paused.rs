@@ -3,12 +3,50 @@
 use support::prelude::*;
 
 use std::fmt::Debug;
+use std::io::{self, IoSlice};
 
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio_io_timeout as tokios;
 use wheel::ext::io::{self as ours, TimeoutReader};
 
-use super::*;
+/// What both crates' streams have.
+trait Limited: AsyncRead + AsyncWrite + Send + 'static {
+    fn over(stream: DuplexStream) -> Self;
+    fn limit_reads(self: Pin<&mut Self>, timeout: Option<Duration>);
+    fn limit_writes(self: Pin<&mut Self>, timeout: Option<Duration>);
+}
+
+type Ours = ours::TimeoutStream<DuplexStream>;
+type Theirs = tokios::TimeoutStream<DuplexStream>;
+
+macro_rules! limited {
+    ($Stream:ident) => {
+        impl Limited for $Stream {
+            fn over(stream: DuplexStream) -> Self {
+                let mut stream = $Stream::new(stream);
+                let limits = |stream: &Self| [stream.read_timeout(), stream.write_timeout()];
+                assert_eq!(limits(&stream), [None, None]);
+                stream.set_read_timeout(Some(ms(7)));
+                stream.set_write_timeout(Some(ms(8)));
+                assert_eq!(limits(&stream), [Some(ms(7)), Some(ms(8))]);
+                stream.set_read_timeout(None);
+                stream.set_write_timeout(None);
+                stream
+            }
+
+            fn limit_reads(self: Pin<&mut Self>, timeout: Option<Duration>) {
+                self.set_read_timeout_pinned(timeout);
+            }
+
+            fn limit_writes(self: Pin<&mut Self>, timeout: Option<Duration>) {
+                self.set_write_timeout_pinned(timeout);
+            }
+        }
+    };
+}
+
+limited!(Ours);
+limited!(Theirs);
 
 /// On a paused clock, where ten minutes are over soon if the test hangs.
 fn virtually<T>(test: impl Future<Output = T>) -> T {
@@ -20,9 +58,9 @@ fn virtually<T>(test: impl Future<Output = T>) -> T {
 type Event = (Duration, String);
 
 /// Reads and writes with limits that change, some of them given up half-way.
-async fn program<L: Limited<DuplexStream>>(stream: DuplexStream, seed: u64) -> Vec<Event> {
+async fn program<L: Limited>(stream: DuplexStream, seed: u64) -> Vec<Event> {
     let mut random = Random::new(seed);
-    let mut stream = L::over(stream);
+    let mut stream = Box::pin(L::over(stream));
     let start = Instant::now();
     let mut events = Vec::new();
     for _ in 0..60 {
@@ -33,28 +71,23 @@ async fn program<L: Limited<DuplexStream>>(stream: DuplexStream, seed: u64) -> V
         let step = random.below(9);
         let mut buffer = [0; 12];
         let part = &mut buffer[..size];
+        let given_up = |_| "given up".to_owned();
         let outcome = match step {
-            0 => {
-                stream.as_mut().limit_reads(limit);
-                format!("{limit:?}")
-            }
-            1 => {
-                stream.as_mut().limit_writes(limit);
-                format!("{limit:?}")
-            }
+            0 => format!("{:?}", stream.as_mut().limit_reads(limit)),
+            1 => format!("{:?}", stream.as_mut().limit_writes(limit)),
             2 => {
                 tokio::time::sleep(time).await;
                 continue;
             }
             3 => ended(stream.flush().await),
-            4 => match tokio::time::timeout(time, stream.read(part)).await {
-                Ok(read) => ended(read),
-                Err(_) => "given up".to_owned(),
-            },
-            5 => match tokio::time::timeout(time, stream.write(part)).await {
-                Ok(wrote) => ended(wrote),
-                Err(_) => "given up".to_owned(),
-            },
+            4 => {
+                let read = tokio::time::timeout(time, stream.read(part)).await;
+                read.map_or_else(given_up, ended)
+            }
+            5 => {
+                let wrote = tokio::time::timeout(time, stream.write(part)).await;
+                wrote.map_or_else(given_up, ended)
+            }
             6 => ended(stream.write_vectored(&[IoSlice::new(part)]).await),
             7 => ended(stream.write(part).await),
             _ => ended(stream.read(part).await),
@@ -64,7 +97,7 @@ async fn program<L: Limited<DuplexStream>>(stream: DuplexStream, seed: u64) -> V
     events
 }
 
-fn ended<T: Debug>(result: std::io::Result<T>) -> String {
+fn ended<T: Debug>(result: io::Result<T>) -> String {
     format!("{:?}", result.map_err(|error| error.kind()))
 }
 
@@ -83,7 +116,7 @@ async fn peer(mut stream: DuplexStream, seed: u64) {
     }
 }
 
-fn run<L: Limited<DuplexStream>>(seed: u64) -> Vec<Event> {
+fn run<L: Limited>(seed: u64) -> Vec<Event> {
     virtually(async {
         let (stream, other) = tokio::io::duplex(16);
         tokio::spawn(peer(other, seed + 1));
@@ -95,12 +128,10 @@ fn run<L: Limited<DuplexStream>>(seed: u64) -> Vec<Event> {
 fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
     let mut late = 0;
     for seed in 1..=400 {
-        let (theirs, ours) = (run::<Theirs<_>>(seed), run::<Ours<_>>(seed));
+        let (theirs, ours) = (run::<Theirs>(seed), run::<Ours>(seed));
         assert_eq!(ours, theirs, "seed {seed}");
-        late += ours
-            .iter()
-            .filter(|(_, event)| event.contains("TimedOut"))
-            .count();
+        let is_late = |event: &&Event| event.1.contains("TimedOut");
+        late += ours.iter().filter(is_late).count();
     }
     assert!(late > 1000, "{late} steps ended late");
 }
@@ -216,27 +247,18 @@ fn readers_and_writers_seek_as_the_inner_one() {
 #[test]
 fn flushes_and_shutdowns_end_late() {
     struct Never;
+    type Cx<'a, 'b> = &'a mut Context<'b>;
 
     impl AsyncWrite for Never {
-        fn poll_write(
-            self: Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-            buf: &[u8],
-        ) -> Poll<std::io::Result<usize>> {
+        fn poll_write(self: Pin<&mut Self>, _: Cx<'_, '_>, buf: &[u8]) -> Poll<io::Result<usize>> {
             Poll::Ready(Ok(buf.len()))
         }
 
-        fn poll_flush(
-            self: Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-        ) -> Poll<std::io::Result<()>> {
+        fn poll_flush(self: Pin<&mut Self>, _: Cx<'_, '_>) -> Poll<io::Result<()>> {
             Poll::Pending
         }
 
-        fn poll_shutdown(
-            self: Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-        ) -> Poll<std::io::Result<()>> {
+        fn poll_shutdown(self: Pin<&mut Self>, _: Cx<'_, '_>) -> Poll<io::Result<()>> {
             Poll::Pending
         }
     }

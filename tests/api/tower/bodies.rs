@@ -2,6 +2,8 @@
 
 use support::prelude::*;
 
+use std::fmt::Debug;
+
 use axum::Router;
 use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
@@ -73,24 +75,33 @@ async fn a_frame_that_comes_with_the_deadline_is_given_out() {
     frame.await.unwrap().unwrap();
 }
 
-#[tokio::test(start_paused = true)]
-async fn frames_that_are_there_register_nothing_and_hints_are_the_bodys() {
-    let mut body = TimeoutBody::new(ms(10), Full::<Bytes>::from("hello"));
+/// Around "hello": a frame that is there, and then the end.
+fn hints_are_the_bodys(mut body: impl Body<Error: Debug> + Unpin) {
     for (size, is_end) in [(5, false), (0, true)] {
         assert_eq!(body.size_hint().exact(), Some(size));
         assert_eq!(body.is_end_stream(), is_end);
         let frame = body.frame().now_or_never().unwrap();
         assert_eq!(frame.is_none(), is_end);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_that_are_there_register_nothing_and_hints_are_the_bodys() {
+    let hello = || Full::<Bytes>::from("hello");
+    hints_are_the_bodys(TimeoutBody::new(ms(10), hello()));
+    hints_are_the_bodys(DeadlineBody::new(Duration::MAX, hello()));
     assert_eq!(wheel::metrics().snapshot().registered, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_bodys_own_error_stays_what_it_is() {
-    let refuses = futures::stream::iter([Err::<Frame<Bytes>, _>(Refused)]);
-    let mut body = TimeoutBody::new(ms(10), StreamBody::new(refuses));
-    let error = body.frame().await.unwrap().unwrap_err();
-    assert_eq!(*error.downcast::<Refused>().unwrap(), Refused);
+    let refuses = || StreamBody::new(stream::iter([Err::<Frame<Bytes>, _>(Refused)]));
+    let limited = TimeoutBody::new(ms(10), refuses()).frame().await;
+    let whole = DeadlineBody::new(ms(10), refuses()).frame().await;
+    for frame in [limited, whole] {
+        let error = frame.unwrap().unwrap_err();
+        assert_eq!(*error.downcast::<Refused>().unwrap(), Refused);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,20 +123,28 @@ async fn layers_limit_the_bodies_of_requests_and_of_responses() {
     assert!(late.is::<Elapsed>());
 }
 
+fn echo() -> Router {
+    Router::new().route("/", axum::routing::post(async |body: String| body))
+}
+
+/// Sends a body whose frames come after these times.
+async fn upload<P>(app: &Router, pauses: P) -> Response<axum::body::Body>
+where
+    P: IntoIterator<Item = u64, IntoIter: Send + 'static>,
+{
+    let body = axum::body::Body::new(slow(pauses));
+    let request = Request::post("/").body(body).unwrap();
+    app.clone().oneshot(request).await.unwrap()
+}
+
 /// axum answers 400 where a body cannot be read.
 #[tokio::test(start_paused = true)]
 async fn axum_takes_both() {
-    let app = Router::new()
-        .route("/", axum::routing::post(async |body: String| body))
-        .layer(RequestBodyTimeoutLayer::new(ms(10)))
-        .layer(ResponseBodyTimeoutLayer::new(ms(10)));
-    let upload = async |pauses: [u64; 2]| {
-        let body = axum::body::Body::new(slow(pauses));
-        let request = Request::post("/").body(body).unwrap();
-        app.clone().oneshot(request).await.unwrap()
-    };
-    assert_eq!(upload([5, 20]).await.status(), StatusCode::BAD_REQUEST);
-    let answer = upload([5, 5]).await;
+    let app = echo().layer(RequestBodyTimeoutLayer::new(ms(10)));
+    let app = app.layer(ResponseBodyTimeoutLayer::new(ms(10)));
+    let late = upload(&app, [5, 20]).await;
+    assert_eq!(late.status(), StatusCode::BAD_REQUEST);
+    let answer = upload(&app, [5, 5]).await;
     assert_eq!(answer.status(), StatusCode::OK);
     assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "..");
 }
@@ -186,44 +205,25 @@ async fn a_body_that_never_waits_ends_at_its_deadline_and_registers_nothing() {
         assert!(late.unwrap().unwrap_err().is::<Elapsed>());
     }
     assert_eq!(wheel::metrics().snapshot().registered, registered);
-
-    let mut body = DeadlineBody::new(Duration::MAX, Full::<Bytes>::from("hello"));
-    for (size, is_end) in [(5, false), (0, true)] {
-        assert_eq!(body.size_hint().exact(), Some(size));
-        assert_eq!(body.is_end_stream(), is_end);
-        let frame = body.frame().now_or_never().unwrap();
-        assert_eq!(frame.is_none(), is_end);
-    }
-    assert_eq!(wheel::metrics().snapshot().registered, registered);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_body_leaves_no_timer_and_a_bodys_own_error_stays() {
+async fn a_dropped_body_leaves_no_timer() {
     let mut body = DeadlineBody::new(ms(10), slow([50]));
     assert!(body.frame().now_or_never().is_none());
     assert!(Wheel::current().pending() > 0);
     drop(body);
     assert_eq!(Wheel::current().pending(), 0);
-    let refuses = futures::stream::iter([Err::<Frame<Bytes>, _>(Refused)]);
-    let mut body = DeadlineBody::new(ms(10), StreamBody::new(refuses));
-    let error = body.frame().await.unwrap().unwrap_err();
-    assert_eq!(*error.downcast::<Refused>().unwrap(), Refused);
 }
 
 /// A body that trickles, as the deadlines' layers see it: never silent for long, and too slow.
 #[tokio::test(start_paused = true)]
 async fn layers_give_whole_bodies_a_deadline() {
-    let app = Router::new()
-        .route("/", axum::routing::post(async |body: String| body))
-        .layer(RequestBodyDeadlineLayer::new(ms(100)))
-        .layer(ResponseBodyTimeoutLayer::new(ms(10)));
-    let upload = async |frames| {
-        let body = axum::body::Body::new(slow(vec![9; frames]));
-        let request = Request::post("/").body(body).unwrap();
-        app.clone().oneshot(request).await.unwrap().status()
-    };
-    assert_eq!(upload(11).await, StatusCode::OK);
-    assert_eq!(upload(12).await, StatusCode::BAD_REQUEST);
+    let app = echo().layer(RequestBodyDeadlineLayer::new(ms(100)));
+    for (frames, status) in [(11, StatusCode::OK), (12, StatusCode::BAD_REQUEST)] {
+        let answer = upload(&app, vec![9; frames]).await;
+        assert_eq!(answer.status(), status, "{frames} frames");
+    }
 
     let trickles = service_fn(async |_: Request<()>| {
         sleep(ms(500)).await; // not the body's
