@@ -9,16 +9,20 @@ use std::marker::PhantomPinned;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
+use wheel::ext::io::{TimeoutReader, TimeoutStream, TimeoutWriter};
 use wheel::{Builder, DelayQueue, Interval, Sleep, Timeout, TimingWheel, Wheel};
 use wheel::{delay_queue, error, timing_wheel};
 
-/// `$type: Send & !Unpin;` and so on: compiles only where every bound holds.
-macro_rules! assert_is {
-    ($($type:ty: $($(! $lacks:ident)? $($has:ident)?)&+;)+) => {
-        $($( assert_is!(@ $type, $(! $lacks)? $($has)?); )+)+
+/// `Send & !Unpin: Type, Type;` and so on: compiles only where every bound holds for each of the types.
+macro_rules! assert_are {
+    ($($(! $lacks:ident)? $($has:ident)?)&+: $($type:ty),+; $($more:tt)*) => {
+        assert_are!(@ ($($type),+) $(($(! $lacks)? $($has)?))+);
+        assert_are!($($more)*);
     };
-    (@ $type:ty, ! $trait:ident) => {
-        const _: fn() = || {
+    () => {};
+    (@ ($($type:ty),+)) => {};
+    (@ ($($type:ty),+) (! $trait:ident) $($more:tt)*) => {
+        $(const _: fn() = || {
             // Which of the two is meant is ambiguous if the type has the trait.
             trait Ambiguous<A> {
                 fn here() {}
@@ -26,13 +30,15 @@ macro_rules! assert_is {
             impl<T: ?Sized> Ambiguous<()> for T {}
             impl<T: ?Sized + $trait> Ambiguous<u8> for T {}
             let _ = <$type as Ambiguous<_>>::here;
-        };
+        };)+
+        assert_are!(@ ($($type),+) $($more)*);
     };
-    (@ $type:ty, $trait:ident) => {
-        const _: fn() = || {
+    (@ ($($type:ty),+) ($trait:ident) $($more:tt)*) => {
+        $(const _: fn() = || {
             fn has<T: ?Sized + $trait>() {}
             has::<$type>();
-        };
+        };)+
+        assert_are!(@ ($($type),+) $($more)*);
     };
 }
 
@@ -54,47 +60,17 @@ type YY = u8;
 type YN = Cell<u8>;
 type NN = Rc<u8>;
 
-assert_is! {
-    Sleep: Send & Sync & Unpin;
-    Interval: Send & Sync & Unpin;
-    Timeout<Ready<YY>>: Send & Sync & Unpin;
-    Timeout<YN>: Send & !Sync & Unpin;
-    Timeout<NN>: !Send & !Sync & Unpin;
-    Timeout<PhantomPinned>: Send & Sync & !Unpin;
-    Wheel: Send & Sync & Unpin;
-    Builder: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    wheel::WheelMetrics: Clone & Send & Sync & Unpin;
-    wheel::MetricsIntervals: Clone & Send & Sync & Unpin;
-    wheel::MetricsSnapshot: Clone & Send & Sync & Unpin;
-    wheel::BuildError: Send & Sync & Unpin;
-    error::Elapsed: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    error::Error: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-}
-
-assert_is! {
-    TimingWheel<YY>: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    TimingWheel<YN>: Send & !Sync & Unpin;
-    TimingWheel<NN>: !Send & !Sync & Unpin;
-    timing_wheel::Key: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    timing_wheel::Expired<YY>: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    timing_wheel::Rescheduled<YY>: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    timing_wheel::Progress: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    DelayQueue<YY>: Send & Sync & Unpin;
-    DelayQueue<YN>: Send & !Sync & Unpin;
-    DelayQueue<NN>: !Send & !Sync & Unpin;
-    delay_queue::Key: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-    delay_queue::Expired<YY>: Send & Sync & Unpin & UnwindSafe & RefUnwindSafe;
-}
-
-assert_is! {
-    wheel::ext::io::TimeoutReader<YY>: Send & Sync & Unpin;
-    wheel::ext::io::TimeoutReader<NN>: !Send & !Sync & Unpin;
-    wheel::ext::io::TimeoutReader<PhantomPinned>: Send & Sync & !Unpin;
-    wheel::ext::io::TimeoutWriter<YY>: Send & Sync & Unpin;
-    wheel::ext::io::TimeoutWriter<PhantomPinned>: Send & Sync & !Unpin;
-    wheel::ext::io::TimeoutStream<YY>: Send & Sync & Unpin;
-    wheel::ext::io::TimeoutStream<YN>: Send & !Sync & Unpin;
-    wheel::ext::io::TimeoutStream<PhantomPinned>: Send & Sync & !Unpin;
+assert_are! {
+    Send & Sync & Unpin: Sleep, Interval, Wheel, wheel::BuildError, Timeout<Ready<YY>>, DelayQueue<YY>,
+        TimeoutReader<YY>, TimeoutWriter<YY>, TimeoutStream<YY>;
+    Clone & Send & Sync & Unpin: wheel::WheelMetrics, wheel::MetricsIntervals, wheel::MetricsSnapshot;
+    Send & Sync & Unpin & UnwindSafe & RefUnwindSafe: Builder, error::Elapsed, error::Error,
+        TimingWheel<YY>, timing_wheel::Key, timing_wheel::Expired<YY>, timing_wheel::Progress,
+        timing_wheel::Rescheduled<YY>, delay_queue::Key, delay_queue::Expired<YY>;
+    Send & !Sync & Unpin: Timeout<YN>, TimingWheel<YN>, DelayQueue<YN>, TimeoutStream<YN>;
+    !Send & !Sync & Unpin: Timeout<NN>, TimingWheel<NN>, DelayQueue<NN>, TimeoutReader<NN>;
+    Send & Sync & !Unpin: Timeout<PhantomPinned>, TimeoutReader<PhantomPinned>,
+        TimeoutWriter<PhantomPinned>, TimeoutStream<PhantomPinned>;
 }
 
 assert_future_is!(todo::<DelayQueue<YY>>().next(), Send & Sync & Unpin);
@@ -111,17 +87,12 @@ mod stream {
     use futures::stream::Empty;
     use wheel::ext::stream::{ChunksTimeout, IntervalStream, Throttle, Timeout, TimeoutRepeating};
 
-    assert_is! {
-        IntervalStream: Send & Sync & Unpin;
-        Throttle<Empty<YY>>: Send & Sync & Unpin;
-        Throttle<NN>: !Send & !Sync & Unpin;
-        Throttle<PhantomPinned>: !Unpin;
-        Timeout<Empty<YY>>: Send & Sync & Unpin;
-        Timeout<YN>: Send & !Sync & Unpin;
-        Timeout<PhantomPinned>: !Unpin;
-        TimeoutRepeating<Empty<YY>>: Send & Sync & Unpin;
-        TimeoutRepeating<PhantomPinned>: !Unpin;
-        ChunksTimeout<Empty<YY>>: Send & Sync & Unpin;
+    assert_are! {
+        Send & Sync & Unpin: IntervalStream, Throttle<Empty<YY>>, Timeout<Empty<YY>>,
+            TimeoutRepeating<Empty<YY>>, ChunksTimeout<Empty<YY>>;
+        !Send & !Sync & Unpin: Throttle<NN>;
+        Send & !Sync & Unpin: Timeout<YN>;
+        !Unpin: Throttle<PhantomPinned>, Timeout<PhantomPinned>, TimeoutRepeating<PhantomPinned>;
     }
 }
 

@@ -66,33 +66,28 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
 
 #[test]
 fn install_comes_before_the_first_timer_and_only_once() {
-    for (name, runtime) in runtimes() {
-        let _guard = runtime.enter();
-        let installed = Builder::new().shards(3).install().unwrap();
-        let error = Builder::new().install().unwrap_err();
-        assert!(matches!(error, BuildError::AlreadyStarted));
-        assert_eq!(
-            error.to_string(),
-            "this runtime's timers have a driver already: install one before the first timer",
-        );
-        let _held = pending(HOUR);
-        assert_eq!(installed.pending(), 1, "{name}: the free functions use it");
-        assert_eq!(Wheel::current().pending(), 1);
-        assert_eq!(runtime.metrics().num_alive_tasks(), 1);
-    }
-}
-
-#[test]
-fn install_after_the_first_timer_is_refused_and_changes_nothing() {
-    for (_, runtime) in runtimes() {
-        let _guard = runtime.enter();
-        let held = pending(HOUR);
-        let refused = Builder::new().tick(secs(1)).install();
-        assert!(matches!(refused, Err(BuildError::AlreadyStarted)));
-        assert_eq!(Wheel::current().pending(), 1);
-        assert_eq!(runtime.metrics().num_alive_tasks(), 1);
-        assert!(!held.is_elapsed());
-        runtime.block_on(async { sleep(ms(1)).await });
+    for is_installed in [false, true] {
+        for (name, runtime) in runtimes() {
+            let _guard = runtime.enter();
+            let installed = is_installed.then(|| Builder::new().shards(3).install().unwrap());
+            let before = (!is_installed).then(|| pending(HOUR));
+            let error = Builder::new().tick(secs(1)).install().unwrap_err();
+            assert!(matches!(error, BuildError::AlreadyStarted));
+            assert_eq!(
+                error.to_string(),
+                "this runtime's timers have a driver already: install one before the first timer",
+            );
+            // The refused driver changes nothing.
+            let _held = before.unwrap_or_else(|| pending(HOUR));
+            let used = installed.unwrap_or_else(Wheel::current);
+            assert_eq!(
+                [&used, &Wheel::current()].map(Wheel::pending),
+                [1, 1],
+                "{name}"
+            );
+            assert_eq!(runtime.metrics().num_alive_tasks(), 1);
+            runtime.block_on(async { sleep(ms(1)).await });
+        }
     }
 }
 

@@ -85,7 +85,7 @@ fn a_shutdown_by_an_old_handle_ends_no_other_driver() {
                 sleep(ms(5)).await;
                 assert_eq!(count.wakes(), 0);
                 assert!(new.iter().all(|wheel| wheel.pending() == 1));
-                held.map(|timer| registered_with(timer, &waker));
+                drop(held.map(|timer| registered_with(timer, &waker)));
             });
         }
         drop(runtime);

@@ -120,28 +120,23 @@ pub mod by_handle {
         set.unwrap_or_else(Wheel::current)
     }
 
-    pub fn sleep(duration: Duration) -> Sleep {
-        wheel().sleep(duration)
+    /// Functions that call the handle's methods of the same name.
+    macro_rules! of_the_handle {
+        ($($name:ident$(<$F:ident>)?($($argument:ident: $type:ty),+) -> $output:ty;)+) => {$(
+            #[track_caller]
+            pub fn $name$(<$F: Future>)?($($argument: $type),+) -> $output {
+                wheel().$name($($argument),+)
+            }
+        )+};
     }
 
-    pub fn sleep_until(deadline: Instant) -> Sleep {
-        wheel().sleep_until(deadline)
-    }
-
-    pub fn interval(period: Duration) -> Interval {
-        wheel().interval(period)
-    }
-
-    pub fn interval_at(start: Instant, period: Duration) -> Interval {
-        wheel().interval_at(start, period)
-    }
-
-    pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
-        wheel().timeout(duration, future)
-    }
-
-    pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
-        wheel().timeout_at(deadline, future)
+    of_the_handle! {
+        sleep(duration: Duration) -> Sleep;
+        sleep_until(deadline: Instant) -> Sleep;
+        interval(period: Duration) -> Interval;
+        interval_at(start: Instant, period: Duration) -> Interval;
+        timeout<F>(duration: Duration, future: F) -> Timeout<F>;
+        timeout_at<F>(deadline: Instant, future: F) -> Timeout<F>;
     }
 }
 

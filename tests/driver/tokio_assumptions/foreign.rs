@@ -1,15 +1,11 @@
 //! Assumed of foreign code that tokio runs inside of a call: what works there, and what panics.
 
-use std::sync::mpsc;
-use std::task::Waker;
+use crate::everywhere::*;
 
-use support::{current_thread, multi_thread, panic_of, secs};
-use tokio::runtime::Handle;
 use tokio::task;
 use tokio::time::Interval;
 
 use super::{AtEnd, arm, both, in_an_hour, interval, past};
-use crate::everywhere::inside;
 
 /// What worked in the destructor of a future that is spawned in a runtime that ends.
 #[derive(Debug, PartialEq)]
