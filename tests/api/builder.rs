@@ -9,10 +9,8 @@ use wheel::{BuildError, Builder};
 /// `build` and `install` refuse a setting with the same error.
 fn refused(builder: Builder) -> BuildError {
     let error = builder.clone().build().unwrap_err();
-    assert_eq!(
-        builder.install().unwrap_err().to_string(),
-        error.to_string()
-    );
+    let of_install = builder.install().unwrap_err();
+    assert_eq!(of_install.to_string(), error.to_string());
     assert!(error.source().is_none());
     error
 }
@@ -73,18 +71,14 @@ fn install_comes_before_the_first_timer_and_only_once() {
             let before = (!is_installed).then(|| pending(HOUR));
             let error = Builder::new().tick(secs(1)).install().unwrap_err();
             assert!(matches!(error, BuildError::AlreadyStarted));
-            assert_eq!(
-                error.to_string(),
-                "this runtime's timers have a driver already: install one before the first timer",
-            );
+            let message =
+                "this runtime's timers have a driver already: install one before the first timer";
+            assert_eq!(error.to_string(), message);
             // The refused driver changes nothing.
             let _held = before.unwrap_or_else(|| pending(HOUR));
             let used = installed.unwrap_or_else(Wheel::current);
-            assert_eq!(
-                [&used, &Wheel::current()].map(Wheel::pending),
-                [1, 1],
-                "{name}"
-            );
+            let pending = [&used, &Wheel::current()].map(Wheel::pending);
+            assert_eq!(pending, [1, 1], "{name}");
             assert_eq!(runtime.metrics().num_alive_tasks(), 1);
             runtime.block_on(async { sleep(ms(1)).await });
         }

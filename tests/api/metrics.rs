@@ -36,21 +36,11 @@ fn pending_briefly() -> Sleep {
 #[test]
 fn debug_prints_the_public_counts_and_no_others() {
     let printed = format!("{:?}", MetricsSnapshot::default());
-    let fields: Vec<_> = printed
-        .split([' ', '{', ','])
-        .filter_map(|word| word.strip_suffix(':'))
-        .collect();
-    let counts = [
-        "registered",
-        "fired",
-        "cancelled",
-        "pending",
-        "reset",
-        "lag",
-    ];
-    let of_the_lag = ["count", "max", "total"];
-    let of_the_driver = ["driver_wakeups", "driver_noops"];
-    assert_eq!(fields, [&counts[..], &of_the_lag, &of_the_driver].concat());
+    let words = printed.split([' ', '{', ',']);
+    let fields: Vec<_> = words.filter_map(|word| word.strip_suffix(':')).collect();
+    let counts = "registered fired cancelled pending reset";
+    let expected = format!("{counts} lag count max total driver_wakeups driver_noops");
+    assert_eq!(fields.join(" "), expected);
     assert!(printed.ends_with(", .. }"), "{printed}");
 }
 

@@ -229,11 +229,8 @@ fn start_and_end_runtimes() {
         for (mut relic, _) in relics.drain(..) {
             is_shut_down(&mut relic);
         }
-        assert_eq!(
-            wheel_of(&runtime).pending(),
-            5,
-            "a relic has cancelled a stranger's timer"
-        );
+        let pending = wheel_of(&runtime).pending();
+        assert_eq!(pending, 5, "a relic has cancelled a stranger's timer");
         works(&runtime);
         assert!(held.iter().all(|(_, count)| count.wakes() == 0));
         drop(runtime);

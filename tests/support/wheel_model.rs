@@ -136,10 +136,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             assert_eq!(self.wheel.reschedule(key, deadline), Rescheduled::Moved);
             self.model.insert((deadline, id.1), key);
         } else {
-            assert_eq!(
-                self.wheel.reschedule(key, deadline),
-                Rescheduled::Expired(id.1)
-            );
+            let moved = self.wheel.reschedule(key, deadline);
+            assert_eq!(moved, Rescheduled::Expired(id.1));
             self.gone.push(key);
         }
     }
@@ -158,10 +156,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             count += 1;
         });
         assert!(count <= budget, "over budget");
-        assert!(
-            (before..=target).contains(&self.wheel.now()),
-            "the clock went astray"
-        );
+        let is_ahead = (before..=target).contains(&self.wheel.now());
+        assert!(is_ahead, "the clock went astray");
         if progress == Progress::CaughtUp {
             self.assert_caught_up(target);
         }
@@ -235,35 +231,26 @@ impl<const SLOTS: usize> Pair<SLOTS> {
 
     fn assert_caught_up(&self, target: u64) {
         assert_eq!(self.wheel.now(), target);
-        assert!(
-            self.model.keys().all(|&(deadline, _)| deadline > target),
-            "something is late"
-        );
-        assert!(
-            self.wheel
-                .next_expiration()
-                .is_none_or(|next| next > target),
-            "the next expiration is not ahead"
-        );
+        let mut deadlines = self.model.keys().map(|id| id.0);
+        assert!(deadlines.all(|deadline| deadline > target), "late");
+        let next = self.wheel.next_expiration();
+        let is_ahead = next.is_none_or(|next| next > target);
+        assert!(is_ahead, "the next expiration is not ahead");
     }
 
     fn compare(&self) {
         super::check(&self.wheel);
         assert_eq!(self.wheel.len(), self.model.len());
         let earliest = self.model.keys().next().map(|id| id.0);
-        assert!(
-            self.wheel.next_expiration() <= earliest,
-            "the earliest deadline is hidden"
-        );
+        let next = self.wheel.next_expiration();
+        assert!(next <= earliest, "the earliest deadline is hidden");
         let first = self.wheel.first().and_then(|key| self.wheel.deadline(key));
         assert_eq!(first, earliest, "another is first");
         assert_eq!(self.wheel.iter().len(), self.model.len());
         assert_eq!(self.wheel.iter().count(), self.model.len());
         for (&(deadline, serial), &key) in &self.model {
-            assert_eq!(
-                (self.wheel.deadline(key), self.wheel.get(key)),
-                (Some(deadline), Some(&serial))
-            );
+            let found = (self.wheel.deadline(key), self.wheel.get(key));
+            assert_eq!(found, (Some(deadline), Some(&serial)));
         }
         for &key in self.gone.iter().rev().take(64) {
             assert_eq!(self.wheel.get(key), None, "a stale key came to life");

@@ -75,21 +75,9 @@ fn programs_come_to_all_that_can_be_told() {
     let (outcomes, _) = batch::<Tokio>(0..BATCH);
     let said: Vec<_> = outcomes.values().flat_map(Outcome::lines).collect();
     let said = said.join("\n");
-    for what in [
-        "slept",
-        "in time",
-        "elapsed",
-        "tick",
-        "branch 0",
-        "all done",
-        "reset",
-        "joined",
-        "was cancelled",
-        "cancelled timers",
-        "awaited elsewhere",
-        "in place",
-        "blocking",
-    ] {
+    let all = "slept, in time, elapsed, tick, branch 0, all done, reset, joined, was cancelled, \
+        cancelled timers, awaited elsewhere, in place, blocking";
+    for what in all.split(", ") {
         assert!(said.contains(what), "no program says: {what}");
     }
     assert!(!said.contains("early"), "{said}");
