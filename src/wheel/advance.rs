@@ -162,9 +162,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline]
     fn look_ahead(&self, slot: SlotId, most: usize) -> ([u64; AHEAD], usize) {
         let (mut deadlines, mut count) = ([0; AHEAD], 0);
-        for key in self.slots.list(slot).last_keys().take(most.min(AHEAD)) {
+        for key in self.slots.list(slot).last_keys() {
             deadlines[count] = self.entries.at(key).deadline;
             count += 1;
+            if count == most.min(AHEAD) {
+                break;
+            }
         }
         (deadlines, count)
     }

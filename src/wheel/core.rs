@@ -130,6 +130,19 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Removes an entry and returns its value. Panics when there is none.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
+        match self.entries.remove_from_page(key) {
+            Some(entry) => {
+                self.unlink(entry.place);
+                entry.value
+            }
+            None => self.remove_survivor(key),
+        }
+    }
+
+    /// Out of line: the value then stays in registers where the entry is in its page.
+    #[cold]
+    #[inline(never)]
+    fn remove_survivor(&mut self, key: u32) -> T {
         let entry = self.entries.remove(key);
         self.unlink(entry.place);
         entry.value
@@ -166,7 +179,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     /// Puts an entry off if the key has an entry, `is_such` holds for its value, and the new
-    /// deadline is not earlier. Returns whether all three hold.
+    /// deadline is not earlier. Returns whether all three hold; also `false` for an entry that has
+    /// survived its page, which the longer ways find.
     #[inline(always)]
     pub(crate) fn put_off_if(
         &mut self,
@@ -174,7 +188,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         deadline: u64,
         is_such: impl FnOnce(&T) -> bool,
     ) -> bool {
-        match self.entries.get_mut(key) {
+        match self.entries.in_page_mut(key) {
             Some(entry) if deadline >= entry.deadline && is_such(&entry.value) => {
                 debug_assert!(
                     deadline > self.now,

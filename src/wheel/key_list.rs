@@ -55,10 +55,11 @@ impl KeyList {
         self.cells.iter().copied().filter(|&key| key != HOLE)
     }
 
-    /// The keys in the last few cells, in the order in which [`pop`](Self::pop) takes them.
+    /// The last few cells, as far as they are keys, in the order in which [`pop`](Self::pop) takes them.
     #[inline]
     pub(crate) fn last_keys(&self) -> impl Iterator<Item = u32> {
-        let cells = self.cells.iter().rev().take(SHORT);
+        let begin = self.cells.len().saturating_sub(SHORT);
+        let cells = self.cells[begin..].iter().rev();
         cells.copied().filter(|&key| key != HOLE)
     }
 

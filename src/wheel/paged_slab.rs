@@ -126,17 +126,24 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Removes and returns a value. Panics when there is none.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
+        match self.remove_from_page(key) {
+            Some(value) => value,
+            None => self.remove_survivor(key),
+        }
+    }
+
+    /// Removes and returns a value, unless there is none, or it has survived its page.
+    #[inline(always)]
+    pub(crate) fn remove_from_page(&mut self, key: u32) -> Option<T> {
         let (number, index) = Self::split(key);
         let page = &mut self.pages[number];
-        self.removed += 1;
-        let Some(value) = page.try_remove(index) else {
-            return self.remove_survivor(key);
-        };
+        let value = page.try_remove(index)?;
         let left = page.len();
+        self.removed += 1;
         if left == Self::FEW || left + 1 == Self::PAGE_LEN {
             self.has_shrunk_to(left, number);
         }
-        value
+        Some(value)
     }
 
     /// The page that is filled keeps its memory, also when empty: otherwise an insert and a removal
@@ -169,13 +176,11 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         value.or_else(|| self.survivor(key))
     }
 
+    /// The value under a key, unless there is none, or it has survived its page.
     #[inline(always)]
-    pub(crate) fn get_mut(&mut self, key: u32) -> Option<&mut T> {
+    pub(crate) fn in_page_mut(&mut self, key: u32) -> Option<&mut T> {
         let (number, index) = Self::split(key);
-        match self.pages.get_mut(number)?.get_mut(index) {
-            None => Self::survivor_mut(&mut self.survivors, key),
-            value => value,
-        }
+        self.pages.get_mut(number)?.get_mut(index)
     }
 
     #[cold]
@@ -193,6 +198,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     #[cold]
     #[inline(never)]
     fn remove_survivor(&mut self, key: u32) -> T {
+        self.removed += 1;
         self.survivors.remove(&key).expect(NO_VALUE)
     }
 
@@ -205,7 +211,11 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// The value under a key. Panics when there is none.
     #[inline]
     pub(crate) fn at_mut(&mut self, key: u32) -> &mut T {
-        self.get_mut(key).expect(NO_VALUE)
+        let (number, index) = Self::split(key);
+        match self.pages[number].get_mut(index) {
+            Some(value) => value,
+            None => Self::survivor_mut(&mut self.survivors, key).expect(NO_VALUE),
+        }
     }
 
     /// How many values there is memory for. In constant time: only the first page may be smaller

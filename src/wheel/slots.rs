@@ -8,6 +8,8 @@ use super::slot::{Place, SlotId};
 #[derive(Clone)]
 pub(crate) struct Slots<const SLOTS: usize> {
     pub(crate) levels: Vec<Level<SLOTS>>,
+    /// A bit for each level: set while the level holds entries.
+    used: u64,
     /// Memory that long lists no longer need.
     pub(super) garbage: Vec<Vec<u32>>,
 }
@@ -23,6 +25,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
             levels: Vec::new(),
+            used: 0,
             garbage: Vec::new(),
         }
     }
@@ -37,6 +40,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let list = &mut level.lists[slot.position];
         if list.is_empty() {
             level.occupied.set(slot.position);
+            self.used |= 1 << slot.level;
         }
         Place::new::<SLOTS>(slot, list.push(key))
     }
@@ -73,6 +77,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let list = &mut level.lists[slot.position];
         if list.is_empty() {
             level.occupied.clear(slot.position);
+            self.used &= !(u64::from(level.occupied.is_empty()) << slot.level);
         }
         let garbage = list.tidy(|key, at| moved(key, Place::new::<SLOTS>(slot, at)));
         self.garbage.extend(garbage);
@@ -110,8 +115,12 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// The levels that hold entries, lowest first.
     #[inline]
     pub(crate) fn used_levels(&self) -> impl Iterator<Item = usize> {
-        let levels = self.levels.iter().enumerate();
-        levels.filter_map(|(at, level)| (!level.occupied.is_empty()).then_some(at))
+        let mut left = self.used;
+        std::iter::from_fn(move || {
+            let level = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            (level < 64).then_some(level)
+        })
     }
 
     /// The occupied slots of a level, in the order in which they start.

@@ -135,7 +135,7 @@ fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
         (Some(&300), 7, None)
     );
     *slab.at_mut(301) += 1;
-    assert_eq!(slab.get_mut(301).copied(), Some(302));
+    assert_eq!((*slab.at(301), slab.in_page_mut(301)), (302, None));
     assert_eq!(
         slab.iter().collect::<Vec<_>>(),
         [(7, &7), (300, &300), (301, &302), (700, &700)]
