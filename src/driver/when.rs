@@ -25,7 +25,8 @@
 //! otherwise a loop of such timers would spin.
 //!
 //! A race remains. Where an alarm is late by more than a millisecond, a timer for now or a little
-//! later counts as plain until the late turn begins, and fires in that turn.
+//! later counts as plain until the late turn begins, and fires in that turn. So does a timer for now
+//! that a waker makes a millisecond or more after its turn began.
 
 use std::time::Duration;
 

@@ -8,19 +8,22 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
+use crate::driver::clock::MILLISECOND;
+use crate::driver::sync::Ordering;
 
-/// A waker that registers a timer for now, and sends the tick of that timer and of tokio's
-/// millisecond.
-struct Register(mpsc::Sender<(Tick, Tick)>);
+/// A waker that registers a timer for now, and sends the tick of that timer, that of tokio's
+/// millisecond, and how many nanoseconds ago the turn began.
+struct Register(mpsc::Sender<(Tick, Tick, u64)>);
 
 impl Wake for Register {
     fn wake(self: Arc<Self>) {
         let now = Tick::now();
         let mut timer = Timer::new_at(now);
+        let began = timer.home.driver.checked.load(Ordering::Relaxed);
         if timer.poll(now, Waker::noop()).is_pending() {
             let (entry, ..) = timer.entry().unwrap();
             let tokios = timer.home.driver.alarm.tokios_millisecond(now);
-            let _ = self.0.send((entry.when, tokios.unwrap()));
+            let _ = self.0.send((entry.when, tokios.unwrap(), now.0 - began));
         }
     }
 }
@@ -45,6 +48,10 @@ fn a_timer_for_now_that_a_late_turn_makes_waits_for_tokios_millisecond() {
         thread::sleep(Duration::from_millis(20));
         tokio::time::sleep(Duration::from_millis(1)).await;
     });
-    let (when, tokios) = made.recv_timeout(Duration::from_secs(60)).unwrap();
-    assert_eq!(when, tokios);
+    let (when, tokios, after) = made.recv_timeout(Duration::from_secs(60)).unwrap();
+    // Later in a turn a timer for now counts as plain: see `when.rs`.
+    assert!(
+        when == tokios || after >= MILLISECOND,
+        "{when:?}, not {tokios:?}"
+    );
 }
