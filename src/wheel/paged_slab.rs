@@ -283,7 +283,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 
     #[inline]
-    pub(crate) const fn has_garbage(&self) -> bool {
+    pub(crate) fn has_garbage(&self) -> bool {
         !self.garbage.is_empty()
     }
 
