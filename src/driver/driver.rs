@@ -227,3 +227,11 @@ impl DriverRef {
         own.unwrap_or_else(|| &shards[number % shards.len()])
     }
 }
+
+impl DriverShard {
+    /// The other shards of the driver.
+    pub(super) fn others(&'static self) -> impl Iterator<Item = ShardRef> {
+        let shards = self.driver.shards();
+        shards[self.index + 1..].iter().chain(&shards[..self.index])
+    }
+}

@@ -30,7 +30,8 @@
 //! **Arm.** `sleep` calls `Timer::new_at`, which has the shard from `context::shard`. The first poll
 //! is `Timer::poll`. If this task has just cancelled a timer here, `register_again` takes that
 //! timer's entry, the *spare*, with `Shard::arm_again`, and that is all. Otherwise `register_at`
-//! tries the shard's lock and calls `Shard::arm`: `ShardState::put` inserts the entry, and `announce`
+//! tries the shard's lock in `Shard::arm`, and `register_anywhere` that of other shards if the shard is
+//! busy: `ShardState::put` inserts the entry, and `announce`
 //! publishes a deadline that is the shard's earliest. A deadline before the shard's `plain_from` goes
 //! through `Driver::when_near` first, which rounds the deadline. After the insert `have_alarm_ring`
 //! compares with `plain_from` again and calls `Driver::arm_for`, and `Alarm::rearm` has tokio's
@@ -59,6 +60,7 @@
 //! * No operation of a timer enters a runtime, or leaves a mark that a panic could leave behind. What
 //!   tokio runs in between (a hook, a destructor) may panic, or use timers.
 //! * No thread sleeps for a shard's lock, unless the holder has lost its processor: see `sync.rs`.
+//!   Arming and cancelling do not even wait: they take another shard, or the queue.
 //! * Deadlines are compared with the driver's own clock, and no other; see `alarm/mod.rs`.
 //! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers to
 //!   its driver for ever, at no cost per timer. A driver that has ended goes to a pool; the

@@ -14,9 +14,10 @@
 //! * **Bounded holds.** A hold fires at most [`HOLD`](crate::driver::settings::HOLD) entries, or removes as many queued entries,
 //!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
 //!   bytes each.
-//! * **No worker sleeps for the lock.** A cancel tries the lock once, and then uses the queue. All
-//!   other operations spin for as long as a hold lasts; a thread yields and sleeps only if the
-//!   holder has lost its processor: see `sync.rs`.
+//! * **No worker sleeps for the lock.** A cancel tries the lock once, and then uses the queue. Arming
+//!   tries a few times, and then takes another shard for that timer: the holder may have lost its
+//!   processor to this very thread. A reset, and a poll with another waker, spin for as long as a
+//!   hold lasts, and yield and sleep only after that: see `sync.rs`.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
 //!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
 //!   has ended.
@@ -361,19 +362,18 @@ impl Shard {
 
 /// The operations of timers.
 impl Shard {
-    /// Adds a timer, unless the timer's [`check`](Self::check) fails. Returns the timer's key, and
-    /// the waker that the spare had. Drops the wakers of queued cancels before the caller sets the
-    /// alarm: a slow drop delays that.
+    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
+    /// the timer's key, and the waker that the spare had. Drops the wakers of queued cancels before
+    /// the caller sets the alarm: a slow drop delays that.
     #[inline(always)]
     pub(super) fn arm(
         &self,
-        state: LockGuard<'_, ShardState>,
         generation: Generation,
         when: Tick,
         waker: Waker,
     ) -> Option<(u32, Option<Waker>)> {
-        // A local of this function is dropped before its arguments: a refused waker after the guard.
-        let mut state = state;
+        let mut state = self.try_lock()?;
+        // A refused waker is dropped with the arguments: after the guard.
         self.check(generation, when).ok()?;
         let armed = state.put(when, waker);
         self.announce(when);

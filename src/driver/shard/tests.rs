@@ -23,7 +23,7 @@ fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
 }
 
 fn arm(shard: &Shard, generation: Generation, when: Tick) -> Option<u32> {
-    let armed = shard.arm(shard.wait(), generation, when, Waker::noop().clone());
+    let armed = shard.arm(generation, when, Waker::noop().clone());
     armed.map(|(key, _left)| key)
 }
 
