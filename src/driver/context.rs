@@ -1,7 +1,7 @@
 //! The owner of a timer: the driver, and the driver's shard, for a timer that is made here.
 //!
-//! **On a worker thread of a multi-thread runtime a timer belongs to that runtime, elsewhere to the
-//! current runtime.**
+//! **A timer belongs to the current runtime. On a thread that has been proved to be a worker of a
+//! multi-thread runtime, a timer belongs to the worker's runtime instead.**
 //!
 //! A task on such a worker makes most timers. Two thread-locals tell its shard:
 //! `tokio::runtime::worker_index()` says which worker's scheduler runs on this thread, and
@@ -20,12 +20,12 @@
 //!   thread is. So only a task that was spawned on the runtime for that purpose proves a thread:
 //!   the thread that runs this task is a worker. Until then, the current handle decides. A thread
 //!   that is a worker of one runtime never becomes a worker of another.
-//! * **A proof ends with the worker.** After `block_in_place` another thread may have the worker,
+//! * **The next proof ends the last.** After `block_in_place` another thread may have the worker,
 //!   and this thread run blocking tasks. The other thread, with its first timer, ends the proof of
 //!   this thread: the shard counts its workers. A thread that makes a timer of another runtime
 //!   meanwhile has to be proved anew, too.
 //! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from it,
-//!   another thread has its worker. So a shard's worker writes nothing of the shard without the
+//!   another thread has its worker. So a shard's worker changes no entry of the shard without the
 //!   shard's lock. Which thread has a shard decides only the cheapest way to cancel there.
 
 use std::cell::Cell;

@@ -58,7 +58,7 @@ impl Turn {
         true
     }
 
-    /// A single hold of a shard's lock; `None` when the driver has ended.
+    /// One step: see [`Shard::expire`]. `None` when the driver has ended.
     fn expire(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> Option<Progress> {
         // The clock is read again once a waker has been woken: a timer that fires late in a long
         // turn is late by that, too.

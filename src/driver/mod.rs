@@ -3,7 +3,8 @@
 //!
 //! # Files
 //!
-//! From the bottom up: a file uses files above its own row, and none below.
+//! From the bottom up: a file uses files above its own row. There are two exceptions: `shard.rs`
+//! has a `CancelQueue`; `driver.rs` and `turns.rs` use each other.
 //!
 //! | file | idea |
 //! | --- | --- |
@@ -37,8 +38,8 @@
 //! compares with `plain_from` again and calls `Driver::arm_for`, and `Alarm::rearm` has tokio's
 //! interval ring earlier.
 //!
-//! **Cancel.** The drop of a registered timer calls `Timer::unregister`. On the thread that made the
-//! shard's last timer, if the lock is free, `Shard::leave` leaves the entry as the spare, or
+//! **Cancel.** The drop of a registered timer calls `Timer::unregister`. On a thread whose
+//! last timer was made in this shard, if the lock is free, `Shard::leave` leaves the entry as the spare, or
 //! `Shard::cancel` removes the entry. On another thread, or if the shard is busy, `Shard::cancel_later`
 //! pushes the entry into the `CancelQueue`. The next thread that holds the shard removes the entry
 //! (`drain_and_unlock`), and drops the waker after the release. Where the clock may be paused,
@@ -55,9 +56,10 @@
 //!
 //! * Locks are taken in this order and never the other way: the alarm's, then tokio's own. A
 //!   shard's lock is taken alone, but for that of its cancel queue, which is taken under the
-//!   shard's. No waker is woken, cloned or dropped under any lock, but for two of the driver's own:
-//!   the driver task's, which is cloned, and the alarm's, which only records a ring there.
-//! * No operation of a timer enters a runtime, or leaves a mark that a panic could leave behind. What
+//!   shard's. No waker is woken, cloned or dropped under any lock, but for the alarm's
+//!   own, which only records a ring there.
+//! * No operation of a timer leaves a mark that a panic could leave behind. None enters a runtime,
+//!   except to read a current-thread runtime's clock on another thread (`sync::now_in`). What
 //!   tokio runs in between (a hook, a destructor) may panic, or use timers.
 //! * No thread sleeps for a shard's lock, unless the holder has lost its processor: see `sync.rs`.
 //!   Arming and cancelling do not even wait: they take another shard, or the queue.

@@ -1,17 +1,18 @@
 //! When a timer fires.
 //!
-//! *The plain case.* A timer whose deadline is at or after its shard's `plain_from` fires at its
-//! deadline, to the nanosecond. `timer.rs` arms such a timer without a look in here. `plain_from` is
-//! a millisecond after the tick that the alarm is set for, so all other timers are near, or are the
-//! earliest of all. For those, [`Driver::when_near`] decides, and nothing is ever rounded down.
+//! *The plain case.* A timer whose deadline is at or after its shard's `plain_from` keeps its
+//! deadline, to the nanosecond; a turn at that time or later fires the timer. `timer.rs` does not
+//! call this file for such a timer. `plain_from` is a millisecond after `armed_for`; exceptions are
+//! in `Alarm::plain_from` and `raise_plain_from`. For earlier deadlines [`Driver::when_near`]
+//! decides. No deadline is rounded down.
 //!
 //! *A tick.* A driver with a configured tick has no plain timers. It rounds each deadline up to a
 //! multiple of the tick since the driver was opened.
 //!
 //! *tokio's millisecond.* A timer that is due within a millisecond fires in tokio's millisecond, as
 //! tokio's own timers do. So `sleep(Duration::ZERO)` in a loop goes round as often as with tokio,
-//! however often an overdue check finds the runtime busy. Where tokio's milliseconds begin is found
-//! once per driver, when the first such timer comes: see `alarm/grid.rs`.
+//! however often an overdue check finds the runtime busy. The first such timer of a
+//! generation finds where tokio's milliseconds begin: see `alarm/grid.rs`.
 //!
 //! *Current-thread runtimes.* Their clock may be paused, or may have been moved, and can be read in
 //! the runtime only. So tokio itself tells whether a millisecond has come. That works on any thread,
@@ -21,12 +22,13 @@
 //! must not stop at the deadline of a timer that was cancelled, so each cancel looks at the alarm:
 //! see `Driver::retract`.
 //!
-//! *High resolution.* Nothing is rounded. A timer for now fires at the next ring, and not at once:
-//! otherwise a loop of such timers would spin.
+//! *High resolution.* A deadline is not rounded, unless a tick is configured or the clock may be
+//! paused. A deadline that passed less than a millisecond ago fires at the next ring: otherwise a
+//! loop of timers for now would spin. A deadline that passed earlier than that is due at once.
 //!
 //! A race remains. Where an alarm is late by more than a millisecond, a timer for now or a little
-//! later counts as plain until the late turn begins, and fires in that turn. So does a timer for now
-//! that a waker makes a millisecond or more after its turn began.
+//! later counts as plain until the late turn begins, and fires in that turn. A timer for now that a
+//! waker makes a millisecond or more after its turn began is plain, too, and fires in a later turn.
 
 use std::time::Duration;
 

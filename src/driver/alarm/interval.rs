@@ -7,7 +7,7 @@
 //! * Nothing here needs the runtime to be current: a timer of tokio's knows its runtime. So arming
 //!   works wherever a timer is used, also in a destructor that runs inside of tokio.
 //! * Arming may ring at once, on this very thread, if tokio's clock has passed the time.
-//!   Such a ring fires nothing (arming never fires a stranger's timer): where [`is_arming`],
+//!   Such a ring fires nothing (arming never fires another task's timer): where [`is_arming`],
 //!   the ring is only recorded. The armer then asks the driver task for a turn.
 //! * A runtime that has ended panics when its interval is polled. A driver is closed, and
 //!   its interval taken out, before that. Should tokio ever end things in another order,

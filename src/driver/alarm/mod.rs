@@ -28,17 +28,17 @@
 //!   `armed_for`, or later.
 //! * **Under the mutex.** The interval is locked for arming, opening and closing, and for a look at
 //!   the runtime's clock. Tokio's own locks are taken meanwhile, and atomics of shards are read and
-//!   written. No shard is locked, no runtime is entered while arming, and a panic of tokio's ends
-//!   where it comes: nothing can unwind between the store of `armed_for` and the arming.
+//!   written. No shard is locked, no runtime is entered while arming, and a panic of tokio's is
+//!   caught in `AlarmTimer::arm`: nothing can unwind between the store of `armed_for` and the arming.
 //! * **A ring is recorded before any lock is taken**, and consumed before the target is compared
-//!   with the armed tick. The armed tick is never inferred: otherwise a ring that comes while
-//!   another thread arms would leave an alarm that has gone off, and counts as armed.
+//!   with the armed tick. Only a recorded ring shows that the alarm is no longer set. Otherwise
+//!   a ring that comes while another thread arms would leave an alarm that counts as armed.
 //! * **A ring while arming.** tokio rings on the spot, on the arming thread, if its clock has passed
-//!   the target. Such a ring is only recorded, because arming never fires a stranger's timer. The
+//!   the target. Such a ring is only recorded, because arming never fires another task's timer. The
 //!   thread then asks for a turn.
 //! * **The driver's own clock.** A multi-thread runtime has the real clock. A current-thread
-//!   runtime has its own, which may be paused. Turns read that clock in the runtime. No operation of
-//!   a timer needs a clock that may be paused: see `when.rs`.
+//!   runtime has its own, which may be paused. Turns read that clock in the runtime. Operations of
+//!   timers read it only for an overdue check, and in `Driver::unless_long_due`.
 
 mod grid;
 pub(super) mod interval;
@@ -60,6 +60,8 @@ const DISTANT: u64 = 1_000 * MILLISECOND;
 /// A driver's alarm.
 #[derive(Default)]
 pub(super) struct Alarm {
+    /// What is published: when the alarm rings at the latest. (`AlarmTimer::armed` is what tokio, or
+    /// the timerfd, is set for.)
     armed_for: AtomicU64,
     /// The alarm rang, and no thread has armed since.
     has_rung: AtomicBool,
@@ -125,7 +127,7 @@ impl Alarm {
     }
 
     /// A clock that is not the real clock is paused, or resumed after an advance. Where tokio is
-    /// built to pause clocks, every clock may be.
+    /// built to pause clocks, every clock may be paused.
     fn note_clock(&self, timer: &mut AlarmTimer) -> Option<Tick> {
         let before = Tick::really_now();
         let now = timer.now()?;
@@ -178,8 +180,8 @@ impl Alarm {
         })
     }
 
-    /// The runtime has taken the driver task. As long as there is a timer, which is not taken out
-    /// while its lock is held, that runtime has not ended.
+    /// The driver task was spawned, and may not have been polled yet. While this lock is held and
+    /// there is a timer, the runtime has not ended.
     pub(super) fn begin(&self, generation: Generation) {
         let mut timer = lock(&self.timer);
         if let Some(timer) = timer.as_mut().filter(|it| it.generation == generation) {

@@ -64,7 +64,7 @@ fn cancels_that_wait_count_as_cancelled() {
 }
 
 #[test]
-fn no_more_cancels_wait_than_a_few_dozen() {
+fn no_more_cancels_wait_than_the_queue_holds() {
     let (shard, entries) = shard_of(1000);
     for &entry in &entries {
         shard.cancel_later(entry);

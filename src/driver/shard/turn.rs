@@ -14,8 +14,9 @@ use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// One bounded hold of a turn: carries out queued cancels, moves the clock to `now`, and
-    /// puts the wakers of at most [`HOLD`] due timers into `batch`. Their lag is that at `seen`.
+    /// One step of a turn. A first hold carries out queued cancels, if there are any. A second hold
+    /// moves the clock to `now`, and puts the wakers of at most [`HOLD`] due timers into `batch`.
+    /// The timers' lag is measured at `seen`.
     /// `None` when the driver has ended.
     pub(in crate::driver) fn expire(
         &self,
@@ -122,7 +123,7 @@ impl Shard {
         let mut state = self.wait();
         let left = state.remove_spare();
         last(state.snapshot());
-        // Before anything of the next generation: see `clock`.
+        // Before any store of the next generation: see `check`.
         self.published.generation.fetch_add(1, Ordering::SeqCst);
         self.change_worker();
         self.publish(Tick::NEVER);
