@@ -187,7 +187,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and when a timer was made before.
+    /// As [`build`](Self::build), and when the runtime's driver has started already: with the first timer,
+    /// [`metrics()`](crate::metrics()) or [`Wheel::current`].
     ///
     /// # Panics
     ///

@@ -25,7 +25,9 @@ impl<T> DelayQueue<T> {
     /// Waits for the next entry that is due, and takes the entry out.
     ///
     /// `None` at once if the queue is empty. A task that also inserts calls this again after each
-    /// insertion, as a loop around `select!` does. [`poll_expired`](Self::poll_expired) is for a
+    /// insertion, as a loop around `select!` does, with the branch `Some(expired) = queue.next() =>`: an
+    /// empty queue then switches the branch off until another branch has run, such as an insertion.
+    /// (`None => continue` would spin.) [`poll_expired`](Self::poll_expired) is for a
     /// queue behind a lock, which is held for each poll alone.
     ///
     /// # Panics

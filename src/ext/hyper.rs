@@ -1,7 +1,8 @@
 //! hyper's timers from the wheel: [`WheelTimer`].
 //!
 //! hyper has no timers of its own, and takes them from its builder's `timer`:
-//! for a server's `header_read_timeout`, once per request; for HTTP/2's
+//! for a server's `header_read_timeout`, once per request and counted from the end of the request
+//! before, so that it also ends idle connections; for HTTP/2's
 //! `keep_alive_interval`, once per connection and reset from then on; and, in
 //! hyper-util's client, for the `pool_idle_timeout`. Without a timer they do
 //! nothing, or panic. `axum::serve` sets none, so that a client which sends half

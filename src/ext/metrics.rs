@@ -47,7 +47,7 @@ pub fn lag_buckets() -> Vec<f64> {
 }
 
 /// Publishes the counts of the current runtime's timers, at once and then at each interval.
-/// Spawn this future; a drop ends the publishing.
+/// Spawn this future. `JoinHandle::abort` ends the publishing; a drop of that handle does not.
 ///
 /// See [`Reporter`] for the published names, and [`report_as`] for a driver of your own.
 ///
