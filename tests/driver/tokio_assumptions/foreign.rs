@@ -33,14 +33,16 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
     for (runtime, other) in both().into_iter().zip([multi_thread(1), current_thread()]) {
         let (tell, told) = mpsc::channel();
         let (other, mut interval) = (other.handle().clone(), inside(&runtime, interval));
+        let mut within = Some(AtEnd(move || {
+            let _ = tell.send(try_all(&other, &mut interval));
+        }));
+        // Made here: the task may be dropped before its first poll.
+        let end = AtEnd(move || {
+            let clean_up = within.take();
+            tokio::spawn(async move { drop(clean_up) });
+        });
         runtime.spawn(async move {
-            let mut within = Some(AtEnd(move || {
-                let _ = tell.send(try_all(&other, &mut interval));
-            }));
-            let _end = AtEnd(move || {
-                let clean_up = within.take();
-                tokio::spawn(async move { drop(clean_up) });
-            });
+            let _end = end;
             std::future::pending::<()>().await;
         });
         runtime.block_on(task::yield_now());
