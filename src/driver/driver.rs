@@ -162,10 +162,15 @@ impl Driver {
         }
     }
 
-    /// Arms the alarm for the earliest deadline.
+    /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
+    pub(super) fn arm(&self) -> bool {
+        self.alarm.rearm(self.each_shard())
+    }
+
+    /// The same, and asks for that turn.
     #[cold]
     pub(super) fn rearm(&self) {
-        if !self.alarm.rearm(self.each_shard()) {
+        if !self.arm() {
             self.ask_for_turn();
         }
     }

@@ -166,11 +166,6 @@ impl Driver {
         }
         true
     }
-
-    /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
-    fn arm(&self) -> bool {
-        self.alarm.rearm(self.each_shard())
-    }
 }
 
 /// Has the driver task polled again, after a turn that `took` so many nanoseconds.
