@@ -53,7 +53,7 @@
 //!   worker on which the timer was made: that worker's *shard*.
 //! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place for the
 //!   worker's next timer. Dropped elsewhere, because its task has moved to another worker,
-//!   the timer goes into the shard's *cancel queue*, which the next thread that uses the shard
+//!   the timer goes into the shard's *change queue*, which the next thread that uses the shard
 //!   empties.
 //! * **Firing.** The *alarm* is a `tokio::time::Interval` for all shards, armed for the
 //!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives time
@@ -76,7 +76,7 @@
 //!  │           │                             │  │ worker    │  └──────────────────┘
 //!  │           ▼                             │  │           │
 //!  │  the slot's timers: waker, deadline     │  │           │
-//!  ├─ cancel queue ──────────────────────────┤  │           │
+//!  ├─ change queue ──────────────────────────┤  │           │
 //!  │  timers dropped on other workers        │  │           │
 //!  └─────────────────────────────────────────┘  └───────────┘
 //! ```

@@ -41,13 +41,13 @@ impl Turn {
     }
 
     /// `false` when the limit was reached before all due timers of this shard had been fired, and
-    /// all its cancels carried out.
+    /// all its changes carried out.
     pub(super) fn visit(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> bool {
-        while shard.next() <= self.now || shard.has_cancels() {
+        while shard.next() <= self.now || shard.has_changes() {
             let Some(progress) = self.expire(shard, &clock) else {
                 return true;
             };
-            if progress.is_caught_up() && !shard.has_cancels() {
+            if progress.is_caught_up() && !shard.has_changes() {
                 return true;
             }
             self.left = self.left.saturating_sub(HOLD);

@@ -14,17 +14,20 @@
 //! * **Bounded holds.** A hold fires at most [`HOLD`](crate::driver::settings::HOLD) entries, or removes as many queued entries,
 //!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
 //!   bytes each.
-//! * **No worker sleeps for the lock.** A cancel tries the lock once, and then uses the queue. Arming
-//!   tries a few times, and then takes another shard for that timer: the holder may have lost its
-//!   processor to this very thread. A reset, and a poll with another waker, spin for as long as a
-//!   hold lasts, and yield and sleep only after that: see `sync.rs`.
+//! * **No worker waits for the lock.** The holder may have lost its processor to this very thread. So
+//!   each operation tries for a moment, and then goes another way. Arming takes another shard for that
+//!   timer. A cancel, and a reset to a later deadline, go into the queue. A poll with another
+//!   waker cancels the timer and arms it anew. Only a reset to an earlier deadline spins for as long
+//!   as a hold lasts, and yields and sleeps after that: see `sync.rs`.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
 //!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
 //!   has ended.
 //!
-//! A race remains: a cancel may be queued just after the holder has read `waiting`, and a cancel
-//! that leaves the spare does not read `waiting`. The next holder removes the queued entry, which
-//! is still in the wheel, so that a turn comes at its deadline.
+//! * **Changes first.** A thread that is to change an entry under the lock first carries out the
+//!   changes that wait: one may be of that entry, for a reset that was queued.
+//!
+//! A race remains: a change may be queued just after the holder has read `waiting`. It waits for the
+//! next holder, or for a turn, which comes at its entry's deadline at the latest.
 //!
 //! # The spare
 //!
@@ -45,14 +48,14 @@
 //! # Lines of memory
 //!
 //! `state` is written by the shard's own worker all the time. `published` is read by each
-//! operation, and written when the earliest deadline changes, by turns, and by cancels from
-//! elsewhere. `cancels` is written by other workers.
+//! operation, and written when the earliest deadline changes, by turns, and by changes from
+//! elsewhere. `changes` is written by other workers.
 
 mod turn;
 
 use std::task::Waker;
 
-use super::cancel_queue::{CAPACITY, CancelQueue, EntryRef};
+use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef};
 use super::clock::{MILLISECOND, Tick};
 use super::settings::Generation;
 use super::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
@@ -83,7 +86,7 @@ type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 pub(crate) struct Shard {
     state: Lock<ShardState>,
     published: Published,
-    cancels: CancelQueue,
+    changes: ChangeQueue,
 }
 
 /// The shards of a driver.
@@ -101,7 +104,7 @@ struct Published {
     next: AtomicU64,
     /// From this deadline on, a timer is armed without another look: see `when.rs`.
     plain_from: AtomicU64,
-    /// Cancels in the queue.
+    /// Changes in the queue.
     waiting: AtomicUsize,
     /// Counts the drivers that this shard has served.
     generation: AtomicU16,
@@ -181,6 +184,17 @@ impl ShardState {
         self.wheel.get_mut(key).take()
     }
 
+    /// Makes a change that was queued. Returns the waker of a cancelled timer.
+    fn carry_out(&mut self, change: &Change) -> Option<Waker> {
+        if change.deadline == CANCELLED {
+            return self.take(change.entry.key());
+        }
+        self.resets += 1;
+        self.wheel
+            .reschedule_lazily(change.entry.key(), change.deadline.0);
+        None
+    }
+
     #[must_use = "to be dropped outside the lock"]
     fn remove_spare(&mut self) -> Option<Waker> {
         let spare = self.spare.take()?;
@@ -215,7 +229,7 @@ impl Shard {
         Shard {
             state: Lock::new(ShardState::starting_at(0)),
             published: Published::default(),
-            cancels: CancelQueue::new(),
+            changes: ChangeQueue::new(),
         }
     }
 
@@ -279,9 +293,9 @@ impl Shard {
         self.published.worker.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Whether cancels wait here.
+    /// Whether changes wait here.
     #[inline]
-    pub(super) fn has_cancels(&self) -> bool {
+    pub(super) fn has_changes(&self) -> bool {
         self.published.waiting.load(Ordering::Acquire) != 0
     }
 
@@ -300,48 +314,70 @@ impl Shard {
 
 /// Taking the lock, and the work before its release.
 impl Shard {
-    /// Waits for the lock: for the driver, and for changes that cannot be queued.
+    /// Waits for the lock: for the driver, and for a reset that cannot be queued. Carries out the
+    /// changes that wait first.
     #[inline]
     pub(super) fn wait(&self) -> LockGuard<'_, ShardState> {
+        let state = sync::wait(&self.state);
+        if !self.has_changes() {
+            return state;
+        }
+        self.drain_and_unlock(state);
         sync::wait(&self.state)
     }
 
-    /// Tries once.
+    /// Tries once. Changes may wait: see [`drained`](Self::drained).
     #[inline]
     pub(super) fn try_lock(&self) -> Option<LockGuard<'_, ShardState>> {
         self.state.try_lock()
     }
 
-    /// Releases the lock, after a few queued cancels have been carried out. Wakers, and memory that
-    /// is no longer needed, are dropped after that.
+    /// Tries for a moment. Changes that wait have been carried out then: what changes an entry begins
+    /// with this, or with [`drained`](Self::drained), for a change of that entry may be among them.
+    pub(super) fn try_often(&self) -> Option<LockGuard<'_, ShardState>> {
+        self.drained(sync::try_often(&self.state)?)
+    }
+
+    /// Carries out the changes that wait, if there are any, and then tries the lock once more.
+    #[inline]
+    pub(super) fn drained<'a>(
+        &'a self,
+        state: LockGuard<'a, ShardState>,
+    ) -> Option<LockGuard<'a, ShardState>> {
+        if !self.has_changes() {
+            return Some(state);
+        }
+        self.drain_and_unlock(state);
+        self.try_lock()
+    }
+
+    /// Releases the lock. Memory that is no longer needed is freed after that.
     #[inline]
     fn unlock(&self, state: LockGuard<'_, ShardState>) {
-        match self.has_cancels() || state.wheel.has_garbage() {
+        match state.wheel.has_garbage() {
             true => self.drain_and_unlock(state),
             false => drop(state),
         }
     }
 
+    /// Carries out the changes that wait, and releases the lock. Wakers, and memory that is no longer
+    /// needed, are dropped after that.
     #[cold]
     fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
         let mut wakers = [const { None }; CAPACITY];
-        let (entries, len) = self.cancels.take(&self.published.waiting);
-        for (entry, waker) in entries[..len].iter().zip(&mut wakers) {
-            if self.check(entry.generation(), entry.when).is_ok() {
-                *waker = state.take(entry.key());
+        let (changes, len) = self.changes.take(&self.published.waiting);
+        for (change, waker) in changes[..len].iter().zip(&mut wakers) {
+            if self
+                .check(change.entry.generation(), change.entry.when)
+                .is_ok()
+            {
+                *waker = state.carry_out(change);
             }
         }
         let garbage = state.wheel.take_garbage();
         drop(state);
         wakers::discard(wakers.into_iter().flatten());
         drop(garbage);
-    }
-
-    /// Carries out the cancels that wait.
-    fn drain(&self) {
-        if self.has_cancels() {
-            self.drain_and_unlock(self.wait());
-        }
     }
 
     /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
@@ -363,8 +399,7 @@ impl Shard {
 /// The operations of timers.
 impl Shard {
     /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
-    /// the timer's key, and the waker that the spare had. Drops the wakers of queued cancels before
-    /// the caller sets the alarm: a slow drop delays that.
+    /// the timer's key, and the waker that the spare had.
     #[inline(always)]
     pub(super) fn arm(
         &self,
@@ -378,7 +413,7 @@ impl Shard {
         let armed = state.put(when, waker);
         self.announce(when);
         // An insert leaves no garbage.
-        match self.has_cancels() {
+        match self.has_changes() {
             false => drop(state),
             true => self.drain_and_unlock(state),
         }
@@ -398,7 +433,7 @@ impl Shard {
         waker: &Waker,
     ) -> Option<u32> {
         let mut state = self.try_lock()?;
-        match self.serves(generation) && !self.has_cancels() {
+        match self.serves(generation) && !self.has_changes() {
             true => state.put_again(when, waker),
             false => None,
         }
@@ -409,6 +444,7 @@ impl Shard {
     #[inline(always)]
     pub(super) fn leave(&self, state: &mut ShardState, entry: EntryRef) -> bool {
         let leaves = state.spare.is_none()
+            && !self.has_changes()
             && self.check(entry.generation(), entry.when).is_ok()
             && self.plain_from() != Tick::NEVER;
         if leaves {
@@ -433,17 +469,21 @@ impl Shard {
         waker
     }
 
-    /// Queues a cancel. Nothing else of the shard is touched, unless the queue is full.
-    pub(super) fn cancel_later(&self, entry: EntryRef) {
+    /// Queues a change of a registered timer: its cancel, or a later deadline. Nothing else of the
+    /// shard is touched, unless the queue is full.
+    pub(super) fn change_later(&self, entry: EntryRef, deadline: Tick) -> Result<(), Refused> {
+        let change = Change { entry, deadline };
+        let check = || self.check(entry.generation(), entry.when);
         let mut tries = 0;
-        // Either this thread makes room, or the thread that holds the shard does.
-        while !self.cancels.push(entry, &self.published.waiting) {
+        while !self.changes.push(change, &self.published.waiting, check)? {
+            // Either this thread makes room, or the next that locks the shard does.
             match self.try_lock() {
                 Some(state) => self.drain_and_unlock(state),
                 None => sync::back_off(tries),
             }
             tries += 1;
         }
+        Ok(())
     }
 
     /// Gives a registered timer another waker, and returns the old waker.
@@ -451,9 +491,9 @@ impl Shard {
         &self,
         entry: EntryRef,
         waker: Waker,
+        mut state: LockGuard<'_, ShardState>,
     ) -> Result<Option<Waker>, Refused> {
-        let mut state = self.wait();
-        // A refused waker is dropped with the arguments: after the guard.
+        // A refused waker is dropped after the guard, which is the last argument.
         self.check(entry.generation(), entry.when)?;
         let old = state.wheel.get_mut(entry.key()).replace(waker);
         self.unlock(state);
@@ -466,7 +506,7 @@ impl Shard {
         let Some(mut state) = self.try_lock() else {
             return false;
         };
-        if self.check(entry.generation(), entry.when).is_err() || self.has_cancels() {
+        if self.check(entry.generation(), entry.when).is_err() || self.has_changes() {
             return false;
         }
         let done = state.wheel.put_off_if(entry.key(), deadline.0, |_| true);
@@ -474,15 +514,23 @@ impl Shard {
         done
     }
 
-    /// Moves a registered timer to another deadline. A deadline that is not after the shard's
-    /// clock takes the timer out: its waker is handed back.
+    /// Moves a registered timer to another deadline. Where the shard is busy, a later deadline is
+    /// queued; for an earlier one this thread waits. A deadline that is not after the shard's clock
+    /// takes the timer out: its waker is handed back.
     #[inline]
     pub(super) fn reschedule(
         &self,
         entry: EntryRef,
         deadline: Tick,
     ) -> Result<Option<Waker>, Refused> {
-        let mut state = self.wait();
+        let mut state = match self.try_often() {
+            Some(state) => state,
+            None if deadline > entry.when => {
+                let queued = self.change_later(entry, deadline);
+                return queued.map(|()| None);
+            }
+            None => self.wait(),
+        };
         self.check(entry.generation(), entry.when)?;
         state.resets += 1;
         let fired = if deadline <= self.clock() {

@@ -43,6 +43,18 @@ fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     }
 }
 
+/// How often a lock is tried before a timer goes another way: a few times as long as a hold usually
+/// lasts.
+pub(crate) const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
+
+/// Tries for a moment.
+pub(crate) fn try_often<T>(lock: &Lock<T>) -> Option<LockGuard<'_, T>> {
+    (0..TRIES).find_map(|_| {
+        std::hint::spin_loop();
+        lock.try_lock()
+    })
+}
+
 /// Spins before a thread yields: tens of microseconds, as long as a hold lasts in a mass expiry
 /// with cold caches.
 const SPINS: u32 = 1_000;

@@ -28,7 +28,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-use super::cancel_queue::EntryRef;
+use super::change_queue::{CANCELLED, EntryRef};
 use super::clock::Tick;
 use super::context;
 use super::driver::{DriverRef, ShardRef};
@@ -183,8 +183,14 @@ impl Timer {
         // Without the lock, and without a clone of the waker: most such timers have fired.
         shard.check(entry.generation(), entry.when)?;
         let waker = waker.clone();
+        let Some(state) = shard.try_often() else {
+            // Busy: the entry with the old waker goes, and the timer takes any shard.
+            shard.change_later(entry, CANCELLED)?;
+            self.set_idle();
+            return self.register_at(entry.when, &waker);
+        };
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
-        let old = shard.replace_waker(entry, waker)?;
+        let old = shard.replace_waker(entry, waker, state)?;
         self.set_registered(entry.key(), entry.when, data, wakers::id(vtable));
         drop(old);
         Ok(())

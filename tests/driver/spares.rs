@@ -2,6 +2,7 @@
 
 use crate::everywhere::*;
 
+use std::cell::Cell;
 use std::future::pending;
 use std::iter::repeat_with;
 use std::sync::Weak;
@@ -134,10 +135,16 @@ fn lose_the_worker() {
 
 #[test]
 fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer() {
-    let lose_at_times = |bits: u64| (0..bits & 1).for_each(|_| lose_the_worker());
-    // Dropped in the middle of an operation.
+    fn lose_at_times(bits: u64) {
+        (0..bits & 1).for_each(|_| lose_the_worker());
+    }
+    thread_local! {
+        static OPERATES: Cell<bool> = const { Cell::new(false) };
+    }
+    // Dropped in the middle of an operation. (Or in a turn of another thread's, where tokio has no
+    // worker to lose: the operation has found the shard busy.)
     let losing = || {
-        let end = AtEnd(lose_the_worker);
+        let end = AtEnd(|| lose_at_times(OPERATES.get().into()));
         OnWake::waker(move || _ = &end)
     };
     let runtime = multi_thread(1);
@@ -150,6 +157,7 @@ fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer()
         let mut others: JoinSet<()> = others.take(3).collect();
         let task = tokio::spawn(async move {
             for round in 0..64 {
+                OPERATES.set(true);
                 let mut sleep = sleep(HOUR);
                 lose_at_times(round);
                 assert!(poll(&mut sleep, &losing()).is_pending());
@@ -164,6 +172,7 @@ fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer()
                     lose_at_times(round >> 5);
                 }
                 drop(sleep);
+                OPERATES.set(false);
                 let _ = timeout(ms(5), yield_now()).await;
                 lose_the_worker();
                 // Never in the place of another task's timer, with the waker of that task.

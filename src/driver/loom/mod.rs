@@ -52,17 +52,17 @@
 //! | `shard.rs` | `arm` announces after the unlock | `loom_arm_and_arm_on_one_shard` |
 //! | `shard.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
 //! | `shard/turn.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
-//! | `shard/turn.rs` | `close` does not clear the queue | `loom_collect_and_shutdown` |
 //! | `shard/turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
 //! | `shard/turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `shard/turn.rs` | `expire` does not drain before the clock moves | `loom_cancel_and_fire`, `what_waits_to_be_cancelled_does_not_fire` in `shard/tests.rs` |
+//! | `shard/turn.rs` | `expire` does not look at `move_clock` | `loom_cancel_and_fire_what_waits_already`, `loom_drop_and_fire` |
 //! | `shard/turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
-//! | `shard/turn.rs` | `snapshot` does not carry out cancels | `loom_cancel_and_count` |
-//! | `shard.rs` | `unlock` never looks at the queue | `loom_cancel_and_count`, `loom_collect_and_leave` |
+//! | `shard.rs` | `wait` does not carry out changes | `loom_cancel_and_count`, `loom_cancel_and_fire` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
-//! | `cancel_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
-//! | `cancel_queue.rs` | `take` stores `waiting` after the unlock | `loom_cancels_and_shutdown` |
+//! | `timer.rs` | `poll_registered` in a busy shard does not cancel | `loom_put_off_and_poll_with_another_waker_and_fire` |
+//! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
+//! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
+//! | `change_queue.rs` | `move_clock` does not look at `waiting` | `loom_poll_with_another_waker_and_fire` |
 //! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;
@@ -71,7 +71,7 @@ mod model;
 pub(crate) mod primitives;
 
 mod alarm;
-mod cancels;
+mod changes;
 mod fire;
 mod plan;
 mod shutdown;

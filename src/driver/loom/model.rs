@@ -248,9 +248,9 @@ impl Model {
         shards.map(|home| home.shard.pending(self.generation)).sum()
     }
 
-    pub(super) fn has_cancels(&self) -> bool {
+    pub(super) fn has_changes(&self) -> bool {
         let mut shards = self.driver.shards().iter();
-        shards.any(|home| home.shard.has_cancels())
+        shards.any(|home| home.shard.has_changes())
     }
 
     /// Time runs out, and these timers fire, the last that there are.
@@ -264,7 +264,7 @@ impl Model {
     pub(super) fn assert_empty(&self) {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
-        assert!(!self.has_cancels(), "a cancel waits, and was not counted");
+        assert!(!self.has_changes(), "a cancel waits, and was not counted");
     }
 
     /// The runtime ends, and drops the driver task.

@@ -1,7 +1,7 @@
 //! A shard's counts, and the cancels in its queue: no test from outside can tell a thread from a
 //! shard's own, nor hold the shard's lock.
 
-use super::super::cancel_queue::CAPACITY;
+use super::super::change_queue::CAPACITY;
 use super::super::settings::HOLD;
 use super::*;
 use crate::wheel::core::{PAGE, Progress};
@@ -41,7 +41,7 @@ fn cancel(shard: &Shard, entry: EntryRef) -> bool {
 /// Cancels timers as another thread does.
 fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
     for &entry in entries {
-        shard.cancel_later(entry);
+        let _ = shard.change_later(entry, CANCELLED);
     }
 }
 
@@ -58,7 +58,7 @@ fn counts_of(shard: &Shard, generation: Generation) -> (u64, u64, u64, usize) {
 fn cancels_that_wait_count_as_cancelled() {
     let (shard, entries) = shard_of(100);
     cancel_later(&shard, &entries[..50]);
-    assert!(shard.has_cancels());
+    assert!(shard.has_changes());
     assert_eq!(counts(&shard), (100, 0, 50, 50));
     assert_eq!(shard.pending(0), 50);
 }
@@ -67,7 +67,7 @@ fn cancels_that_wait_count_as_cancelled() {
 fn no_more_cancels_wait_than_the_queue_holds() {
     let (shard, entries) = shard_of(1000);
     for &entry in &entries {
-        shard.cancel_later(entry);
+        let _ = shard.change_later(entry, CANCELLED);
     }
     let left = shard.wait().pending();
     assert!(left <= CAPACITY, "{left} wait");
@@ -77,9 +77,10 @@ fn no_more_cancels_wait_than_the_queue_holds() {
 fn a_hold_carries_out_all_cancels_that_wait() {
     let (shard, entries) = shard_of(CAPACITY);
     cancel_later(&shard, &entries);
-    assert_eq!(shard.wait().pending(), CAPACITY);
+    let state = shard.state.try_lock();
+    assert_eq!(state.unwrap().pending(), CAPACITY);
     assert!(arm(&shard, 0, LAST).is_some());
-    assert!(!shard.has_cancels());
+    assert!(!shard.has_changes());
     assert_eq!(shard.wait().pending(), 1);
 }
 
@@ -88,9 +89,9 @@ fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
     let (shard, entries) = shard_of(1);
     let held = shard.wait();
     assert!(!cancel(&shard, entries[0]));
-    shard.cancel_later(entries[0]);
+    let _ = shard.change_later(entries[0], CANCELLED);
     drop(held);
-    assert!(shard.has_cancels());
+    assert!(shard.has_changes());
     assert_eq!(counts(&shard), (1, 0, 1, 0));
 }
 

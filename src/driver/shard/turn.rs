@@ -5,7 +5,7 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Shard, ShardState};
+use super::{Published, Shard, ShardState};
 use crate::driver::clock::Tick;
 use crate::driver::settings::{Generation, HOLD};
 use crate::driver::sync::{LockGuard, Ordering};
@@ -14,10 +14,9 @@ use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// One step of a turn. A first hold carries out queued cancels, if there are any. A second hold
-    /// moves the clock to `now`, and puts the wakers of at most [`HOLD`] due timers into `batch`.
-    /// The timers' lag is measured at `seen`.
-    /// `None` when the driver has ended.
+    /// One step of a turn: moves the clock to `now`, and puts the wakers of at most [`HOLD`] due timers
+    /// into `batch`. The timers' lag is measured at `seen`. Unfinished, too, if changes have come
+    /// meanwhile, which the next step carries out. `None` when the driver has ended.
     pub(in crate::driver) fn expire(
         &self,
         generation: Generation,
@@ -25,17 +24,24 @@ impl Shard {
         seen: Tick,
         batch: &mut Vec<Waker>,
     ) -> Option<Progress> {
-        // Before the clock moves: an entry that is due then would fire though cancelled.
-        self.drain();
         let mut state = self.wait();
         if !self.serves(generation) {
             return None;
+        }
+        if !self.move_clock(now) {
+            return Some(Progress::Unfinished);
         }
         let left = state.remove_spare();
         let progress = self.fire(&mut state, now, seen, batch);
         self.unlock(state);
         wakers::discard(left);
         Some(progress)
+    }
+
+    /// Never back; not while changes wait: an entry that is due then would be the driver's.
+    fn move_clock(&self, now: Tick) -> bool {
+        let Published { clock, waiting, .. } = &self.published;
+        clock.load(Ordering::Relaxed) >= now.0 || self.changes.move_clock(waiting, clock, now)
     }
 
     fn fire(
@@ -45,9 +51,6 @@ impl Shard {
         seen: Tick,
         batch: &mut Vec<Waker>,
     ) -> Progress {
-        if self.published.clock.load(Ordering::Relaxed) < now.0 {
-            self.published.clock.store(now.0, Ordering::Release);
-        }
         let ShardState { wheel, lag, .. } = &mut *state;
         let progress = wheel.advance(now.0, HOLD, &mut |_, deadline, waker| {
             lag.record(seen.0.saturating_sub(deadline));
@@ -65,13 +68,12 @@ impl Shard {
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
     /// if that deadline changed.
     pub(in crate::driver) fn refresh(&self) -> bool {
-        self.drain();
         self.refresh_in(self.wait())
     }
 
     /// The same, if no other thread holds the shard now.
     pub(in crate::driver) fn try_refresh(&self) -> bool {
-        let state = self.try_lock();
+        let state = self.try_often();
         state.is_some_and(|state| self.refresh_in(state))
     }
 
@@ -89,10 +91,9 @@ impl Shard {
         self.snapshot(generation).map_or(0, |now| now.pending)
     }
 
-    /// The counts, with all cancels carried out, and without a spare: the entries of cancelled
+    /// The counts, with all changes carried out, and without a spare: the entries of cancelled
     /// timers are freed. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
-        self.drain();
         let mut state = self.wait();
         let left = state.remove_spare();
         let seen = self.serves(generation).then(|| state.snapshot());
@@ -130,7 +131,6 @@ impl Shard {
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
-        self.cancels.take(&self.published.waiting);
         wakers::discard(left);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }

@@ -2,11 +2,13 @@
 //!
 //! A cancel never waits for a shard. On the shard's own worker it leaves the entry as the spare, or
 //! removes it. On another worker, and where the shard is busy, the cancel goes into the shard's
-//! queue, and the next thread that holds the shard removes the entry and drops the waker.
+//! queue, and the next thread that locks the shard removes the entry and drops the waker. A reset to a
+//! later deadline uses that queue where the shard is busy.
 
 use std::task::Waker;
 
 use super::{State, Timer};
+use crate::driver::change_queue::CANCELLED;
 use crate::driver::clock::Tick;
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
@@ -119,8 +121,8 @@ impl Timer {
             return;
         };
         self.set_idle();
-        if home.shard.clock() < entry.when {
-            home.shard.cancel_later(entry);
+        // Refused: the timer has fired, or the driver has ended.
+        if home.shard.change_later(entry, CANCELLED).is_ok() {
             retract(home);
         }
     }
@@ -128,6 +130,9 @@ impl Timer {
     #[inline(never)]
     fn cancel_in(&mut self, state: LockGuard<'_, ShardState>) {
         let home = self.home;
+        let Some(state) = home.shard.drained(state) else {
+            return self.cancel_later();
+        };
         let Some((entry, ..)) = self.entry() else {
             return;
         };

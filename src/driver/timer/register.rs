@@ -13,12 +13,8 @@ use crate::driver::clock::Tick;
 use crate::driver::context;
 use crate::driver::driver::{DriverShard, ShardRef};
 use crate::driver::shard::Refused;
-use crate::driver::sync::back_off;
+use crate::driver::sync::{TRIES, back_off};
 use crate::driver::wakers;
-
-/// How often the lock of a timer's own shard is tried again before another shard takes the timer: a
-/// few times as long as a hold usually lasts.
-const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 impl Timer {
     /// The straight way: in the place of the timer that this task has cancelled last.

@@ -1,5 +1,6 @@
-//! Cancels from other threads than the shard's worker: they wait in its queue for the next
-//! holder, and no more of them than the queue may hold.
+//! Changes that wait in a shard's queue for the next thread that locks the shard, and no more of them
+//! than the queue may hold: cancels from other threads than the shard's worker, and changes that find
+//! the shard busy.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ fn loom_cancel_and_fire() {
         due.assert_fired();
         // The turn at its own deadline, at the latest.
         model.run_out();
-        assert!(!model.has_cancels(), "a cancel still waits");
+        assert!(!model.has_changes(), "a cancel still waits");
         assert!(wakes.is_freed() && wakes.count() == 0);
         model.assert_empty();
     });
@@ -40,8 +41,63 @@ fn loom_cancel_and_the_owner_arms() {
         let armed = other.join().unwrap();
         model.run_out();
         armed.assert_fired();
-        assert!(!model.has_cancels(), "a cancel still waits");
+        assert!(!model.has_changes(), "a cancel still waits");
         assert!(wakes.is_freed() && wakes.count() == 0);
+    });
+}
+
+/// Its first reset may wait in the queue when the second comes.
+#[test]
+fn loom_put_off_twice_and_fire() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let mut timer = model.arm(0, 11);
+        let other = model.spawn(|model| model.turn_at(11));
+        timer.reset(40);
+        timer.reset(50);
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        assert_eq!(timer.wakes.count(), 1);
+        assert!(timer.poll().is_ready());
+        model.assert_empty();
+    });
+}
+
+/// The next timer takes the place of one whose reset has waited.
+#[test]
+fn loom_put_off_and_drop_and_the_next_tenant_of_the_place() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| model.turn_at(10));
+        timer.reset(60);
+        let next = timer.replace_by(&model, 40);
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        next.assert_fired();
+        model.assert_empty();
+    });
+}
+
+#[test]
+fn loom_put_off_and_poll_with_another_waker_and_fire() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| model.turn_at(10));
+        timer.reset(60);
+        let old = timer.poll_anew();
+        other.join().unwrap();
+        model.run_out();
+        due.assert_fired();
+        assert!(old.is_freed() && old.count() == 0);
+        timer.assert_fired();
+        model.assert_empty();
     });
 }
 
@@ -208,7 +264,7 @@ fn loom_fire_and_a_cancel_waits_elsewhere() {
         model.settle();
         due.assert_fired();
         assert!(gone.is_freed() && gone.count() == 0);
-        assert!(!model.has_cancels(), "a cancel still waits");
+        assert!(!model.has_changes(), "a cancel still waits");
         model.run_out();
         later.assert_fired();
         model.assert_empty();
@@ -226,7 +282,7 @@ fn loom_collect_and_shutdown() {
         let other = model.spawn(|model| model.close());
         model.turn_at(10);
         other.join().unwrap();
-        assert!(!model.has_cancels(), "a cancel outlives its driver");
+        assert!(!model.has_changes(), "a cancel outlives its driver");
         assert!(gone.is_freed() && gone.count() <= 1);
         assert_eq!(due.wakes.count(), 1, "fired or told, not both");
     });

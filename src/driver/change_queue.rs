@@ -1,0 +1,121 @@
+//! Changes that come from other workers than the shard's own, or while the shard is busy: cancels,
+//! and resets to a later deadline.
+//!
+//! A task that was stolen drops its timer far from the timer's shard. Taking the shard's lock there
+//! would move the lock, the entry, its slot and its bitmap to another processor, and back again for
+//! the next timer. So the timer's [`EntryRef`] goes into the shard's [`ChangeQueue`]. The next thread
+//! that locks the shard carries out what waits before anything else, and drops the wakers of
+//! cancelled timers after the release.
+//!
+//! # Ground rules
+//!
+//! * The changes, and every store to `waiting`, happen under the queue's own lock. The lock is held
+//!   for a few instructions, no other lock is taken meanwhile, and a [`Change`] owns nothing, so
+//!   no foreign code runs there.
+//! * **A change that was accepted is carried out.** The shard's clock moves under the queue's lock, and
+//!   only if no change waits. A change is accepted under that lock, and only if its entry is still
+//!   the timer's: see `shard.rs`. So no entry is handed to the driver before its change was made.
+//! * `waiting` is read without the queue's lock, by each thread that locks the shard. That thread may
+//!   miss a change that comes at that moment. The next finds the change, or at the latest a turn
+//!   at the timer's own deadline. A thread that has queued a change of a timer does not miss it when
+//!   it changes that timer again.
+//! * **The queue is bounded.** A thread that finds the queue full carries out the changes first, if
+//!   no other thread holds the shard; otherwise it waits for that thread's release.
+//! * Any waker may wait here. The waker of a task keeps the memory of the task and its runtime's
+//!   handle, never its future.
+
+use super::clock::Tick;
+use super::settings::{Generation, HOLD};
+use super::shard::Refused;
+use super::sync::{AtomicU64, AtomicUsize, Lock, Ordering, wait};
+
+/// Changes that a queue holds: a hold of the shard carries out all of them.
+pub(super) const CAPACITY: usize = HOLD;
+
+/// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
+#[derive(Clone, Copy)]
+pub(super) struct EntryRef {
+    pub(super) when: Tick,
+    /// The generation, and in the lower half the key.
+    place: u64,
+}
+
+impl EntryRef {
+    const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
+
+    #[inline]
+    pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
+        let place = (generation as u64) << 32 | key as u64;
+        EntryRef { when, place }
+    }
+
+    #[inline]
+    pub(super) fn key(self) -> u32 {
+        self.place as u32
+    }
+
+    #[inline]
+    pub(super) fn generation(self) -> Generation {
+        (self.place >> 32) as Generation
+    }
+}
+
+/// What is to be done with an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Change {
+    pub(super) entry: EntryRef,
+    /// The timer's new deadline, which is later; [`CANCELLED`] where the timer is gone.
+    pub(super) deadline: Tick,
+}
+
+pub(super) const CANCELLED: Tick = Tick::ZERO;
+
+/// The changes that wait for the next thread that locks the shard: as many, from the first place on,
+/// as the shard's `waiting` says, the oldest first. On lines of memory of their own, written by other
+/// threads than the shard's.
+#[repr(align(128))]
+pub(super) struct ChangeQueue(Lock<[Change; CAPACITY]>);
+
+impl ChangeQueue {
+    pub(super) fn new() -> Self {
+        let (entry, deadline) = (EntryRef::NONE, CANCELLED);
+        ChangeQueue(Lock::new([Change { entry, deadline }; CAPACITY]))
+    }
+
+    /// Adds a change if `check` allows that, and counts it in `waiting`. `Ok(false)` if the queue is
+    /// full.
+    pub(super) fn push(
+        &self,
+        change: Change,
+        waiting: &AtomicUsize,
+        check: impl FnOnce() -> Result<(), Refused>,
+    ) -> Result<bool, Refused> {
+        let mut places = wait(&self.0);
+        check()?;
+        let len = waiting.load(Ordering::Relaxed);
+        let Some(place) = places.get_mut(len) else {
+            return Ok(false);
+        };
+        *place = change;
+        waiting.store(len + 1, Ordering::Release);
+        Ok(true)
+    }
+
+    /// Takes all changes: so many, from the first on.
+    pub(super) fn take(&self, waiting: &AtomicUsize) -> ([Change; CAPACITY], usize) {
+        let places = wait(&self.0);
+        let len = waiting.load(Ordering::Relaxed);
+        waiting.store(0, Ordering::Release);
+        (*places, len)
+    }
+
+    /// Moves the shard's clock, unless changes wait. Returns whether it did.
+    pub(super) fn move_clock(&self, waiting: &AtomicUsize, clock: &AtomicU64, now: Tick) -> bool {
+        let _places = wait(&self.0);
+        let moves = waiting.load(Ordering::Relaxed) == 0;
+        if moves {
+            clock.store(now.0, Ordering::Release);
+        }
+        moves
+    }
+}
