@@ -226,6 +226,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline]
     fn relink(&mut self, key: u32, place: Place, slot: SlotId) {
         self.unlink(place);
+        self.link(key, slot);
+    }
+
+    /// Puts the key of an entry that is in no slot into a slot.
+    #[inline]
+    pub(super) fn link(&mut self, key: u32, slot: SlotId) {
         self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 

@@ -18,6 +18,9 @@ const HOLE: u32 = u32::MAX;
 /// A list of no more cells than this is short: it keeps its holes, and its memory when empty.
 pub(super) const SHORT: usize = 128;
 
+/// So many keys at most are taken off a list at once.
+pub(super) const BURST: usize = 16;
+
 /// A search for a hole reads so many cells at most: a line of memory.
 const SEARCHED: usize = 16;
 
@@ -53,14 +56,6 @@ impl KeyList {
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = u32> {
         self.cells.iter().copied().filter(|&key| key != HOLE)
-    }
-
-    /// The last few cells, as far as they are keys, in the order in which [`pop`](Self::pop) takes them.
-    #[inline]
-    pub(crate) fn last_keys(&self) -> impl Iterator<Item = u32> {
-        let begin = self.cells.len().saturating_sub(SHORT);
-        let cells = self.cells[begin..].iter().rev();
-        cells.copied().filter(|&key| key != HOLE)
     }
 
     /// Adds a key, and returns its place.
@@ -120,30 +115,36 @@ impl KeyList {
         self.is_empty() || self.cells.len() > SHORT.max(2 * self.len())
     }
 
-    /// Takes the last key off a list that is not empty.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> u32 {
-        let mut key = HOLE;
-        while key == HOLE {
-            key = self.cells.pop().expect("the list is not empty");
+    /// Takes at most `most` keys off the end of the list, as many as there is room for, and returns
+    /// how many: none where there are only holes for long.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, keys: &mut [u32; BURST], most: usize) -> usize {
+        let mut taken = 0;
+        for _ in 0..SHORT {
+            if taken == most.min(BURST) {
+                break;
+            }
+            let Some(key) = self.cells.pop() else { break };
+            if key != HOLE {
+                keys[taken] = key;
+                taken += 1;
+            }
         }
-        self.len -= 1;
-        key
+        self.len -= taken as u32;
+        taken
     }
 
-    /// Takes holes off the end of a list of which [`last_keys`](Self::last_keys) finds none.
-    pub(crate) fn skip_holes(&mut self) {
-        self.cells.truncate(self.cells.len() - SHORT);
+    /// Takes the holes out of an empty list. Returns its memory, if that is long.
+    #[inline]
+    pub(crate) fn clear(&mut self) -> Option<Vec<u32>> {
+        self.cells.clear();
+        (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells))
     }
 
-    /// Takes the holes out of an empty list, and makes a sparse list shorter. `moved` is called with
+    /// Makes a sparse list shorter. `moved` is called with
     /// each key that gets another place, and that place. Returns memory that is not needed any more.
     #[inline(never)]
     pub(crate) fn tidy(&mut self, moved: impl FnMut(u32, u32)) -> Option<Vec<u32>> {
-        if self.is_empty() {
-            self.cells.clear();
-            return (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells));
-        }
         self.shorten(moved);
         let needed = self.cells.len() + self.cells.len() / 4;
         (self.cells.capacity() > 2 * needed).then(|| {

@@ -107,10 +107,17 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     /// Start of the first occupied slot: the slot that holds `now`, or the next occupied slot
     /// around the ring.
     #[inline]
-    pub(crate) fn first_start(occupied: Bits, level: usize, now: u64) -> Option<u64> {
+    pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
         let distance = Self::distance(occupied, Self::position(number))?;
         Some((number + distance as u64) * Self::unit(level))
+    }
+
+    /// The first tick, from `now` on, at which a slot of this level starts.
+    #[inline]
+    pub(crate) const fn boundary(level: usize, now: u64) -> u64 {
+        let unit = Self::unit(level);
+        Self::number(now.saturating_add(unit - 1), level) * unit
     }
 
     /// Start of a slot, which is less than a turn ahead of `now`.
@@ -123,7 +130,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
 
     /// Slots from `position` to the first occupied slot, 0 for `position` itself.
     #[inline]
-    fn distance(occupied: Bits, position: usize) -> Option<usize> {
+    fn distance(occupied: &Bits, position: usize) -> Option<usize> {
         if let Some(first) = occupied.first_from(position) {
             return Some(first - position);
         }

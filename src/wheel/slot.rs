@@ -36,6 +36,8 @@ impl Place {
 }
 
 impl SlotId {
+    pub(crate) const FIRST: Self = Self::from_index::<1>(0);
+
     /// The slot in two bytes.
     #[inline]
     #[allow(

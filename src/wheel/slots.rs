@@ -1,6 +1,6 @@
 //! The slots of all levels. Slots hold keys only; entries are in `core.rs`.
 
-use super::key_list::KeyList;
+use super::key_list::{BURST, KeyList};
 use super::level::{Level, Scale};
 use super::slot::{Place, SlotId};
 
@@ -61,26 +61,39 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Takes the last key out of an occupied slot.
-    #[inline]
-    pub(crate) fn pop(&mut self, slot: SlotId) -> u32 {
+    /// Takes at most `most` keys out of an occupied slot, as many as there is room for, and returns
+    /// how many.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slot: SlotId, keys: &mut [u32; BURST], most: usize) -> usize {
         let list = self.list_mut(slot);
-        let key = list.pop();
+        let taken = list.take(keys, most);
         if list.is_empty() {
-            self.tidy(slot, |_, _| {});
+            self.has_emptied(slot);
         }
-        key
+        taken
     }
 
+    /// Makes a sparse list shorter.
+    #[inline(never)]
     fn tidy(&mut self, slot: SlotId, mut moved: impl FnMut(u32, Place)) {
-        let level = &mut self.levels[slot.level];
-        let list = &mut level.lists[slot.position];
+        let list = self.list_mut(slot);
         if list.is_empty() {
-            level.occupied.clear(slot.position);
-            self.used &= !(u64::from(level.occupied.is_empty()) << slot.level);
+            return self.has_emptied(slot);
         }
         let garbage = list.tidy(|key, at| moved(key, Place::new::<SLOTS>(slot, at)));
         self.garbage.extend(garbage);
+    }
+
+    #[inline]
+    fn has_emptied(&mut self, slot: SlotId) {
+        let level = &mut self.levels[slot.level];
+        level.occupied.clear(slot.position);
+        if level.occupied.is_empty() {
+            self.used &= !(1 << slot.level);
+        }
+        if let Some(garbage) = level.lists[slot.position].clear() {
+            self.garbage.push(garbage);
+        }
     }
 
     #[inline]
@@ -94,7 +107,14 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<Next> {
         let mut first: Option<Next> = None;
-        for (level, start) in self.starts(now) {
+        for level in self.used_levels() {
+            // Slots of this level, and above, start at or after the next boundary between two.
+            let boundary = Scale::<SLOTS>::boundary(level, now);
+            if first.is_some_and(|first| first.start < boundary) {
+                break;
+            }
+            let occupied = &self.levels[level].occupied;
+            let start = Scale::<SLOTS>::first_start(occupied, level, now)?;
             if first.is_none_or(|first| start <= first.start) {
                 let slot = Scale::<SLOTS>::slot_at(start, level);
                 first = Some(Next { slot, start });
@@ -107,7 +127,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     #[inline]
     pub(crate) fn starts(&self, now: u64) -> impl Iterator<Item = (usize, u64)> {
         self.used_levels().filter_map(move |level| {
-            let occupied = self.levels[level].occupied;
+            let occupied = &self.levels[level].occupied;
             Some((level, Scale::<SLOTS>::first_start(occupied, level, now)?))
         })
     }
@@ -127,7 +147,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = Next> {
         let mut left = self.levels[level].occupied;
         std::iter::from_fn(move || {
-            let start = Scale::<SLOTS>::first_start(left, level, now)?;
+            let start = Scale::<SLOTS>::first_start(&left, level, now)?;
             let slot = Scale::<SLOTS>::slot_at(start, level);
             left.clear(slot.position);
             Some(Next { slot, start })

@@ -10,7 +10,7 @@ fn bits(slots: &[usize]) -> Bits {
 
 /// The first occupied slot on level 0, from the slot with this number on.
 fn first<const SLOTS: usize>(slots: &[usize], now: u64) -> Option<u64> {
-    Scale::<SLOTS>::first_start(bits(slots), 0, now)
+    Scale::<SLOTS>::first_start(&bits(slots), 0, now)
 }
 
 #[test]
@@ -58,11 +58,11 @@ fn the_only_slot_is_found_from_everywhere() {
 fn starts_are_multiples_of_the_unit() {
     // On level 1 of 64 slots: now is in slot 2 of the second turn.
     assert_eq!(
-        Scale::<64>::first_start(bits(&[5]), 1, 66 * 64 + 9),
+        Scale::<64>::first_start(&bits(&[5]), 1, 66 * 64 + 9),
         Some(69 * 64)
     );
     assert_eq!(
-        Scale::<64>::first_start(bits(&[1]), 1, 66 * 64 + 9),
+        Scale::<64>::first_start(&bits(&[1]), 1, 66 * 64 + 9),
         Some(129 * 64)
     );
 }
@@ -145,4 +145,21 @@ fn levels_for_all_of_u64() {
     assert_eq!(Scale::<256>::LEVELS, 8);
     assert_eq!(Scale::<2>::LEVELS, 64);
     assert_eq!(Scale::<10>::LEVELS, 20);
+}
+
+#[test]
+fn a_slot_of_a_level_starts_at_each_boundary() {
+    for (now, boundary) in [
+        (0, 0),
+        (1, 64),
+        (64, 64),
+        (65, 128),
+        (u64::MAX, u64::MAX - 63),
+    ] {
+        assert_eq!(Scale::<64>::boundary(1, now), boundary);
+    }
+    for (now, boundary) in [(0, 0), (1, 10), (10, 10), (11, 20)] {
+        assert_eq!(Scale::<10>::boundary(1, now), boundary);
+        assert_eq!(Scale::<10>::boundary(0, now), now);
+    }
 }
