@@ -116,14 +116,14 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             "a deadline at or before now is already due"
         );
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
-        let key = self.entries.vacant_key();
+        let vacant = self.entries.vacant();
+        let key = vacant.key();
         let place = self.slots.push(slot, key);
-        let entry = Entry {
+        vacant.fill(Entry {
             value,
             deadline,
             place,
-        };
-        self.entries.fill(key, entry);
+        });
         key
     }
 

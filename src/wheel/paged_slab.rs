@@ -101,25 +101,16 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.removed
     }
 
-    /// The key of the next value. Panics when there is no room for another.
+    /// Room for the next value. Panics when there is none.
     #[inline(always)]
-    pub(crate) fn vacant_key(&mut self) -> u32 {
+    pub(crate) fn vacant(&mut self) -> Vacant<'_, T, BITS> {
         if self.current == NO_PAGE {
             self.open_page();
         }
-        let number = self.current;
-        number << BITS | self.pages[number as usize].vacant_key() as u32
-    }
-
-    /// Stores a value under the [`vacant_key`](Self::vacant_key).
-    #[inline(always)]
-    pub(crate) fn fill(&mut self, key: u32, value: T) {
-        let (number, _) = Self::split(key);
-        let page = &mut self.pages[number];
-        page.insert(value);
-        self.inserted += 1;
-        if page.len() == Self::PAGE_LEN {
-            self.current = NO_PAGE;
+        Vacant {
+            page: &mut self.pages[self.current as usize],
+            current: &mut self.current,
+            inserted: &mut self.inserted,
         }
     }
 
@@ -331,6 +322,29 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             self.whole += 1;
         }
         self.pages[number] = page;
+    }
+}
+
+/// Room for a value, whose key is known before the value.
+pub(crate) struct Vacant<'a, T, const BITS: u32> {
+    page: &'a mut Slab<T>,
+    current: &'a mut u32,
+    inserted: &'a mut u64,
+}
+
+impl<T, const BITS: u32> Vacant<'_, T, BITS> {
+    #[inline(always)]
+    pub(crate) fn key(&self) -> u32 {
+        *self.current << BITS | self.page.vacant_key() as u32
+    }
+
+    #[inline(always)]
+    pub(crate) fn fill(self, value: T) {
+        self.page.insert(value);
+        *self.inserted += 1;
+        if self.page.len() == 1 << BITS {
+            *self.current = NO_PAGE;
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use super::*;
 
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     fn insert_with(&mut self, value: impl FnOnce(u32) -> T) -> u32 {
-        let key = self.vacant_key();
-        self.fill(key, value(key));
+        let vacant = self.vacant();
+        let key = vacant.key();
+        vacant.fill(value(key));
         key
     }
 
