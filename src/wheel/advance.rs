@@ -180,7 +180,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
                 return Progress::Unfinished;
             }
             // Up to `GRAIN`, entries due by `to` fire at once, in any order, and do not cascade.
-            let due = if slot.level <= GRAIN { to } else { start };
+            let due = if slot.level::<SLOTS>() <= GRAIN {
+                to
+            } else {
+                start
+            };
             budget -= burst.fire(slot, budget, due, fire).max(1);
         }
         burst.core.now = to;
@@ -225,12 +229,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// levels below.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
-        for (level, start) in self.slots.starts(self.now) {
+        for level in self.slots.used_levels() {
+            let Next { slot, start } = self.slots.first_on(level, self.now)?;
             if first.is_none_or(|(deadline, _)| start < deadline) {
-                let keys = self
-                    .slots
-                    .list(Scale::<SLOTS>::slot_at(start, level))
-                    .keys();
+                let keys = self.slots.list(slot).keys();
                 let of_slot = keys.map(|key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }

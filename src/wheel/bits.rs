@@ -20,7 +20,7 @@ impl Bits {
         self.0[slot / 64] &= !(1 << (slot % 64));
     }
 
-    #[inline]
+    #[cfg(test)]
     pub(crate) const fn has(&self, slot: usize) -> bool {
         self.0[slot / 64] & 1 << (slot % 64) != 0
     }

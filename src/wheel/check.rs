@@ -28,7 +28,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     fn check_entries(&self, slot: SlotId, list: &KeyList) {
         for (key, at) in list.places() {
             let entry = self.entries.get(key).expect("a key has an entry");
-            let place = Place::new::<SLOTS>(slot, at);
+            let place = Place { at, slot };
             assert_eq!(entry.place, place, "place of entry {key} in {slot:?}");
             self.check_deadline(slot, entry.deadline);
         }
@@ -41,11 +41,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             // The entry may have been put off, and has stayed in its slot.
             return;
         }
-        let number = Scale::<SLOTS>::number(deadline, slot.level);
-        let current = Scale::<SLOTS>::number(self.now, slot.level);
+        let number = Scale::<SLOTS>::number(deadline, slot.level::<SLOTS>());
+        let current = Scale::<SLOTS>::number(self.now, slot.level::<SLOTS>());
         assert_eq!(
             Scale::<SLOTS>::position(number),
-            slot.position,
+            slot.position::<SLOTS>(),
             "slot of deadline {deadline} in {slot:?}"
         );
         assert!(
@@ -59,7 +59,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             self.now
         );
         if number == current {
-            let start = number * Scale::<SLOTS>::unit(slot.level);
+            let start = number * Scale::<SLOTS>::unit(slot.level::<SLOTS>());
             assert_eq!(
                 start, self.now,
                 "the clock has passed the start of {slot:?}, which holds {deadline}"

@@ -159,7 +159,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         let entry = self.entries.at_mut(key);
         entry.deadline = deadline;
         let place = entry.place;
-        if place.slot::<SLOTS>() != slot {
+        if place.slot != slot {
             self.relink(key, place, slot);
         }
     }
@@ -217,7 +217,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline(never)]
     fn put_forward(&mut self, key: u32, deadline: u64) {
         let (place, now) = (self.entries.at(key).place, self.now);
-        if Scale::<SLOTS>::start(place.slot::<SLOTS>(), now) > deadline {
+        if Scale::<SLOTS>::start(place.slot, now) > deadline {
             self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
         }
     }

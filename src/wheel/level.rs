@@ -1,4 +1,4 @@
-//! A level, and the arithmetic of all levels: the slot of an entry, and the next occupied slot.
+//! The arithmetic of all levels: the slot of an entry, and the next occupied slot.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -6,25 +6,7 @@
 )]
 
 use super::bits::Bits;
-use super::key_list::KeyList;
 use super::slot::SlotId;
-
-/// The slots of a level: for each slot the keys of its entries, and a bit that is set while the slot
-/// holds entries.
-#[derive(Clone)]
-pub(crate) struct Level<const SLOTS: usize> {
-    pub(crate) occupied: Bits,
-    pub(crate) lists: [KeyList; SLOTS],
-}
-
-impl<const SLOTS: usize> Level<SLOTS> {
-    pub(crate) const fn new() -> Self {
-        Self {
-            occupied: Bits::NONE,
-            lists: [KeyList::EMPTY; SLOTS],
-        }
-    }
-}
 
 /// The widths of slots: on level `l` a slot is `SLOTS^l` ticks wide, and starts at a multiple of that.
 ///
@@ -77,11 +59,8 @@ impl<const SLOTS: usize> Scale<SLOTS> {
 
     /// The slot of this level that holds `time`.
     #[inline]
-    pub(crate) const fn slot_at(time: u64, level: usize) -> SlotId {
-        SlotId {
-            level,
-            position: Self::position(Self::number(time, level)),
-        }
+    pub(crate) fn slot_at(time: u64, level: usize) -> SlotId {
+        SlotId::new::<SLOTS>(level, Self::position(Self::number(time, level)))
     }
 
     /// Where an entry belongs: on the lowest level on which its slot is less than a turn ahead.
@@ -123,9 +102,10 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     /// Start of a slot, which is less than a turn ahead of `now`.
     #[inline]
     pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
-        let number = Self::number(now, slot.level);
-        let ahead = (slot.position + SLOTS - Self::position(number)) % SLOTS;
-        (number + ahead as u64) * Self::unit(slot.level)
+        let level = slot.level::<SLOTS>();
+        let number = Self::number(now, level);
+        let ahead = (slot.position::<SLOTS>() + SLOTS - Self::position(number)) % SLOTS;
+        (number + ahead as u64) * Self::unit(level)
     }
 
     /// Slots from `position` to the first occupied slot, 0 for `position` itself.

@@ -71,7 +71,7 @@ fn starts_are_multiples_of_the_unit() {
 fn the_lowest_level_less_than_a_turn_away() {
     let slot = |deadline, now| {
         let slot = Scale::<64>::slot_of(deadline, now);
-        (slot.level, slot.position)
+        (slot.level::<64>(), slot.position::<64>())
     };
     assert_eq!(slot(1, 0), (0, 1));
     assert_eq!(slot(63, 0), (0, 63));
@@ -85,20 +85,8 @@ fn the_lowest_level_less_than_a_turn_away() {
 #[test]
 fn a_distance_that_straddles_a_slot_too_many_goes_up() {
     // 4095 ticks are less than 64 slots of 64; from the end of a slot they reach into the 64th.
-    assert_eq!(
-        Scale::<64>::slot_of(63 + 4095, 63),
-        SlotId {
-            level: 2,
-            position: 1
-        }
-    );
-    assert_eq!(
-        Scale::<10>::slot_of(9 + 99, 9),
-        SlotId {
-            level: 2,
-            position: 1
-        }
-    );
+    assert_eq!(Scale::<64>::slot_of(63 + 4095, 63), SlotId::new::<64>(2, 1));
+    assert_eq!(Scale::<10>::slot_of(9 + 99, 9), SlotId::new::<10>(2, 1));
 }
 
 fn agrees_with_its_definition<const SLOTS: usize>() {
@@ -121,7 +109,8 @@ fn agrees_with_its_definition<const SLOTS: usize>() {
             let level = (0..64).find(|&level| fits(level)).unwrap();
             let unit = (SLOTS as u64).pow(level as u32);
             let position = (deadline / unit % SLOTS as u64) as usize;
-            assert_eq!(found, SlotId { level, position }, "{deadline} from {now}");
+            let expected = SlotId::new::<SLOTS>(level, position);
+            assert_eq!(found, expected, "{deadline} from {now}");
             assert!(level < Scale::<SLOTS>::LEVELS);
         }
     }
