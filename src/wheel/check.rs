@@ -4,6 +4,19 @@ use super::core::Core;
 use super::key_list::KeyList;
 use super::level::Scale;
 use super::slot::{Place, SlotId};
+use super::slots::Slots;
+
+impl<const SLOTS: usize> Slots<SLOTS> {
+    fn is_occupied(&self, slot: SlotId) -> bool {
+        self.occupied[slot.level::<SLOTS>()].has(slot.position::<SLOTS>())
+    }
+
+    /// All slots with their lists.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
+        let lists = self.lists.iter().enumerate();
+        lists.map(|(index, list)| (SlotId::new::<SLOTS>(0, index), list))
+    }
+}
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Panics unless every invariant holds.

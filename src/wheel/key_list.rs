@@ -44,12 +44,10 @@ impl KeyList {
         search: 0,
     };
 
-    #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len as usize
     }
 
-    #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -69,19 +67,13 @@ impl KeyList {
                 return at as u32;
             }
         }
-        if self.cells.len() == self.cells.capacity() {
-            self.grow();
+        let cells = self.cells.len();
+        if cells == self.cells.capacity() && cells >= SHORT {
+            // Twice the room would take more memory than the entries' deadlines.
+            self.cells.reserve_exact(cells / 4);
         }
         self.cells.push(key);
-        self.cells.len() as u32 - 1
-    }
-
-    /// A fourth more room. Twice the room would take more memory than the entries' deadlines.
-    #[cold]
-    fn grow(&mut self) {
-        if self.cells.len() >= SHORT {
-            self.cells.reserve_exact(self.cells.len() / 4);
-        }
+        cells as u32
     }
 
     /// Finds a hole where the last was found, or in the next few cells.
@@ -141,8 +133,8 @@ impl KeyList {
         (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells))
     }
 
-    /// Makes a sparse list shorter. `moved` is called with
-    /// each key that gets another place, and that place. Returns memory that is not needed any more.
+    /// Makes a sparse list shorter. `moved` is called with each key that gets another place, and that
+    /// place. Returns memory that is not needed any more.
     #[inline(never)]
     pub(crate) fn tidy(&mut self, moved: impl FnMut(u32, u32)) -> Option<Vec<u32>> {
         self.shorten(moved);

@@ -32,7 +32,6 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// Width of a slot, in ticks.
-    #[inline]
     pub(crate) const fn unit(level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             1 << (Self::BITS * level as u32)
@@ -42,7 +41,6 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// The number of slots of this level between tick 0 and the slot that holds `time`.
-    #[inline]
     pub(crate) const fn number(time: u64, level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             time >> (Self::BITS * level as u32)
@@ -52,13 +50,11 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// Position on the ring of the slot with this number.
-    #[inline]
     pub(crate) const fn position(number: u64) -> usize {
         (number % SLOTS as u64) as usize
     }
 
     /// The slot of this level that holds `time`.
-    #[inline]
     pub(crate) fn slot_at(time: u64, level: usize) -> SlotId {
         SlotId::new::<SLOTS>(level, Self::position(Self::number(time, level)))
     }
@@ -88,33 +84,26 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     #[inline]
     pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
-        let distance = Self::distance(occupied, Self::position(number))?;
-        Some((number + distance as u64) * Self::unit(level))
+        let position = Self::position(number);
+        let ahead = match occupied.first_from(position) {
+            Some(first) => first - position,
+            None => SLOTS - position + occupied.first_from(0)?,
+        };
+        Some((number + ahead as u64) * Self::unit(level))
     }
 
     /// The first tick, from `now` on, at which a slot of this level starts.
-    #[inline]
     pub(crate) const fn boundary(level: usize, now: u64) -> u64 {
         let unit = Self::unit(level);
         Self::number(now.saturating_add(unit - 1), level) * unit
     }
 
     /// Start of a slot, which is less than a turn ahead of `now`.
-    #[inline]
     pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
         let level = slot.level::<SLOTS>();
         let number = Self::number(now, level);
         let ahead = (slot.position::<SLOTS>() + SLOTS - Self::position(number)) % SLOTS;
         (number + ahead as u64) * Self::unit(level)
-    }
-
-    /// Slots from `position` to the first occupied slot, 0 for `position` itself.
-    #[inline]
-    fn distance(occupied: &Bits, position: usize) -> Option<usize> {
-        if let Some(first) = occupied.first_from(position) {
-            return Some(first - position);
-        }
-        Some(SLOTS - position + occupied.first_from(0)?)
     }
 }
 

@@ -23,10 +23,10 @@ use slab::Slab;
 #[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
     /// Values ever removed.
-    removed: u64,
+    pub(super) removed: u64,
     /// Values ever inserted, for the metrics. The length is this number less the values removed: two
     /// counters take no more writes than a length.
-    inserted: u64,
+    pub(super) inserted: u64,
     /// The page that is filled, or [`NO_PAGE`].
     current: u32,
     pages: Vec<Slab<T>>,
@@ -38,7 +38,8 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     survivors: BTreeMap<u32, T>,
     /// The capacity that the owner asked for. No page within this capacity gives its memory back.
     reserved: usize,
-    garbage: Vec<Slab<T>>,
+    /// The memory that pages gave back, for the owner to drop outside of its lock.
+    pub(super) garbage: Vec<Slab<T>>,
 }
 
 /// Not the number of a page.
@@ -89,16 +90,6 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
 
     pub(crate) const fn len(&self) -> usize {
         (self.inserted - self.removed) as usize
-    }
-
-    /// Values ever inserted.
-    pub(crate) const fn inserted(&self) -> u64 {
-        self.inserted
-    }
-
-    /// Values ever removed.
-    pub(crate) const fn removed(&self) -> u64 {
-        self.removed
     }
 
     /// Room for the next value. Panics when there is none.
@@ -267,18 +258,6 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.others.shrink_to_fit();
     }
 
-    /// The memory that pages gave back, for the owner to drop outside of its lock.
-    #[inline]
-    pub(crate) fn take_garbage(&mut self) -> Vec<Slab<T>> {
-        mem::take(&mut self.garbage)
-    }
-
-    #[inline]
-    pub(crate) fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    #[inline]
     const fn split(key: u32) -> (usize, usize) {
         ((key >> BITS) as usize, key as usize & (Self::PAGE_LEN - 1))
     }

@@ -24,25 +24,21 @@ const ALWAYS_SET: NonZeroU16 = NonZeroU16::new(1 << 15).unwrap();
 impl SlotId {
     pub(crate) const FIRST: Self = Self(ALWAYS_SET);
 
-    #[inline]
     pub(crate) fn new<const SLOTS: usize>(level: usize, position: usize) -> Self {
         let index = (level * SLOTS + position) as u16;
         Self(ALWAYS_SET | index)
     }
 
     /// How many slots come before this slot.
-    #[inline]
     pub(crate) const fn index(self) -> usize {
         (self.0.get() & !ALWAYS_SET.get()) as usize
     }
 
-    #[inline]
     pub(crate) const fn level<const SLOTS: usize>(self) -> usize {
         self.index() / SLOTS
     }
 
     /// The position on the ring of the level.
-    #[inline]
     pub(crate) const fn position<const SLOTS: usize>(self) -> usize {
         self.index() % SLOTS
     }

@@ -9,9 +9,9 @@ use super::slot::{Place, SlotId};
 #[derive(Clone)]
 pub(crate) struct Slots<const SLOTS: usize> {
     /// The keys of the entries in each slot, by the index of the slot.
-    lists: Vec<KeyList>,
+    pub(super) lists: Vec<KeyList>,
     /// For each level, a bit for each slot: set while the slot holds entries.
-    occupied: Vec<Bits>,
+    pub(super) occupied: Vec<Bits>,
     /// A bit for each level: set while the level holds entries.
     used: u64,
     /// Memory that long lists no longer need.
@@ -127,12 +127,10 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// The occupied slot of a level that starts first.
-    #[inline]
     pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<Next> {
         Self::first_of(&self.occupied[level], level, now)
     }
 
-    #[inline]
     fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<Next> {
         let start = Scale::<SLOTS>::first_start(occupied, level, now)?;
         let slot = Scale::<SLOTS>::slot_at(start, level);
@@ -161,7 +159,6 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// The keys in a slot.
-    #[inline]
     pub(crate) fn list(&self, slot: SlotId) -> &KeyList {
         &self.lists[slot.index()]
     }
@@ -180,17 +177,5 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.lists.iter_mut().for_each(KeyList::shrink_to_fit);
         self.lists.shrink_to_fit();
         self.occupied.shrink_to_fit();
-    }
-
-    #[cfg(test)]
-    pub(crate) fn is_occupied(&self, slot: SlotId) -> bool {
-        self.occupied[slot.level::<SLOTS>()].has(slot.position::<SLOTS>())
-    }
-
-    /// All slots with their lists.
-    #[cfg(test)]
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
-        let lists = self.lists.iter().enumerate();
-        lists.map(|(index, list)| (SlotId::new::<SLOTS>(0, index), list))
     }
 }
