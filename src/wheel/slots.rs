@@ -5,17 +5,19 @@ use super::key_list::{BURST, KeyList};
 use super::level::Scale;
 use super::slot::{Place, SlotId};
 
-/// The slots of the levels that have been needed so far, lowest first.
+/// The slots of the levels that have been needed so far, lowest first. With the fields in this order,
+/// each operation reads one line of memory here; `occupied` is behind that line, and rarely read.
 #[derive(Clone)]
+#[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
     /// The keys of the entries in each slot, by the index of the slot.
     pub(super) lists: Vec<KeyList>,
-    /// For each level, a bit for each slot: set while the slot holds entries.
-    pub(super) occupied: Vec<Bits>,
     /// A bit for each level: set while the level holds entries.
     used: u64,
     /// Memory that long lists no longer need.
     pub(super) garbage: Vec<Vec<u32>>,
+    /// For each level, a bit for each slot: set while the slot holds entries.
+    pub(super) occupied: Vec<Bits>,
 }
 
 /// An occupied slot, and the tick at which it starts.
