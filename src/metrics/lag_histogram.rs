@@ -66,8 +66,8 @@ impl LagHistogram {
 
     #[inline]
     fn bucket_of(nanos: u64) -> usize {
-        let firsts = nanos / FIRST;
-        ((u64::BITS - firsts.leading_zeros()) as usize).min(BUCKETS - 1)
+        let halves = 2 * (nanos / FIRST) + 1;
+        (halves.ilog2() as usize).min(BUCKETS - 1)
     }
 
     pub(crate) fn add(&mut self, other: &LagHistogram) {

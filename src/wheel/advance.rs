@@ -1,6 +1,7 @@
 //! The passing of time: entries that are due fire, others cascade to lower levels.
 
 use super::core::Core;
+use super::key_list::BURST;
 use super::level::Scale;
 use super::slot::SlotId;
 use super::slots::Next;
@@ -55,12 +56,64 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
         match self.next.zip(core.now.checked_add(1)) {
             Some((deadline, soonest)) => {
                 let deadline = deadline.max(soonest);
-                let slot = Scale::<SLOTS>::slot_of(deadline, core.now);
-                let entry = core.entries.at_mut(self.key);
-                entry.deadline = deadline;
-                entry.place = core.slots.push(slot, self.key);
+                core.entries.at_mut(self.key).deadline = deadline;
+                core.link(self.key, Scale::<SLOTS>::slot_of(deadline, core.now));
             }
             None => drop(core.entries.remove(self.key)),
+        }
+    }
+}
+
+/// Keys that were taken off a slot, and have yet to fire or to cascade. The drop, which a panic runs
+/// as well, puts them back.
+struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
+    core: &'a mut Core<T, SLOTS, GRAIN>,
+    slot: SlotId,
+    keys: [u32; BURST],
+    deadlines: [u64; BURST],
+    left: usize,
+}
+
+impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Burst<'_, T, SLOTS, GRAIN> {
+    fn drop(&mut self) {
+        for &key in &self.keys[..self.left] {
+            self.core.link(key, self.slot);
+        }
+    }
+}
+
+impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
+    /// Takes a few entries out of a slot: a due entry fires, any other cascades to a lower level.
+    /// Returns how many were taken.
+    #[inline]
+    fn fire(
+        &mut self,
+        slot: SlotId,
+        most: usize,
+        due: u64,
+        fire: &mut impl FnMut(&mut Core<T, SLOTS, GRAIN>, u32, u64),
+    ) -> usize {
+        let taken = self.core.slots.take(slot, &mut self.keys, most);
+        (self.slot, self.left) = (slot, taken);
+        self.read_deadlines();
+        while self.left > 0 {
+            self.left -= 1;
+            let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
+            if deadline <= due {
+                fire(self.core, key, deadline);
+            } else {
+                self.core.cascade(key, deadline);
+            }
+        }
+        taken
+    }
+
+    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads that
+    /// follow one another overlap; with a call of `fire` between the reads they would not.
+    #[inline]
+    fn read_deadlines(&mut self) {
+        for (key, deadline) in self.keys[..self.left].iter().zip(&mut self.deadlines) {
+            *deadline = self.core.entries.at(*key).deadline;
         }
     }
 }
@@ -68,14 +121,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
 /// At most so many entries of a level are searched for the earliest deadline.
 const FEW: usize = 16;
 
-/// How many deadlines are read together.
-const AHEAD: usize = 16;
-
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Moves the clock to `to`, slot by slot, and fires due entries on the way.
     ///
-    /// Each entry that fires or cascades, and each long run of holes, uses up 1 of `budget`. The clock never goes back: an earlier
-    /// `to` only fires entries that a former advance has left over.
+    /// Each entry that fires or cascades, and each long run of holes, uses up 1 of `budget`. The clock
+    /// never goes back: an earlier `to` only fires entries that a former advance has left over.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -96,11 +146,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
     ) -> Progress {
         self.advance_with(to, usize::MAX, &mut |core, key, deadline| {
-            let mut due = Due {
-                core,
-                key,
-                next: None,
-            };
+            let next = None;
+            let mut due = Due { core, key, next };
             let value = &mut due.core.entries.at_mut(key).value;
             due.next = fire(key, deadline, value);
         })
@@ -116,80 +163,38 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         fire: &mut impl FnMut(&mut Self, u32, u64),
     ) -> Progress {
         let to = to.max(self.now);
-        while let Some(next) = self.slots.first(self.now) {
-            if next.start > to {
+        let mut burst = Burst {
+            core: self,
+            slot: SlotId::FIRST,
+            keys: [0; BURST],
+            deadlines: [0; BURST],
+            left: 0,
+        };
+        while let Some(Next { slot, start }) = burst.core.slots.first(burst.core.now) {
+            if start > to {
                 break;
             }
-            debug_assert!(next.start >= self.now, "no occupied slot is passed");
-            self.now = next.start;
-            budget = self.empty_slot(next.slot, to, budget, fire);
-            if self.slots.is_occupied(next.slot) {
+            debug_assert!(start >= burst.core.now, "no occupied slot is passed");
+            burst.core.now = start;
+            if budget == 0 {
                 return Progress::Unfinished;
             }
+            // Up to `GRAIN`, entries due by `to` fire at once, in any order, and do not cascade.
+            let due = if slot.level::<SLOTS>() <= GRAIN {
+                to
+            } else {
+                start
+            };
+            budget -= burst.fire(slot, budget, due, fire).max(1);
         }
-        self.now = to;
+        burst.core.now = to;
         Progress::CaughtUp
     }
 
-    /// Empties a slot as far as the budget goes, and returns the rest of the budget.
-    #[inline]
-    fn empty_slot(
-        &mut self,
-        slot: SlotId,
-        to: u64,
-        mut budget: usize,
-        fire: &mut impl FnMut(&mut Self, u32, u64),
-    ) -> usize {
-        // Up to `GRAIN`, entries due by `to` fire at once, in any order, and do not cascade.
-        let due = if slot.level <= GRAIN { to } else { self.now };
-        while budget > 0 && self.slots.is_occupied(slot) {
-            let (deadlines, count) = self.look_ahead(slot, budget);
-            for &deadline in &deadlines[..count] {
-                self.fire_or_cascade(slot, deadline, due, fire);
-            }
-            if count == 0 {
-                self.slots.list_mut(slot).skip_holes();
-            }
-            budget -= count.max(1);
-        }
-        budget
-    }
-
-    /// The deadlines of the entries that [`Slots::pop`] will take next.
-    ///
-    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads that
-    /// follow one another overlap; with a call of `fire` between the reads they would not.
-    #[inline]
-    fn look_ahead(&self, slot: SlotId, most: usize) -> ([u64; AHEAD], usize) {
-        let (mut deadlines, mut count) = ([0; AHEAD], 0);
-        for key in self.slots.list(slot).last_keys() {
-            deadlines[count] = self.entries.at(key).deadline;
-            count += 1;
-            if count == most.min(AHEAD) {
-                break;
-            }
-        }
-        (deadlines, count)
-    }
-
-    /// Takes an entry out of a slot: a due entry fires, any other cascades to a lower level.
-    #[inline]
-    fn fire_or_cascade(
-        &mut self,
-        slot: SlotId,
-        deadline: u64,
-        due: u64,
-        fire: &mut impl FnMut(&mut Self, u32, u64),
-    ) {
-        let key = self.slots.pop(slot);
-        if deadline <= due {
-            fire(self, key, deadline);
-        } else {
-            let below = Scale::<SLOTS>::slot_of(deadline, self.now);
-            debug_assert!(below != slot, "what cascades leaves its slot");
-            self.entries.at_mut(key).place = self.slots.push(below, key);
-            self.cascaded += 1;
-        }
+    /// Moves an entry that is in no slot to a lower level.
+    fn cascade(&mut self, key: u32, deadline: u64) {
+        self.link(key, Scale::<SLOTS>::slot_of(deadline, self.now));
+        self.cascaded += 1;
     }
 
     /// A tick at which to advance next: the earliest deadline, or an earlier tick if many entries
@@ -224,12 +229,10 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// levels below.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
-        for (level, start) in self.slots.starts(self.now) {
+        for level in self.slots.used_levels() {
+            let Next { slot, start } = self.slots.first_on(level, self.now)?;
             if first.is_none_or(|(deadline, _)| start < deadline) {
-                let keys = self
-                    .slots
-                    .list(Scale::<SLOTS>::slot_at(start, level))
-                    .keys();
+                let keys = self.slots.list(slot).keys();
                 let of_slot = keys.map(|key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }

@@ -10,22 +10,14 @@ impl Bits {
     pub(crate) const MOST: usize = Self::WORDS * 64;
     pub(crate) const NONE: Self = Self([0; Self::WORDS]);
 
-    #[inline]
     pub(crate) fn set(&mut self, slot: usize) {
         self.0[slot / 64] |= 1 << (slot % 64);
     }
 
-    #[inline]
     pub(crate) fn clear(&mut self, slot: usize) {
         self.0[slot / 64] &= !(1 << (slot % 64));
     }
 
-    #[inline]
-    pub(crate) const fn has(&self, slot: usize) -> bool {
-        self.0[slot / 64] & 1 << (slot % 64) != 0
-    }
-
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::NONE
     }

@@ -4,6 +4,19 @@ use super::core::Core;
 use super::key_list::KeyList;
 use super::level::Scale;
 use super::slot::{Place, SlotId};
+use super::slots::Slots;
+
+impl<const SLOTS: usize> Slots<SLOTS> {
+    fn is_occupied(&self, slot: SlotId) -> bool {
+        self.occupied[slot.level::<SLOTS>()].has(slot.position::<SLOTS>())
+    }
+
+    /// All slots with their lists.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
+        let lists = self.lists.iter().enumerate();
+        lists.map(|(index, list)| (SlotId::new::<SLOTS>(0, index), list))
+    }
+}
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Panics unless every invariant holds.
@@ -28,7 +41,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     fn check_entries(&self, slot: SlotId, list: &KeyList) {
         for (key, at) in list.places() {
             let entry = self.entries.get(key).expect("a key has an entry");
-            let place = Place::new::<SLOTS>(slot, at);
+            let place = Place { at, slot };
             assert_eq!(entry.place, place, "place of entry {key} in {slot:?}");
             self.check_deadline(slot, entry.deadline);
         }
@@ -41,11 +54,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             // The entry may have been put off, and has stayed in its slot.
             return;
         }
-        let number = Scale::<SLOTS>::number(deadline, slot.level);
-        let current = Scale::<SLOTS>::number(self.now, slot.level);
+        let number = Scale::<SLOTS>::number(deadline, slot.level::<SLOTS>());
+        let current = Scale::<SLOTS>::number(self.now, slot.level::<SLOTS>());
         assert_eq!(
             Scale::<SLOTS>::position(number),
-            slot.position,
+            slot.position::<SLOTS>(),
             "slot of deadline {deadline} in {slot:?}"
         );
         assert!(
@@ -59,7 +72,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             self.now
         );
         if number == current {
-            let start = number * Scale::<SLOTS>::unit(slot.level);
+            let start = number * Scale::<SLOTS>::unit(slot.level::<SLOTS>());
             assert_eq!(
                 start, self.now,
                 "the clock has passed the start of {slot:?}, which holds {deadline}"

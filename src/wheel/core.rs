@@ -2,8 +2,6 @@
 
 use std::mem;
 
-use slab::Slab;
-
 pub(crate) use super::advance::Progress;
 use super::bits::Bits;
 use super::level::Scale;
@@ -43,26 +41,12 @@ pub(crate) struct Entry<T> {
     pub(super) place: Place,
 }
 
-/// Memory that a wheel no longer uses. The drop takes long: drop outside of any lock.
-#[must_use = "to be dropped outside of any lock"]
-#[expect(dead_code, reason = "held only to be dropped")]
-pub(crate) struct Garbage<T> {
-    entries: Vec<Slab<Entry<T>>>,
-    lists: Vec<Vec<u32>>,
-}
-
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// There is never room for more entries.
     pub(crate) const MOST: usize = {
-        let (by_keys, by_memory) = (
-            PagedSlab::<Entry<T>, PAGE_BITS>::MOST,
-            isize::MAX as usize / size_of::<Entry<T>>(),
-        );
-        if by_keys < by_memory {
-            by_keys
-        } else {
-            by_memory
-        }
+        let keys = PagedSlab::<Entry<T>, PAGE_BITS>::MOST;
+        let memory = isize::MAX as usize / size_of::<Entry<T>>();
+        if keys < memory { keys } else { memory }
     };
 
     /// An empty wheel whose clock stands at `now`. The first insert allocates.
@@ -83,24 +67,22 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     /// The clock. No entry is due by now, unless the last advance ran out of budget.
-    #[inline]
     pub(crate) const fn now(&self) -> u64 {
         self.now
     }
 
-    #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Entries ever inserted.
     pub(crate) const fn inserted(&self) -> u64 {
-        self.entries.inserted()
+        self.entries.inserted
     }
 
     /// Entries that have ever left the wheel: fired or removed.
     pub(crate) const fn removed(&self) -> u64 {
-        self.entries.removed()
+        self.entries.removed
     }
 
     /// How often an entry has moved to a lower level.
@@ -111,19 +93,16 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Inserts a value. Its deadline must be later than `now`.
     #[inline(always)]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> u32 {
-        debug_assert!(
-            deadline > self.now,
-            "a deadline at or before now is already due"
-        );
+        self.expect_later(deadline);
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
-        let key = self.entries.vacant_key();
+        let vacant = self.entries.vacant();
+        let key = vacant.key();
         let place = self.slots.push(slot, key);
-        let entry = Entry {
+        vacant.fill(Entry {
             value,
             deadline,
             place,
-        };
-        self.entries.fill(key, entry);
+        });
         key
     }
 
@@ -151,15 +130,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Moves an entry to another deadline, which must be later than `now`. Panics when there is none.
     #[inline]
     pub(crate) fn reschedule(&mut self, key: u32, deadline: u64) {
-        debug_assert!(
-            deadline > self.now,
-            "a deadline at or before now is already due"
-        );
+        self.expect_later(deadline);
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let entry = self.entries.at_mut(key);
         entry.deadline = deadline;
         let place = entry.place;
-        if place.slot::<SLOTS>() != slot {
+        if place.slot != slot {
             self.relink(key, place, slot);
         }
     }
@@ -168,10 +144,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// The entry moves only when the clock comes to the slot, however often it was put off before.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
-        debug_assert!(
-            deadline > self.now,
-            "a deadline at or before now is already due"
-        );
+        self.expect_later(deadline);
         let before = mem::replace(&mut self.entries.at_mut(key).deadline, deadline);
         if deadline < before {
             self.put_forward(key, deadline);
@@ -190,15 +163,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     ) -> bool {
         match self.entries.in_page_mut(key) {
             Some(entry) if deadline >= entry.deadline && is_such(&entry.value) => {
-                debug_assert!(
-                    deadline > self.now,
-                    "a deadline at or before now is already due"
-                );
                 entry.deadline = deadline;
                 true
             }
             _ => false,
         }
+    }
+
+    fn expect_later(&self, deadline: u64) {
+        debug_assert!(deadline > self.now, "such a deadline is due already");
     }
 
     /// Gives an entry another value, and another deadline as
@@ -217,15 +190,19 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     #[inline(never)]
     fn put_forward(&mut self, key: u32, deadline: u64) {
         let (place, now) = (self.entries.at(key).place, self.now);
-        if Scale::<SLOTS>::start(place.slot::<SLOTS>(), now) > deadline {
+        if Scale::<SLOTS>::start(place.slot, now) > deadline {
             self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
         }
     }
 
     /// Moves the key of an entry from its place to another slot.
-    #[inline]
     fn relink(&mut self, key: u32, place: Place, slot: SlotId) {
         self.unlink(place);
+        self.link(key, slot);
+    }
+
+    /// Puts the key of an entry that is in no slot into a slot.
+    pub(super) fn link(&mut self, key: u32, slot: SlotId) {
         self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 
@@ -237,18 +214,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     /// The deadline of an entry. Panics when there is none.
-    #[inline]
     pub(crate) fn deadline(&self, key: u32) -> u64 {
         self.entries.at(key).deadline
     }
 
-    #[inline]
     pub(crate) fn get(&self, key: u32) -> Option<&T> {
         Some(&self.entries.get(key)?.value)
     }
 
     /// The value of an entry. Panics when there is none.
-    #[inline]
     pub(crate) fn get_mut(&mut self, key: u32) -> &mut T {
         &mut self.entries.at_mut(key).value
     }
@@ -273,22 +247,16 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     /// Whether there is memory that is no longer used.
-    #[inline]
     pub(crate) fn has_garbage(&self) -> bool {
-        self.entries.has_garbage() || !self.slots.garbage.is_empty()
+        !self.entries.garbage.is_empty() || !self.slots.garbage.is_empty()
     }
 
-    /// The memory that has come out of use since this was last called.
+    /// The memory that has come out of use since this was last called. The drop takes long.
+    #[must_use = "to be dropped outside of any lock"]
     #[inline]
-    pub(crate) fn take_garbage(&mut self) -> Option<Garbage<T>> {
-        self.has_garbage().then(|| self.collect_garbage())
-    }
-
-    #[cold]
-    fn collect_garbage(&mut self) -> Garbage<T> {
-        Garbage {
-            entries: self.entries.take_garbage(),
-            lists: mem::take(&mut self.slots.garbage),
-        }
+    pub(crate) fn take_garbage(&mut self) -> Option<impl Sized + use<T, SLOTS, GRAIN>> {
+        let (pages, lists) = (&mut self.entries.garbage, &mut self.slots.garbage);
+        let is_any = !pages.is_empty() || !lists.is_empty();
+        is_any.then(|| (mem::take(pages), mem::take(lists)))
     }
 }

@@ -18,6 +18,9 @@ const HOLE: u32 = u32::MAX;
 /// A list of no more cells than this is short: it keeps its holes, and its memory when empty.
 pub(super) const SHORT: usize = 128;
 
+/// So many keys at most are taken off a list at once.
+pub(super) const BURST: usize = 16;
+
 /// A search for a hole reads so many cells at most: a line of memory.
 const SEARCHED: usize = 16;
 
@@ -41,26 +44,16 @@ impl KeyList {
         search: 0,
     };
 
-    #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len as usize
     }
 
-    #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = u32> {
         self.cells.iter().copied().filter(|&key| key != HOLE)
-    }
-
-    /// The last few cells, as far as they are keys, in the order in which [`pop`](Self::pop) takes them.
-    #[inline]
-    pub(crate) fn last_keys(&self) -> impl Iterator<Item = u32> {
-        let begin = self.cells.len().saturating_sub(SHORT);
-        let cells = self.cells[begin..].iter().rev();
-        cells.copied().filter(|&key| key != HOLE)
     }
 
     /// Adds a key, and returns its place.
@@ -74,19 +67,13 @@ impl KeyList {
                 return at as u32;
             }
         }
-        if self.cells.len() == self.cells.capacity() {
-            self.grow();
+        let cells = self.cells.len();
+        if cells == self.cells.capacity() && cells >= SHORT {
+            // Twice the room would take more memory than the entries' deadlines.
+            self.cells.reserve_exact(cells / 4);
         }
         self.cells.push(key);
-        self.cells.len() as u32 - 1
-    }
-
-    /// A fourth more room. Twice the room would take more memory than the entries' deadlines.
-    #[cold]
-    fn grow(&mut self) {
-        if self.cells.len() >= SHORT {
-            self.cells.reserve_exact(self.cells.len() / 4);
-        }
+        cells as u32
     }
 
     /// Finds a hole where the last was found, or in the next few cells.
@@ -120,30 +107,36 @@ impl KeyList {
         self.is_empty() || self.cells.len() > SHORT.max(2 * self.len())
     }
 
-    /// Takes the last key off a list that is not empty.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> u32 {
-        let mut key = HOLE;
-        while key == HOLE {
-            key = self.cells.pop().expect("the list is not empty");
+    /// Takes at most `most` keys off the end of the list, as many as there is room for, and returns
+    /// how many: none where there are only holes for long.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, keys: &mut [u32; BURST], most: usize) -> usize {
+        let mut taken = 0;
+        for _ in 0..SHORT {
+            if taken == most.min(BURST) {
+                break;
+            }
+            let Some(key) = self.cells.pop() else { break };
+            if key != HOLE {
+                keys[taken] = key;
+                taken += 1;
+            }
         }
-        self.len -= 1;
-        key
+        self.len -= taken as u32;
+        taken
     }
 
-    /// Takes holes off the end of a list of which [`last_keys`](Self::last_keys) finds none.
-    pub(crate) fn skip_holes(&mut self) {
-        self.cells.truncate(self.cells.len() - SHORT);
+    /// Takes the holes out of an empty list. Returns its memory, if that is long.
+    #[inline]
+    pub(crate) fn clear(&mut self) -> Option<Vec<u32>> {
+        self.cells.clear();
+        (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells))
     }
 
-    /// Takes the holes out of an empty list, and makes a sparse list shorter. `moved` is called with
-    /// each key that gets another place, and that place. Returns memory that is not needed any more.
+    /// Makes a sparse list shorter. `moved` is called with each key that gets another place, and that
+    /// place. Returns memory that is not needed any more.
     #[inline(never)]
     pub(crate) fn tidy(&mut self, moved: impl FnMut(u32, u32)) -> Option<Vec<u32>> {
-        if self.is_empty() {
-            self.cells.clear();
-            return (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells));
-        }
         self.shorten(moved);
         let needed = self.cells.len() + self.cells.len() / 4;
         (self.cells.capacity() > 2 * needed).then(|| {

@@ -1,4 +1,4 @@
-//! A level, and the arithmetic of all levels: the slot of an entry, and the next occupied slot.
+//! The arithmetic of all levels: the slot of an entry, and the next occupied slot.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -6,25 +6,7 @@
 )]
 
 use super::bits::Bits;
-use super::key_list::KeyList;
 use super::slot::SlotId;
-
-/// The slots of a level: for each slot the keys of its entries, and a bit that is set while the slot
-/// holds entries.
-#[derive(Clone)]
-pub(crate) struct Level<const SLOTS: usize> {
-    pub(crate) occupied: Bits,
-    pub(crate) lists: [KeyList; SLOTS],
-}
-
-impl<const SLOTS: usize> Level<SLOTS> {
-    pub(crate) const fn new() -> Self {
-        Self {
-            occupied: Bits::NONE,
-            lists: [KeyList::EMPTY; SLOTS],
-        }
-    }
-}
 
 /// The widths of slots: on level `l` a slot is `SLOTS^l` ticks wide, and starts at a multiple of that.
 ///
@@ -50,7 +32,6 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// Width of a slot, in ticks.
-    #[inline]
     pub(crate) const fn unit(level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             1 << (Self::BITS * level as u32)
@@ -60,7 +41,6 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// The number of slots of this level between tick 0 and the slot that holds `time`.
-    #[inline]
     pub(crate) const fn number(time: u64, level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             time >> (Self::BITS * level as u32)
@@ -70,18 +50,13 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// Position on the ring of the slot with this number.
-    #[inline]
     pub(crate) const fn position(number: u64) -> usize {
         (number % SLOTS as u64) as usize
     }
 
     /// The slot of this level that holds `time`.
-    #[inline]
-    pub(crate) const fn slot_at(time: u64, level: usize) -> SlotId {
-        SlotId {
-            level,
-            position: Self::position(Self::number(time, level)),
-        }
+    pub(crate) fn slot_at(time: u64, level: usize) -> SlotId {
+        SlotId::new::<SLOTS>(level, Self::position(Self::number(time, level)))
     }
 
     /// Where an entry belongs: on the lowest level on which its slot is less than a turn ahead.
@@ -107,27 +82,28 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     /// Start of the first occupied slot: the slot that holds `now`, or the next occupied slot
     /// around the ring.
     #[inline]
-    pub(crate) fn first_start(occupied: Bits, level: usize, now: u64) -> Option<u64> {
+    pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
-        let distance = Self::distance(occupied, Self::position(number))?;
-        Some((number + distance as u64) * Self::unit(level))
+        let position = Self::position(number);
+        let ahead = match occupied.first_from(position) {
+            Some(first) => first - position,
+            None => SLOTS - position + occupied.first_from(0)?,
+        };
+        Some((number + ahead as u64) * Self::unit(level))
+    }
+
+    /// The first tick, from `now` on, at which a slot of this level starts.
+    pub(crate) const fn boundary(level: usize, now: u64) -> u64 {
+        let unit = Self::unit(level);
+        Self::number(now.saturating_add(unit - 1), level) * unit
     }
 
     /// Start of a slot, which is less than a turn ahead of `now`.
-    #[inline]
     pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
-        let number = Self::number(now, slot.level);
-        let ahead = (slot.position + SLOTS - Self::position(number)) % SLOTS;
-        (number + ahead as u64) * Self::unit(slot.level)
-    }
-
-    /// Slots from `position` to the first occupied slot, 0 for `position` itself.
-    #[inline]
-    fn distance(occupied: Bits, position: usize) -> Option<usize> {
-        if let Some(first) = occupied.first_from(position) {
-            return Some(first - position);
-        }
-        Some(SLOTS - position + occupied.first_from(0)?)
+        let level = slot.level::<SLOTS>();
+        let number = Self::number(now, level);
+        let ahead = (slot.position::<SLOTS>() + SLOTS - Self::position(number)) % SLOTS;
+        (number + ahead as u64) * Self::unit(level)
     }
 }
 

@@ -6,11 +6,11 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `bits.rs` | a bit for each slot of a level |
-//! | `slot.rs` | the name of a slot: level and position; the place of a key in a slot |
+//! | `slot.rs` | the name of a slot: its index; the place of a key in a slot |
 //! | `paged_slab.rs` | a slab that grows by pages and never moves its values |
 //! | `key_list.rs` | the keys of the entries in a slot: a vector with holes |
-//! | `level.rs` | a level, and the arithmetic of all levels: the slot of an entry |
-//! | `slots.rs` | the slots of all levels |
+//! | `level.rs` | the arithmetic of levels: the slot of an entry |
+//! | `slots.rs` | the slots of all levels, and which hold entries |
 //! | `core.rs`, `advance.rs`, `check.rs` | the wheel: its entries, the passing of time, its invariants |
 //! | `key.rs` | the types that the public wheel hands out |
 //! | `timing_wheel.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel, whose keys may be stale |

@@ -23,10 +23,10 @@ use slab::Slab;
 #[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
     /// Values ever removed.
-    removed: u64,
+    pub(super) removed: u64,
     /// Values ever inserted, for the metrics. The length is this number less the values removed: two
     /// counters take no more writes than a length.
-    inserted: u64,
+    pub(super) inserted: u64,
     /// The page that is filled, or [`NO_PAGE`].
     current: u32,
     pages: Vec<Slab<T>>,
@@ -38,7 +38,8 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     survivors: BTreeMap<u32, T>,
     /// The capacity that the owner asked for. No page within this capacity gives its memory back.
     reserved: usize,
-    garbage: Vec<Slab<T>>,
+    /// The memory that pages gave back, for the owner to drop outside of its lock.
+    pub(super) garbage: Vec<Slab<T>>,
 }
 
 /// Not the number of a page.
@@ -91,35 +92,16 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         (self.inserted - self.removed) as usize
     }
 
-    /// Values ever inserted.
-    pub(crate) const fn inserted(&self) -> u64 {
-        self.inserted
-    }
-
-    /// Values ever removed.
-    pub(crate) const fn removed(&self) -> u64 {
-        self.removed
-    }
-
-    /// The key of the next value. Panics when there is no room for another.
+    /// Room for the next value. Panics when there is none.
     #[inline(always)]
-    pub(crate) fn vacant_key(&mut self) -> u32 {
+    pub(crate) fn vacant(&mut self) -> Vacant<'_, T, BITS> {
         if self.current == NO_PAGE {
             self.open_page();
         }
-        let number = self.current;
-        number << BITS | self.pages[number as usize].vacant_key() as u32
-    }
-
-    /// Stores a value under the [`vacant_key`](Self::vacant_key).
-    #[inline(always)]
-    pub(crate) fn fill(&mut self, key: u32, value: T) {
-        let (number, _) = Self::split(key);
-        let page = &mut self.pages[number];
-        page.insert(value);
-        self.inserted += 1;
-        if page.len() == Self::PAGE_LEN {
-            self.current = NO_PAGE;
+        Vacant {
+            page: &mut self.pages[self.current as usize],
+            current: &mut self.current,
+            inserted: &mut self.inserted,
         }
     }
 
@@ -276,18 +258,6 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.others.shrink_to_fit();
     }
 
-    /// The memory that pages gave back, for the owner to drop outside of its lock.
-    #[inline]
-    pub(crate) fn take_garbage(&mut self) -> Vec<Slab<T>> {
-        mem::take(&mut self.garbage)
-    }
-
-    #[inline]
-    pub(crate) fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    #[inline]
     const fn split(key: u32) -> (usize, usize) {
         ((key >> BITS) as usize, key as usize & (Self::PAGE_LEN - 1))
     }
@@ -331,6 +301,29 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             self.whole += 1;
         }
         self.pages[number] = page;
+    }
+}
+
+/// Room for a value, whose key is known before the value.
+pub(crate) struct Vacant<'a, T, const BITS: u32> {
+    page: &'a mut Slab<T>,
+    current: &'a mut u32,
+    inserted: &'a mut u64,
+}
+
+impl<T, const BITS: u32> Vacant<'_, T, BITS> {
+    #[inline(always)]
+    pub(crate) fn key(&self) -> u32 {
+        *self.current << BITS | self.page.vacant_key() as u32
+    }
+
+    #[inline(always)]
+    pub(crate) fn fill(self, value: T) {
+        self.page.insert(value);
+        *self.inserted += 1;
+        if self.page.len() == 1 << BITS {
+            *self.current = NO_PAGE;
+        }
     }
 }
 

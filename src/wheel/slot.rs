@@ -1,69 +1,45 @@
-//! Which slot is meant: its level, and its position on that level's ring.
+//! The name of a slot, and the place of a key in a slot.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "there are at most 64 levels, and fewer than 2^16 slots on all of them"
+)]
 
 use std::num::NonZeroU16;
 
-/// A slot.
+/// A slot: its index, from the first slot of the lowest level on. A bit that is always set keeps the
+/// number from zero, so that a slab's vacant entries need no tag of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SlotId {
-    pub(crate) level: usize,
-    pub(crate) position: usize,
-}
+pub(crate) struct SlotId(NonZeroU16);
 
-/// Where the key of an entry is: its slot, and its index in the list of that slot. The slot is not
-/// zero, so that a slab's vacant entries need no tag of their own.
+/// Where the key of an entry is: its slot, and its index in the list of that slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    at: u32,
-    slot: NonZeroU16,
+    pub(crate) at: u32,
+    pub(crate) slot: SlotId,
 }
 
-impl Place {
-    #[inline]
-    pub(crate) const fn new<const SLOTS: usize>(slot: SlotId, at: u32) -> Self {
-        let slot = NonZeroU16::MIN.saturating_add(slot.index::<SLOTS>());
-        Self { at, slot }
-    }
-
-    #[inline]
-    pub(crate) const fn at(self) -> u32 {
-        self.at
-    }
-
-    #[inline]
-    pub(crate) const fn slot<const SLOTS: usize>(self) -> SlotId {
-        SlotId::from_index::<SLOTS>(self.slot.get() - 1)
-    }
-}
+const ALWAYS_SET: NonZeroU16 = NonZeroU16::new(1 << 15).unwrap();
 
 impl SlotId {
-    /// The slot in two bytes.
-    #[inline]
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "there are at most 64 levels, and 256 slots on each"
-    )]
-    const fn index<const SLOTS: usize>(self) -> u16 {
-        (self.level * SLOTS + self.position) as u16
+    pub(crate) const FIRST: Self = Self(ALWAYS_SET);
+
+    pub(crate) fn new<const SLOTS: usize>(level: usize, position: usize) -> Self {
+        let index = (level * SLOTS + position) as u16;
+        Self(ALWAYS_SET | index)
     }
 
-    #[inline]
-    const fn from_index<const SLOTS: usize>(index: u16) -> Self {
-        Self {
-            level: index as usize / SLOTS,
-            position: index as usize % SLOTS,
-        }
+    /// How many slots come before this slot.
+    pub(crate) const fn index(self) -> usize {
+        (self.0.get() & !ALWAYS_SET.get()) as usize
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    pub(crate) const fn level<const SLOTS: usize>(self) -> usize {
+        self.index() / SLOTS
+    }
 
-    #[test]
-    fn an_index_leads_back_to_its_slot() {
-        for (level, position) in [(0, 0), (10, 63), (3, 9)] {
-            let slot = SlotId { level, position };
-            assert_eq!(SlotId::from_index::<64>(slot.index::<64>()), slot);
-        }
+    /// The position on the ring of the level.
+    pub(crate) const fn position<const SLOTS: usize>(self) -> usize {
+        self.index() % SLOTS
     }
 }

@@ -1,17 +1,23 @@
 //! The slots of all levels. Slots hold keys only; entries are in `core.rs`.
 
-use super::key_list::KeyList;
-use super::level::{Level, Scale};
+use super::bits::Bits;
+use super::key_list::{BURST, KeyList};
+use super::level::Scale;
 use super::slot::{Place, SlotId};
 
-/// The levels that have been needed so far, lowest first.
+/// The slots of the levels that have been needed so far, lowest first. With the fields in this order,
+/// each operation reads one line of memory here; `occupied` is behind that line, and rarely read.
 #[derive(Clone)]
+#[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
-    pub(crate) levels: Vec<Level<SLOTS>>,
+    /// The keys of the entries in each slot, by the index of the slot.
+    pub(super) lists: Vec<KeyList>,
     /// A bit for each level: set while the level holds entries.
     used: u64,
     /// Memory that long lists no longer need.
     pub(super) garbage: Vec<Vec<u32>>,
+    /// For each level, a bit for each slot: set while the slot holds entries.
+    pub(super) occupied: Vec<Bits>,
 }
 
 /// An occupied slot, and the tick at which it starts.
@@ -24,68 +30,82 @@ pub(crate) struct Next {
 impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
-            levels: Vec::new(),
+            lists: Vec::new(),
+            occupied: Vec::new(),
             used: 0,
             garbage: Vec::new(),
         }
     }
 
+    /// How many levels there are.
+    pub(crate) fn levels(&self) -> usize {
+        self.occupied.len()
+    }
+
     /// Puts a key into a slot, and returns its place.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
-        let level = match self.levels.get_mut(slot.level) {
-            Some(level) => level,
-            None => Self::add_levels(&mut self.levels, slot.level),
-        };
-        let list = &mut level.lists[slot.position];
-        if list.is_empty() {
-            level.occupied.set(slot.position);
-            self.used |= 1 << slot.level;
+        if slot.index() >= self.lists.len() {
+            self.set_levels(slot.level::<SLOTS>() + 1);
         }
-        Place::new::<SLOTS>(slot, list.push(key))
+        let list = &mut self.lists[slot.index()];
+        if list.is_empty() {
+            let level = slot.level::<SLOTS>();
+            self.occupied[level].set(slot.position::<SLOTS>());
+            self.used |= 1 << level;
+        }
+        let at = list.push(key);
+        Place { at, slot }
     }
 
     #[cold]
-    fn add_levels(levels: &mut Vec<Level<SLOTS>>, highest: usize) -> &mut Level<SLOTS> {
-        levels.resize_with(highest + 1, Level::new);
-        &mut levels[highest]
+    fn set_levels(&mut self, levels: usize) {
+        self.lists.resize(levels * SLOTS, KeyList::EMPTY);
+        self.occupied.resize(levels, Bits::NONE);
     }
 
     /// Takes the key at a place out of its slot. If that moves other keys, `moved` is called with
     /// each of them and its new place.
     #[inline(always)]
     pub(crate) fn unlink(&mut self, place: Place, moved: impl FnMut(u32, Place)) {
-        let slot = place.slot::<SLOTS>();
-        if self.list_mut(slot).remove(place.at()) {
-            self.tidy(slot, moved);
+        if self.lists[place.slot.index()].remove(place.at) {
+            self.tidy(place.slot, moved);
         }
     }
 
-    /// Takes the last key out of an occupied slot.
-    #[inline]
-    pub(crate) fn pop(&mut self, slot: SlotId) -> u32 {
-        let list = self.list_mut(slot);
-        let key = list.pop();
+    /// Takes at most `most` keys out of an occupied slot, as many as there is room for, and returns
+    /// how many.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slot: SlotId, keys: &mut [u32; BURST], most: usize) -> usize {
+        let list = &mut self.lists[slot.index()];
+        let taken = list.take(keys, most);
         if list.is_empty() {
-            self.tidy(slot, |_, _| {});
+            self.has_emptied(slot);
         }
-        key
+        taken
     }
 
+    /// Makes a sparse list shorter.
+    #[inline(never)]
     fn tidy(&mut self, slot: SlotId, mut moved: impl FnMut(u32, Place)) {
-        let level = &mut self.levels[slot.level];
-        let list = &mut level.lists[slot.position];
+        let list = &mut self.lists[slot.index()];
         if list.is_empty() {
-            level.occupied.clear(slot.position);
-            self.used &= !(u64::from(level.occupied.is_empty()) << slot.level);
+            return self.has_emptied(slot);
         }
-        let garbage = list.tidy(|key, at| moved(key, Place::new::<SLOTS>(slot, at)));
+        let garbage = list.tidy(|key, at| moved(key, Place { at, slot }));
         self.garbage.extend(garbage);
     }
 
     #[inline]
-    pub(crate) fn is_occupied(&self, slot: SlotId) -> bool {
-        self.levels[slot.level].occupied.has(slot.position)
+    fn has_emptied(&mut self, slot: SlotId) {
+        let level = slot.level::<SLOTS>();
+        self.occupied[level].clear(slot.position::<SLOTS>());
+        if self.occupied[level].is_empty() {
+            self.used &= !(1 << level);
+        }
+        if let Some(garbage) = self.lists[slot.index()].clear() {
+            self.garbage.push(garbage);
+        }
     }
 
     /// The occupied slot that starts first; if several start then, the slot on the highest
@@ -93,23 +113,30 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// earlier.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<Next> {
-        let mut first: Option<Next> = None;
-        for (level, start) in self.starts(now) {
-            if first.is_none_or(|first| start <= first.start) {
-                let slot = Scale::<SLOTS>::slot_at(start, level);
-                first = Some(Next { slot, start });
+        let mut levels = self.used_levels();
+        let mut first = self.first_on(levels.next()?, now)?;
+        for level in levels {
+            // Slots of this level, and above, start at or after the next boundary between two.
+            if first.start < Scale::<SLOTS>::boundary(level, now) {
+                break;
+            }
+            let above = self.first_on(level, now)?;
+            if above.start <= first.start {
+                first = above;
             }
         }
-        first
+        Some(first)
     }
 
-    /// For every level that holds entries, the start of its first occupied slot.
-    #[inline]
-    pub(crate) fn starts(&self, now: u64) -> impl Iterator<Item = (usize, u64)> {
-        self.used_levels().filter_map(move |level| {
-            let occupied = self.levels[level].occupied;
-            Some((level, Scale::<SLOTS>::first_start(occupied, level, now)?))
-        })
+    /// The occupied slot of a level that starts first.
+    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<Next> {
+        Self::first_of(&self.occupied[level], level, now)
+    }
+
+    fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<Next> {
+        let start = Scale::<SLOTS>::first_start(occupied, level, now)?;
+        let slot = Scale::<SLOTS>::slot_at(start, level);
+        Some(Next { slot, start })
     }
 
     /// The levels that hold entries, lowest first.
@@ -125,43 +152,32 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     /// The occupied slots of a level, in the order in which they start.
     pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = Next> {
-        let mut left = self.levels[level].occupied;
+        let mut left = self.occupied[level];
         std::iter::from_fn(move || {
-            let start = Scale::<SLOTS>::first_start(left, level, now)?;
-            let slot = Scale::<SLOTS>::slot_at(start, level);
-            left.clear(slot.position);
-            Some(Next { slot, start })
+            let next = Self::first_of(&left, level, now)?;
+            left.clear(next.slot.position::<SLOTS>());
+            Some(next)
         })
     }
 
     /// The keys in a slot.
-    #[inline]
     pub(crate) fn list(&self, slot: SlotId) -> &KeyList {
-        &self.levels[slot.level].lists[slot.position]
+        &self.lists[slot.index()]
     }
 
-    #[inline]
-    pub(crate) fn list_mut(&mut self, slot: SlotId) -> &mut KeyList {
-        &mut self.levels[slot.level].lists[slot.position]
+    /// How many keys each slot of a level holds.
+    pub(crate) fn counts(&self, level: usize) -> impl Iterator<Item = usize> {
+        self.lists[level * SLOTS..][..SLOTS]
+            .iter()
+            .map(KeyList::len)
     }
 
     /// Frees the memory of empty slots, and the empty levels at the top.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.garbage = Vec::new();
-        let lists = self.levels.iter_mut().flat_map(|level| &mut level.lists);
-        lists.for_each(KeyList::shrink_to_fit);
-        let used = self.used_levels().last().map_or(0, |last| last + 1);
-        self.levels.truncate(used);
-        self.levels.shrink_to_fit();
-    }
-
-    /// All slots with their lists.
-    #[cfg(test)]
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
-        let levels = self.levels.iter().enumerate();
-        levels.flat_map(|(level, ring)| {
-            let lists = ring.lists.iter().enumerate();
-            lists.map(move |(position, list)| (SlotId { level, position }, list))
-        })
+        self.set_levels(self.used_levels().last().map_or(0, |last| last + 1));
+        self.lists.iter_mut().for_each(KeyList::shrink_to_fit);
+        self.lists.shrink_to_fit();
+        self.occupied.shrink_to_fit();
     }
 }

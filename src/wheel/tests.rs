@@ -3,6 +3,7 @@
 #![allow(clippy::cast_possible_truncation, clippy::items_after_statements)]
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::core::{Core, Progress};
 use super::{Key, TimingWheel};
@@ -276,4 +277,23 @@ fn a_wheel_goes_where_its_values_go() {
     send_and_sync::<Key>();
     const fn send<T: Send>() {}
     send::<TimingWheel<std::cell::Cell<u8>>>();
+}
+
+/// Also those that the advance has taken off their slot together with that entry.
+#[test]
+fn a_panic_while_firing_loses_that_entry_and_no_other() {
+    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
+    let mut fired = 0;
+    let panics = catch_unwind(AssertUnwindSafe(|| {
+        core.advance(200, usize::MAX, &mut |_, _, ()| {
+            fired += 1;
+            assert!(fired < 40, "the fortieth");
+        })
+    }));
+    assert!(panics.is_err());
+    core.check();
+    let rest = core.advance(200, usize::MAX, &mut |_, _, ()| fired += 1);
+    assert_eq!((rest, fired, core.len()), (Progress::CaughtUp, 64, 0));
+    core.check();
 }

@@ -166,7 +166,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// ```
     #[must_use]
     pub fn levels(&self) -> usize {
-        self.core.slots.levels.len()
+        self.core.slots.levels()
     }
 
     /// How many entries there is memory for.

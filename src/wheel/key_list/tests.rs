@@ -61,25 +61,31 @@ impl Listed {
             .take()
             .expect("the key is in the list");
         let before = self.moves;
-        if self.list.remove(at) {
+        if self.list.remove(at) && !self.list.is_empty() {
             drop(self.list.tidy(|key, at| {
                 self.places[key as usize] = Some(at);
                 self.moves += 1;
             }));
         }
+        self.clear_if_empty();
         self.moves - before
     }
 
-    fn pop(&mut self) -> u32 {
-        let key = self.list.pop();
-        if self.list.is_empty() {
-            drop(self.list.tidy(|_, _| {}));
+    fn take(&mut self, most: usize) -> Vec<u32> {
+        let mut keys = [0; BURST];
+        let taken = self.list.take(&mut keys, most);
+        for &key in &keys[..taken] {
+            let place = self.places[key as usize].take();
+            assert!(place.is_some(), "{key} was in the list");
         }
-        assert!(
-            self.places[key as usize].take().is_some(),
-            "{key} was in the list"
-        );
-        key
+        self.clear_if_empty();
+        keys[..taken].to_vec()
+    }
+
+    fn clear_if_empty(&mut self) {
+        if self.list.is_empty() {
+            drop(self.list.clear());
+        }
     }
 
     fn check(&self) {
@@ -105,10 +111,8 @@ fn shuffled(count: u32) -> Vec<u32> {
 #[test]
 fn the_last_key_is_the_first_to_be_taken() {
     let mut listed = Listed::of(200);
-    assert_eq!(
-        (0..200).map(|_| listed.pop()).collect::<Vec<_>>(),
-        (0..200).rev().collect::<Vec<_>>()
-    );
+    let taken = (0..50).flat_map(|_| listed.take(4));
+    assert!(taken.eq((0..200).rev()));
     listed.check();
 }
 
@@ -117,8 +121,18 @@ fn a_removed_key_is_passed_over() {
     let mut listed = Listed::of(8);
     [7, 6, 3].into_iter().for_each(|key| _ = listed.cut(key));
     listed.check();
-    assert_eq!(listed.list.last_keys().collect::<Vec<_>>(), [5, 4, 2, 1, 0]);
-    assert_eq!([listed.pop(), listed.pop(), listed.pop()], [5, 4, 2]);
+    assert_eq!(listed.take(3), [5, 4, 2]);
+    listed.check();
+    assert_eq!(listed.take(BURST), [1, 0]);
+    listed.check();
+}
+
+#[test]
+fn no_more_keys_are_taken_than_there_is_room_for() {
+    let mut listed = Listed::of(40);
+    assert!(listed.take(usize::MAX).into_iter().eq((24..40).rev()));
+    assert!(listed.take(0).is_empty());
+    listed.check();
 }
 
 #[test]
@@ -126,9 +140,8 @@ fn holes_at_the_end_are_skipped_a_few_at_a_time() {
     let mut listed = Listed::of(3 * SHORT as u32);
     // A list of which more than half is in use is not made shorter.
     (2 * SHORT as u32..3 * SHORT as u32).for_each(|key| assert_eq!(listed.cut(key), 0));
-    assert_eq!(listed.list.last_keys().count(), 0);
-    listed.list.skip_holes();
-    assert_eq!(listed.list.last_keys().count(), SHORT);
+    assert!(listed.take(BURST).is_empty());
+    assert_eq!(listed.take(BURST).len(), BURST);
     listed.check();
 }
 
@@ -213,7 +226,7 @@ fn from_both_ends(count: u32) -> Vec<u32> {
 fn a_short_list_keeps_its_memory_and_a_long_list_hands_its_memory_out() {
     for (count, kept) in [(SHORT as u32, SHORT), (SHORT as u32 + 1, 0)] {
         let mut listed = Listed::of(count);
-        (0..count).for_each(|_| _ = listed.pop());
+        while !listed.take(BURST).is_empty() {}
         assert_eq!(listed.list.room(), kept);
     }
 }

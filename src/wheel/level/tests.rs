@@ -10,7 +10,7 @@ fn bits(slots: &[usize]) -> Bits {
 
 /// The first occupied slot on level 0, from the slot with this number on.
 fn first<const SLOTS: usize>(slots: &[usize], now: u64) -> Option<u64> {
-    Scale::<SLOTS>::first_start(bits(slots), 0, now)
+    Scale::<SLOTS>::first_start(&bits(slots), 0, now)
 }
 
 #[test]
@@ -58,11 +58,11 @@ fn the_only_slot_is_found_from_everywhere() {
 fn starts_are_multiples_of_the_unit() {
     // On level 1 of 64 slots: now is in slot 2 of the second turn.
     assert_eq!(
-        Scale::<64>::first_start(bits(&[5]), 1, 66 * 64 + 9),
+        Scale::<64>::first_start(&bits(&[5]), 1, 66 * 64 + 9),
         Some(69 * 64)
     );
     assert_eq!(
-        Scale::<64>::first_start(bits(&[1]), 1, 66 * 64 + 9),
+        Scale::<64>::first_start(&bits(&[1]), 1, 66 * 64 + 9),
         Some(129 * 64)
     );
 }
@@ -71,7 +71,7 @@ fn starts_are_multiples_of_the_unit() {
 fn the_lowest_level_less_than_a_turn_away() {
     let slot = |deadline, now| {
         let slot = Scale::<64>::slot_of(deadline, now);
-        (slot.level, slot.position)
+        (slot.level::<64>(), slot.position::<64>())
     };
     assert_eq!(slot(1, 0), (0, 1));
     assert_eq!(slot(63, 0), (0, 63));
@@ -85,20 +85,8 @@ fn the_lowest_level_less_than_a_turn_away() {
 #[test]
 fn a_distance_that_straddles_a_slot_too_many_goes_up() {
     // 4095 ticks are less than 64 slots of 64; from the end of a slot they reach into the 64th.
-    assert_eq!(
-        Scale::<64>::slot_of(63 + 4095, 63),
-        SlotId {
-            level: 2,
-            position: 1
-        }
-    );
-    assert_eq!(
-        Scale::<10>::slot_of(9 + 99, 9),
-        SlotId {
-            level: 2,
-            position: 1
-        }
-    );
+    assert_eq!(Scale::<64>::slot_of(63 + 4095, 63), SlotId::new::<64>(2, 1));
+    assert_eq!(Scale::<10>::slot_of(9 + 99, 9), SlotId::new::<10>(2, 1));
 }
 
 fn agrees_with_its_definition<const SLOTS: usize>() {
@@ -121,7 +109,8 @@ fn agrees_with_its_definition<const SLOTS: usize>() {
             let level = (0..64).find(|&level| fits(level)).unwrap();
             let unit = (SLOTS as u64).pow(level as u32);
             let position = (deadline / unit % SLOTS as u64) as usize;
-            assert_eq!(found, SlotId { level, position }, "{deadline} from {now}");
+            let expected = SlotId::new::<SLOTS>(level, position);
+            assert_eq!(found, expected, "{deadline} from {now}");
             assert!(level < Scale::<SLOTS>::LEVELS);
         }
     }
@@ -145,4 +134,21 @@ fn levels_for_all_of_u64() {
     assert_eq!(Scale::<256>::LEVELS, 8);
     assert_eq!(Scale::<2>::LEVELS, 64);
     assert_eq!(Scale::<10>::LEVELS, 20);
+}
+
+#[test]
+fn a_slot_of_a_level_starts_at_each_boundary() {
+    for (now, boundary) in [
+        (0, 0),
+        (1, 64),
+        (64, 64),
+        (65, 128),
+        (u64::MAX, u64::MAX - 63),
+    ] {
+        assert_eq!(Scale::<64>::boundary(1, now), boundary);
+    }
+    for (now, boundary) in [(0, 0), (1, 10), (10, 10), (11, 20)] {
+        assert_eq!(Scale::<10>::boundary(1, now), boundary);
+        assert_eq!(Scale::<10>::boundary(0, now), now);
+    }
 }

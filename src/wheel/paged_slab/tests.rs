@@ -4,8 +4,9 @@ use super::*;
 
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     fn insert_with(&mut self, value: impl FnOnce(u32) -> T) -> u32 {
-        let key = self.vacant_key();
-        self.fill(key, value(key));
+        let vacant = self.vacant();
+        let key = vacant.key();
+        vacant.fill(value(key));
         key
     }
 
@@ -102,8 +103,8 @@ fn growth_moves_nothing() {
 fn an_empty_page_is_garbage_unless_it_is_the_page_to_fill() {
     let mut slab = filled(20);
     (8..20).for_each(|key| _ = slab.remove(key));
-    assert!(slab.has_garbage());
-    let freed = slab.take_garbage();
+    assert!(!slab.garbage.is_empty());
+    let freed = mem::take(&mut slab.garbage);
     assert_eq!(freed.iter().map(Slab::capacity).sum::<usize>(), 8);
     assert_eq!(slab.capacity(), 16);
     slab.check();
@@ -128,7 +129,7 @@ fn thinned_out(kept: &[u32]) -> Large {
 #[test]
 fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
     let mut slab = thinned_out(&[7, 300, 301, 700]);
-    assert_eq!(slab.take_garbage().len(), 3);
+    assert_eq!(mem::take(&mut slab.garbage).len(), 3);
     assert_eq!((slab.len(), slab.capacity()), (4, 4));
     assert_eq!(
         (slab.get(300), *slab.at(7), slab.get(302)),
@@ -166,7 +167,7 @@ fn the_page_to_fill_keeps_its_few_values() {
     let mut slab = Large::new();
     (0..300).for_each(|_| _ = slab.insert_with(|key| key));
     (257..300).for_each(|key| _ = slab.remove(key));
-    assert!(!slab.has_garbage() && slab.survivors.is_empty());
+    assert!(slab.garbage.is_empty() && slab.survivors.is_empty());
     slab.check();
     slab.shrink_to_fit();
     assert_eq!((slab.survivors.len(), *slab.at(256)), (1, 256));
@@ -180,7 +181,7 @@ fn at_the_edge_of_a_page_nothing_is_allocated_or_freed() {
     for _ in 0..10 {
         let key = slab.insert_with(|_| 0);
         slab.remove(key);
-        assert!(!slab.has_garbage());
+        assert!(slab.garbage.is_empty());
         assert_eq!(slab.capacity(), 16);
     }
 }
