@@ -3,8 +3,8 @@
 use support::prelude::*;
 
 use super::hand;
-use super::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
-use super::world::LANES;
+use crate::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
+use crate::world::LANES;
 
 /// Timers that programs share.
 const SLOTS: u64 = 4;
@@ -24,9 +24,9 @@ pub(crate) fn program(seed: u64) -> Program {
         _ => 1 + random.below(3) as usize,
     };
     let tasks = match style {
-        Style::Solo | Style::Hand => 0,
         Style::Crowd => 2 + random.below(6) as usize,
         Style::Lanes => 1 + random.below(LANES as u64 - 1) as usize,
+        _ => 0,
     };
     Generator {
         random,
@@ -240,7 +240,7 @@ impl Generator {
             16 if deep && allowed.root => Op::Held(self.rt(), self.ops(inner.root(), 4)),
             17 | 18 if deep => Op::Wrapped(self.rt(), self.ops(inner, 4)),
             19 if deep && allowed.root && self.style == Style::Solo => {
-                Op::Blocking(self.rt(), self.ops(inner.root(), 4))
+                Op::Blocking(Some(self.rt()), self.ops(inner.root(), 4))
             }
             20 if self.one_in(3) => Op::End(self.rt()),
             21 => Op::Advance(self.short()),

@@ -4,7 +4,7 @@ use support::prelude::*;
 
 use tokio::time::MissedTickBehavior;
 
-use super::program::{Program, Step, Style};
+use crate::program::{Program, Step, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Hand {
