@@ -182,7 +182,7 @@ impl<T: Time> Place<T> {
             }
             Op::Probe => {
                 let quiet = self.world.quiet.clone().unwrap();
-                poll_fn(|cx| Poll::Ready(quiet.probe::<T>(cx.waker()))).await;
+                poll_fn(|cx| quiet.probe::<T>(cx.waker())).await;
                 String::new()
             }
             Op::End(rt) => self.end(rt),

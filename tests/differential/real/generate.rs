@@ -92,7 +92,7 @@ impl Generator {
                 let body = self.ops(deeper, 4, true);
                 return self.spawn(body);
             }
-            17 => Op::JoinSet((0..3).map(|_| self.child(deeper)).collect()),
+            17 => Op::JoinSet((0..3).map(|_| self.child(deeper, on_worker)).collect()),
             18 => Op::Unordered(self.bodies(deeper, on_worker)),
             19 => Op::JoinAll(self.bodies(deeper, on_worker)),
             20 => Op::Wrapped(self.rt(), self.ops(deeper, 3, on_worker)),
@@ -108,8 +108,9 @@ impl Generator {
         bodies.map(|_| self.ops(depth, 2, on_worker)).collect()
     }
 
-    fn child(&mut self, depth: u32) -> Task {
-        let body = self.ops(depth, 2, true);
+    /// Spawned in the current runtime, which may be a client's.
+    fn child(&mut self, depth: u32, on_worker: bool) -> Task {
+        let body = self.ops(depth, 2, on_worker);
         self.task(body)
     }
 

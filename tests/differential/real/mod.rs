@@ -57,9 +57,9 @@ impl Quiet {
     /// On a worker: makes a timer inside `enter()` of this runtime, registers the timer outside, and
     /// looks which runtime has the timer: by the rule, the worker's. On a thread that is not known to be
     /// a worker the current handle decides, which is this runtime's.
-    pub(crate) fn probe<T: Time>(&self, waker: &Waker) {
+    pub(crate) fn probe<T: Time>(&self, waker: &Waker) -> Poll<()> {
         if worker_index().is_none() {
-            return;
+            return Poll::Ready(());
         }
         // A probe at a time: a timer that is pending there is this probe's.
         let wheel = self.wheel.lock().unwrap();
@@ -70,16 +70,27 @@ impl Quiet {
         }
         drop(sleep);
         assert_eq!(wheel.pending(), 0);
+        Poll::Ready(())
     }
 }
 
+/// Has a runtime's timers be of high resolution, where there are such.
+fn be_precise(_runtime: &Handle) {
+    #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+    inside(_runtime, || {
+        let precise = wheel::Builder::new().high_resolution(true);
+        precise.install().unwrap();
+    });
+}
+
 /// What the programs of these seeds do, side by side, each in a task of one of two runtimes.
-fn batch<T: Time>(seeds: Range<u64>) -> (Vec<Trace>, Arc<Quiet>) {
+fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Quiet>) {
     // Blocking threads drive programs that wait for other programs' blocking threads.
     let many = with_workers(2).max_blocking_threads(4096).build().unwrap();
     let runtimes = [many, multi_thread(3), multi_thread(1)];
     let [one, two, quiet] = runtimes.each_ref().map(Runtime::handle);
     let quiet = Quiet::new(quiet);
+    [one, two].into_iter().for_each(prepare);
     let begin = |seed| {
         let program = generate::program(seed);
         let mut world = World::<T>::new(&program, vec![one.clone(), two.clone()]);
@@ -110,16 +121,19 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
     let all = seeds(1000);
     for first in all.clone().step_by(BATCH as usize) {
         let seeds = first..all.end.min(first + BATCH);
-        let [of_tokio, of_wheel] = [seeds.clone(), seeds.clone()];
-        let (theirs, _) = within(PATIENCE, || batch::<Tokio>(of_tokio));
-        let (ours, quiet) = within(PATIENCE, || batch::<Ours>(of_wheel));
-        proved += quiet.proved.load(Ordering::Relaxed);
-        probes += quiet.probes.load(Ordering::Relaxed);
-        for (seed, (theirs, ours)) in seeds.zip(theirs.iter().zip(&ours)) {
-            if theirs != ours {
-                let program = generate::program(seed);
-                let difference = theirs.difference(ours);
-                failed.push(format!("seed {seed}: {program}{difference}"));
+        let of_tokio = seeds.clone();
+        let (theirs, _) = within(PATIENCE, || batch::<Tokio>(of_tokio, |_| ()));
+        for prepare in [|_: &Handle| (), be_precise] {
+            let of_wheel = seeds.clone();
+            let (ours, quiet) = within(PATIENCE, move || batch::<Ours>(of_wheel, prepare));
+            proved += quiet.proved.load(Ordering::Relaxed);
+            probes += quiet.probes.load(Ordering::Relaxed);
+            for (seed, (theirs, ours)) in seeds.clone().zip(theirs.iter().zip(&ours)) {
+                if theirs != ours {
+                    let program = generate::program(seed);
+                    let difference = theirs.difference(ours);
+                    failed.push(format!("seed {seed}: {program}{difference}"));
+                }
             }
         }
     }
@@ -133,7 +147,7 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
 /// Outcomes can be told apart: programs have all kinds of events.
 #[test]
 fn programs_come_to_all_that_can_be_told() {
-    let (traces, _) = batch::<Tokio>(0..BATCH);
+    let (traces, _) = batch::<Tokio>(0..BATCH, |_| ());
     let said: String = traces.iter().map(Trace::to_string).collect();
     let all = "slept, in time, elapsed, tick, branch 0, all done, it is done, joined, \
         was cancelled, was dropped, has finished, in place";
