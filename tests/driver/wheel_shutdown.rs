@@ -2,7 +2,7 @@
 
 use crate::everywhere::*;
 
-use wheel::{Builder, DelayQueue, metrics};
+use wheel::{Builder, metrics};
 
 /// A driver whose timers wait for full hours.
 fn coarse() -> Wheel {
@@ -112,39 +112,6 @@ fn the_driver_of_the_free_functions_starts_again() {
             yield_now().await;
         }
         sleep(ms(1)).await;
-    });
-}
-
-#[test]
-fn a_wheels_timers_go_on_in_another_runtime() {
-    with_each(|runtime| {
-        let wheel = inside(&runtime, coarse);
-        let timers = [wheel.sleep(ms(5)), registered(wheel.sleep(ms(10)))];
-        drop(runtime);
-        multi_thread(1).block_on(async {
-            let timers = timers.into_iter().chain([wheel.sleep(ms(15))]);
-            for timer in timers {
-                on_time(timer).await;
-            }
-        });
-    });
-}
-
-#[test]
-fn a_queue_goes_on_without_its_driver() {
-    in_each(async |_| {
-        let wheel = coarse();
-        let mut queue = DelayQueue::with_wheel(&wheel);
-        let start = Instant::now();
-        (1..=20).for_each(|n| _ = queue.insert(n, ms(n)));
-        tokio::spawn(async move {
-            yield_now().await;
-            wheel.shutdown();
-        });
-        for n in 1..=20 {
-            assert_eq!(queue.next().await.unwrap().into_inner(), n);
-            assert!(start.elapsed() >= ms(n), "early");
-        }
     });
 }
 

@@ -43,27 +43,6 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The timer was registered with the first, which is driven elsewhere.
-#[test]
-fn a_local_task_that_waits_while_its_set_changes_hands() {
-    fn body<T: Time>((one, two): (Kind, Kind)) -> Result<(), String> {
-        let (one, two) = (one.driven(), two.build());
-        let local = LocalSet::new();
-        let (waits, waiting) = oneshot::channel();
-        let waiter = local.spawn_local(async move {
-            let sleep = registered(T::boxed(ms(50)));
-            waits.send(()).unwrap();
-            sleep.await;
-        });
-        one.handle.block_on(local.run_until(waiting)).unwrap();
-        let waiter = local.block_on(&two, joined(waiter));
-        one.end();
-        local.block_on(&two, ticks::<T>());
-        waiter
-    }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
-}
-
 #[derive(Clone, Copy, Debug)]
 enum Waits {
     Sleep,
@@ -123,21 +102,4 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
     let hows = [Waits::Sleep, Waits::Timeout, Waits::Unordered, Waits::Again];
     let cases = cross3(KINDS, hows, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-/// Dropped with a task that sleeps, under the guard of another runtime or of none.
-#[test]
-fn a_local_set_is_dropped_after_its_runtime() {
-    fn body<T: Time>((kind, is_guarded): (Kind, bool)) {
-        let (runtime, other) = (kind.build(), One.build());
-        let local = LocalSet::new();
-        local.spawn_local(async { T::sleep(HOUR).await });
-        local.block_on(&runtime, ticks::<T>());
-        drop(runtime);
-        let guard = is_guarded.then(|| other.enter());
-        drop(local);
-        drop(guard);
-        other.block_on(ticks::<T>());
-    }
-    same(cross(KINDS, [false, true]), body::<Tokio>, body::<Ours>);
 }

@@ -160,38 +160,6 @@ fn a_busy_reader_registers_one_timer_and_wakes_nothing() {
     });
 }
 
-/// With a limit that is changed, or taken away, while a task waits: shared by a lock that is
-/// held for each poll alone.
-#[test]
-fn a_wait_counts_anew_when_its_limit_changes() {
-    macro_rules! waits {
-        ($module:ident, $limit:expr) => {
-            virtually(async {
-                let (stream, mut peer) = tokio::io::duplex(16);
-                let mut reader = Box::pin($module::TimeoutReader::new(stream));
-                reader.as_mut().set_timeout_pinned(Some(ms(50)));
-                let reader = Arc::new(Mutex::new(reader));
-                let shared = reader.clone();
-                let start = Instant::now();
-                let read = poll_fn(move |cx| {
-                    let mut buffer = [0; 4];
-                    let mut buffer = tokio::io::ReadBuf::new(&mut buffer);
-                    shared.lock().unwrap().as_mut().poll_read(cx, &mut buffer)
-                });
-                let read = tokio::spawn(async move { (ended(read.await), start.elapsed()) });
-                tokio::time::sleep(ms(20)).await;
-                reader.lock().unwrap().as_mut().set_timeout_pinned($limit);
-                tokio::time::sleep(ms(1000)).await;
-                peer.write_all(b"word").await.unwrap();
-                read.await.unwrap()
-            })
-        };
-    }
-    for limit in [Some(ms(5)), Some(ms(400)), Some(ms(2000)), None] {
-        assert_eq!(waits!(ours, limit), waits!(tokios, limit), "{limit:?}");
-    }
-}
-
 #[test]
 fn only_waiting_with_a_timeout_needs_a_runtime() {
     let (stream, _peer) = tokio::io::duplex(16);
