@@ -29,7 +29,7 @@ mod world;
 use std::env;
 use std::ops::Range;
 
-use support::Random;
+use support::prelude::*;
 
 /// A variable's number, or else the default.
 fn number(variable: &str, default: u64) -> u64 {
@@ -56,6 +56,15 @@ use tokio::time::advance;
 
 /// No program for workers moves a clock.
 #[cfg(not(feature = "test-util"))]
-async fn advance(_: support::prelude::Duration) {
+async fn advance(_: Duration) {
     unreachable!("no clock is paused");
+}
+
+/// Has a runtime's timers be of high resolution, where there are such.
+fn be_precise(_runtime: &Handle) {
+    #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+    inside(_runtime, || {
+        let precise = wheel::Builder::new().high_resolution(true);
+        precise.install().unwrap();
+    });
 }

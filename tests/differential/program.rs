@@ -18,6 +18,8 @@ pub(crate) struct Program {
     pub(crate) runtimes: usize,
     /// By how much less than a millisecond each paused clock is ahead of its runtime's own count.
     pub(crate) offset: Duration,
+    /// Whether timers of this crate are of high resolution, which a paused clock does not show.
+    pub(crate) precise: bool,
     /// The tasks to spawn, by number.
     pub(crate) tasks: Vec<Body>,
     pub(crate) steps: Vec<Step>,
@@ -147,9 +149,10 @@ pub(crate) enum Between {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (style, runtimes, offset) = (self.style, self.runtimes, self.offset);
+        let precise = if self.precise { ", precise" } else { "" };
         writeln!(
             f,
-            "{style:?}, {runtimes} runtimes, clocks ahead by {offset:?}"
+            "{style:?}, {runtimes} runtimes{precise}, clocks ahead by {offset:?}"
         )?;
         for (number, task) in self.tasks.iter().enumerate() {
             writeln!(f, "  task {number}: {task:?}")?;

@@ -285,37 +285,3 @@ fn timers_fire_while_a_worker_blocks() {
         });
     });
 }
-
-#[cfg(feature = "test-util")]
-mod paused {
-    use super::*;
-
-    #[test]
-    fn a_paused_clock_is_exact() {
-        support::paused().block_on(async {
-            precise().install().unwrap();
-            for n in [1, 250, 999, 1000, 1001, 1500, 3_600_000_000_u64] {
-                let start = Instant::now();
-                tokio::time::sleep(us(n)).await;
-                let theirs = start.elapsed();
-                let start = Instant::now();
-                sleep(us(n)).await;
-                assert_eq!(theirs, start.elapsed(), "{n} µs");
-            }
-        });
-    }
-
-    #[test]
-    fn a_clock_that_is_paused_later_is_exact() {
-        installed(0).block_on(async {
-            sleep(ms(2)).await;
-            let before = tokio::spawn(sleep(ms(500)));
-            tokio::task::yield_now().await;
-            tokio::time::pause();
-            let start = Instant::now();
-            sleep(HOUR).await;
-            assert_eq!(start.elapsed().as_secs(), 3600);
-            assert!(before.is_finished());
-        });
-    }
-}

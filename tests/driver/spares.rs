@@ -14,16 +14,6 @@ async fn cancel_one() {
 }
 
 #[test]
-fn a_cancel_counts_before_the_drop_is_known_to_others() {
-    let runtime = multi_thread(2);
-    let metrics = inside(&runtime, wheel::metrics);
-    for round in 0..2000 {
-        runtime.block_on(runtime.spawn(cancel_one())).unwrap();
-        assert_eq!(metrics.snapshot().pending, 0, "round {round}");
-    }
-}
-
-#[test]
 fn a_task_at_the_address_of_one_that_has_ended_gets_its_own_wakes() {
     // All of the same type, and so of the same size.
     async fn short(fires: bool) {

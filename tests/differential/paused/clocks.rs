@@ -37,7 +37,7 @@ pub(crate) fn runtimes(count: usize, offset: Duration) -> Vec<(Runtime, Instant)
 
 fn paused() -> Runtime {
     Builder::new_current_thread()
-        .enable_time()
+        .enable_all()
         .start_paused(true)
         .thread_name(QUIET)
         .build()

@@ -11,9 +11,15 @@ const SLOTS: u64 = 4;
 
 pub(crate) fn program(seed: u64) -> Program {
     let mut random = crate::random(seed);
-    if seed % 8 == 7 {
-        return hand::program(&mut random);
-    }
+    let program = match seed % 8 {
+        7 => hand::program(&mut random),
+        _ => tasks_and_threads(random),
+    };
+    let precise = seed % 5 == 4;
+    Program { precise, ..program }
+}
+
+fn tasks_and_threads(mut random: Random) -> Program {
     let style = match random.below(10) {
         0..=4 => Style::Solo,
         5 => Style::Crowd,
@@ -91,6 +97,7 @@ impl Generator {
             style: self.style,
             runtimes: self.runtimes,
             offset: self.offset(),
+            precise: false,
             tasks,
             steps,
         }

@@ -16,6 +16,9 @@ use support::time::Time;
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {
     let runtimes = clocks::runtimes(program.runtimes, program.offset);
     let world = Arc::new(World::<T>::of_its_own(program, runtimes));
+    if T::OURS && program.precise {
+        world.handles.iter().for_each(crate::be_precise);
+    }
     let thread = Place::thread(&world);
     let set = LocalSet::new();
     steps(&thread, &set, &program.steps);

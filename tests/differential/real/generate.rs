@@ -19,6 +19,7 @@ pub(super) fn program(seed: u64) -> Program {
         style: Style::Workers,
         runtimes: 2,
         offset: Duration::ZERO,
+        precise: false,
         tasks: generator.tasks,
         steps,
     }

@@ -23,10 +23,10 @@ use futures::executor;
 use tokio::runtime::worker_index;
 
 use crate::program::Step;
-use crate::seeds;
 use crate::task::Place;
 use crate::trace::Trace;
 use crate::world::World;
+use crate::{be_precise, seeds};
 use support::time::{Ours, Time, Tokio};
 
 /// Programs that run side by side, so that workers are busy and tasks move.
@@ -72,15 +72,6 @@ impl Quiet {
         assert_eq!(wheel.pending(), 0);
         Poll::Ready(())
     }
-}
-
-/// Has a runtime's timers be of high resolution, where there are such.
-fn be_precise(_runtime: &Handle) {
-    #[cfg(all(feature = "high-resolution", target_os = "linux"))]
-    inside(_runtime, || {
-        let precise = wheel::Builder::new().high_resolution(true);
-        precise.install().unwrap();
-    });
 }
 
 /// What the programs of these seeds do, side by side, each in a task of one of two runtimes.
