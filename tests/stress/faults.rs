@@ -1,4 +1,4 @@
-//! Timers survive blocked workers, a stopped process and leaps, and give back a burst's memory.
+//! Timers survive a stopped process, and give back a burst's memory.
 
 use support::prelude::*;
 
