@@ -16,13 +16,6 @@ fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
     (now.registered, now.fired, now.cancelled, now.pending)
 }
 
-#[track_caller]
-fn assert_balanced(now: &MetricsSnapshot) {
-    let accounted = now.fired + now.cancelled + now.pending as u64;
-    assert_eq!(now.registered, accounted, "{now:?}");
-    assert_eq!(now.lag.count(), now.fired, "{now:?}");
-}
-
 /// A timer that is soon due and registered, though the machine may stall.
 fn pending_briefly() -> Sleep {
     loop {

@@ -330,13 +330,17 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// On workers: drives a body on a thread that is not a worker meanwhile.
+    /// On workers: drives a body, as a local task, on a thread that is not a worker meanwhile.
     fn driving(&self, rt: Option<Rt>, body: Body) -> impl FnOnce() + Send + 'static {
         let body = self.at(0).run(body);
         let handle = rt.map(|rt| self.world.handles[rt].clone());
-        move || match handle {
-            Some(handle) => handle.block_on(body),
-            None => current_thread().block_on(body),
+        move || {
+            let local = LocalSet::new();
+            let body = local.run_until(async { spawn_local(body).await.unwrap() });
+            match handle {
+                Some(handle) => handle.block_on(body),
+                None => current_thread().block_on(body),
+            }
         }
     }
 

@@ -101,6 +101,9 @@ fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Q
         Trace::new(world.take_events())
     };
     let traces = worlds.into_iter().map(end).collect();
+    for runtime in [one, two].into_iter().filter(|_| T::OURS) {
+        assert_balanced(&inside(runtime, wheel::metrics).snapshot());
+    }
     runtimes.into_iter().for_each(Runtime::shutdown_background);
     (traces, quiet)
 }
