@@ -116,6 +116,19 @@ fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
 }
 
 #[test]
+fn a_timer_in_the_place_of_one_that_its_task_has_cancelled_counts() {
+    let runtime = multi_thread(1);
+    let metrics = runtime.block_on(async { metrics() });
+    let calls = runtime.spawn(async {
+        for _ in 0..100 {
+            timeout(HOUR, tokio::task::yield_now()).await.unwrap();
+        }
+    });
+    runtime.block_on(calls).unwrap();
+    assert_eq!(counts(&metrics), (100, 0, 100, 0));
+}
+
+#[test]
 fn the_end_of_a_runtime_cancels_what_is_pending() {
     within(LIMIT, || {
         for (name, runtime) in runtimes() {

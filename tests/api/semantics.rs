@@ -81,6 +81,19 @@ async fn a_very_long_timeout_never_elapses() {
     assert!(poll_quietly(&mut never).is_pending());
 }
 
+#[test]
+fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
+    async fn burning() {
+        loop {
+            coop::consume_budget().await;
+        }
+    }
+    for (name, runtime) in support::runtimes() {
+        let late = runtime.spawn(async { timeout(ms(10), burning()).await });
+        assert!(runtime.block_on(late).unwrap().is_err(), "{name}");
+    }
+}
+
 /// How many ready sleeps a single poll of a task may see.
 async fn ready_per_poll<T: Time>() -> usize {
     let all = poll_fn(|cx| {

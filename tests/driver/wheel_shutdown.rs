@@ -210,28 +210,3 @@ fn in_a_storm_of_drivers_no_timer_is_lost_or_early() {
         });
     });
 }
-
-#[cfg(feature = "test-util")]
-mod paused {
-
-    use super::*;
-
-    #[test]
-    fn on_a_paused_clock_a_timer_goes_on_to_the_millisecond() {
-        paused().block_on(async {
-            let wheel = coarse();
-            let start = Instant::now();
-            let timed = |n| {
-                let timer = wheel.sleep(ms(n));
-                async move {
-                    timer.await;
-                    assert_eq!(start.elapsed(), ms(n.max(50)));
-                }
-            };
-            let timers: JoinSet<()> = (1..=100).map(timed).collect();
-            sleep(ms(50)).await;
-            wheel.shutdown();
-            timers.join_all().await;
-        });
-    }
-}
