@@ -31,7 +31,6 @@ struct Options {
 const SIZE: Size = Size {
     hands: 4,
     held: 50_000,
-    tenants: 8,
     // A runtime that stays, with more workers than there are processors, and others that do not.
     workers: &[8, 2, 0, 1],
 };
@@ -63,8 +62,7 @@ fn weather(length: Duration) -> Vec<String> {
             then = now.max(then);
         }
         let (seconds, mebibytes) = (begin.elapsed().as_secs(), now / 1024);
-        let (late, counts) = (storm.counts().take_lateness(), storm.counts());
-        println!("{seconds:5} s  {mebibytes:4} MiB  {late}  {counts}");
+        println!("{seconds:5} s  {mebibytes:4} MiB  {}", storm.counts());
     }
     let mut failures = storm.end();
     // The first half of a run shows how much memory it needs; the second may need a quarter more.

@@ -16,13 +16,6 @@ fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
     (now.registered, now.fired, now.cancelled, now.pending)
 }
 
-#[track_caller]
-fn assert_balanced(now: &MetricsSnapshot) {
-    let accounted = now.fired + now.cancelled + now.pending as u64;
-    assert_eq!(now.registered, accounted, "{now:?}");
-    assert_eq!(now.lag.count(), now.fired, "{now:?}");
-}
-
 /// A timer that is soon due and registered, though the machine may stall.
 fn pending_briefly() -> Sleep {
     loop {
@@ -123,6 +116,19 @@ fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
 }
 
 #[test]
+fn a_timer_in_the_place_of_one_that_its_task_has_cancelled_counts() {
+    let runtime = multi_thread(1);
+    let metrics = runtime.block_on(async { metrics() });
+    let calls = runtime.spawn(async {
+        for _ in 0..100 {
+            timeout(HOUR, tokio::task::yield_now()).await.unwrap();
+        }
+    });
+    runtime.block_on(calls).unwrap();
+    assert_eq!(counts(&metrics), (100, 0, 100, 0));
+}
+
+#[test]
 fn the_end_of_a_runtime_cancels_what_is_pending() {
     within(LIMIT, || {
         for (name, runtime) in runtimes() {
@@ -188,74 +194,6 @@ fn shards_add_up_and_there_is_none_beyond() {
         let message = message_of(|| metrics.shard(2));
         assert_eq!(message, "there are 2 shards, and none is 2");
     });
-}
-
-#[test]
-fn counts_balance_and_never_decrease_under_load() {
-    within(LIMIT, || {
-        let runtime = multi_thread(4);
-        let metrics = runtime.block_on(async { metrics() });
-        let over = Arc::new(AtomicBool::new(false));
-        let scraper = thread::spawn({
-            let (metrics, over) = (metrics.clone(), Arc::clone(&over));
-            move || scrape(&metrics, &over)
-        });
-        let (send, receive) = std::sync::mpsc::channel::<Sleep>();
-        // Cancels that meet a shard which is being used go by mail.
-        let dropper = thread::spawn(move || receive.into_iter().for_each(drop));
-        let tasks: Vec<_> = (0..8)
-            .map(|seed| runtime.spawn(load(seed, send.clone())))
-            .collect();
-        drop(send);
-        let registered = runtime.block_on(join_all(tasks));
-        let registered = registered.into_iter().map(Result::unwrap).sum::<u64>();
-        dropper.join().unwrap();
-        over.store(true, Ordering::SeqCst);
-        assert!(scraper.join().unwrap() > 0);
-        let now = metrics.snapshot();
-        assert_balanced(&now);
-        assert_eq!((now.pending, now.registered), (0, registered));
-        assert!(now.cancelled > 0 && now.fired > 0, "{now:?}");
-    });
-}
-
-/// Arms timers of several fates, and says how many were registered.
-async fn load(seed: u64, elsewhere: std::sync::mpsc::Sender<Sleep>) -> u64 {
-    let mut random = Random::new(seed + 1);
-    let mut registered = 0;
-    for round in 0..2_000 {
-        let soon = Duration::from_micros(random.below(20_000));
-        // A timer that fired before its reset would be registered again.
-        let mut sleep = sleep(if round % 8 == 4 { HOUR } else { soon });
-        if futures::poll!(&mut sleep).is_ready() {
-            continue;
-        }
-        registered += 1;
-        match round % 8 {
-            0 => sleep.await,
-            1..4 => drop(elsewhere.send(sleep)),
-            4 => sleep.reset_unpin(Instant::now() + soon + HOUR),
-            _ => {}
-        }
-    }
-    registered
-}
-
-/// Reads the counts until all is over, and says how often.
-fn scrape(metrics: &WheelMetrics, over: &AtomicBool) -> u64 {
-    let mut before = [0; 5];
-    let mut times = 0;
-    while !over.load(Ordering::SeqCst) {
-        let now = metrics.snapshot();
-        assert_balanced(&now);
-        let lag = now.lag.max().as_nanos() as u64;
-        let counts = [now.registered, now.fired, now.cancelled, now.reset, lag];
-        let mut pairs = before.iter().zip(&counts);
-        assert!(pairs.all(|(before, now)| before <= now));
-        before = counts;
-        times += 1;
-    }
-    times
 }
 
 /// A turn on a current-thread runtime fires everything, however long it takes.

@@ -208,21 +208,6 @@ pub(crate) mod paused {
         }
     }
 
-    /// A service that spends the task's whole budget at each poll still runs into its limit.
-    #[tokio::test(start_paused = true)]
-    async fn a_service_that_burns_the_budget_is_timed_out() {
-        let burns = service_fn(async |()| -> Result<(), Refused> {
-            for _ in 0..1_000_000 {
-                tokio::task::coop::consume_budget().await;
-            }
-            Ok(())
-        });
-        let late = Timeout::new(burns, ms(1)).oneshot(());
-        let advancing = tokio::spawn(async { wheel::advance(ms(5)).await });
-        late.await.unwrap_err();
-        advancing.await.unwrap();
-    }
-
     /// As tower's does.
     #[test]
     fn a_call_outside_a_runtime_panics() {

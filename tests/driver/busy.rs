@@ -8,27 +8,8 @@ use std::future::pending;
 use std::iter::repeat_with;
 
 use futures::future::select_all;
-use support::load::{Stop, compute, requeue, sleepers, spawn_senders, spawn_yielders};
+use support::load::{Stop, compute, requeue};
 use support::time::{Ours, Time, Tokio};
-
-fn spawn_nothing(_: &Runtime, _: &Stop) {}
-
-#[test]
-fn whatever_keeps_a_runtime_busy_no_timer_is_early_and_all_fire() {
-    within(LIMIT, || {
-        for load in [spawn_nothing, spawn_yielders, spawn_senders] {
-            for workers in [1, 2] {
-                let runtime = multi_thread(workers);
-                let stop = Stop::default();
-                load(&runtime, &stop);
-                for slept in runtime.block_on(join_all(sleepers(&runtime, 20, 20, 8_000))) {
-                    slept.unwrap();
-                }
-                stop.tell();
-            }
-        }
-    });
-}
 
 /// tokio looks at its timers after a million polls here, and the queue is never
 /// empty. A task that makes timers all the time fires due timers.

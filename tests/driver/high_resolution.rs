@@ -12,8 +12,6 @@ use std::process::Command;
 use tokio::runtime::Builder as Runtimes;
 use wheel::{BuildError, Builder, DelayQueue, MissedTickBehavior, interval};
 
-use crate::spares::churn;
-
 fn precise() -> Builder {
     Builder::new().high_resolution(true)
 }
@@ -270,18 +268,6 @@ fn a_sleep_of_nothing_waits_for_a_ring() {
     runtime.block_on(task).unwrap();
 }
 
-#[test]
-fn many_tasks_lose_nothing() {
-    for workers in [0, 1, 4] {
-        within(LIMIT, move || {
-            installed(workers).block_on(async {
-                let tasks: JoinSet<_> = (0..64).map(|seed| churn(seed, 300)).collect();
-                tasks.join_all().await;
-            });
-        });
-    }
-}
-
 /// A worker that blocks has nothing in its queue that others wait for.
 #[test]
 fn timers_fire_while_a_worker_blocks() {
@@ -298,72 +284,4 @@ fn timers_fire_while_a_worker_blocks() {
             blocks.await.unwrap();
         });
     });
-}
-
-#[test]
-fn runtimes_end_while_the_descriptor_rings_and_drivers_are_used_again() {
-    within(LIMIT, || {
-        for round in 0..200 {
-            let runtime = match round % 3 {
-                2 => multi_thread(2),
-                _ => installed(2),
-            };
-            for n in 0..20 {
-                runtime.spawn(async move {
-                    loop {
-                        sleep(us(20 * n)).await;
-                    }
-                });
-            }
-            runtime.block_on(async { sleep(us(300)).await });
-        }
-    });
-}
-
-#[test]
-fn timers_of_other_threads_ring() {
-    within(LIMIT, || {
-        let runtime = multi_thread(1);
-        let wheel: &Wheel = &inside(&runtime, || precise().build().unwrap());
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                let sleeps = (0..100).map(|n| wheel.sleep(us(10 * n)));
-                scope.spawn(|| sleeps.for_each(futures::executor::block_on));
-            }
-        });
-    });
-}
-
-#[cfg(feature = "test-util")]
-mod paused {
-    use super::*;
-
-    #[test]
-    fn a_paused_clock_is_exact() {
-        support::paused().block_on(async {
-            precise().install().unwrap();
-            for n in [1, 250, 999, 1000, 1001, 1500, 3_600_000_000_u64] {
-                let start = Instant::now();
-                tokio::time::sleep(us(n)).await;
-                let theirs = start.elapsed();
-                let start = Instant::now();
-                sleep(us(n)).await;
-                assert_eq!(theirs, start.elapsed(), "{n} µs");
-            }
-        });
-    }
-
-    #[test]
-    fn a_clock_that_is_paused_later_is_exact() {
-        installed(0).block_on(async {
-            sleep(ms(2)).await;
-            let before = tokio::spawn(sleep(ms(500)));
-            tokio::task::yield_now().await;
-            tokio::time::pause();
-            let start = Instant::now();
-            sleep(HOUR).await;
-            assert_eq!(start.elapsed().as_secs(), 3600);
-            assert!(before.is_finished());
-        });
-    }
 }

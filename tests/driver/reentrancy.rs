@@ -2,17 +2,10 @@
 
 use crate::everywhere::*;
 
-use std::convert::identity;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use tokio::runtime::Builder;
 use wheel::Sleep;
-
-type Shared<T> = Arc<Mutex<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Arc::new(Mutex::new(value))
-}
 
 /// Polls each with the waker of its number; how many of them are pending.
 fn poll_all<'a>(sleeps: &mut [Sleep], waker: impl Fn(usize) -> &'a Waker) -> usize {
@@ -30,44 +23,6 @@ fn pending_crowd(size: usize, waker: &Waker) -> Vec<Sleep> {
     let mut crowd = crowd(size, Instant::now() + HOUR);
     assert_eq!(poll_all(&mut crowd, |_| waker), size);
     crowd
-}
-
-#[test]
-fn a_wake_may_arm_poll_reset_and_drop_timers() {
-    in_each(async |runtime| {
-        let handle = runtime.handle().clone();
-        let (inner_waker, inner) = counting();
-        let others = shared(pending_crowd(100, &inner_waker));
-        let made: Shared<Vec<Sleep>> = shared(Vec::new());
-        let (makes, resets) = (made.clone(), others.clone());
-        let waker = OnWake::waker(move || {
-            let _guard = handle.enter();
-            let mut new = [Duration::ZERO, ms(1), ms(3), HOUR].map(sleep);
-            poll_all(&mut new, |_| &inner_waker);
-            makes.lock().unwrap().extend(new);
-            let mut others = resets.lock().unwrap();
-            drop(others.pop());
-            if let Some(mut other) = others.pop() {
-                other.reset_unpin(Instant::now() + ms(2));
-                makes.lock().unwrap().push(other);
-            }
-            let now = Instant::now();
-            for other in &mut *others {
-                other.reset_unpin(now + HOUR);
-            }
-        });
-        let mut outer: Vec<_> = (0..50).map(|n| sleep(ms(10 + n / 10))).collect();
-        poll_all(&mut outer, |_| &waker);
-        until("chained", || others.lock().unwrap().len() <= 50).await;
-        until("fired", || inner.wakes() >= 50).await;
-        drop(outer);
-        // Also timers that a wake makes which is still under way.
-        eventually("cancelled", || {
-            made.lock().unwrap().clear();
-            others.lock().unwrap().clear();
-            Wheel::current().pending() == 0
-        });
-    });
 }
 
 /// A waker that owns timers.
@@ -138,17 +93,6 @@ fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
     });
 }
 
-#[test]
-fn a_waker_that_panics_at_the_end_of_the_runtime_takes_nothing_else_down() {
-    with_each(|runtime| {
-        let (bad, (good, count)) = (panicking(), counting());
-        let mut sleeps = inside(&runtime, || crowd(100, Instant::now() + HOUR));
-        assert_eq!(poll_all(&mut sleeps, |n| [&bad, &good][n % 2]), 100);
-        drop(runtime);
-        assert_eq!(count.wakes(), 50);
-    });
-}
-
 /// The waker of a task whose runtime has ended: the last reference to a value in a hook of that
 /// runtime, whose drop panics.
 fn relic() -> Waker {
@@ -212,28 +156,5 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
         assert_eq!(pending, 20);
         eventually("all others are woken", || count.wakes() == 19);
         runtime.block_on(async { timeout(secs(20), sleep(ms(2))).await.unwrap() });
-    });
-}
-
-#[test]
-fn a_timer_polled_from_inside_a_wake_of_itself() {
-    // The waker polls the very timer that called the waker, and drops that timer.
-    in_each(async |_| {
-        let slot: Shared<Option<Sleep>> = shared(None);
-        let done = Arc::new(AtomicUsize::new(0));
-        let (own, seen) = (slot.clone(), done.clone());
-        let waker = OnWake::waker(move || {
-            let taken = own.try_lock().ok().map(|mut slot| slot.take());
-            if let Some(mut sleep) = taken.and_then(identity) {
-                assert_eq!(poll_quietly(&mut sleep), Poll::Ready(()));
-                seen.fetch_add(1, Ordering::SeqCst);
-            }
-        });
-        let mut sleep = sleep(ms(20));
-        let polled = poll(&mut sleep, &waker);
-        *slot.lock().unwrap() = Some(sleep);
-        if polled.is_pending() {
-            until("woken", || done.load(Ordering::SeqCst) == 1).await;
-        }
     });
 }

@@ -67,50 +67,6 @@ fn a_wheel_of_an_ended_runtime_makes_timers_that_panic_when_polled() {
 }
 
 #[test]
-fn wakers_called_at_the_end_may_use_timers() {
-    with_each(|runtime| {
-        let handle = runtime.handle().clone();
-        let own = Arc::new(Mutex::new(None::<Sleep>));
-        let taken = own.clone();
-        let waker = OnWake::waker(move || {
-            let _guard = handle.enter();
-            // Makes, polls, resets and drops another timer: no deadlock.
-            let mut another = sleep(ms(1));
-            let _ = panic_of(|| poll_quietly(&mut another));
-            another.reset_unpin(Instant::now() + HOUR);
-            drop(taken.lock().unwrap().take());
-        });
-        let sleep = inside(&runtime, || sleep(HOUR));
-        *own.lock().unwrap() = Some(registered_with(sleep, &waker));
-        drop(runtime);
-        assert!(own.lock().unwrap().is_none(), "woken");
-    });
-}
-
-#[test]
-fn a_runtime_shut_down_in_the_background_wakes_its_timers_too() {
-    within(LIMIT, || {
-        for from_a_task in [false, true] {
-            let (outer, runtime) = (multi_thread(1), multi_thread(2));
-            let (mut sleep, count) = pending_in(&runtime, HOUR);
-            let (blocks, blocked) = mpsc::channel();
-            runtime.spawn(async move {
-                blocks.send(()).unwrap();
-                thread::sleep(ms(100));
-            });
-            blocked.recv().unwrap();
-            match from_a_task {
-                false => runtime.shutdown_background(),
-                true => outer.block_on(async move { runtime.shutdown_background() }),
-            }
-            // The driver task may be on the blocked worker.
-            eventually("woken", || count.wakes() == 1);
-            is_shut_down(&mut sleep);
-        }
-    });
-}
-
-#[test]
 fn arming_on_an_ended_runtime_leaves_the_drivers_of_others_whole() {
     within(LIMIT, || {
         let ended = small();

@@ -14,42 +14,6 @@ async fn cancel_one() {
     timeout(HOUR, yield_now()).await.unwrap();
 }
 
-/// Cancels, replaces, resets and lets fire.
-pub(crate) async fn churn(seed: u64, rounds: u64) {
-    for round in 0..rounds {
-        match (seed + round) % 16 {
-            0 => {
-                let due = Instant::now() + ms(2);
-                sleep_until(due).await;
-                assert!(Instant::now() >= due, "early");
-            }
-            1 => {
-                let mut sleep = sleep(HOUR);
-                futures::poll!(&mut sleep).is_pending();
-                sleep.reset_unpin(Instant::now() + HOUR * 2);
-                tokio::spawn(async move { drop(sleep) }).await.unwrap();
-            }
-            2 => {
-                let mut sleep = sleep(HOUR);
-                futures::poll!(&mut sleep).is_pending();
-                sleep.reset_unpin(Instant::now());
-                sleep.await;
-            }
-            _ => cancel_one().await,
-        }
-    }
-}
-
-#[test]
-fn a_cancel_counts_before_the_drop_is_known_to_others() {
-    let runtime = multi_thread(2);
-    let metrics = inside(&runtime, wheel::metrics);
-    for round in 0..2000 {
-        runtime.block_on(runtime.spawn(cancel_one())).unwrap();
-        assert_eq!(metrics.snapshot().pending, 0, "round {round}");
-    }
-}
-
 #[test]
 fn a_task_at_the_address_of_one_that_has_ended_gets_its_own_wakes() {
     // All of the same type, and so of the same size.
@@ -109,23 +73,6 @@ fn a_thread_that_goes_from_runtime_to_runtime_gives_back_what_it_had() {
     for runtime in &runtimes {
         assert_eq!(inside(runtime, wheel::metrics).snapshot().pending, 0);
     }
-}
-
-#[test]
-fn many_blocking_threads_share_a_few_spares() {
-    let runtime = &multi_thread(1);
-    let churn_locally = |seed| {
-        let local = LocalSet::new();
-        runtime.block_on(local.run_until(async {
-            spawn_local(churn(seed, 50)).await.unwrap();
-        }));
-    };
-    thread::scope(|scope| {
-        for thread in 0..16 {
-            scope.spawn(move || (thread..thread + 20).for_each(churn_locally));
-        }
-    });
-    assert_eq!(inside(runtime, wheel::metrics).snapshot().pending, 0);
 }
 
 /// Another thread takes over the worker, runs the tasks that wait, fires timers, and keeps the worker.

@@ -2,7 +2,7 @@
 
 use crate::everywhere::*;
 
-use wheel::{Builder, DelayQueue, metrics};
+use wheel::{Builder, metrics};
 
 /// A driver whose timers wait for full hours.
 fn coarse() -> Wheel {
@@ -115,39 +115,6 @@ fn the_driver_of_the_free_functions_starts_again() {
     });
 }
 
-#[test]
-fn a_wheels_timers_go_on_in_another_runtime() {
-    with_each(|runtime| {
-        let wheel = inside(&runtime, coarse);
-        let timers = [wheel.sleep(ms(5)), registered(wheel.sleep(ms(10)))];
-        drop(runtime);
-        multi_thread(1).block_on(async {
-            let timers = timers.into_iter().chain([wheel.sleep(ms(15))]);
-            for timer in timers {
-                on_time(timer).await;
-            }
-        });
-    });
-}
-
-#[test]
-fn a_queue_goes_on_without_its_driver() {
-    in_each(async |_| {
-        let wheel = coarse();
-        let mut queue = DelayQueue::with_wheel(&wheel);
-        let start = Instant::now();
-        (1..=20).for_each(|n| _ = queue.insert(n, ms(n)));
-        tokio::spawn(async move {
-            yield_now().await;
-            wheel.shutdown();
-        });
-        for n in 1..=20 {
-            assert_eq!(queue.next().await.unwrap().into_inner(), n);
-            assert!(start.elapsed() >= ms(n), "early");
-        }
-    });
-}
-
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 #[test]
 fn a_driver_of_high_resolution_closes_its_descriptor() {
@@ -242,29 +209,4 @@ fn in_a_storm_of_drivers_no_timer_is_lost_or_early() {
             scope.spawn(|| storm(&multi_thread(2), 2));
         });
     });
-}
-
-#[cfg(feature = "test-util")]
-mod paused {
-
-    use super::*;
-
-    #[test]
-    fn on_a_paused_clock_a_timer_goes_on_to_the_millisecond() {
-        paused().block_on(async {
-            let wheel = coarse();
-            let start = Instant::now();
-            let timed = |n| {
-                let timer = wheel.sleep(ms(n));
-                async move {
-                    timer.await;
-                    assert_eq!(start.elapsed(), ms(n.max(50)));
-                }
-            };
-            let timers: JoinSet<()> = (1..=100).map(timed).collect();
-            sleep(ms(50)).await;
-            wheel.shutdown();
-            timers.join_all().await;
-        });
-    }
 }

@@ -1,4 +1,4 @@
-//! Timers survive blocked workers, a stopped process and leaps, and give back a burst's memory.
+//! Timers survive a stopped process, and give back a burst's memory.
 
 use support::prelude::*;
 
@@ -25,43 +25,6 @@ fn all_end(runtime: &Runtime, tasks: Vec<JoinHandle<()>>) {
             task.await.unwrap();
         }
         assert_eq!(Wheel::current().pending(), 0);
-    });
-}
-
-fn block_on_each_worker(runtime: &Runtime, workers: usize, length: Duration) {
-    let blocked = Arc::new(AtomicUsize::new(0));
-    for _ in 0..workers {
-        let blocked = blocked.clone();
-        runtime.spawn(async move {
-            blocked.fetch_add(1, Ordering::SeqCst);
-            thread::sleep(length);
-        });
-    }
-    eventually("all workers block", || {
-        blocked.load(Ordering::SeqCst) == workers
-    });
-}
-
-#[test]
-fn all_workers_blocked_for_seconds() {
-    within(LIMIT, || {
-        let runtime = multi_thread(2);
-        let wheel = runtime.block_on(async { Wheel::current() });
-        let tasks = sleepers(&runtime, 20_000, 1, LONGEST);
-        block_on_each_worker(&runtime, 2, secs(2));
-        // Nothing drives time now, and this thread arms, moves and cancels all the same.
-        let mut late: Vec<Sleep> = (0..1000).map(|n| wheel.sleep(ms(n % 100))).collect();
-        for sleep in &mut late {
-            assert!(poll_quietly(sleep).is_pending() || sleep.deadline() <= Instant::now());
-        }
-        late.truncate(700);
-        for sleep in &mut late[..300] {
-            sleep.reset_unpin(Instant::now() + ms(2500));
-        }
-        let started = std::time::Instant::now();
-        late.into_iter().for_each(|sleep| runtime.block_on(sleep));
-        assert!(started.elapsed() >= ms(300), "those that were reset");
-        all_end(&runtime, tasks);
     });
 }
 

@@ -14,7 +14,7 @@ fn weather(size: Size, seconds: u64) {
                 break;
             }
         }
-        println!("{}  {}", storm.counts().take_lateness(), storm.counts());
+        println!("{}", storm.counts());
         storm.end()
     });
     assert!(failures.is_empty(), "{size:?}: {failures:#?}");
@@ -26,21 +26,18 @@ fn nothing_is_lost_in_storms() {
     let oversubscribed = Size {
         hands: 4,
         held: 20_000,
-        tenants: 8,
         workers: &[8, 2, 0],
     };
     // Timers are armed, cancelled and reset outside of the only thread of their runtime.
     let of_one_thread_each = Size {
         hands: 3,
         held: 2000,
-        tenants: 4,
         workers: &[0, 1, 0],
     };
     // As many runtimes begin and end as can, and few timers are held across.
     let of_short_lives = Size {
         hands: 2,
         held: 50,
-        tenants: 16,
         workers: &[1, 2, 4, 0, 0],
     };
     weather(oversubscribed, 10);

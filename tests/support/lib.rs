@@ -197,5 +197,13 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("{what}: not within 20 s");
 }
 
+/// Every timer that was registered has fired, was cancelled, or is pending.
+#[track_caller]
+pub fn assert_balanced(now: &wheel::MetricsSnapshot) {
+    let accounted = now.fired + now.cancelled + now.pending as u64;
+    assert_eq!(now.registered, accounted, "{now:?}");
+    assert_eq!(now.lag.count(), now.fired, "{now:?}");
+}
+
 /// The models from outside of the crate can look at nothing more.
 fn check<T, const SLOTS: usize>(_: &timing_wheel::TimingWheel<T, SLOTS>) {}

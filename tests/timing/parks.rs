@@ -5,19 +5,7 @@ use support::prelude::*;
 use std::sync::{MutexGuard, PoisonError};
 
 use support::load::{Stop, sleepers, spawn_senders, spawn_yielders};
-
-type Timer = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// tokio's `sleep`, or ours.
-type Make = fn(Duration) -> Timer;
-
-fn theirs(duration: Duration) -> Timer {
-    Box::pin(tokio::time::sleep(duration))
-}
-
-fn ours(duration: Duration) -> Timer {
-    Box::pin(wheel::sleep(duration))
-}
+use support::time::{Ours, Time, Tokio};
 
 fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
@@ -31,11 +19,11 @@ fn parks(runtime: &Runtime) -> u64 {
 }
 
 /// A worker that is kept from sleeping does not park.
-fn parks_while_sleeping(runtime: &Runtime, sleep: Make) -> u64 {
+fn parks_while_sleeping<T: Time>(runtime: &Runtime) -> u64 {
     let before = parks(runtime);
     let slept = runtime.spawn(async move {
         for _ in 0..100 {
-            sleep(ms(2)).await;
+            T::sleep(ms(2)).await;
         }
     });
     runtime.block_on(slept).unwrap();
@@ -44,8 +32,8 @@ fn parks_while_sleeping(runtime: &Runtime, sleep: Make) -> u64 {
 
 #[track_caller]
 fn sleeps_as_often_as_with_tokio(runtime: &Runtime, when: &str) {
-    let ours = parks_while_sleeping(runtime, ours);
-    let theirs = parks_while_sleeping(runtime, theirs);
+    let ours = parks_while_sleeping::<Ours>(runtime);
+    let theirs = parks_while_sleeping::<Tokio>(runtime);
     assert!(2 * ours >= theirs, "{when}: {ours} parks, tokio's {theirs}");
 }
 
@@ -67,7 +55,7 @@ fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
 
 /// Parks during half a second each: without timers, with a timer an hour away, while cancelled
 /// timers would have been due, and after that.
-fn parks_when_idle(sleep: Make) -> [u64; 4] {
+fn parks_when_idle<T: Time>() -> [u64; 4] {
     let runtime = multi_thread(2);
     let _guard = runtime.enter();
     let during_half_a_second = || {
@@ -75,15 +63,15 @@ fn parks_when_idle(sleep: Make) -> [u64; 4] {
         thread::sleep(ms(500));
         parks(&runtime) - before
     };
-    runtime.block_on(async { tokio::spawn(sleep(ms(5))).await.unwrap() });
+    runtime.block_on(async { tokio::spawn(T::sleep(ms(5))).await.unwrap() });
     thread::sleep(ms(50));
     let without = during_half_a_second();
 
-    let _hour = registered(sleep(HOUR));
+    let _hour = registered(T::boxed(HOUR));
     thread::sleep(ms(50));
     let far = during_half_a_second();
 
-    let mut cancelled: Vec<_> = (100..300).map(|n| sleep(ms(n))).collect();
+    let mut cancelled: Vec<_> = (100..300).map(|n| T::boxed(ms(n))).collect();
     for sleep in &mut cancelled {
         let _ = poll_quietly(sleep);
     }
@@ -95,7 +83,7 @@ fn parks_when_idle(sleep: Make) -> [u64; 4] {
 fn idle_costs_nothing() {
     let _machine = alone();
     let (theirs, ours) = within(secs(60), || {
-        (parks_when_idle(theirs), parks_when_idle(ours))
+        (parks_when_idle::<Tokio>(), parks_when_idle::<Ours>())
     });
     // An alarm that is left behind rings once. A worker that ticks, or spins, parks 500 times.
     for (ours, theirs) in ours.iter().zip(theirs) {

@@ -3,6 +3,7 @@
 use crate::prelude::*;
 
 use futures::executor;
+use futures::future::pending;
 
 /// The only worker drives a future by itself, under the guard of another runtime.
 #[test]
@@ -84,4 +85,24 @@ fn a_worker_waits_for_the_thread_that_was_its_own() {
         })
     }
     same_once(body::<Tokio>, body::<Ours>);
+}
+
+/// The only worker waits for a task of another runtime, which awaits a timer that was made here.
+#[test]
+fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
+    fn body<T: Time>() -> Result<(), String> {
+        let (here, there) = (One.build(), Two.driven());
+        let handle = there.handle.clone();
+        let waited = in_task(&here, async move {
+            ticks::<T>().await;
+            let (tell, told) = mpsc::channel();
+            let _guard = handle.enter();
+            let timeout = T::timeout(ms(5), pending::<()>());
+            handle.spawn(async move { tell.send(timeout.await.is_err()).unwrap() });
+            assert!(told.recv().unwrap());
+        });
+        there.end();
+        waited
+    }
+    same_once(body::<Tokio>, body::<Exact>);
 }

@@ -2,10 +2,6 @@
 
 use crate::prelude::*;
 
-use std::convert::identity;
-
-use futures::executor;
-
 /// How a task makes its first timer in another runtime.
 #[derive(Clone, Copy, Debug)]
 enum First {
@@ -60,64 +56,6 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The difference that was documented once, and panicked when the first runtime had ended.
-#[test]
-fn a_timer_made_under_a_guard_and_spawned_there_outlives_the_task_that_made_it() {
-    fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        let slept = in_task(&here, async move {
-            ticks::<T>().await;
-            let _guard = handle.enter();
-            handle.spawn(T::sleep(ms(50)))
-        });
-        drop(here);
-        let end = executor::block_on(joined(slept?));
-        there.end();
-        end
-    }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
-}
-
-/// Tasks that the thread polls meanwhile see that context too.
-#[test]
-fn a_guard_held_over_awaits() {
-    fn body<T: Time>((kind, of, is_local): (Kind, Kind, bool)) -> [Result<(), String>; 3] {
-        let (here, there) = (kind.build(), of.driven());
-        let handle = there.handle.clone();
-        let local = LocalSet::new();
-        let beside = local.spawn_local(async {
-            for _ in 0..5 {
-                ticks::<T>().await;
-            }
-        });
-        let guarded = async move {
-            ticks::<T>().await;
-            let _guard = handle.enter();
-            ticks::<T>().await;
-            yield_now().await;
-            ticks::<T>().await;
-            let made_here = T::sleep(ms(1));
-            let spawned = tokio::spawn(async {
-                made_here.await;
-                ticks::<T>().await;
-            });
-            joined(spawned).await
-        };
-        let guarded = match is_local {
-            true => local.block_on(&here, async { joined(spawn_local(guarded)).await }),
-            false => Ok(local.block_on(&here, guarded)),
-        };
-        let beside = local.block_on(&here, joined(beside));
-        there.end();
-        let after = local.spawn_local(ticks::<T>());
-        let after = local.block_on(&here, joined(after));
-        [guarded.and_then(identity), beside, after]
-    }
-    let cases = cross3(KINDS, KINDS, [false, true]);
-    same(cases, body::<Tokio>, body::<Ours>);
-}
-
 /// The runtime under whose guard a task waits ends.
 #[test]
 fn a_guard_of_a_runtime_that_ends_meanwhile() {
@@ -140,29 +78,4 @@ fn a_guard_of_a_runtime_that_ends_meanwhile() {
         [guarded, local.block_on(&here, joined(after))]
     }
     same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn guards_on_plain_threads_in_turn() {
-    fn body<T: Time>((one, two): (Kind, Kind)) -> Vec<Result<(), String>> {
-        let (one, two) = (one.driven(), two.driven());
-        let handles = [one.handle.clone(), two.handle.clone()];
-        let slept = thread::spawn(move || {
-            let mut tasks = Vec::new();
-            for n in 0..8 {
-                let _outer = handles[n % 2].enter();
-                let outer = T::sleep(ms(1));
-                let _inner = handles[1 - n % 2].enter();
-                let inner = T::sleep(ms(1));
-                tasks.push(tokio::spawn(outer));
-                tasks.push(handles[n % 2].spawn(inner));
-            }
-            executor::block_on(join_all(tasks.into_iter().map(joined)))
-        });
-        let slept = slept.join().unwrap();
-        one.end();
-        two.end();
-        slept
-    }
-    same(cross(KINDS, MULTI), body::<Tokio>, body::<Ours>);
 }

@@ -61,24 +61,13 @@ impl Hook {
     }
 }
 
-fn builder(kind: Kind) -> Builder {
-    let mut builder = match kind {
-        Kind::Current => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
-    };
-    builder
-        .worker_threads(if let Two = kind { 2 } else { 1 })
-        .enable_all();
-    builder
-}
-
 /// The runtime's first timer is the hook's, or the task's that is polled before anything is spawned.
 #[test]
 fn a_hook_for_tasks_makes_a_timer() {
     type Case = ((Kind, Hook), Use, bool);
 
     fn body<T: Time>(((kind, hook), uses, is_first): Case) -> Result<(), String> {
-        let mut builder = builder(kind);
+        let mut builder = kind.builder();
         hook.set::<T>(&mut builder, uses);
         builder.build().unwrap().block_on(async {
             if !is_first {

@@ -2,12 +2,10 @@
 
 use crate::prelude::*;
 
-use std::future::pending;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc as blocking;
 
-use futures::{StreamExt as _, executor};
+use futures::executor;
 use tokio::sync::Barrier;
 
 /// In the end the second alone, when the first idles or has ended.
@@ -43,76 +41,32 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The timer was registered with the first, which is driven elsewhere.
-#[test]
-fn a_local_task_that_waits_while_its_set_changes_hands() {
-    fn body<T: Time>((one, two): (Kind, Kind)) -> Result<(), String> {
-        let (one, two) = (one.driven(), two.build());
-        let local = LocalSet::new();
-        let (waits, waiting) = oneshot::channel();
-        let waiter = local.spawn_local(async move {
-            let sleep = registered(T::boxed(ms(50)));
-            waits.send(()).unwrap();
-            sleep.await;
-        });
-        one.handle.block_on(local.run_until(waiting)).unwrap();
-        let waiter = local.block_on(&two, joined(waiter));
-        one.end();
-        local.block_on(&two, ticks::<T>());
-        waiter
+/// Waits, perhaps after other timers, and sends a message once the timer is registered.
+async fn waits<T: Time>(again: bool, started: blocking::Sender<()>) {
+    if again {
+        ticks::<T>().await;
     }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Waits {
-    Sleep,
-    Timeout,
-    Unordered,
-    /// With timers before.
-    Again,
-}
-
-/// Waits, and sends a message once the timer is registered.
-async fn waits<T: Time>(how: Waits, started: blocking::Sender<()>) {
-    async fn await_with<F: Future>(future: F, started: blocking::Sender<()>) -> F::Output {
-        let mut future = pin!(future);
-        assert!(futures::poll!(&mut future).is_pending());
-        started.send(()).unwrap();
-        future.await
-    }
-    match how {
-        Waits::Sleep => await_with(T::sleep(HOUR), started).await,
-        Waits::Timeout => {
-            let never = T::timeout(HOUR, pending::<()>());
-            assert!(await_with(never, started).await.is_err());
-        }
-        Waits::Unordered => {
-            let sleeps: FuturesUnordered<_> = (0..3).map(|_| T::sleep(HOUR)).collect();
-            await_with(sleeps.count(), started).await;
-        }
-        Waits::Again => {
-            ticks::<T>().await;
-            await_with(T::sleep(HOUR), started).await;
-        }
-    }
+    let mut sleep = T::boxed(HOUR);
+    assert!(futures::poll!(&mut sleep).is_pending());
+    started.send(()).unwrap();
+    sleep.await;
 }
 
 /// The drop waits for the blocking thread, on which a local task sleeps, or `block_on` itself.
 #[test]
 fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
-    fn body<T: Time>((kind, how, is_local): (Kind, Waits, bool)) -> Option<Result<(), String>> {
+    fn body<T: Time>((kind, again, is_local): (Kind, bool, bool)) -> Option<Result<(), String>> {
         let runtime = kind.driven();
         let own = runtime.handle.clone();
         let (started, starts) = blocking::channel();
         let (ended, end) = blocking::channel();
         runtime.handle.spawn_blocking(move || {
             if !is_local {
-                own.block_on(waits::<T>(how, started));
+                own.block_on(waits::<T>(again, started));
                 return ended.send(Ok(())).unwrap();
             }
             let local = LocalSet::new();
-            let task = local.spawn_local(waits::<T>(how, started));
+            let task = local.spawn_local(waits::<T>(again, started));
             own.block_on(local);
             ended.send(executor::block_on(joined(task))).unwrap();
         });
@@ -120,24 +74,6 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
         runtime.end();
         end.recv().ok()
     }
-    let hows = [Waits::Sleep, Waits::Timeout, Waits::Unordered, Waits::Again];
-    let cases = cross3(KINDS, hows, [false, true]);
+    let cases = cross3(KINDS, [false, true], [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-/// Dropped with a task that sleeps, under the guard of another runtime or of none.
-#[test]
-fn a_local_set_is_dropped_after_its_runtime() {
-    fn body<T: Time>((kind, is_guarded): (Kind, bool)) {
-        let (runtime, other) = (kind.build(), One.build());
-        let local = LocalSet::new();
-        local.spawn_local(async { T::sleep(HOUR).await });
-        local.block_on(&runtime, ticks::<T>());
-        drop(runtime);
-        let guard = is_guarded.then(|| other.enter());
-        drop(local);
-        drop(guard);
-        other.block_on(ticks::<T>());
-    }
-    same(cross(KINDS, [false, true]), body::<Tokio>, body::<Ours>);
 }

@@ -11,10 +11,8 @@
 //! | `runtimes.rs` | kinds of runtimes, threads that drive them, and their ends |
 //! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
-//! | `nested.rs` | `block_on` within `block_in_place` |
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
 //! | `borrowed.rs` | foreign code that tokio runs while a task is spawned: destructors in a runtime that ends |
-//! | `foreign.rs` | made on a worker, polled or reset where another runtime is current |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by runtimes in turn |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
@@ -28,14 +26,12 @@
 
 mod blocked;
 mod borrowed;
-mod foreign;
 mod guards;
 #[cfg(tokio_unstable)]
 mod hooks;
 mod local_sets;
 mod misuse;
 mod moved;
-mod nested;
 mod nothing;
 mod pairs;
 #[cfg(feature = "test-util")]

@@ -27,25 +27,3 @@ fn under_the_guard_of_a_runtime_without_timers() {
     let either = [panicked(), Ok(())];
     differs(MULTI, body::<Tokio>, body::<Ours>, panicked(), &either);
 }
-
-#[test]
-fn made_and_blocked_on_after_the_end() {
-    fn body<T: Time>(kind: Kind) -> String {
-        let runtime = kind.build();
-        let handle = runtime.handle().clone();
-        runtime.block_on(async { T::sleep(ms(1)).await });
-        drop(runtime);
-        let is_ready = |nap| {
-            let _guard = handle.enter();
-            let mut sleep = T::boxed(nap);
-            let ready = tried(|| poll_quietly(&mut sleep).is_ready());
-            let reset = tried(|| sleep.as_mut().reset(Instant::now() + HOUR));
-            let again = tried(|| poll_quietly(&mut sleep).is_ready());
-            (ready, reset, again)
-        };
-        let block = || tried(|| handle.block_on(async { T::sleep(ms(1)).await })).map(|()| true);
-        let made = [HOUR, ms(0)].map(is_ready);
-        format!("{made:?} {:?}", [block(), block()])
-    }
-    same(KINDS, body::<Tokio>, body::<Ours>);
-}

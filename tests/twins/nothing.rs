@@ -1,4 +1,4 @@
-//! Sleeps of nothing go by tokio's clock, and do not spin; deadlines that have passed are ready at once.
+//! Sleeps of nothing go by tokio's clock, and do not spin.
 //!
 //! The number of rounds has an upper bound by the time that they took: a sleep that goes by the clock
 //! ends once per tick of a millisecond.
@@ -7,8 +7,6 @@ use crate::prelude::*;
 
 use std::future::pending;
 use std::time;
-
-use futures::FutureExt as _;
 
 const NOTHING: [Duration; 3] = [
     Duration::ZERO,
@@ -83,28 +81,4 @@ fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
         [Ok(Pace::OfTheClock), Ok(Pace::Spins)],
     );
     differs(cases, body::<Tokio>, body::<Ours>, waits, &either);
-}
-
-/// The clock that the timers go by has been looked at since, so this is no race.
-#[test]
-fn a_deadline_that_has_passed_is_ready_at_the_first_poll() {
-    fn body<T: Time>(kind: Kind) -> Result<[bool; 5], String> {
-        in_task(&kind.build(), async {
-            let then = Instant::now();
-            let mut interval = T::interval(ms(1000));
-            T::sleep(ms(10)).await;
-            let ready = |mut sleep: Pin<Box<T::Sleep>>| poll_quietly(&mut sleep).is_ready();
-            let until = |deadline| ready(Box::pin(T::sleep_until(deadline)));
-            let mut reset = T::boxed(ms(1000));
-            reset.as_mut().reset(then);
-            [
-                until(then),
-                until(then + ms(2)),
-                until(then - ms(2)),
-                ready(reset),
-                interval.tick().now_or_never().is_some(),
-            ]
-        })
-    }
-    same(KINDS, body::<Tokio>, body::<Ours>);
 }

@@ -6,9 +6,8 @@ use crate::prelude::*;
 
 use std::pin::pin;
 
-use futures::{FutureExt as _, StreamExt as _};
+use futures::FutureExt as _;
 use tokio::time::advance;
-use tokio_util::context::TokioContext;
 
 fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()
@@ -56,39 +55,26 @@ fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// Which of many comes when, with timers that are made, reset and dropped on the way.
-async fn history<T: Time>() -> Vec<(usize, u128)> {
-    let start = Instant::now();
-    let mut sleeps: FuturesUnordered<_> = FuturesUnordered::new();
-    for n in 0..20_usize {
-        let after = ms((n as u64 * 7) % 20 + 1);
-        sleeps.push(T::sleep(after).map(move |()| n));
-    }
-    let (mut history, mut kept) = (Vec::new(), T::boxed(ms(3)));
-    while let Some(n) = sleeps.next().await {
-        history.push((n, since(start)));
-        if n % 3 == 0 {
-            kept.as_mut().reset(Instant::now() + ms(1));
-            kept.as_mut().await;
-        }
-    }
-    history
-}
-
 #[test]
 fn a_paused_runtime_nested_in_a_task() {
-    fn body<T: Time>((before, in_place): (bool, bool)) -> Result<Vec<(usize, u128)>, String> {
+    fn body<T: Time>((before, in_place): (bool, bool)) -> Result<u128, String> {
         in_task(&One.build(), async move {
             if before {
                 T::sleep(ms(1)).await;
             }
-            let nested = || paused().block_on(history::<T>());
-            let history = match in_place {
+            let nested = || {
+                paused().block_on(async {
+                    let start = Instant::now();
+                    join_all((1..20).map(|n| T::boxed(ms(n)))).await;
+                    since(start)
+                })
+            };
+            let passed = match in_place {
                 true => block_in_place(nested),
                 false => spawn_blocking(nested).await.unwrap(),
             };
             T::sleep(ms(1)).await;
-            history
+            passed
         })
     }
     same([(false, true), (true, true)], body::<Tokio>, body::<Exact>);
@@ -109,37 +95,6 @@ fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
         })
     }
     same([false, true], body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn wrapped_in_the_context_of_a_paused_runtime_that_is_not_driven() {
-    fn body<T: Time>() -> bool {
-        let (paused, ticking) = (paused(), One.build());
-        let polled = async {
-            let mut sleep = T::boxed(ms(1));
-            (poll_quietly(&mut sleep).is_ready(), sleep)
-        };
-        let handle = paused.handle().clone();
-        let (is_ready, sleep) = ticking.block_on(TokioContext::new(polled, handle));
-        paused.block_on(sleep);
-        is_ready
-    }
-    same_once(body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn polled_after_the_end_of_a_paused_runtime() {
-    fn body<T: Time>(leapt: u64) -> Result<bool, String> {
-        let runtime = paused();
-        let mut sleep = runtime.block_on(async {
-            let sleep = registered(T::boxed(ms(10)));
-            leap(ms(leapt));
-            sleep
-        });
-        drop(runtime);
-        tried(|| poll_quietly(&mut sleep).is_ready())
-    }
-    same([1, 10, 20], body::<Tokio>, body::<Ours>);
 }
 
 /// The first task that the hook is called for is the driver's own.

@@ -2,6 +2,7 @@
 
 use support::prelude::*;
 
+use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
 use support::time::Time;
@@ -41,12 +42,18 @@ pub(crate) fn cross3<A: Copy, B: Copy, C: Copy>(
 }
 
 impl Kind {
+    pub(crate) fn builder(self) -> Builder {
+        let mut builder = match self {
+            Current => Builder::new_current_thread(),
+            One => with_workers(1),
+            Two => with_workers(2),
+        };
+        builder.enable_all();
+        builder
+    }
+
     pub(crate) fn build(self) -> Runtime {
-        match self {
-            Current => current_thread(),
-            One => multi_thread(1),
-            Two => multi_thread(2),
-        }
+        self.builder().build().unwrap()
     }
 
     /// Built and driven on a thread of its own, until [`Driven::end`].

@@ -9,8 +9,8 @@ use crate::prelude::*;
 use std::future::pending;
 use std::sync::mpsc as blocking;
 
+use futures::StreamExt as _;
 use futures::future::select_all;
-use futures::{StreamExt as _, executor};
 
 use support::End::{self, Background, Drop, Timeout};
 
@@ -119,55 +119,4 @@ fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
     }
     let cases = cross(KINDS, [Drop, Background, TIMEOUT]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-/// The end drops the values that a task holds, which make and reset timers once more on the way.
-#[test]
-fn tasks_that_use_timers_while_they_are_dropped() {
-    struct Last<T: Time>(Pin<Box<T::Sleep>>);
-
-    impl<T: Time> std::ops::Drop for Last<T> {
-        fn drop(&mut self) {
-            self.0.as_mut().reset(Instant::now() + ms(1));
-            let mut another = T::boxed(ms(1));
-            let _ = tried(|| poll_quietly(&mut another));
-            another.as_mut().reset(Instant::now() + HOUR);
-        }
-    }
-
-    fn body<T: Time>((kind, end): (Kind, End)) {
-        shut_down(kind, end, || async {
-            let mut held = T::boxed(HOUR);
-            assert!(futures::poll!(&mut held).is_pending());
-            let _last = Last::<T>(held);
-            T::sleep(HOUR).await;
-        });
-    }
-    same(
-        cross(KINDS, [Drop, Background]),
-        body::<Tokio>,
-        body::<Ours>,
-    );
-}
-
-/// Timers of a runtime that lives, polled by tasks of a runtime that ends, and the other way around.
-#[test]
-fn runtimes_end_under_timers_of_others() {
-    fn body<T: Time>((kind, of): (Kind, Kind)) -> usize {
-        let living = of.driven();
-        let handle = living.handle.clone();
-        shut_down(kind, Drop, || {
-            let _guard = handle.enter();
-            let sleeps: FuturesUnordered<_> = sleeps::<T>(0).collect();
-            async move {
-                sleeps.count().await;
-                polls::<T>(Unordered).await;
-            }
-        });
-        let after = (0..16).map(|n| handle.spawn(async move { T::sleep(ms(n)).await }));
-        let ended = executor::block_on(join_all(after.collect::<Vec<_>>()));
-        living.end();
-        ended.into_iter().filter(Result::is_ok).count()
-    }
-    same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }

@@ -5,36 +5,6 @@ use crate::prelude::*;
 use tokio::runtime::Builder;
 use tokio_util::context::{RuntimeExt, TokioContext};
 
-/// Plain timers are made before that runtime ends, and after.
-#[test]
-fn after_wrapped_timers_plain_ones_outlive_that_runtime() {
-    fn body<T: Time>((kind, of, pending): (Kind, Kind, bool)) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.driven());
-        in_task(&here, async move {
-            let wrapped = async {
-                ticks::<T>().await;
-                T::boxed(ms(1)).await;
-            };
-            TokioContext::new(wrapped, there.handle.clone()).await;
-            if pending {
-                let (mut plain, made) = (T::boxed(ms(30)), T::boxed(ms(30)));
-                assert!(futures::poll!(&mut plain).is_pending());
-                let spawned = tokio::spawn(T::boxed(ms(30)));
-                there.end();
-                plain.await;
-                made.await;
-                joined(spawned).await.unwrap();
-            } else {
-                there.end();
-            }
-            ticks::<T>().await;
-            joined(tokio::spawn(ticks::<T>())).await.unwrap();
-        })
-    }
-    let cases = cross3(KINDS, KINDS, [false, true]);
-    same(cases, body::<Tokio>, body::<Ours>);
-}
-
 /// As in tokio-util's own example: the runtime that polls has no timers at all.
 #[test]
 fn a_runtime_without_timers_awaits_those_of_another() {

@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, advance};
 use super::coarse::Coarse;
 use super::hand::{Act, Hand, Kind};
 use super::rules::next_tick;
-use super::task::Place;
+use crate::task::Place;
 use support::time::{InTime, Interval, Sleep, Time};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);

@@ -4,11 +4,11 @@ use support::prelude::*;
 
 use std::fmt;
 
-use super::program::{Program, Style};
 use super::rules::{GOES_ON, LOOKS, Ruled};
 use super::thread::run;
-use super::trace::Trace;
-use super::watchdog::{Outcome, PATIENCE, Runner};
+use crate::program::{Program, Style};
+use crate::trace::Trace;
+use crate::watchdog::{Outcome, PATIENCE, Runner};
 use support::time::{Ours, Tokio};
 
 type Run = fn(&Program) -> Trace;

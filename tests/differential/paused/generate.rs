@@ -3,17 +3,23 @@
 use support::prelude::*;
 
 use super::hand;
-use super::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
-use super::world::LANES;
+use crate::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
+use crate::world::LANES;
 
 /// Timers that programs share.
 const SLOTS: u64 = 4;
 
 pub(crate) fn program(seed: u64) -> Program {
     let mut random = crate::random(seed);
-    if seed % 8 == 7 {
-        return hand::program(&mut random);
-    }
+    let program = match seed % 8 {
+        7 => hand::program(&mut random),
+        _ => tasks_and_threads(random),
+    };
+    let precise = seed % 5 == 4;
+    Program { precise, ..program }
+}
+
+fn tasks_and_threads(mut random: Random) -> Program {
     let style = match random.below(10) {
         0..=4 => Style::Solo,
         5 => Style::Crowd,
@@ -24,9 +30,9 @@ pub(crate) fn program(seed: u64) -> Program {
         _ => 1 + random.below(3) as usize,
     };
     let tasks = match style {
-        Style::Solo | Style::Hand => 0,
         Style::Crowd => 2 + random.below(6) as usize,
         Style::Lanes => 1 + random.below(LANES as u64 - 1) as usize,
+        _ => 0,
     };
     Generator {
         random,
@@ -91,6 +97,7 @@ impl Generator {
             style: self.style,
             runtimes: self.runtimes,
             offset: self.offset(),
+            precise: false,
             tasks,
             steps,
         }
@@ -240,7 +247,7 @@ impl Generator {
             16 if deep && allowed.root => Op::Held(self.rt(), self.ops(inner.root(), 4)),
             17 | 18 if deep => Op::Wrapped(self.rt(), self.ops(inner, 4)),
             19 if deep && allowed.root && self.style == Style::Solo => {
-                Op::Blocking(self.rt(), self.ops(inner.root(), 4))
+                Op::Blocking(Some(self.rt()), self.ops(inner.root(), 4))
             }
             20 if self.one_in(3) => Op::End(self.rt()),
             21 => Op::Advance(self.short()),

@@ -4,7 +4,7 @@ use support::prelude::*;
 
 use tokio::time::MissedTickBehavior;
 
-use super::program::{Program, Step, Style};
+use crate::program::{Program, Step, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Hand {
@@ -60,6 +60,7 @@ pub(crate) fn program(random: &mut Random) -> Program {
         style: Style::Hand,
         runtimes: 1,
         offset,
+        precise: false,
         tasks: Vec::new(),
         steps: vec![Step::Hands(hands)],
     }

@@ -4,18 +4,13 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `mod.rs` | thousands of seeds; programs that differ are made small and printed |
-//! | `program.rs` | the parts of a program: contexts, runtimes that end, tasks, timers |
 //! | `generate.rs` | a program from a seed |
 //! | `thread.rs` | the interpreter of the thread's steps, which drives the runtimes |
-//! | `task.rs` | the interpreter of tasks |
-//! | `shelf.rs` | timers that tasks and threads share |
 //! | `hand.rs`, `by_hand.rs` | timers that are polled by hand, with wakers that are watched |
 //! | `coarse.rs` | a driver with a tick of its own |
-//! | `world.rs` | shared state; clocks that agree; a millisecond for each task |
-//! | `trace.rs` | finished operations, as they are compared |
+//! | `clocks.rs` | runtimes with paused clocks that agree |
 //! | `rules.rs` | tokio's timers by the rules that are documented, each a constant |
 //! | `compare.rs` | by which rules two runs are the same |
-//! | `watchdog.rs` | programs that do not end |
 //! | `shrink.rs` | the smallest program that fails |
 //!
 //! `SEED=464 SEEDS=1 cargo test --all-features --test differential programs -- --nocapture` runs
@@ -23,26 +18,21 @@
 //! after which to stop.
 
 mod by_hand;
+mod clocks;
 mod coarse;
 mod compare;
 mod generate;
-mod hand;
-mod program;
+pub(crate) mod hand;
 mod rules;
-mod shelf;
 mod shrink;
-mod task;
 mod thread;
-mod trace;
-mod watchdog;
-mod world;
 
 use support::prelude::*;
 
 use self::compare::{Failure, Runners};
-use self::program::{Program, Style};
 use self::rules::{GOES_ON, LOOKS};
-use self::watchdog::{Outcome, PATIENCE, Runner, Stop};
+use crate::program::{Program, Style};
+use crate::watchdog::{Outcome, PATIENCE, Runner, Stop};
 use crate::{number, seeds};
 
 #[test]

@@ -1,6 +1,6 @@
 //! Makes a program that fails smaller, as long as the rest still fails.
 
-use super::program::{Op, Program, Step};
+use crate::program::{Op, Program, Step};
 
 /// The smallest found by leaving out things in turn, or all that is around a thing.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {

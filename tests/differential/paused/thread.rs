@@ -5,23 +5,21 @@ use support::prelude::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::by_hand;
-use super::program::{Program, Rt, Step};
-use super::task::{Place, message};
-use super::trace::Trace;
-use super::world::World;
+use super::{by_hand, clocks, rules};
+use crate::program::{Program, Rt, Step};
+use crate::task::{Place, message};
+use crate::trace::Trace;
+use crate::world::World;
 use support::time::Time;
 
 /// Runs a program, and returns its trace.
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {
-    let world = Arc::new(World::<T>::new(program));
-    let thread = Place {
-        world: world.clone(),
-        task: 0,
-        path: Vec::new(),
-        driven_by: None,
-        local: false,
-    };
+    let runtimes = clocks::runtimes(program.runtimes, program.offset);
+    let world = Arc::new(World::<T>::of_its_own(program, runtimes));
+    if T::OURS && program.precise {
+        world.handles.iter().for_each(crate::be_precise);
+    }
+    let thread = Place::thread(&world);
     let set = LocalSet::new();
     steps(&thread, &set, &program.steps);
     for rt in 0..program.runtimes {
@@ -29,6 +27,7 @@ pub(crate) fn run<T: Time>(program: &Program) -> Trace {
     }
     drop(set);
     world.shelf.lock().unwrap().clear();
+    world.handles.iter().for_each(rules::has_ended);
     Trace::new(world.take_events())
 }
 

@@ -4,8 +4,7 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `mod.rs` | batches of seeds side by side; differences, and early timers |
-//! | `program.rs` | the parts of a program, and a program from a seed |
-//! | `run.rs` | the interpreter |
+//! | `generate.rs` | a program from a seed |
 //!
 //! The machine decides how long anything takes. So no program depends on that: a race is always
 //! between a wait that is over soon and a wait of an hour. Compared are the events of each task, in the
@@ -14,17 +13,20 @@
 //!
 //! `SEED=7 SEEDS=1 cargo test --test differential real -- --nocapture` runs a single program.
 
-mod program;
-mod run;
+mod generate;
 
 use support::prelude::*;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::seeds;
-use program::Program;
-use run::{Outcome, World};
+use futures::executor;
+use tokio::runtime::worker_index;
+
+use crate::program::Step;
+use crate::task::Place;
+use crate::trace::Trace;
+use crate::world::World;
+use crate::{be_precise, seeds};
 use support::time::{Ours, Time, Tokio};
 
 /// Programs that run side by side, so that workers are busy and tasks move.
@@ -32,14 +34,78 @@ const BATCH: u64 = 50;
 /// A batch takes a fraction of a second. With a machine that has much else to do, some.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The outcome of each program, by seed.
-fn batch<T: Time>(seeds: Range<u64>) -> (BTreeMap<u64, Outcome>, World<T>) {
-    within(PATIENCE, move || {
-        let world = World::<T>::new();
-        let programs = seeds.map(|seed| (seed, Program::new(seed)));
-        let outcomes = run::side_by_side(&world, programs.collect());
-        (outcomes, world)
-    })
+/// A runtime in which only probes make timers.
+pub(crate) struct Quiet {
+    handle: Handle,
+    /// The runtime's driver, locked while a probe looks at its timers.
+    wheel: Mutex<Wheel>,
+    probes: AtomicUsize,
+    /// How often a timer was found to be the worker's, by the path that takes no handle.
+    proved: AtomicUsize,
+}
+
+impl Quiet {
+    fn new(handle: &Handle) -> Arc<Self> {
+        Arc::new(Quiet {
+            handle: handle.clone(),
+            wheel: Mutex::new(inside(handle, Wheel::current)),
+            probes: AtomicUsize::new(0),
+            proved: AtomicUsize::new(0),
+        })
+    }
+
+    /// On a worker: makes a timer inside `enter()` of this runtime, registers the timer outside, and
+    /// looks which runtime has the timer: by the rule, the worker's. On a thread that is not known to be
+    /// a worker the current handle decides, which is this runtime's.
+    pub(crate) fn probe<T: Time>(&self, waker: &Waker) -> Poll<()> {
+        if worker_index().is_none() {
+            return Poll::Ready(());
+        }
+        // A probe at a time: a timer that is pending there is this probe's.
+        let wheel = self.wheel.lock().unwrap();
+        let sleep = registered_with(inside(&self.handle, || T::boxed(HOUR)), waker);
+        self.probes.fetch_add(1, Ordering::Relaxed);
+        if wheel.pending() == 0 {
+            self.proved.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(sleep);
+        assert_eq!(wheel.pending(), 0);
+        Poll::Ready(())
+    }
+}
+
+/// What the programs of these seeds do, side by side, each in a task of one of two runtimes.
+fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Quiet>) {
+    // Blocking threads drive programs that wait for other programs' blocking threads.
+    let many = with_workers(2).max_blocking_threads(4096).build().unwrap();
+    let runtimes = [many, multi_thread(3), multi_thread(1)];
+    let [one, two, quiet] = runtimes.each_ref().map(Runtime::handle);
+    let quiet = Quiet::new(quiet);
+    [one, two].into_iter().for_each(prepare);
+    let begin = |seed| {
+        let program = generate::program(seed);
+        let mut world = World::<T>::new(&program, vec![one.clone(), two.clone()]);
+        world.quiet = Some(quiet.clone());
+        let world = Arc::new(world);
+        for step in program.steps {
+            if let Step::Spawn(task, rt) = step {
+                Place::thread(&world).spawn(task, Some(rt));
+            }
+        }
+        world
+    };
+    let worlds: Vec<_> = seeds.map(begin).collect();
+    let end = |world: Arc<World<T>>| {
+        let task = world.spawned.lock().unwrap().pop().flatten();
+        executor::block_on(task.unwrap()).expect("the interpreter does not panic");
+        Trace::new(world.take_events())
+    };
+    let traces = worlds.into_iter().map(end).collect();
+    for runtime in [one, two].into_iter().filter(|_| T::OURS) {
+        assert_balanced(&inside(runtime, wheel::metrics).snapshot());
+    }
+    runtimes.into_iter().for_each(Runtime::shutdown_background);
+    (traces, quiet)
 }
 
 #[test]
@@ -49,16 +115,19 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
     let all = seeds(1000);
     for first in all.clone().step_by(BATCH as usize) {
         let seeds = first..all.end.min(first + BATCH);
-        let (theirs, _) = batch::<Tokio>(seeds.clone());
-        let (ours, world) = batch::<Ours>(seeds);
-        proved += world.shared.proved.load(Ordering::Relaxed);
-        probes += world.shared.probes.load(Ordering::Relaxed);
-        for (seed, ours) in ours {
-            let theirs = &theirs[&seed];
-            if *theirs != ours {
-                let program = Program::new(seed);
-                let difference = theirs.difference(&ours);
-                failed.push(format!("seed {seed}:\n{program}{difference}"));
+        let of_tokio = seeds.clone();
+        let (theirs, _) = within(PATIENCE, || batch::<Tokio>(of_tokio, |_| ()));
+        for prepare in [|_: &Handle| (), be_precise] {
+            let of_wheel = seeds.clone();
+            let (ours, quiet) = within(PATIENCE, move || batch::<Ours>(of_wheel, prepare));
+            proved += quiet.proved.load(Ordering::Relaxed);
+            probes += quiet.probes.load(Ordering::Relaxed);
+            for (seed, (theirs, ours)) in seeds.clone().zip(theirs.iter().zip(&ours)) {
+                if theirs != ours {
+                    let program = generate::program(seed);
+                    let difference = theirs.difference(ours);
+                    failed.push(format!("seed {seed}: {program}{difference}"));
+                }
             }
         }
     }
@@ -72,13 +141,15 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
 /// Outcomes can be told apart: programs have all kinds of events.
 #[test]
 fn programs_come_to_all_that_can_be_told() {
-    let (outcomes, _) = batch::<Tokio>(0..BATCH);
-    let said: Vec<_> = outcomes.values().flat_map(Outcome::lines).collect();
-    let said = said.join("\n");
-    let all = "slept, in time, elapsed, tick, branch 0, all done, reset, joined, was cancelled, \
-        cancelled timers, awaited elsewhere, in place, blocking";
+    let (traces, _) = batch::<Tokio>(0..BATCH, |_| ());
+    let said: String = traces.iter().map(Trace::to_string).collect();
+    let all = "slept, in time, elapsed, tick, branch 0, all done, it is done, joined, \
+        was cancelled, was dropped, has finished, in place";
     for what in all.split(", ") {
         assert!(said.contains(what), "no program says: {what}");
     }
-    assert!(!said.contains("early"), "{said}");
+    assert!(
+        !said.contains("early") && !said.contains("panicked"),
+        "{said}"
+    );
 }

@@ -5,8 +5,6 @@ use crate::prelude::*;
 use std::fmt;
 use std::sync::atomic::AtomicI64;
 
-use hdrhistogram::Histogram;
-
 /// Each armed timer comes to exactly one of the three ends.
 #[derive(Default)]
 pub struct Counts {
@@ -24,13 +22,8 @@ pub struct Counts {
     pub(crate) reset: Count,
     /// Runtimes that have come and gone.
     pub(crate) runtimes: Count,
-    /// Tasks' waits that were begun, and that came to an end, completed or dropped.
-    pub(crate) waits: Count,
-    pub(crate) waited: Count,
     /// Wakers that exist.
     pub(crate) witnesses: AtomicI64,
-    /// In microseconds.
-    lateness: Mutex<Option<Histogram<u64>>>,
     failures: Mutex<Vec<String>>,
 }
 
@@ -51,7 +44,7 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} armed = {} fired + {} cancelled + {} ended + {} pending; {} went on elsewhere, {} resets, {} waits of tasks, {} runtimes",
+            "{} armed = {} fired + {} cancelled + {} ended + {} pending; {} went on elsewhere, {} resets, {} runtimes",
             self.armed.get(),
             self.fired.get(),
             self.cancelled.get(),
@@ -59,31 +52,12 @@ impl fmt::Display for Counts {
             self.pending(),
             self.went_on.get(),
             self.reset.get(),
-            self.waits.get(),
             self.runtimes.get(),
         )
     }
 }
 
 impl Counts {
-    pub(crate) fn late(&self, by: Duration) {
-        let mut lateness = self.lateness.lock().unwrap();
-        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
-        let hour = 3_600_000_000;
-        let histogram = lateness.get_or_insert_with(|| Histogram::new_with_max(hour, 2).unwrap());
-        histogram.saturating_record(micros);
-    }
-
-    /// How late timers were since the last call.
-    pub fn take_lateness(&self) -> String {
-        let Some(late) = self.lateness.lock().unwrap().take() else {
-            return "none was late".to_owned();
-        };
-        let millis = |quantile| late.value_at_quantile(quantile) as f64 / 1000.0;
-        let (half, few, most) = (millis(0.5), millis(0.99), millis(1.0));
-        format!("late by {half:.1} ms (p50) {few:.1} (p99) {most:.1} (most)")
-    }
-
     /// Notes a failure. Does not panic: a failure may be found in a waker, whose panics a driver catches.
     pub(crate) fn fail(&self, what: impl fmt::Display) {
         let mut failures = self.failures.lock().unwrap();

@@ -26,7 +26,7 @@ enum Phase {
 
 pub(crate) struct Held {
     shared: Arc<Shared>,
-    driver: Driver,
+    driver: Arc<Driver>,
     sleep: Sleep,
     phase: Phase,
     /// The witness that was registered last.
@@ -42,7 +42,7 @@ pub(crate) struct Held {
 impl Held {
     pub(crate) fn new(
         shared: &Arc<Shared>,
-        driver: Driver,
+        driver: Arc<Driver>,
         duration: Duration,
         free: bool,
     ) -> Self {
@@ -157,13 +157,11 @@ impl Held {
     }
 
     fn found_ready(&mut self, witness: &Arc<Witness>) {
-        let now = Instant::now();
-        if now < self.deadline() {
+        if Instant::now() < self.deadline() {
             self.shared.counts.fail("ready before its deadline");
         }
         if self.phase == Phase::Armed {
             self.shared.counts.fired.up();
-            self.note_lateness();
         }
         self.end(witness);
     }
@@ -193,14 +191,6 @@ impl Held {
         self.phase = Phase::Over;
     }
 
-    fn note_lateness(&self) {
-        let woken_at = self.witness.as_ref().and_then(|witness| witness.woken_at());
-        if let Some(woken_at) = woken_at.filter(|_| !self.moved) {
-            let late = woken_at.saturating_duration_since(self.deadline());
-            self.shared.counts.late(late);
-        }
-    }
-
     /// Moves the deadline. Whether the timer is polled then or not: the witness of the last poll is
     /// woken, unless that has been before.
     pub(crate) fn reset(&mut self, duration: Duration, poll: bool) {
@@ -222,7 +212,7 @@ impl Held {
     }
 
     /// For a waker: arms a timer that others will take.
-    pub(crate) fn arm_for_others(shared: &Arc<Shared>, driver: &Driver, duration: Duration) {
+    pub(crate) fn arm_for_others(shared: &Arc<Shared>, driver: &Arc<Driver>, duration: Duration) {
         let mut held = Held::new(shared, driver.clone(), duration, false);
         held.poll(None);
         shared.leave(held);

@@ -5,7 +5,6 @@
 //! | `hand.rs` | a thread that arms, polls, moves, passes on and drops timers |
 //! | `held.rs` | such a timer, and its part of the counts |
 //! | `witness.rs` | its waker, which may panic, block, arm, poll or drop other timers |
-//! | `tenants.rs` | tasks that sleep, tick, time out and are aborted |
 //! | `life.rs` | a runtime, from its start to its end |
 //! | `counts.rs` | the counts |
 //! | `shared.rs` | the state that all share, and the gate that makes all hold still |
@@ -16,14 +15,13 @@
 //! * No timer is ready, and no waker woken, before the deadline, unless its runtime ends.
 //! * A waker is woken at most once for a deadline; that of a timer which fires, or whose runtime ends, is.
 //! * While all hold still, each driver has exactly the armed timers pending.
-//! * In the end nothing is pending, no task waits, and no waker is kept by anybody.
+//! * In the end nothing is pending, and no waker is kept by anybody.
 
 mod counts;
 mod hand;
 mod held;
 mod life;
 mod shared;
-mod tenants;
 mod witness;
 
 use crate::prelude::*;
@@ -45,8 +43,6 @@ pub struct Size {
     pub hands: usize,
     /// Timers that each of them holds at most.
     pub held: usize,
-    /// Tasks in each runtime.
-    pub tenants: usize,
     /// Workers of each runtime at the beginning; 0 is a current-thread runtime. The first runtime
     /// stays, those after the first come and go.
     pub workers: &'static [usize],
@@ -64,12 +60,12 @@ pub struct Storm {
 
 impl Storm {
     pub fn begin(seed: u64, size: Size) -> Self {
-        let shared = Shared::new(size.tenants);
+        let shared = Arc::<Shared>::default();
         let mut random = Random::new(seed);
         let mut running = Vec::new();
         for &workers in size.workers {
             let started = Running::start(&shared, workers, &mut random);
-            shared.add_life(started.life.clone());
+            shared.add_driver(started.driver.clone());
             running.push(started);
         }
         let hands = (0..size.hands).map(|_| {
@@ -160,9 +156,6 @@ impl Storm {
             drivers.iter().all(|driver| driver.compare() == Ok(()))
         });
         drop(drivers);
-        wait(counts, "no task waits", || {
-            counts.waits.get() == counts.waited.get()
-        });
         for running in running {
             running.end(&mut Random::new(1));
         }
@@ -226,7 +219,7 @@ fn conduct(shared: &Arc<Shared>, mut running: Vec<Running>, random: &mut Random)
                 let at = 1 + random.below(running.len() as u64 - 1) as usize;
                 let workers = [0, 1, 2, 8][random.below(4) as usize];
                 let new = Running::start(shared, workers, random);
-                shared.replace_life(at, new.life.clone());
+                shared.replace_driver(at, new.driver.clone());
                 std::mem::replace(&mut running[at], new).end(random);
             });
         }

@@ -4,67 +4,50 @@ use crate::prelude::*;
 
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use tokio::sync::watch;
-
 use super::counts::Counts;
 use super::held::Held;
-use super::life::{Driver, Life};
+use super::life::Driver;
 
 /// Timers that are left for others, at most.
 const POOL: usize = 1000;
 
+#[derive(Default)]
 pub(crate) struct Shared {
     pub(crate) counts: Counts,
-    /// Tasks in each runtime.
-    pub(crate) tenants: usize,
-    /// The runtimes that live.
-    lives: Mutex<Vec<Arc<Life>>>,
+    /// The drivers of runtimes that live.
+    drivers: Mutex<Vec<Arc<Driver>>>,
     /// Timers that are left for others. No timer is touched under this lock.
     pool: Mutex<Vec<Held>>,
     /// Read by threads that work; written to have them hold still.
     gate: RwLock<()>,
-    /// The same for tasks.
-    closed: watch::Sender<bool>,
+    /// The gate is closed, or about to be.
+    closed: AtomicBool,
     stopped: AtomicBool,
 }
 
 impl Shared {
-    pub(crate) fn new(tenants: usize) -> Arc<Self> {
-        Arc::new(Shared {
-            counts: Counts::default(),
-            tenants,
-            lives: Mutex::default(),
-            pool: Mutex::new(Vec::new()),
-            gate: RwLock::new(()),
-            closed: watch::Sender::new(false),
-            stopped: AtomicBool::new(false),
-        })
+    pub(crate) fn add_driver(&self, driver: Arc<Driver>) {
+        self.drivers.lock().unwrap().push(driver);
     }
 
-    pub(crate) fn add_life(&self, life: Arc<Life>) {
-        self.lives.lock().unwrap().push(life);
-    }
-
-    pub(crate) fn replace_life(&self, at: usize, life: Arc<Life>) {
-        self.lives.lock().unwrap()[at] = life;
+    pub(crate) fn replace_driver(&self, at: usize, driver: Arc<Driver>) {
+        self.drivers.lock().unwrap()[at] = driver;
     }
 
     /// Of the runtimes that live, or have just ceased to.
-    pub(crate) fn drivers(&self) -> Vec<Driver> {
-        let lives = self.lives.lock().unwrap();
-        lives.iter().flat_map(Life::drivers).collect()
+    pub(crate) fn drivers(&self) -> Vec<Arc<Driver>> {
+        self.drivers.lock().unwrap().clone()
     }
 
     /// Any of these drivers.
-    pub(crate) fn driver(&self, random: &mut Random) -> Driver {
-        let lives = self.lives.lock().unwrap();
-        let at = random.below(lives.len() as u64) as usize;
-        lives[at].driver(random.below(2) == 0)
+    pub(crate) fn driver(&self, random: &mut Random) -> Arc<Driver> {
+        let drivers = self.drivers.lock().unwrap();
+        drivers[random.below(drivers.len() as u64) as usize].clone()
     }
 
     /// The driver that the free functions use here, if its runtime lives.
-    pub(crate) fn driver_here(&self) -> Option<Driver> {
-        self.drivers().into_iter().find(Driver::is_here)
+    pub(crate) fn driver_here(&self) -> Option<Arc<Driver>> {
+        self.drivers().into_iter().find(|driver| driver.is_here())
     }
 
     /// Leaves a timer to others; too many are dropped.
@@ -92,30 +75,20 @@ impl Shared {
     pub(crate) fn work(&self, f: impl FnOnce()) -> bool {
         let _open = self.gate.read().unwrap();
         f();
-        !*self.closed.borrow()
+        !self.closed.load(Ordering::SeqCst)
     }
 
-    /// Waits until no thread works. Tasks begin no more waits, but those that are on their way are
-    /// not waited for.
+    /// Waits until no thread works.
     pub(crate) fn close(&self) -> Closed<'_> {
-        self.closed.send_replace(true);
+        self.closed.store(true, Ordering::SeqCst);
         Closed {
             shared: self,
             _gate: self.gate.write().unwrap(),
         }
     }
 
-    /// Called by a task before each wait; `false` when the task is to end.
-    pub(crate) async fn pass(&self) -> bool {
-        let mut closed = self.closed.subscribe();
-        let opened = closed.wait_for(|closed| !closed || self.is_stopped());
-        drop(opened.await);
-        !self.is_stopped()
-    }
-
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        self.closed.send_modify(|_| {});
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -131,6 +104,6 @@ pub(crate) struct Closed<'a> {
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
-        self.shared.closed.send_replace(false);
+        self.shared.closed.store(false, Ordering::SeqCst);
     }
 }

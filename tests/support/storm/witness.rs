@@ -26,7 +26,7 @@ pub(crate) enum Deed {
     /// Drops these timers; a waker that is never woken drops them with itself.
     Drop(Vec<Held>),
     /// Arms another timer, and leaves that timer to others.
-    Arm(Driver, Duration),
+    Arm(Arc<Driver>, Duration),
     /// Polls, moves or drops a timer that another has left.
     Meddle,
     /// Keeps the driver for so long.
@@ -35,7 +35,7 @@ pub(crate) enum Deed {
 
 pub(crate) struct Witness {
     shared: Arc<Shared>,
-    driver: Mutex<Driver>,
+    driver: Mutex<Arc<Driver>>,
     /// Not to be woken before.
     deadline: Instant,
     /// How often the deadline was moved: each move allows another wake.
@@ -43,14 +43,13 @@ pub(crate) struct Witness {
     open: AtomicBool,
     wakes: AtomicU32,
     must_be_woken: AtomicBool,
-    woken_at: Mutex<Option<Instant>>,
     deed: Mutex<Option<Deed>>,
 }
 
 impl Witness {
     pub(crate) fn new(
         shared: &Arc<Shared>,
-        driver: &Driver,
+        driver: &Arc<Driver>,
         deadline: Instant,
         deed: Option<Deed>,
     ) -> Arc<Self> {
@@ -64,7 +63,6 @@ impl Witness {
             open: AtomicBool::new(false),
             wakes: AtomicU32::new(0),
             must_be_woken: AtomicBool::new(false),
-            woken_at: Mutex::new(None),
             deed: Mutex::new(deed),
         })
     }
@@ -72,16 +70,16 @@ impl Witness {
     /// To be called before the poll that may register the witness.
     pub(crate) fn open(&self) {
         if !self.open.swap(true, Ordering::SeqCst) {
-            self.driver().gauge().fetch_add(1, Ordering::SeqCst);
+            self.driver().gauge.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    fn driver(&self) -> Driver {
+    fn driver(&self) -> Arc<Driver> {
         self.driver.lock().unwrap().clone()
     }
 
     /// Its timer goes on with another driver: the last driver has ended.
-    pub(crate) fn go_on_with(&self, driver: &Driver) {
+    pub(crate) fn go_on_with(&self, driver: &Arc<Driver>) {
         let was_open = self.open.load(Ordering::SeqCst);
         self.close();
         *self.driver.lock().unwrap() = driver.clone();
@@ -96,7 +94,7 @@ impl Witness {
 
     pub(crate) fn close(&self) {
         if self.open.swap(false, Ordering::SeqCst) {
-            self.driver().gauge().fetch_sub(1, Ordering::SeqCst);
+            self.driver().gauge.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
@@ -112,12 +110,8 @@ impl Witness {
         self.wakes.load(Ordering::SeqCst) > 0
     }
 
-    pub(crate) fn woken_at(&self) -> Option<Instant> {
-        *self.woken_at.lock().unwrap()
-    }
-
-    fn assert_not_early(&self, now: Instant) {
-        let early = self.deadline.saturating_duration_since(now);
+    fn assert_not_early(&self) {
+        let early = self.deadline.saturating_duration_since(Instant::now());
         let excused = self.moves.load(Ordering::SeqCst) > 0 || self.driver().is_ending();
         if !early.is_zero() && !excused {
             self.shared
@@ -140,9 +134,7 @@ impl Witness {
 
 impl Wake for Witness {
     fn wake(self: Arc<Self>) {
-        let now = Instant::now();
-        *self.woken_at.lock().unwrap() = Some(now);
-        self.assert_not_early(now);
+        self.assert_not_early();
         let wakes = self.wakes.fetch_add(1, Ordering::SeqCst);
         self.close();
         if wakes > self.moves.load(Ordering::SeqCst) {

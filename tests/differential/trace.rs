@@ -5,7 +5,8 @@ use std::fmt;
 /// Something that has finished, somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
-    /// Whose clock said when: that of the runtime around the operation, if there was any.
+    /// Whose clock said when: that of the runtime around the operation, if there was any, and the
+    /// clock is paused.
     pub(crate) clock: Option<usize>,
     /// In half milliseconds since the program began.
     pub(crate) at: i128,
@@ -36,8 +37,13 @@ impl Trace {
     }
 
     /// The events that the two traces do not share.
-    pub(crate) fn difference(&self, other: &Trace) -> String {
-        crate::difference(&self.0, &other.0)
+    pub(crate) fn difference(&self, ours: &Trace) -> String {
+        let only = |mark, one: &Trace, other: &Trace| {
+            let missing = one.0.iter().filter(|event| !other.0.contains(event));
+            let lines = missing.map(|event| format!("{mark} {event}\n"));
+            lines.collect::<String>()
+        };
+        only("tokio", self, ours) + &only("wheel", ours, self)
     }
 }
 

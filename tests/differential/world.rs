@@ -3,32 +3,35 @@
 
 use support::prelude::*;
 
-use tokio::runtime::Builder;
-use tokio::task::JoinHandle;
-use tokio::time::advance;
+use std::collections::HashMap;
 
-use super::program::{Program, Style};
-use super::rules;
+use tokio::task::JoinHandle;
+
+use super::program::{Body, Program, Slot, Style};
+use super::real::Quiet;
 use super::trace::Event;
-use super::watchdog::{QUIET, Stop};
+use super::watchdog::Stop;
 use support::time::Time;
 
-/// Each clock is set on by so much before a program begins, so that deadlines may lie before the program.
-const START: Duration = Duration::from_millis(160);
+/// Each paused clock is set on by so much before a program begins, so that deadlines may lie before the program.
+pub(crate) const START: Duration = Duration::from_millis(160);
 /// Milliseconds are dealt out to so many tasks, in turn, by two.
 pub(crate) const LANES: usize = 8;
 
 pub(crate) struct World<T: Time> {
     pub(crate) style: Style,
-    pub(crate) tasks: Vec<Vec<super::program::Op>>,
+    pub(crate) tasks: Vec<Body>,
     pub(crate) handles: Vec<Handle>,
+    /// When the program began, by each clock.
     epochs: Vec<Instant>,
     /// Out while they are driven, or ended.
     runtimes: Mutex<Vec<Option<Runtime>>>,
-    pub(crate) shelf: Mutex<Vec<Option<Shelved<T>>>>,
+    pub(crate) shelf: Mutex<HashMap<Slot, Shelved<T>>>,
     pub(crate) spawned: Mutex<Vec<Option<JoinHandle<()>>>>,
     events: Mutex<Vec<Event>>,
     pub(crate) stop: Stop,
+    /// For probes, on workers.
+    pub(crate) quiet: Option<Arc<Quiet>>,
 }
 
 /// A timer, and the runtime that made the timer.
@@ -38,25 +41,40 @@ pub(crate) struct Shelved<T: Time> {
 }
 
 impl<T: Time> World<T> {
-    pub(crate) fn new(program: &Program) -> Self {
-        let (runtimes, epochs) = runtimes(program.runtimes, program.offset);
+    pub(crate) fn new(program: &Program, handles: Vec<Handle>) -> Self {
         World {
             style: program.style,
             tasks: program.tasks.clone(),
-            handles: runtimes.iter().map(|rt| rt.handle().clone()).collect(),
-            epochs,
-            runtimes: Mutex::new(runtimes.into_iter().map(Some).collect()),
-            shelf: Mutex::new((0..8).map(|_| None).collect()),
+            handles,
+            epochs: Vec::new(),
+            runtimes: Mutex::default(),
+            shelf: Mutex::default(),
             spawned: Mutex::new(program.tasks.iter().map(|_| None).collect()),
             events: Mutex::default(),
             stop: Stop::of_this_thread(),
+            quiet: None,
         }
+    }
+
+    /// In a program's own runtimes, on whose clocks the program begins at these moments.
+    pub(crate) fn of_its_own(program: &Program, begun: Vec<(Runtime, Instant)>) -> Self {
+        let handles = begun.iter().map(|(rt, _)| rt.handle().clone());
+        let mut world = World::new(program, handles.collect());
+        let (runtimes, epochs): (Vec<_>, _) = begun.into_iter().unzip();
+        world.runtimes = Mutex::new(runtimes.into_iter().map(Some).collect());
+        world.epochs = epochs;
+        world
     }
 
     /// The runtime whose context this is.
     pub(crate) fn here(&self) -> Option<usize> {
         let id = Handle::try_current().ok()?.id();
         self.handles.iter().position(|handle| handle.id() == id)
+    }
+
+    /// The same, where clocks are paused, and so compared.
+    pub(crate) fn clock_here(&self) -> Option<usize> {
+        self.here().filter(|_| self.style != Style::Workers)
     }
 
     pub(crate) fn now(&self, rt: usize) -> Instant {
@@ -78,7 +96,7 @@ impl<T: Time> World<T> {
     }
 
     pub(crate) fn record(&self, task: usize, path: &[usize], what: impl Into<String>) {
-        let clock = self.here();
+        let clock = self.clock_here();
         let at = clock.map_or(0, |rt| self.since_start(rt, Instant::now()));
         self.events.lock().unwrap().push(Event {
             clock,
@@ -118,49 +136,4 @@ impl<T: Time> World<T> {
         }
         deadline
     }
-}
-
-impl<T: Time> Drop for World<T> {
-    fn drop(&mut self) {
-        self.handles.iter().for_each(rules::has_ended);
-    }
-}
-
-/// Runtimes whose clocks show the same instant but for less than half a millisecond, each a whole
-/// number of milliseconds, and the offset, after its runtime's beginning.
-fn runtimes(count: usize, offset: Duration) -> (Vec<Runtime>, Vec<Instant>) {
-    let first = paused();
-    let base = begin(&first);
-    let mut all = vec![(first, START)];
-    while all.len() < count {
-        let next = paused();
-        let nanos = (begin(&next) - base).as_nanos() as u64;
-        let (millis, rest) = (nanos / 1_000_000, nanos % 1_000_000);
-        // Real time goes on while they are built: a runtime that does not fit is built again.
-        if (1_000..400_000).contains(&rest) {
-            let ahead = START.saturating_sub(Duration::from_millis(millis));
-            assert!(!ahead.is_zero(), "too slow a machine");
-            all.push((next, ahead));
-        }
-    }
-    let set = |(rt, ahead): (Runtime, Duration)| {
-        rules::began(rt.handle(), begin(&rt));
-        rt.block_on(advance(ahead + offset));
-        let epoch = begin(&rt) - offset;
-        (rt, epoch)
-    };
-    all.into_iter().map(set).unzip()
-}
-
-fn paused() -> Runtime {
-    Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .thread_name(QUIET)
-        .build()
-        .unwrap()
-}
-
-fn begin(rt: &Runtime) -> Instant {
-    inside(rt.handle(), Instant::now)
 }

@@ -88,17 +88,19 @@ thread_local! {
     static STOP: RefCell<Option<watch::Receiver<bool>>> = const { RefCell::new(None) };
 }
 
-/// Tells a program's roots when to stop.
-pub(crate) struct Stop(watch::Receiver<bool>);
+/// Tells a program's roots when to stop, on a thread that a watchdog watches.
+pub(crate) struct Stop(Option<watch::Receiver<bool>>);
 
 impl Stop {
     pub(crate) fn of_this_thread() -> Self {
-        Stop(STOP.with_borrow(Option::clone).expect("a worker's thread"))
+        Stop(STOP.with_borrow(Option::clone))
     }
 
     pub(crate) async fn wait(&self) {
-        let mut stop = self.0.clone();
-        let _ = stop.wait_for(|stop| *stop).await;
+        match self.0.clone() {
+            Some(mut stop) => drop(stop.wait_for(|stop| *stop).await),
+            None => std::future::pending().await,
+        }
     }
 }
 

@@ -6,16 +6,20 @@ use std::{fmt, slice};
 
 use tokio::time::MissedTickBehavior;
 
-use super::hand::Hand;
+#[cfg(feature = "test-util")]
+use crate::paused::hand::Hand;
 
-/// The steps of a thread, which drives runtimes in turn, and does things between.
+/// The steps of a thread, which drives runtimes in turn, and does things between; or which spawns a
+/// task on runtimes that have workers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     pub(crate) style: Style,
-    /// How many runtimes there are, each with a paused clock of its own.
+    /// How many runtimes there are.
     pub(crate) runtimes: usize,
-    /// By how much less than a millisecond each clock is ahead of its runtime's own count.
+    /// By how much less than a millisecond each paused clock is ahead of its runtime's own count.
     pub(crate) offset: Duration,
+    /// Whether timers of this crate are of high resolution, which a paused clock does not show.
+    pub(crate) precise: bool,
     /// The tasks to spawn, by number.
     pub(crate) tasks: Vec<Body>,
     pub(crate) steps: Vec<Step>,
@@ -31,8 +35,11 @@ pub(crate) enum Style {
     /// Tasks that spawn, await and abort each other and share timers. Each has milliseconds of
     /// its own in which its timers are due, so that a single order is right.
     Lanes,
-    /// Timers that are polled by hand: [`Step::Hands`] alone, in a single runtime.
+    /// Timers that are polled by hand: `Step::Hands` alone, in a single runtime.
     Hand,
+    /// Tasks on workers, in real time. Each race is between a wait that is over soon and a wait of
+    /// an hour, and a task waits for each task that it has spawned.
+    Workers,
 }
 
 /// The number of a runtime.
@@ -57,6 +64,7 @@ pub(crate) enum Step {
     /// `drop(runtime)`
     End(Rt),
     /// Done to timers in the first runtime, which the thread drives.
+    #[cfg(feature = "test-util")]
     Hands(Vec<Hand>),
 }
 
@@ -95,8 +103,12 @@ pub(crate) enum Op {
     Held(Rt, Body),
     /// Entered around each poll, as tokio-util's `RuntimeExt::wrap` does.
     Wrapped(Rt, Body),
-    /// Another runtime is driven on a thread of `spawn_blocking`.
-    Blocking(Rt, Body),
+    /// Another runtime is driven on a thread of `spawn_blocking`, or a runtime that is made there.
+    Blocking(Option<Rt>, Body),
+    /// The same inside `block_in_place`.
+    InPlace(Option<Rt>, Body),
+    /// Whose is a timer that is made on this worker?
+    Probe,
     Select(Vec<Body>),
     JoinAll(Vec<Body>),
     Unordered(Vec<Body>),
@@ -137,9 +149,10 @@ pub(crate) enum Between {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (style, runtimes, offset) = (self.style, self.runtimes, self.offset);
+        let precise = if self.precise { ", precise" } else { "" };
         writeln!(
             f,
-            "{style:?}, {runtimes} runtimes, clocks ahead by {offset:?}"
+            "{style:?}, {runtimes} runtimes{precise}, clocks ahead by {offset:?}"
         )?;
         for (number, task) in self.tasks.iter().enumerate() {
             writeln!(f, "  task {number}: {task:?}")?;
@@ -155,9 +168,8 @@ impl Op {
     pub(crate) fn bodies(&mut self) -> &mut [Body] {
         match self {
             Op::Timeout(_, body) | Op::TimeoutAt(_, body) => slice::from_mut(body),
-            Op::Held(_, body) | Op::Wrapped(_, body) | Op::Blocking(_, body) => {
-                slice::from_mut(body)
-            }
+            Op::Held(_, body) | Op::Wrapped(_, body) => slice::from_mut(body),
+            Op::Blocking(_, body) | Op::InPlace(_, body) => slice::from_mut(body),
             Op::Select(bodies) | Op::JoinAll(bodies) | Op::Unordered(bodies) => bodies,
             _ => &mut [],
         }

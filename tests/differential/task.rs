@@ -33,6 +33,16 @@ pub(crate) struct Place<T: Time> {
 }
 
 impl<T: Time> Place<T> {
+    pub(crate) fn thread(world: &Arc<World<T>>) -> Self {
+        Place {
+            world: world.clone(),
+            task: 0,
+            path: Vec::new(),
+            driven_by: None,
+            local: false,
+        }
+    }
+
     pub(crate) fn at(&self, index: usize) -> Self {
         let mut path = self.path.clone();
         path.push(index);
@@ -93,26 +103,29 @@ impl<T: Time> Place<T> {
     }
 
     async fn apply(self, op: Op) -> String {
+        let now = Instant::now();
         match op {
             Op::Sleep(span) => {
-                T::sleep(self.span(span)).await;
-                "slept".into()
+                let span = self.span(span);
+                T::sleep(span).await;
+                on_time(now + span, "slept")
             }
             Op::SleepUntil(span) => {
-                T::sleep_until(self.deadline(span)).await;
-                "slept until then".into()
+                let deadline = self.deadline(span);
+                T::sleep_until(deadline).await;
+                on_time(deadline, "slept until then")
             }
             Op::SleepUntilPast(span) => {
-                T::sleep_until(Instant::now() - span).await;
+                T::sleep_until(now - span).await;
                 "slept until then".into()
             }
             Op::Timeout(span, body) => {
-                let body = self.within(0).run(body);
-                in_time(T::timeout(self.span(span), body).await)
+                let (span, body) = (self.span(span), self.within(0).run(body));
+                in_time(T::timeout(span, body).await, now + span)
             }
             Op::TimeoutAt(span, body) => {
-                let body = self.within(0).run(body);
-                in_time(T::timeout_at(self.deadline(span), body).await)
+                let (deadline, body) = (self.deadline(span), self.within(0).run(body));
+                in_time(T::timeout_at(deadline, body).await, deadline)
             }
             Op::Interval(ticks) => self.interval(ticks).await,
             Op::Now(slot, now) => self.apply_now(slot, now),
@@ -158,7 +171,20 @@ impl<T: Time> Place<T> {
                 }
                 String::new()
             }
-            Op::Blocking(rt, body) => self.blocking(rt, body).await,
+            Op::Blocking(rt, body) if self.world.style == Style::Workers => {
+                let drive = self.driving(rt, body);
+                outcome(spawn_blocking(drive).await).into()
+            }
+            Op::Blocking(rt, body) => self.blocking(rt.unwrap(), body).await,
+            Op::InPlace(rt, body) => {
+                block_in_place(self.driving(rt, body));
+                "in place".into()
+            }
+            Op::Probe => {
+                let quiet = self.world.quiet.clone().unwrap();
+                poll_fn(|cx| quiet.probe::<T>(cx.waker())).await;
+                String::new()
+            }
             Op::End(rt) => self.end(rt),
             Op::Pending => pending().await,
         }
@@ -184,7 +210,7 @@ impl<T: Time> Place<T> {
         if self.world.style == Style::Lanes {
             yield_now().await;
         }
-        tokio::time::advance(self.span(span)).await;
+        crate::advance(self.span(span)).await;
     }
 
     fn all(&self, bodies: Vec<Body>) -> Vec<BoxFuture<'static, ()>> {
@@ -193,7 +219,7 @@ impl<T: Time> Place<T> {
     }
 
     async fn interval(&self, ticks: Ticks) -> String {
-        let rt = self.world.here();
+        let rt = self.world.clock_here();
         let mut interval = match ticks.start {
             Some(span) => T::interval_at(self.deadline(span), ticks.period),
             None => T::interval(ticks.period),
@@ -202,8 +228,9 @@ impl<T: Time> Place<T> {
         for (index, between) in ticks.between.into_iter().enumerate() {
             let place = self.within(index);
             let due = interval.tick().await;
+            let tick = on_time(due, "tick");
             let due = rt.map(|rt| self.world.since_start(rt, due));
-            place.record(format!("tick of {due:?}"));
+            place.record(format!("{tick} of {due:?}"));
             match between {
                 Between::Nothing => {}
                 Between::Sleep(span) => T::sleep(self.span(span)).await,
@@ -216,19 +243,27 @@ impl<T: Time> Place<T> {
         String::new()
     }
 
+    fn live(self) -> impl Future<Output = ()> {
+        let body = self.at(0).run(self.world.tasks[self.task - 1].clone());
+        let life = Life(self, "was dropped");
+        async move {
+            let mut life = life;
+            body.await;
+            life.1 = "has finished";
+        }
+    }
+
     fn new_task(&self, task: Task, local: bool) -> Place<T> {
         Place {
-            world: self.world.clone(),
             task: task + 1,
-            path: Vec::new(),
-            driven_by: None,
             local,
+            ..Place::thread(&self.world)
         }
     }
 
     pub(crate) fn spawn(&self, task: Task, on: Option<Rt>) -> String {
         let place = self.new_task(task, false);
-        let future = life(place, self.world.tasks[task].clone());
+        let future = place.live();
         let runtime = on.map_or_else(Handle::current, |rt| self.world.handles[rt].clone());
         self.world.spawned.lock().unwrap()[task] = Some(runtime.spawn(future));
         String::new()
@@ -239,7 +274,7 @@ impl<T: Time> Place<T> {
             return "not in the local set".into();
         }
         let place = self.new_task(task, true);
-        let handle = spawn_local(life(place, self.world.tasks[task].clone()));
+        let handle = spawn_local(place.live());
         self.world.spawned.lock().unwrap()[task] = Some(handle);
         String::new()
     }
@@ -248,7 +283,7 @@ impl<T: Time> Place<T> {
         let mut set = JoinSet::new();
         for task in tasks {
             let place = self.new_task(task, false);
-            set.spawn(life(place, self.world.tasks[task].clone()));
+            set.spawn(place.live());
         }
         while let Some(result) = set.join_next().await {
             self.record(outcome(result));
@@ -295,6 +330,20 @@ impl<T: Time> Place<T> {
         }
     }
 
+    /// On workers: drives a body, as a local task, on a thread that is not a worker meanwhile.
+    fn driving(&self, rt: Option<Rt>, body: Body) -> impl FnOnce() + Send + 'static {
+        let body = self.at(0).run(body);
+        let handle = rt.map(|rt| self.world.handles[rt].clone());
+        move || {
+            let local = LocalSet::new();
+            let body = local.run_until(async { spawn_local(body).await.unwrap() });
+            match handle {
+                Some(handle) => handle.block_on(body),
+                None => current_thread().block_on(body),
+            }
+        }
+    }
+
     fn end(&self, rt: Rt) -> String {
         match self.world.take_runtime(rt) {
             Some(runtime) => {
@@ -306,22 +355,28 @@ impl<T: Time> Place<T> {
     }
 }
 
-/// A task from its first poll to its end, whichever that is.
-async fn life<T: Time>(place: Place<T>, ops: Body) {
-    struct Life<T: Time>(Place<T>, &'static str);
-    impl<T: Time> Drop for Life<T> {
-        fn drop(&mut self) {
-            self.0.record(self.1);
-        }
+/// A task, which records its end, whichever that is.
+struct Life<T: Time>(Place<T>, &'static str);
+
+impl<T: Time> Drop for Life<T> {
+    fn drop(&mut self) {
+        self.0.record(self.1);
     }
-    let body = place.at(0).run(ops);
-    let mut life = Life(place, "was dropped");
-    body.await;
-    life.1 = "has finished";
 }
 
-fn in_time(in_time: InTime<()>) -> String {
-    in_time.map_or("elapsed", |()| "in time").into()
+/// A timer is not early.
+pub(crate) fn on_time(deadline: Instant, what: &str) -> String {
+    match Instant::now() >= deadline {
+        true => what.into(),
+        false => format!("{what}, early"),
+    }
+}
+
+fn in_time(in_time: InTime<()>, deadline: Instant) -> String {
+    match in_time {
+        Ok(()) => "in time".into(),
+        Err(()) => on_time(deadline, "elapsed"),
+    }
 }
 
 fn outcome(result: Result<(), JoinError>) -> &'static str {
