@@ -176,12 +176,12 @@ impl Held {
         self.end(witness);
     }
 
-    /// A witness that was registered has been woken, or is about to be; a witness that came too late
-    /// is kept by the sleep, for a reset.
+    /// A witness that was registered has been woken, or is about to be, unless another has taken its
+    /// place in the poll that was ready. A witness that came too late is kept by the sleep, for a reset.
     fn end(&mut self, last: &Arc<Witness>) {
         if let Some(registered) = self.witness.take() {
             // After a reset perhaps no witness was registered.
-            if self.phase == Phase::Armed && !self.moved {
+            if self.phase == Phase::Armed && !self.moved && Arc::ptr_eq(&registered, last) {
                 registered.must_be_woken();
             }
             registered.close();
