@@ -85,6 +85,13 @@ impl Turns {
         request.task.take()
     }
 
+    /// A ring's turn has ended. The driver task, if it waits, has waited for that turn; where timers
+    /// are slow to fire, that wait is not to make the next turn longer than this.
+    fn shorten_wait(&self, now: Tick) {
+        // `NEVER`, the latest tick, stays.
+        self.waits_since.fetch_max(now.0, Ordering::Relaxed);
+    }
+
     /// How long the driver task has waited to be polled again, in nanoseconds.
     fn take_wait(&self, now: Tick) -> Option<u64> {
         let since = Tick(self.waits_since.swap(Tick::NEVER.0, Ordering::Relaxed));
@@ -111,6 +118,9 @@ impl Driver {
             None => PER_TURN,
         };
         let is_done = self.turn(generation, now, limit);
+        if !is_done {
+            self.turns.shorten_wait(self.alarm.now());
+        }
         if !(self.arm() && is_done) {
             self.ask_for_turn();
         }
