@@ -67,11 +67,12 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     });
 }
 
-/// A turn of the driver task wakes a thousand timers, here for 2 ms. tokio looks at its own timers
-/// every few turns, not after 61. With tokio's timers a single turn wakes all of them.
+/// A turn wakes a thousand timers, here for 20 ms, as on a slow processor. tokio looks at its own
+/// timers every few turns, not after 61, and no turn is longer because another was that long. With
+/// tokio's timers a single turn wakes all of them.
 #[test]
 fn tokios_own_timers_fire_during_a_mass_expiry() {
-    const ALL: usize = 300_000;
+    const ALL: usize = 100_000;
     /// How many of the mass fire between two looks, by the median: a turn that comes late, on a machine
     /// that other programs keep busy, fires more.
     fn fired_between_looks<T: Time>() -> usize {
@@ -81,7 +82,7 @@ fn tokios_own_timers_fire_during_a_mass_expiry() {
         let slow = OnWake::waker(move || {
             counted.wake_by_ref();
             let start = Instant::now();
-            while start.elapsed() < Duration::from_micros(2) {}
+            while start.elapsed() < Duration::from_micros(20) {}
         });
         let task = runtime.spawn(async move {
             let (deadline, _all) = mass::<T>(ALL, &slow);
@@ -102,7 +103,7 @@ fn tokios_own_timers_fire_during_a_mass_expiry() {
     within(LIMIT, || {
         let theirs = fired_between_looks::<Tokio>();
         let ours = fired_between_looks::<Ours>();
-        // After 61 turns, a fifth.
+        // About 4,000 to 100,000. After 61 turns 60,000.
         assert!(8 * ours <= theirs, "{ours} timers, {theirs} of tokio's");
     });
 }
