@@ -9,7 +9,7 @@ use common::picture::{self, Area, Frame, Names, bars, mesh, panel};
 use indicatif::HumanCount;
 
 use crate::sides::{Outcome, Rounds, TAIL, Tail};
-use crate::{CALLS, LOST, bytes, worker_counts, workers};
+use crate::{CALLS, LOST, bytes, counts_memory, worker_counts, workers};
 
 const SIZE: (u32, u32) = (1120, 860);
 /// Pixels between two panels.
@@ -42,8 +42,12 @@ pub(crate) fn draw(tasks: u64, sides: &[Rounds], note: &str) -> Result<String> {
         let about = "time to arm and cancel a timer, on a logarithmic scale; lower is better";
         let area = quarter(2, "Arming while all others expire", about)?;
         tail(&area, sides, |round| &round.waits)?;
-        let about = "of a pending timer: its box, and what the driver has for it; less is better";
-        memory(&quarter(3, "Memory", about)?, sides)
+        if counts_memory() {
+            let about =
+                "of a pending timer: its box, and what the driver has for it; less is better";
+            memory(&quarter(3, "Memory", about)?, sides)?;
+        }
+        Ok(())
     })
 }
 

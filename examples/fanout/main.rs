@@ -33,7 +33,7 @@ use anyhow::Result;
 use clap::{Parser, value_parser};
 use common::others::{self, Neighbours};
 use common::picture;
-use common::process::Busy;
+use common::process::{self, Busy};
 use common::table::Columns;
 use common::{Side, println};
 use indicatif::{HumanCount, HumanDuration};
@@ -166,9 +166,16 @@ fn table<'a>(sides: &'a [Rounds], mark: &str) -> Columns<'a, Rounds> {
         let label = format!("arming during a mass expiry, {name}");
         row(label, &|round| round.waits[index], duration);
     }
-    let label = "memory of a pending timer in its box".to_owned();
-    row(label, &|round| round.bytes_per_timer, bytes);
+    if counts_memory() {
+        let label = "memory of a pending timer in its box".to_owned();
+        row(label, &|round| round.bytes_per_timer, bytes);
+    }
     columns
+}
+
+/// On Linux alone.
+fn counts_memory() -> bool {
+    process::resident().is_some()
 }
 
 fn bytes(bytes: f64) -> String {

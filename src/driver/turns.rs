@@ -12,7 +12,7 @@
 //!
 //! * Each turn ends by arming the alarm, whether it is done or not. The driver task may wait in the
 //!   queue of a worker that blocks, so what is left over may not depend on that task alone: the next
-//!   ring finds the request still open, and fires all that is due.
+//!   ring finds the request still open, and fires the more the longer the request is open.
 //! * A request that comes while the driver task is polled leaves a mark, and the task is polled
 //!   again.
 //! * Between two turns of the driver task tokio looks at I/O and at its own timers, where that is
@@ -29,7 +29,7 @@ use super::settings::Generation;
 use super::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 
 /// Timers, give or take a hold, that a turn fires on a multi-thread runtime. A turn that has waited
-/// for long fires more.
+/// for long fires more: see [`limit_after`].
 pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 
 /// What a driver keeps from turn to turn.
@@ -45,7 +45,8 @@ pub(super) struct Turns {
 /// A request for a turn of the driver task.
 #[derive(Default)]
 struct Request {
-    is_made: bool,
+    /// When the request was made; `None` where no turn is asked for.
+    since: Option<Tick>,
     /// The driver task's waker, while the task waits for a request.
     task: Option<Waker>,
 }
@@ -69,18 +70,26 @@ impl Turns {
         let task = Some(task.clone());
         let mut request = lock(&self.request);
         request.task = task;
-        request.is_made
+        request.since.is_some()
     }
 
-    fn is_asked(&self) -> bool {
-        lock(&self.request).is_made
+    /// Since when a request waits for the driver task to be polled.
+    fn asked_since(&self) -> Option<Tick> {
+        lock(&self.request).since
     }
 
     /// Makes a request. Returns the driver task's waker if the task waits.
-    fn ask(&self) -> Option<Waker> {
+    fn ask(&self, now: Tick) -> Option<Waker> {
         let mut request = lock(&self.request);
-        request.is_made = true;
+        request.since.get_or_insert(now);
         request.task.take()
+    }
+
+    /// A ring's turn has ended. The driver task, if it waits, has waited for that turn; where timers
+    /// are slow to fire, that wait is not to make the next turn longer than this.
+    fn shorten_wait(&self, now: Tick) {
+        // `NEVER`, the latest tick, stays.
+        self.waits_since.fetch_max(now.0, Ordering::Relaxed);
     }
 
     /// How long the driver task has waited to be polled again, in nanoseconds.
@@ -102,12 +111,16 @@ impl Driver {
         if now < self.alarm.earliest_ring() {
             return self.ask_for_turn();
         }
-        // A turn that was asked for may wait behind a worker that blocks: this turn makes up for it.
-        let limit = match self.settings.current_thread || self.turns.is_asked() {
-            true => usize::MAX,
-            false => PER_TURN,
+        // The driver task may wait in the queue of a worker that blocks: this turn makes up for it.
+        let limit = match self.turns.asked_since() {
+            _ if self.settings.current_thread => usize::MAX,
+            Some(since) => limit_after(now.0.saturating_sub(since.0)),
+            None => PER_TURN,
         };
         let is_done = self.turn(generation, now, limit);
+        if !is_done {
+            self.turns.shorten_wait(self.alarm.now());
+        }
         if !(self.arm() && is_done) {
             self.ask_for_turn();
         }
@@ -120,9 +133,7 @@ impl Driver {
         let now = self.alarm.now();
         let waited = self.turns.take_wait(now);
         let skips_turn = is_first && self.alarm.may_pause();
-        // A timer per microsecond of the wait: where polls are slow a few turns fire all, and that
-        // takes a fraction of the time.
-        let limit = PER_TURN.max((waited.unwrap_or(0) / 1_000) as usize);
+        let limit = limit_after(waited.unwrap_or(0));
         let is_done = skips_turn || self.turn(generation, now, limit) & self.arm();
         let is_asked = self.turns.set_task(task);
         if !is_done || is_asked {
@@ -135,7 +146,7 @@ impl Driver {
     /// Wakes the driver task, or, while that task is polled, has it polled again.
     #[cold]
     pub(super) fn ask_for_turn(&self) {
-        if let Some(task) = self.turns.ask() {
+        if let Some(task) = self.turns.ask(Tick::really_now()) {
             task.wake();
         }
     }
@@ -166,6 +177,13 @@ impl Driver {
         }
         true
     }
+}
+
+/// How many timers a turn fires that the driver task has waited for, in nanoseconds. A timer per
+/// microsecond: where polls are slow, or a worker blocks, a few turns fire all, and that takes a
+/// fraction of the time.
+fn limit_after(waited: u64) -> usize {
+    PER_TURN.max((waited / 1_000) as usize)
 }
 
 /// Has the driver task polled again, after a turn that `took` so many nanoseconds.

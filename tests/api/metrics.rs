@@ -215,7 +215,10 @@ fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
             }
             assert!(metrics.snapshot().pending > 1_000, "1 s should do");
             sleep_until(deadline).await;
-            eventually("all have fired", || metrics.snapshot().pending == 0);
+            // On a slow machine the deadline has passed by then, and the runtime was not driven since.
+            while metrics.snapshot().pending > 0 {
+                sleep(ms(1)).await;
+            }
             let lag = metrics.snapshot().lag;
             assert!(lag.max() >= ms(50), "{lag:?}");
             // The first timer did not wait for the slow waker.

@@ -32,7 +32,7 @@ type Told = (String, Note);
 
 impl Service {
     pub(crate) fn read(directory: &Path) -> anyhow::Result<(Self, Vec<PathBuf>)> {
-        let root = fs::canonicalize(directory).with_context(|| shown(directory))?;
+        let root = dunce::canonicalize(directory).with_context(|| shown(directory))?;
         let mut sources = Vec::new();
         let files = WalkDir::new(&root).sort_by_file_name().into_iter();
         for entry in files.filter_entry(is_source) {
@@ -228,4 +228,18 @@ fn read(path: &Path) -> anyhow::Result<String> {
 fn is_source(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     entry.depth() == 0 || name != "target" && !name.starts_with('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{MAIN_SEPARATOR_STR, Path};
+
+    use super::{Service, shown};
+
+    #[test]
+    fn files_are_shown_from_where_the_command_runs() {
+        let (_, sources) = Service::read(Path::new("src")).unwrap();
+        let expected = ["src", "imports.rs"].join(MAIN_SEPARATOR_STR);
+        assert!(sources.iter().any(|path| shown(path) == expected));
+    }
 }

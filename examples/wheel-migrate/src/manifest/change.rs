@@ -2,7 +2,7 @@
 //! what takes its place.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use toml_edit::{Array, InlineTable, Item, Table, TableLike, Value};
 
@@ -177,13 +177,14 @@ impl Manifest {
         InlineTable::from_iter([(key, value)])
     }
 
-    /// As it was given if that is absolute.
-    fn relative(&self, path: &Path) -> String {
+    /// As it was given if that is absolute, and with `/` on every system.
+    pub(super) fn relative(&self, path: &Path) -> String {
         let directory = self.path.parent().unwrap_or(Path::new(""));
-        let absolute = path.canonicalize().ok().filter(|_| path.is_relative());
+        let absolute = dunce::canonicalize(path).ok();
+        let absolute = absolute.filter(|_| path.is_relative());
         let relative = absolute.and_then(|path| pathdiff::diff_paths(path, directory));
         let path = relative.unwrap_or_else(|| path.to_owned());
-        path.to_string_lossy().replace('\\', "/")
+        path.to_string_lossy().replace(MAIN_SEPARATOR, "/")
     }
 
     /// An optional tokio is turned on by features: this has to come with it.

@@ -1,7 +1,7 @@
 //! Where the dependency goes.
 
-use std::iter;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
+use std::{env, iter};
 
 use super::{Manifest, Needs, Source, WHEEL};
 use crate::forms::Form;
@@ -63,6 +63,16 @@ fn what_takes_its_place_comes_with_its_features() {
         );
         assert!(!manifest.takes_published);
     }
+}
+
+/// Windows puts `\\?\` before a resolved path, and cargo does not read that with `/`. No way leads from a
+/// relative manifest to an absolute path, as none leads from one of Windows's drives to another.
+#[test]
+fn where_there_is_no_relative_path_it_is_one_that_cargo_reads() {
+    let manifest = Manifest::parse("Cargo.toml".into(), String::new()).unwrap();
+    let here = env::current_dir().unwrap().display().to_string();
+    let expected = here.replace(MAIN_SEPARATOR, "/");
+    assert_eq!(manifest.relative(Path::new(".")), expected);
 }
 
 #[test]
