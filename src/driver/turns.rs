@@ -111,10 +111,11 @@ impl Driver {
         if now < self.alarm.earliest_ring() {
             return self.ask_for_turn();
         }
-        // The driver task may wait in the queue of a worker that blocks: this turn makes up for it.
+        // The driver task may wait in the queue of a worker that blocks. This turn makes up for it, and for
+        // the rings to come: so it fires ten times as many as that task would after such a wait.
         let limit = match self.turns.asked_since() {
             _ if self.settings.current_thread => usize::MAX,
-            Some(since) => limit_after(now.0.saturating_sub(since.0)),
+            Some(since) => limit_after(10 * now.0.saturating_sub(since.0)),
             None => PER_TURN,
         };
         let is_done = self.turn(generation, now, limit);
