@@ -444,7 +444,6 @@ impl Shard {
     #[inline(always)]
     pub(super) fn leave(&self, state: &mut ShardState, entry: EntryRef) -> bool {
         let leaves = state.spare.is_none()
-            && !self.has_changes()
             && self.check(entry.generation(), entry.when).is_ok()
             && self.plain_from() != Tick::NEVER;
         if leaves {
@@ -473,10 +472,22 @@ impl Shard {
     /// shard is touched, unless the queue is full.
     pub(super) fn change_later(&self, entry: EntryRef, deadline: Tick) -> Result<(), Refused> {
         let change = Change { entry, deadline };
-        let check = || self.check(entry.generation(), entry.when);
+        match self.push(change)? {
+            true => Ok(()),
+            false => self.push_when_there_is_room(change),
+        }
+    }
+
+    fn push(&self, change: Change) -> Result<bool, Refused> {
+        let check = || self.check(change.entry.generation(), change.entry.when);
+        self.changes.push(change, &self.published.waiting, check)
+    }
+
+    /// Either this thread makes room, or the next that locks the shard does.
+    #[cold]
+    fn push_when_there_is_room(&self, change: Change) -> Result<(), Refused> {
         let mut tries = 0;
-        while !self.changes.push(change, &self.published.waiting, check)? {
-            // Either this thread makes room, or the next that locks the shard does.
+        while !self.push(change)? {
             match self.try_lock() {
                 Some(state) => self.drain_and_unlock(state),
                 None => sync::back_off(tries),

@@ -27,7 +27,7 @@ pub(crate) const OF_TASKS: VtableId = 0;
 
 const NUMBERS: usize = 16;
 /// Not a number: matches no waker.
-const NONE: VtableId = NUMBERS as u8;
+pub(super) const NONE: VtableId = NUMBERS as u8;
 
 /// The addresses of vtables, each in the place of its number. A free place is 0.
 struct Vtables([AtomicUsize; NUMBERS]);

@@ -48,14 +48,18 @@ impl Timer {
 
     #[inline(never)]
     fn reset_otherwise(&mut self, deadline: Tick) {
-        let Some((entry, ..)) = self.entry() else {
+        let Some((entry, waker, vtable)) = self.entry() else {
             return self.reset_unregistered(deadline);
         };
         // Already due: `Tick::ZERO` fires immediately.
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.home.shard.reschedule(entry, when) {
             Ok(None) => {
-                self.set_when(when);
+                // A change that waits may be this timer's. Until the next poll its waker then passes
+                // for no task's: no straight way leaves the entry to another timer before that change.
+                let waits = self.home.shard.has_changes();
+                let vtable = if waits { wakers::NONE } else { vtable };
+                self.set_registered(entry.key(), when, waker, vtable);
                 retract(self.home);
                 self.have_alarm_ring(when);
             }
