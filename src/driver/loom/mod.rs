@@ -60,6 +60,10 @@
 //! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
 //! | `shard.rs` | `wait` does not carry out changes | `loom_cancel_and_count`, `loom_cancel_and_fire` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
+//! | `timer/cancel.rs` | `reset_otherwise` keeps the waker's number while changes wait | `loom_put_off_and_drop_and_the_next_tenant_of_the_place` |
+//! | `shard.rs` | `put_off`, `try_often` or `drained` do not carry out changes first | `loom_put_off_twice_and_fire`, `loom_put_off_and_drop_and_the_next_tenant_of_the_place` |
+//! | `shard.rs` | `reschedule` queues an earlier deadline, too | `loom_put_forward_and_fire` |
+//! | `change_queue.rs` | `take` stores `waiting` after the unlock | `loom_cancels_fill_the_queue` |
 //! | `timer.rs` | `poll_registered` in a busy shard does not cancel | `loom_put_off_and_poll_with_another_waker_and_fire` |
 //! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
