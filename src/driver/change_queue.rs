@@ -41,8 +41,6 @@ pub(super) struct EntryRef {
 }
 
 impl EntryRef {
-    const NONE: Self = EntryRef::new(0, 0, Tick::ZERO);
-
     #[inline]
     pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
         let place = (generation as u64) << 32 | key as u64;
@@ -78,7 +76,7 @@ pub(super) struct ChangeQueue(Lock<[Change; CAPACITY]>);
 
 impl ChangeQueue {
     pub(super) fn new() -> Self {
-        let (entry, deadline) = (EntryRef::NONE, CANCELLED);
+        let (entry, deadline) = (EntryRef::new(0, 0, Tick::ZERO), CANCELLED);
         ChangeQueue(Lock::new([Change { entry, deadline }; CAPACITY]))
     }
 

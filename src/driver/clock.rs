@@ -156,14 +156,11 @@ impl Origin {
         let nanos = Duration::from_nanos(Parts::of(early).nanos);
         let instant = early.checked_sub(nanos).unwrap_or(early);
         let secs = Parts::of(instant).secs;
-        let origin = Origin { instant, secs };
-        match origin.agrees_with_parts() {
-            true => origin,
-            false => Origin {
-                secs: NO_SECS,
-                ..origin
-            },
+        let mut origin = Origin { instant, secs };
+        if !origin.agrees_with_parts() {
+            origin.secs = NO_SECS;
         }
+        origin
     }
 
     fn agrees_with_parts(&self) -> bool {

@@ -50,8 +50,9 @@ impl Driver {
     /// the earliest timer that is left.
     pub(super) fn leave_cancelled_out(&self, now: Tick) {
         let due_soon = self.each_shard().filter(|shard| shard.is_due_soon(now));
-        let cancelled = due_soon.filter(|shard| shard.try_refresh()).count();
-        if cancelled > 0 {
+        // Not of a shard that another thread holds now.
+        let refresh = |shard: &Shard| shard.try_often().is_some_and(|it| shard.refresh(it));
+        if due_soon.filter(|shard| refresh(shard)).count() > 0 {
             self.rearm();
         }
     }

@@ -354,9 +354,8 @@ impl Shard {
     /// Releases the lock. Memory that is no longer needed is freed after that.
     #[inline]
     fn unlock(&self, state: LockGuard<'_, ShardState>) {
-        match state.wheel.has_garbage() {
-            true => self.drain_and_unlock(state),
-            false => drop(state),
+        if state.wheel.has_garbage() {
+            self.drain_and_unlock(state);
         }
     }
 
@@ -367,10 +366,8 @@ impl Shard {
         let mut wakers = [const { None }; CAPACITY];
         let (changes, len) = self.changes.take(&self.published.waiting);
         for (change, waker) in changes[..len].iter().zip(&mut wakers) {
-            if self
-                .check(change.entry.generation(), change.entry.when)
-                .is_ok()
-            {
+            let EntryRef { when, .. } = change.entry;
+            if self.check(change.entry.generation(), when).is_ok() {
                 *waker = state.carry_out(change);
             }
         }

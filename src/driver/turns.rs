@@ -73,23 +73,11 @@ impl Turns {
         request.since.is_some()
     }
 
-    /// Since when a request waits for the driver task to be polled.
-    fn asked_since(&self) -> Option<Tick> {
-        lock(&self.request).since
-    }
-
     /// Makes a request. Returns the driver task's waker if the task waits.
     fn ask(&self, now: Tick) -> Option<Waker> {
         let mut request = lock(&self.request);
         request.since.get_or_insert(now);
         request.task.take()
-    }
-
-    /// A ring's turn has ended. The driver task, if it waits, has waited for that turn; where timers
-    /// are slow to fire, that wait is not to make the next turn longer than this.
-    fn shorten_wait(&self, now: Tick) {
-        // `NEVER`, the latest tick, stays.
-        self.waits_since.fetch_max(now.0, Ordering::Relaxed);
     }
 
     /// How long the driver task has waited to be polled again, in nanoseconds.
@@ -113,14 +101,18 @@ impl Driver {
         }
         // The driver task may wait in the queue of a worker that blocks. This turn makes up for it, and for
         // the rings to come: so it fires ten times as many as that task would after such a wait.
-        let limit = match self.turns.asked_since() {
+        let asked_since = lock(&self.turns.request).since;
+        let limit = match asked_since {
             _ if self.settings.current_thread => usize::MAX,
             Some(since) => limit_after(10 * now.0.saturating_sub(since.0)),
             None => PER_TURN,
         };
         let is_done = self.turn(generation, now, limit);
         if !is_done {
-            self.turns.shorten_wait(self.alarm.now());
+            // The driver task, if it waits, has waited for this turn. Where timers are slow to fire,
+            // that wait is not to make the next turn longer than this. `NEVER`, the latest tick, stays.
+            let end = self.alarm.now();
+            self.turns.waits_since.fetch_max(end.0, Ordering::Relaxed);
         }
         if !(self.arm() && is_done) {
             self.ask_for_turn();

@@ -81,7 +81,7 @@ impl Driver {
     /// millisecond now, so no clock has to be read. Many timers that are due together come here. (If
     /// the millisecond has passed meanwhile, the turn that follows fires the timer.)
     fn rings_for(&self, when: Tick, clock: Tick) -> Option<Tick> {
-        let tokios = self.alarm.known_millisecond(when)?;
+        let tokios = self.alarm.grid.round_up(when)?;
         let ends = |tick: Tick| tick <= tokios && tokios.0 - tick.0 < MILLISECOND;
         let armed_for = self.alarm.armed_for();
         let rings = match armed_for <= clock {

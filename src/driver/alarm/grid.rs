@@ -24,7 +24,7 @@ impl Grid {
     }
 
     /// Rounds up to the millisecond that tokio fires in. `None` while the grid is not known.
-    pub(super) fn round_up(&self, deadline: Tick) -> Option<Tick> {
+    pub(in crate::driver) fn round_up(&self, deadline: Tick) -> Option<Tick> {
         let offset = self.0.load(Ordering::Relaxed);
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }

@@ -120,8 +120,10 @@ impl AlarmTimer {
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may ring: the timerfd's setting does not count any more.
         self.forget_timerfd();
-        let _arming = Arming::begin();
+        set_arming(true);
         let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at.to_instant())));
+        // Also where tokio has panicked.
+        set_arming(false);
         // A poll that panics, for the runtime has ended, counts as pending for ever.
         let pending = polled.map_or(true, |polled| polled.is_pending());
         self.armed = if pending { target } else { Tick::NEVER };
@@ -179,18 +181,6 @@ pub(super) fn is_arming() -> bool {
     ARMING.with(Cell::get)
 }
 
-/// While this lives, the thread is arming.
-struct Arming;
-
-impl Arming {
-    fn begin() -> Self {
-        ARMING.with(|arming| arming.set(true));
-        Arming
-    }
-}
-
-impl Drop for Arming {
-    fn drop(&mut self) {
-        ARMING.with(|arming| arming.set(false));
-    }
+fn set_arming(is_arming: bool) {
+    ARMING.with(|arming| arming.set(is_arming));
 }

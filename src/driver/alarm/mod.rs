@@ -152,18 +152,11 @@ impl Alarm {
         self.may_pause.load(Ordering::Relaxed)
     }
 
-    /// The millisecond of tokio's that this deadline fires in. `None` while the grid is not known.
-    pub(super) fn known_millisecond(&self, deadline: Tick) -> Option<Tick> {
-        self.grid.round_up(deadline)
-    }
-
-    /// The same, and learns the grid. `None` while the runtime has not taken the driver task.
+    /// The millisecond of tokio's that this deadline fires in. Learns the grid if need be. `None`
+    /// while the runtime has not taken the driver task.
     pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
         self.grid.round_up(deadline).or_else(|| {
-            let mut timer = lock(&self.timer);
-            let timer = timer.as_mut().filter(|timer| timer.runs)?;
-            self.grid.learn(timer);
-            timer.rest();
+            self.probe(|timer| self.grid.learn(timer))?;
             self.grid.round_up(deadline)
         })
     }
@@ -171,13 +164,18 @@ impl Alarm {
     /// Whether tokio has come to this millisecond of its own, or the clock was there long ago. Not
     /// where the driver is about to end: the end wakes the timer.
     pub(super) fn has_come(&self, tokios: Tick) -> bool {
+        let has_come = self.probe(|timer| timer.has_come(tokios) || timer.is_long_past(tokios));
+        has_come == Some(true)
+    }
+
+    /// Asks tokio, and leaves nothing of the probe registered. `None` while the runtime has not taken
+    /// the driver task.
+    fn probe<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
         let mut timer = lock(&self.timer);
-        let timer = timer.as_mut().filter(|timer| timer.runs);
-        timer.is_some_and(|timer| {
-            let has_come = timer.has_come(tokios) || timer.is_long_past(tokios);
-            timer.rest();
-            has_come
-        })
+        let timer = timer.as_mut().filter(|timer| timer.runs)?;
+        let answer = ask(timer);
+        timer.rest();
+        Some(answer)
     }
 
     /// The driver task was spawned, and may not have been polled yet. While this lock is held and
@@ -238,10 +236,9 @@ impl Alarm {
             let settled = target();
             self.armed_for.store(settled.0, Ordering::SeqCst);
             let plain_from = self.plain_from(settled);
-            let shards = shards.clone();
-            shards
-                .filter(|shard| shard.plain_from() != plain_from)
-                .for_each(|shard| shard.set_plain_from(plain_from));
+            for shard in shards.clone().filter(|it| it.plain_from() != plain_from) {
+                shard.set_plain_from(plain_from);
+            }
             if target() >= settled {
                 return settled;
             }

@@ -199,7 +199,7 @@ fn a_timer_that_has_fired_puts_nothing_off() {
 fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(&shard, entries[0]));
-    assert!(shard.refresh());
+    assert!(shard.refresh(shard.wait()));
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(&shard, entries[0]));
@@ -214,7 +214,7 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
     let (shard, entries) = shard_of(4 * PAGE);
     for entry in entries {
         assert!(cancel(&shard, entry));
-        shard.refresh();
+        shard.refresh(shard.wait());
         assert!(!shard.wait().wheel.has_garbage());
     }
 }

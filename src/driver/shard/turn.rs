@@ -67,17 +67,7 @@ impl Shard {
 
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
     /// if that deadline changed.
-    pub(in crate::driver) fn refresh(&self) -> bool {
-        self.refresh_in(self.wait())
-    }
-
-    /// The same, if no other thread holds the shard now.
-    pub(in crate::driver) fn try_refresh(&self) -> bool {
-        let state = self.try_often();
-        state.is_some_and(|state| self.refresh_in(state))
-    }
-
-    fn refresh_in(&self, mut state: LockGuard<'_, ShardState>) -> bool {
+    pub(in crate::driver) fn refresh(&self, mut state: LockGuard<'_, ShardState>) -> bool {
         let left = state.remove_spare();
         let (before, after) = (self.next(), next(&state));
         self.publish(after);

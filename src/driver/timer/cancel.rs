@@ -92,13 +92,8 @@ impl Timer {
 impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     pub(crate) fn cancel(&mut self) {
-        match self.state {
-            State::Registered { .. } => self.unregister(),
-            _ => {
-                let generation = self.generation();
-                self.state = State::Idle { generation };
-            }
-        }
+        // The drop of the timer that was here unregisters that.
+        *self = Timer::on((self.home, self.generation()));
     }
 
     #[inline(never)]
