@@ -61,6 +61,7 @@
 //! | `shard.rs` | `wait` does not carry out changes | `loom_cancel_and_count`, `loom_cancel_and_fire` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `timer.rs` | `poll_registered` in a busy shard does not cancel | `loom_put_off_and_poll_with_another_waker_and_fire` |
+//! | `timer.rs` | `poll_registered` in a busy shard does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
 //! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
 //! | `change_queue.rs` | `move_clock` does not look at `waiting` | `loom_poll_with_another_waker_and_fire` |
