@@ -187,6 +187,7 @@ impl Timer {
             // Busy: the entry with the old waker goes, and the timer takes any shard.
             shard.change_later(entry, CANCELLED)?;
             self.set_idle();
+            cancel::retract(self.home);
             return self.register_at(entry.when, &waker);
         };
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));

@@ -101,6 +101,40 @@ fn loom_put_off_and_poll_with_another_waker_and_fire() {
     });
 }
 
+/// Its first reset may wait in the queue when the second comes, which cannot be queued.
+#[test]
+fn loom_put_off_and_reset_to_earlier_and_fire() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| model.turn_at(10));
+        timer.reset(60);
+        timer.reset(20);
+        other.join().unwrap();
+        model.assert_all_fire([due, timer]);
+    });
+}
+
+/// The entry with the old waker may wait in one shard, and the timer be in the other. Where the clock
+/// may be paused, the alarm stays armed for neither.
+#[test]
+fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
+    check(|| {
+        let model = Model::of_current_thread(2);
+        model.may_be_paused();
+        let mut timer = model.arm(0, 30);
+        let other = model.spawn(|model| model.arm(0, 40));
+        let old = timer.poll_anew();
+        let gone = timer.drop();
+        let late = other.join().unwrap();
+        model.settle();
+        assert_eq!(model.bell.at(), Some(late.deadline));
+        assert!(old.is_freed() && gone.is_freed());
+        model.assert_all_fire([late]);
+    });
+}
+
 #[test]
 fn loom_cancels_fill_the_queue() {
     check(|| {

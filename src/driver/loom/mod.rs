@@ -65,6 +65,7 @@
 //! | `shard.rs` | `reschedule` queues an earlier deadline, too | `loom_put_forward_and_fire` |
 //! | `change_queue.rs` | `take` stores `waiting` after the unlock | `loom_cancels_fill_the_queue` |
 //! | `timer.rs` | `poll_registered` in a busy shard does not cancel | `loom_put_off_and_poll_with_another_waker_and_fire` |
+//! | `timer.rs` | `poll_registered` in a busy shard does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
 //! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
 //! | `change_queue.rs` | `move_clock` does not look at `waiting` | `loom_poll_with_another_waker_and_fire` |

@@ -69,8 +69,13 @@ impl Model {
     /// The same on a current-thread runtime, which fires all due timers in a single turn of
     /// tokio's.
     pub(super) fn current_thread() -> Self {
+        Model::of_current_thread(1)
+    }
+
+    pub(super) fn of_current_thread(shards: usize) -> Self {
         let current_thread = true;
         Model::of(Driver::leak(Settings {
+            shards,
             current_thread,
             ..ONE
         }))

@@ -144,7 +144,7 @@ impl Timer {
 
 /// Where the clock may be paused, the alarm must not stay armed for a timer that is gone.
 #[inline(always)]
-fn retract(home: ShardRef) {
+pub(super) fn retract(home: ShardRef) {
     if home.shard.plain_from() == Tick::NEVER {
         home.driver.retract(&home.shard);
     }
