@@ -12,9 +12,10 @@
 //! * The changes, and every store to `waiting`, happen under the queue's own lock. The lock is held
 //!   for a few instructions, no other lock is taken meanwhile, and a [`Change`] owns nothing, so
 //!   no foreign code runs there.
-//! * **A change that was accepted is carried out.** The shard's clock moves under the queue's lock, and
-//!   only if no change waits. A change is accepted under that lock, and only if its entry is still
-//!   the timer's: see `shard.rs`. So no entry is handed to the driver before its change was made.
+//! * **A change that was accepted is carried out**, unless the driver ends before. A change is accepted
+//!   under the queue's lock, and only if its entry is still the timer's: see `shard.rs`. A turn takes
+//!   the changes and moves the shard's clock under that lock, and makes the changes before it fires
+//!   anything. So no entry is handed to the driver before its change was made.
 //! * `waiting` is read without the queue's lock, by each thread that locks the shard. That thread may
 //!   miss a change that comes at that moment. The next finds the change, or at the latest a turn
 //!   at the timer's own deadline. A thread that has queued a change of a timer does not miss it when
@@ -27,7 +28,7 @@
 use super::clock::Tick;
 use super::settings::{Generation, HOLD};
 use super::shard::Refused;
-use super::sync::{AtomicU64, AtomicUsize, Lock, Ordering, wait};
+use super::sync::{AtomicUsize, Lock, Ordering, wait};
 
 /// Changes that a queue holds: a hold of the shard carries out all of them.
 pub(super) const CAPACITY: usize = HOLD;
@@ -99,21 +100,16 @@ impl ChangeQueue {
         Ok(true)
     }
 
-    /// Takes all changes: so many, from the first on.
-    pub(super) fn take(&self, waiting: &AtomicUsize) -> ([Change; CAPACITY], usize) {
+    /// Takes all changes: so many, from the first on. Those that come later find what `then` does.
+    pub(super) fn take(
+        &self,
+        waiting: &AtomicUsize,
+        then: impl FnOnce(),
+    ) -> ([Change; CAPACITY], usize) {
         let places = wait(&self.0);
         let len = waiting.load(Ordering::Relaxed);
         waiting.store(0, Ordering::Release);
+        then();
         (*places, len)
-    }
-
-    /// Moves the shard's clock, unless changes wait. Returns whether it did.
-    pub(super) fn move_clock(&self, waiting: &AtomicUsize, clock: &AtomicU64, now: Tick) -> bool {
-        let _places = wait(&self.0);
-        let moves = waiting.load(Ordering::Relaxed) == 0;
-        if moves {
-            clock.store(now.0, Ordering::Release);
-        }
-        moves
     }
 }

@@ -11,7 +11,7 @@
 //!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold fires at most [`HOLD`](crate::driver::settings::HOLD) entries, or removes as many queued entries,
+//! * **Bounded holds.** A hold makes at most [`HOLD`](crate::driver::settings::HOLD) queued changes, fires at most as many entries,
 //!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
 //!   bytes each.
 //! * **No worker waits for the lock.** The holder may have lost its processor to this very thread. So
@@ -24,7 +24,8 @@
 //!   has ended.
 //!
 //! * **Changes first.** A thread that is to change an entry under the lock first carries out the
-//!   changes that wait: one may be of that entry, for a reset that was queued.
+//!   changes that wait: one may be of that entry, for a reset that was queued. The spare has none:
+//!   its timer was cancelled after that rule.
 //!
 //! A race remains: a change may be queued just after the holder has read `waiting`. It waits for the
 //! next holder, or for a turn, which comes at its entry's deadline at the latest.
@@ -37,7 +38,7 @@
 //! earlier, nothing is removed from a slot and nothing inserted. The waker of a task stays in the
 //! spare, and if the next timer is the same task's, and due no earlier, nothing is cloned or
 //! dropped; any other waker is dropped with its timer. The spare is the timer's by the rule above:
-//! each hold that moves the clock, or looks for the next deadline, removes the spare first.
+//! each hold that moves the clock, or looks for the next deadline, removes the spare.
 //!
 //! # Straight ways
 //!
@@ -355,26 +356,30 @@ impl Shard {
     #[inline]
     fn unlock(&self, state: LockGuard<'_, ShardState>) {
         if state.wheel.has_garbage() {
-            self.drain_and_unlock(state);
+            unlock_and_free(state);
         }
     }
 
-    /// Carries out the changes that wait, and releases the lock. Wakers, and memory that is no longer
-    /// needed, are dropped after that.
+    /// Carries out the changes that wait, and releases the lock. Wakers are dropped after that.
     #[cold]
     fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
+        let cancelled = self.drain(&mut state, || ());
+        self.unlock(state);
+        wakers::discard(cancelled.into_iter().flatten());
+    }
+
+    /// Takes the changes that wait, does `then` before any other comes, and makes them. Returns the
+    /// wakers of cancelled timers, to be dropped outside the lock.
+    fn drain(&self, state: &mut ShardState, then: impl FnOnce()) -> [Option<Waker>; CAPACITY] {
         let mut wakers = [const { None }; CAPACITY];
-        let (changes, len) = self.changes.take(&self.published.waiting);
+        let (changes, len) = self.changes.take(&self.published.waiting, then);
         for (change, waker) in changes[..len].iter().zip(&mut wakers) {
-            let EntryRef { when, .. } = change.entry;
-            if self.check(change.entry.generation(), when).is_ok() {
+            // Accepted, so the entry is the timer's, unless its driver has ended since.
+            if self.serves(change.entry.generation()) {
                 *waker = state.carry_out(change);
             }
         }
-        let garbage = state.wheel.take_garbage();
-        drop(state);
-        wakers::discard(wakers.into_iter().flatten());
-        drop(garbage);
+        wakers
     }
 
     /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
@@ -533,7 +538,7 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = match self.try_often() {
             Some(state) => state,
-            None if deadline > entry.when => {
+            None if deadline >= entry.when => {
                 let queued = self.change_later(entry, deadline);
                 return queued.map(|()| None);
             }
@@ -552,6 +557,13 @@ impl Shard {
         self.unlock(state);
         Ok(fired)
     }
+}
+
+#[cold]
+fn unlock_and_free(mut state: LockGuard<'_, ShardState>) {
+    let garbage = state.wheel.take_garbage();
+    drop(state);
+    drop(garbage);
 }
 
 #[cfg(all(test, not(loom)))]

@@ -55,7 +55,7 @@
 //! | `shard/turn.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `shard/turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
 //! | `shard/turn.rs` | an unfinished `expire` publishes that nothing is due | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `shard/turn.rs` | `expire` does not look at `move_clock` | `loom_cancel_and_fire_what_waits_already`, `loom_drop_and_fire` |
+//! | `shard/turn.rs` | `move_clock` carries out no changes | `loom_cancel_and_fire`, `loom_cancel_and_the_owner_arms` |
 //! | `shard/turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
 //! | `shard.rs` | `wait` does not carry out changes | `loom_cancel_and_count`, `loom_cancel_and_fire` |
@@ -68,7 +68,8 @@
 //! | `timer.rs` | `poll_registered` in a busy shard does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
 //! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
-//! | `change_queue.rs` | `move_clock` does not look at `waiting` | `loom_poll_with_another_waker_and_fire` |
+//! | `change_queue.rs` | `take` does `then` after the unlock | `loom_drop_and_fire`, `loom_poll_with_another_waker_and_fire` |
+//! | `shard.rs` | `drain` does not compare generations | `loom_a_cancel_waits_while_the_next_driver_opens` |
 //! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;

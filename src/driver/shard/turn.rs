@@ -5,18 +5,19 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Published, Shard, ShardState};
+use super::{Shard, ShardState};
+use crate::driver::change_queue::CAPACITY;
 use crate::driver::clock::Tick;
 use crate::driver::settings::{Generation, HOLD};
-use crate::driver::sync::{LockGuard, Ordering};
+use crate::driver::sync::{self, LockGuard, Ordering};
 use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// One step of a turn: moves the clock to `now`, and puts the wakers of at most [`HOLD`] due timers
-    /// into `batch`. The timers' lag is measured at `seen`. Unfinished, too, if changes have come
-    /// meanwhile, which the next step carries out. `None` when the driver has ended.
+    /// One step of a turn: moves the clock to `now`, carries out the changes that came before, and puts
+    /// the wakers of at most [`HOLD`] due timers into `batch`. The timers' lag is measured at `seen`.
+    /// `None` when the driver has ended.
     pub(in crate::driver) fn expire(
         &self,
         generation: Generation,
@@ -24,24 +25,26 @@ impl Shard {
         seen: Tick,
         batch: &mut Vec<Waker>,
     ) -> Option<Progress> {
-        let mut state = self.wait();
+        let mut state = sync::wait(&self.state);
         if !self.serves(generation) {
             return None;
         }
-        if !self.move_clock(now) {
-            return Some(Progress::Unfinished);
-        }
+        let cancelled = self.move_clock(&mut state, now);
         let left = state.remove_spare();
         let progress = self.fire(&mut state, now, seen, batch);
         self.unlock(state);
-        wakers::discard(left);
+        wakers::discard(cancelled.into_iter().flatten().chain([left]).flatten());
         Some(progress)
     }
 
-    /// Never back; not while changes wait: an entry that is due then would be the driver's.
-    fn move_clock(&self, now: Tick) -> bool {
-        let Published { clock, waiting, .. } = &self.published;
-        clock.load(Ordering::Relaxed) >= now.0 || self.changes.move_clock(waiting, clock, now)
+    /// Never back. An entry that is due then is the driver's, so the changes that were accepted before
+    /// are made first: see `change_queue.rs`.
+    fn move_clock(&self, state: &mut ShardState, now: Tick) -> Option<[Option<Waker>; CAPACITY]> {
+        let clock = &self.published.clock;
+        let before = clock.load(Ordering::Relaxed);
+        let after = now.0.max(before);
+        (before < after || self.has_changes())
+            .then(|| self.drain(state, || clock.store(after, Ordering::Release)))
     }
 
     fn fire(
