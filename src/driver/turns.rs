@@ -101,11 +101,11 @@ impl Driver {
         }
         // The driver task may wait in the queue of a worker that blocks. This turn makes up for it, and for
         // the rings to come: so it fires ten times as many as that task would after such a wait.
-        let asked_since = lock(&self.turns.request).since;
-        let limit = match asked_since {
-            _ if self.settings.current_thread => usize::MAX,
-            Some(since) => limit_after(10 * now.0.saturating_sub(since.0)),
-            None => PER_TURN,
+        let limit = if self.settings.current_thread {
+            usize::MAX
+        } else {
+            let asked_since = lock(&self.turns.request).since;
+            limit_after(10 * asked_since.map_or(0, |since| now.0.saturating_sub(since.0)))
         };
         let is_done = self.turn(generation, now, limit);
         if !is_done {
