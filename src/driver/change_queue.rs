@@ -1,5 +1,5 @@
-//! Changes that come from other workers than the shard's own, or while the shard is busy: cancels,
-//! and resets to a later deadline.
+//! Changes that come from other workers than the shard's own, or while the shard is busy: cancels
+//! and resets.
 //!
 //! A task that was stolen drops its timer far from the timer's shard. Taking the shard's lock there
 //! would move the lock, the entry, its slot and its bitmap to another processor, and back again for
@@ -13,9 +13,12 @@
 //!   for a few instructions, no other lock is taken meanwhile, and a [`Change`] owns nothing, so
 //!   no foreign code runs there.
 //! * **A change that was accepted is carried out**, unless the driver ends before. A change is accepted
-//!   under the queue's lock, and only if its entry is still the timer's: see `shard.rs`. A turn takes
-//!   the changes and moves the shard's clock under that lock, and makes the changes before it fires
-//!   anything. So no entry is handed to the driver before its change was made.
+//!   under the queue's lock, and only if its entry is still the timer's, and the new deadline has not
+//!   come: see `shard.rs`. A turn takes the changes and moves the shard's clock under that lock, and
+//!   makes the changes before it fires anything. So no entry is handed to the driver before its change
+//!   was made. The end of a driver empties the queue under that lock.
+//! * **An earlier deadline is announced** with its change: the shard's `next` is made no later than that
+//!   under the queue's lock, and is made later only under that lock and while no change waits.
 //! * `waiting` is read without the queue's lock, by each thread that locks the shard. That thread may
 //!   miss a change that comes at that moment. The next finds the change, or at the latest a turn
 //!   at the timer's own deadline. A thread that has queued a change of a timer does not miss it when
@@ -63,11 +66,12 @@ impl EntryRef {
 #[derive(Clone, Copy)]
 pub(super) struct Change {
     pub(super) entry: EntryRef,
-    /// The timer's new deadline, which is later; [`CANCELLED`] where the timer is gone.
+    /// The timer's new deadline; [`CANCELLED`] where the timer is gone.
     pub(super) deadline: Tick,
 }
 
-pub(super) const CANCELLED: Tick = Tick::ZERO;
+/// Later than every deadline.
+pub(super) const CANCELLED: Tick = Tick::NEVER;
 
 /// The changes that wait for the next thread that locks the shard: as many, from the first place on,
 /// as the shard's `waiting` says, the oldest first. On lines of memory of their own, written by other
@@ -81,16 +85,16 @@ impl ChangeQueue {
         ChangeQueue(Lock::new([Change { entry, deadline }; CAPACITY]))
     }
 
-    /// Adds a change if `check` allows that, and counts it in `waiting`. `Ok(false)` if the queue is
+    /// Adds a change if `accept` allows that, and counts it in `waiting`. `Ok(false)` if the queue is
     /// full.
     pub(super) fn push(
         &self,
         change: Change,
         waiting: &AtomicUsize,
-        check: impl FnOnce() -> Result<(), Refused>,
+        accept: impl FnOnce() -> Result<(), Refused>,
     ) -> Result<bool, Refused> {
         let mut places = wait(&self.0);
-        check()?;
+        accept()?;
         let len = waiting.load(Ordering::Relaxed);
         let Some(place) = places.get_mut(len) else {
             return Ok(false);
@@ -111,5 +115,13 @@ impl ChangeQueue {
         waiting.store(0, Ordering::Release);
         then();
         (*places, len)
+    }
+
+    /// Does `this` if no change waits. None comes meanwhile.
+    pub(super) fn if_none_waits(&self, waiting: &AtomicUsize, this: impl FnOnce()) {
+        let _places = wait(&self.0);
+        if waiting.load(Ordering::Relaxed) == 0 {
+            this();
+        }
     }
 }

@@ -61,8 +61,8 @@
 //! * No operation of a timer leaves a mark that a panic could leave behind. None enters a runtime,
 //!   except to read a current-thread runtime's clock on another thread (`sync::now_in`). What
 //!   tokio runs in between (a hook, a destructor) may panic, or use timers.
-//! * No operation of a timer waits for a shard's lock, but for a reset to an earlier deadline, a cancel
-//!   that finds the queue full, and a retraction of the alarm of a clock that may be paused: see
+//! * No operation of a timer waits for a shard's lock, but for a reset to a time that has passed, a
+//!   change that finds the queue full, and a retraction of the alarm of a clock that may be paused: see
 //!   `sync.rs`. Arming and polling again take another shard; a cancel and a reset take the queue.
 //! * Deadlines are compared with the driver's own clock, and no other; see `alarm/mod.rs`.
 //! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers to

@@ -3,7 +3,9 @@
 //! # Ground rules
 //!
 //! * `state`, and every *store* to `clock`, `next` and `generation`, happens under the lock. The
-//!   three are atomics so that they can be *read* without the lock.
+//!   three are atomics so that they can be *read* without the lock. The exception is a queued reset to
+//!   an earlier deadline: it makes `next` earlier under the queue's lock alone. So `next` becomes later
+//!   only under both locks, and while no change waits.
 //! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to its timer,
 //!   an entry whose deadline is at or before `clock` belongs to the driver. Both compare with the
 //!   same clock under the same lock. So a key is used only while its entry is certainly there, and
@@ -16,9 +18,9 @@
 //!   bytes each.
 //! * **No worker waits for the lock.** The holder may have lost its processor to this very thread. So
 //!   each operation tries for a moment, and then goes another way. Arming takes another shard for that
-//!   timer. A cancel, and a reset to a later deadline, go into the queue. A poll with another
-//!   waker cancels the timer and arms it anew. Only a reset to an earlier deadline spins for as long
-//!   as a hold lasts, and yields and sleeps after that: see `sync.rs`.
+//!   timer. A cancel and a reset go into the queue. A poll with another waker cancels the timer and
+//!   arms it anew. Only a reset to a time that has passed, and a change that finds the queue full,
+//!   spin for as long as a hold lasts, and yield and sleep after that: see `sync.rs`.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
 //!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
 //!   has ended.
@@ -28,7 +30,7 @@
 //!   its timer was cancelled after that rule.
 //!
 //! A race remains: a change may be queued just after the holder has read `waiting`. It waits for the
-//! next holder, or for a turn, which comes at its entry's deadline at the latest.
+//! next holder, or for a turn, which comes at its timer's deadline at the latest.
 //!
 //! # The spare
 //!
@@ -300,11 +302,11 @@ impl Shard {
         self.published.waiting.load(Ordering::Acquire) != 0
     }
 
-    /// Makes sure that `next` is not later than `when`.
+    /// Makes sure that `next` is not later than `when`. Under the shard's lock, or the queue's.
     #[inline]
     fn announce(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
-            self.publish(when);
+            self.published.next.fetch_min(when.0, Ordering::SeqCst);
         }
     }
 
@@ -315,7 +317,7 @@ impl Shard {
 
 /// Taking the lock, and the work before its release.
 impl Shard {
-    /// Waits for the lock: for the driver, and for a reset that cannot be queued. Carries out the
+    /// Waits for the lock: for the driver, and for a reset that the queue refuses. Carries out the
     /// changes that wait first.
     #[inline]
     pub(super) fn wait(&self) -> LockGuard<'_, ShardState> {
@@ -374,10 +376,7 @@ impl Shard {
         let mut wakers = [const { None }; CAPACITY];
         let (changes, len) = self.changes.take(&self.published.waiting, then);
         for (change, waker) in changes[..len].iter().zip(&mut wakers) {
-            // Accepted, so the entry is the timer's, unless its driver has ended since.
-            if self.serves(change.entry.generation()) {
-                *waker = state.carry_out(change);
-            }
+            *waker = state.carry_out(change);
         }
         wakers
     }
@@ -470,8 +469,8 @@ impl Shard {
         waker
     }
 
-    /// Queues a change of a registered timer: its cancel, or a later deadline. Nothing else of the
-    /// shard is touched, unless the queue is full.
+    /// Queues a change of a registered timer: its cancel, or another deadline, which is announced.
+    /// Nothing else of the shard is touched, unless the queue is full.
     pub(super) fn change_later(&self, entry: EntryRef, deadline: Tick) -> Result<(), Refused> {
         let change = Change { entry, deadline };
         match self.push(change)? {
@@ -481,8 +480,14 @@ impl Shard {
     }
 
     fn push(&self, change: Change) -> Result<bool, Refused> {
-        let check = || self.check(change.entry.generation(), change.entry.when);
-        self.changes.push(change, &self.published.waiting, check)
+        let Change { entry, deadline } = change;
+        let accept = || {
+            // Neither the old deadline nor the new one may have come.
+            self.check(entry.generation(), deadline.min(entry.when))?;
+            self.announce(deadline);
+            Ok(())
+        };
+        self.changes.push(change, &self.published.waiting, accept)
     }
 
     /// Either this thread makes room, or the next that locks the shard does.
@@ -527,21 +532,19 @@ impl Shard {
         done
     }
 
-    /// Moves a registered timer to another deadline. Where the shard is busy, a later deadline is
-    /// queued; for an earlier one this thread waits. A deadline that is not after the shard's clock
-    /// takes the timer out: its waker is handed back.
+    /// Moves a registered timer to another deadline; where the shard is busy, that is queued. A
+    /// deadline that is not after the shard's clock takes the timer out: its waker is handed back.
     #[inline]
     pub(super) fn reschedule(
         &self,
         entry: EntryRef,
         deadline: Tick,
     ) -> Result<Option<Waker>, Refused> {
+        // Without the lock: most such timers have fired.
+        self.check(entry.generation(), entry.when)?;
         let mut state = match self.try_often() {
             Some(state) => state,
-            None if deadline >= entry.when => {
-                let queued = self.change_later(entry, deadline);
-                return queued.map(|()| None);
-            }
+            None if self.change_later(entry, deadline).is_ok() => return Ok(None),
             None => self.wait(),
         };
         self.check(entry.generation(), entry.when)?;

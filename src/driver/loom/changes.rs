@@ -101,7 +101,7 @@ fn loom_put_off_and_poll_with_another_waker_and_fire() {
     });
 }
 
-/// Its first reset may wait in the queue when the second comes, which cannot be queued.
+/// Its first reset may wait in the queue when the second comes, which is to an earlier deadline.
 #[test]
 fn loom_put_off_and_reset_to_earlier_and_fire() {
     check(|| {
@@ -110,6 +110,33 @@ fn loom_put_off_and_reset_to_earlier_and_fire() {
         let mut timer = model.arm(0, 30);
         let other = model.spawn(|model| model.turn_at(10));
         timer.reset(60);
+        timer.reset(20);
+        other.join().unwrap();
+        model.assert_all_fire([due, timer]);
+    });
+}
+
+/// Its reset may wait in the queue while the shard's holder arms. Both are the earliest.
+#[test]
+fn loom_reset_to_earlier_and_arm_on_one_shard() {
+    check(|| {
+        let model = Model::new(1);
+        let mut timer = model.arm(0, 60);
+        let other = model.spawn(|model| model.arm(0, 50));
+        timer.reset(40);
+        let armed = other.join().unwrap();
+        model.assert_all_fire([timer, armed]);
+    });
+}
+
+/// The turn, which has taken no reset yet, would publish that nothing is left.
+#[test]
+fn loom_reset_to_earlier_and_fire_the_last() {
+    check(|| {
+        let model = Model::new(1);
+        let due = model.arm(0, 10);
+        let mut timer = model.arm(0, 40);
+        let other = model.spawn(|model| model.turn_at(10));
         timer.reset(20);
         other.join().unwrap();
         model.assert_all_fire([due, timer]);

@@ -61,22 +61,30 @@ impl Shard {
                 batch.push(waker);
             }
         });
-        self.publish(match progress {
-            Progress::CaughtUp => next(state),
-            Progress::Unfinished => now,
-        });
+        match progress {
+            Progress::CaughtUp => self.publish_next(state),
+            Progress::Unfinished => self.publish(now),
+        }
         progress
+    }
+
+    /// Publishes the earliest deadline, which may be later than the one before. A change that waits
+    /// may be to an earlier deadline, which has been announced: that stays.
+    fn publish_next(&self, state: &ShardState) {
+        let next = state.wheel.next_expiration().map_or(Tick::NEVER, Tick);
+        let publish = || self.publish(next);
+        self.changes.if_none_waits(&self.published.waiting, publish);
     }
 
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
     /// if that deadline changed.
     pub(in crate::driver) fn refresh(&self, mut state: LockGuard<'_, ShardState>) -> bool {
         let left = state.remove_spare();
-        let (before, after) = (self.next(), next(&state));
-        self.publish(after);
+        let before = self.next();
+        self.publish_next(&state);
         self.unlock(state);
         wakers::discard(left);
-        before != after
+        before != self.next()
     }
 
     /// Timers registered and not fired.
@@ -117,18 +125,17 @@ impl Shard {
         let mut state = self.wait();
         let left = state.remove_spare();
         last(state.snapshot());
-        // Before any store of the next generation: see `check`.
-        self.published.generation.fetch_add(1, Ordering::SeqCst);
+        // Before any store of the next generation: see `check`. A change that waits is forgotten, and
+        // none is accepted after that.
+        self.changes.take(&self.published.waiting, || {
+            self.published.generation.fetch_add(1, Ordering::SeqCst);
+            self.publish(Tick::NEVER);
+        });
         self.change_worker();
-        self.publish(Tick::NEVER);
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
         wakers::discard(left);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }
-}
-
-fn next(state: &ShardState) -> Tick {
-    state.wheel.next_expiration().map_or(Tick::NEVER, Tick)
 }
