@@ -3,8 +3,8 @@
 //!
 //! # Files
 //!
-//! From the bottom up: a file uses files above its own row. There are two exceptions: `shard.rs`
-//! has a `ChangeQueue`; `driver.rs` and `turns.rs` use each other.
+//! From the bottom up: a file uses files above its own row. There is an exception:
+//! `driver.rs` and `turns.rs` use each other.
 //!
 //! | file | idea |
 //! | --- | --- |
@@ -12,8 +12,8 @@
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | the settings that a `Builder` makes |
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
-//! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
 //! | `change_queue.rs` | the cancels, and the resets, that wait for the next thread that locks a shard |
+//! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
 //! | `shard/turn.rs` | the driver's operations on a shard |
 //! | `fire.rs` | a turn fires due timers, in bounded holds |
 //! | `alarm/` | tokio's interval rings for the earliest deadline |
