@@ -3,8 +3,7 @@
 //!
 //! # Files
 //!
-//! From the bottom up: a file uses files above its own row. There is an exception:
-//! `driver.rs` and `turns.rs` use each other.
+//! From the bottom up: a file uses files above its own row, and no other.
 //!
 //! | file | idea |
 //! | --- | --- |
@@ -17,6 +16,7 @@
 //! | `shard/turn.rs` | the driver's operations on a shard |
 //! | `fire.rs` | a turn fires due timers, in bounded holds |
 //! | `alarm/` | tokio's interval rings for the earliest deadline |
+//! | `request.rs` | the request for a turn of the driver task; what is kept from turn to turn |
 //! | `driver.rs` | a driver is opened, closed, and has its alarm armed |
 //! | `turns.rs` | when a turn begins, and how many timers it fires |
 //! | `overdue.rs` | a busy runtime's timers fire on time |
@@ -109,6 +109,7 @@ mod fire;
 mod loom;
 mod overdue;
 pub(crate) mod registry;
+mod request;
 pub(crate) mod settings;
 pub(crate) mod shard;
 mod sync;
