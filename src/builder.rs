@@ -45,6 +45,21 @@ pub struct Builder {
     high_resolution: bool,
 }
 
+impl Wheel {
+    /// Sets up a driver of your own.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// let wheel = wheel::Wheel::builder().capacity(100_000).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
 const MILLISECOND: u128 = 1_000_000;
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time::Instant;
 
-use crate::builder::Builder;
 use crate::driver::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{DriverRef, registry};
@@ -117,19 +116,6 @@ impl Wheel {
             Ok(handle) => Ok(Wheel::new(registry::driver_of(&handle))),
             Err(none) => Err(none),
         }
-    }
-
-    /// Sets up a driver of your own.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), wheel::BuildError> {
-    /// let wheel = wheel::Wheel::builder().capacity(100_000).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn builder() -> Builder {
-        Builder::new()
     }
 
     /// As [`sleep`](crate::sleep), but never panics here.
@@ -286,13 +272,17 @@ impl Wheel {
     ///
     /// Returns at once; the driver ends when the runtime next runs its task. No timer is lost: the
     /// tasks that wait are woken, and their timers go on with the driver of the free functions, for
-    /// the same deadlines, without this driver's [`tick`](Builder::tick) or
-    /// [high resolution](Builder::high_resolution). Timers that are made with the handle later do the
-    /// same.
+    /// the same deadlines, without this driver's [`tick`] or [high resolution]. Timers that are made
+    /// with the handle later do the same.
     ///
     /// This is for a driver of [`Builder::build`] that is no longer needed. A driver ends with its
     /// runtime anyway, so the shutdown of a service need not call this. Where the driver of the free
     /// functions itself is shut down, the next timer starts another, or [`Builder::install`] does.
+    ///
+    /// [`tick`]: crate::Builder::tick
+    /// [high resolution]: crate::Builder::high_resolution
+    /// [`Builder::build`]: crate::Builder::build
+    /// [`Builder::install`]: crate::Builder::install
     ///
     /// # Examples
     ///

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
-use crate::timing_wheel;
+use crate::wheel;
 
 /// The task of a wheel that is further behind than this, in units of the clock, is woken to
 /// advance the wheel. (Without that, tokio-util's tests of resets after the start of a slot fail.)
@@ -105,7 +105,7 @@ impl<T> DelayQueue<T> {
 
     /// Puts a value into the wheel, whose clock may have come past its tick.
     #[inline]
-    pub(super) fn file(&mut self, tick: u64, value: T) -> timing_wheel::Key {
+    pub(super) fn file(&mut self, tick: u64, value: T) -> wheel::Key {
         match self.wheel.insert(self.not_before_now(tick), value) {
             Ok(place) => place,
             Err(_) => unreachable!("the tick is after now"),
@@ -167,7 +167,7 @@ impl<T> DelayQueue<T> {
         let (place, old) = self.find(*key).expect("invalid key");
         let tick = self.not_before_now(tick);
         let moved = self.wheel.reschedule(place, tick);
-        debug_assert!(matches!(moved, timing_wheel::Rescheduled::Moved));
+        debug_assert!(matches!(moved, wheel::Rescheduled::Moved));
         if self.alarm.is_set_for(old.min(tick)) {
             self.realarm(old, tick);
         }
@@ -312,7 +312,7 @@ impl<T> DelayQueue<T> {
 
     /// Where an entry is in the wheel, and its tick.
     #[inline]
-    fn find(&self, key: Key) -> Option<(timing_wheel::Key, u64)> {
+    fn find(&self, key: Key) -> Option<(wheel::Key, u64)> {
         if let Some(tick) = self.wheel.deadline(key.0) {
             return Some((key.0, tick));
         }

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::timing_wheel;
+use crate::wheel;
 
 /// Names an entry of a [`DelayQueue`](super::DelayQueue), for ever.
 ///
@@ -29,7 +29,7 @@ use crate::timing_wheel;
 /// assert!(queue.try_remove(&first).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key(pub(super) timing_wheel::Key);
+pub struct Key(pub(super) wheel::Key);
 
 /// An entry whose time has come, or that was removed before.
 ///

@@ -15,7 +15,7 @@ use self::alarm::Alarm;
 use self::clock::Clock;
 use self::moved::Moved;
 use crate::handle::Wheel;
-use crate::timing_wheel::TimingWheel;
+use crate::wheel::TimingWheel;
 
 pub use self::key::{Expired, Key};
 

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use super::key::Key;
-use crate::timing_wheel;
+use crate::wheel;
 
 /// The keys of moved entries, both ways. Empty in a queue that is never compacted.
 ///
 /// The wheel never uses a key twice, so an old key cannot become that of another entry.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
-    places: HashMap<Key, timing_wheel::Key>,
-    names: HashMap<timing_wheel::Key, Key>,
+    places: HashMap<Key, wheel::Key>,
+    names: HashMap<wheel::Key, Key>,
 }
 
 impl Moved {
@@ -21,13 +21,13 @@ impl Moved {
     }
 
     /// The place of the entry with this key, if the entry was moved.
-    pub(super) fn place(&self, key: Key) -> Option<timing_wheel::Key> {
+    pub(super) fn place(&self, key: Key) -> Option<wheel::Key> {
         self.places.get(&key).copied()
     }
 
     /// The key given out for the entry at this place.
     #[inline]
-    pub(super) fn name(&self, place: timing_wheel::Key) -> Key {
+    pub(super) fn name(&self, place: wheel::Key) -> Key {
         if self.is_empty() {
             return Key(place);
         }
@@ -36,7 +36,7 @@ impl Moved {
 
     /// The entry at this place is gone: removes it from both maps, and returns the key given out.
     #[inline]
-    pub(super) fn forget(&mut self, place: timing_wheel::Key) -> Key {
+    pub(super) fn forget(&mut self, place: wheel::Key) -> Key {
         if self.is_empty() {
             return Key(place);
         }
@@ -45,7 +45,7 @@ impl Moved {
         name
     }
 
-    pub(super) fn insert(&mut self, key: Key, place: timing_wheel::Key) {
+    pub(super) fn insert(&mut self, key: Key, place: wheel::Key) {
         self.places.insert(key, place);
         self.names.insert(place, key);
     }
@@ -59,7 +59,7 @@ impl Moved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timing_wheel::TimingWheel;
+    use crate::wheel::TimingWheel;
 
     #[test]
     fn what_is_gone_leaves_nothing_behind() {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use tokio::task::coop;
 
 use super::{DelayQueue, Expired};
-use crate::timing_wheel;
+use crate::wheel;
 
 /// How many entries a poll may touch: each is either due or filed on a lower level of the wheel.
 const STEPS: usize = 128;
@@ -167,7 +167,7 @@ impl<T> DelayQueue<T> {
         fired.map(|expired| self.expire(expired))
     }
 
-    fn expire(&mut self, expired: timing_wheel::Expired<T>) -> Expired<T> {
+    fn expire(&mut self, expired: wheel::Expired<T>) -> Expired<T> {
         Expired {
             data: expired.value,
             deadline: self.clock.instant_of(expired.deadline),

@@ -30,7 +30,6 @@
 
 use super::clock::Tick;
 use super::settings::{Generation, HOLD};
-use super::shard::Refused;
 use super::sync::{AtomicUsize, Lock, Ordering, wait};
 
 /// Changes that a queue holds: a hold of the shard carries out all of them.
@@ -60,6 +59,14 @@ impl EntryRef {
     pub(super) fn generation(self) -> Generation {
         (self.place >> 32) as Generation
     }
+}
+
+/// Why a shard refuses an operation.
+pub(super) enum Refused {
+    /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
+    Due,
+    /// The driver has ended.
+    Closed,
 }
 
 /// What is to be done with an entry.

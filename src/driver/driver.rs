@@ -11,15 +11,14 @@
 //! * Only the end of the driver task closes a driver.
 
 use std::sync::{Arc, OnceLock};
-use std::task::{Wake, Waker};
 
 use super::alarm::interval::AlarmTimer;
 use super::alarm::{self, Alarm};
 use super::clock::{MILLISECOND, Tick};
+use super::request::Turns;
 use super::settings::{Generation, Settings};
 use super::shard::{Shard, Shards};
 use super::sync::{AtomicU16, AtomicU64, Mutex, Ordering, lock};
-use super::turns::Turns;
 use super::wakers;
 use crate::metrics::final_counts::FinalCounts;
 
@@ -82,8 +81,8 @@ impl Driver {
         driver
     }
 
-    /// Begins to serve a runtime. Nothing is armed, and no task runs, yet.
-    pub(super) fn open(&'static self, timer: AlarmTimer, capacity: usize) -> DriverRef {
+    /// Begins to serve a runtime, with this alarm. Nothing is armed, and no task runs, yet.
+    pub(super) fn open(&self, alarm: AlarmTimer, capacity: usize) {
         let now = Tick::now();
         let each = capacity.div_ceil(self.settings.shards);
         // A deadline that has just passed may still have to wait; see `when.rs`.
@@ -91,15 +90,12 @@ impl Driver {
         for shard in self.each_shard() {
             shard.open(start, each);
         }
-        let serving = DriverRef::new(self, self.generation());
         self.opened.store(now.0, Ordering::Relaxed);
         self.turns.reset();
         self.checked.store(now.0, Ordering::Relaxed);
-        let last = FinalCounts::new(serving.generation, self.shards().len());
+        let last = FinalCounts::new(self.generation(), self.shards().len());
         *lock(&self.last) = Arc::new(last);
-        let waker = Waker::from(Arc::new(AlarmWaker(serving)));
-        self.alarm.open(timer.ring(serving.generation, waker));
-        serving
+        self.alarm.open(alarm);
     }
 
     /// The runtime has taken the driver task, unless the runtime has ended since.
@@ -175,6 +171,14 @@ impl Driver {
         }
     }
 
+    /// Wakes the driver task, or, while that task is polled, has it polled again.
+    #[cold]
+    pub(super) fn ask_for_turn(&self) {
+        if let Some(task) = self.turns.ask(Tick::really_now()) {
+            task.wake();
+        }
+    }
+
     /// A timer of this shard was cancelled or put off. Where the clock may be paused, auto-advance
     /// must not stop at its deadline.
     #[cold]
@@ -184,18 +188,6 @@ impl Driver {
         }
         if self.alarm.armed_for() < alarm::earliest(self.each_shard()) {
             self.rearm();
-        }
-    }
-}
-
-/// The alarm's waker.
-struct AlarmWaker(DriverRef);
-
-impl Wake for AlarmWaker {
-    fn wake(self: Arc<Self>) {
-        let AlarmWaker(serving) = *self;
-        if serving.is_open() {
-            serving.driver.alarm_rings(serving.generation);
         }
     }
 }

@@ -3,8 +3,7 @@
 //!
 //! # Files
 //!
-//! From the bottom up: a file uses files above its own row. There are two exceptions: `shard.rs`
-//! has a `ChangeQueue`; `driver.rs` and `turns.rs` use each other.
+//! From the bottom up: a file uses files above its own row, and no other.
 //!
 //! | file | idea |
 //! | --- | --- |
@@ -12,11 +11,12 @@
 //! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | the settings that a `Builder` makes |
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
-//! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
 //! | `change_queue.rs` | the cancels, and the resets, that wait for the next thread that locks a shard |
+//! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
 //! | `shard/turn.rs` | the driver's operations on a shard |
 //! | `fire.rs` | a turn fires due timers, in bounded holds |
 //! | `alarm/` | tokio's interval rings for the earliest deadline |
+//! | `request.rs` | the request for a turn of the driver task; what is kept from turn to turn |
 //! | `driver.rs` | a driver is opened, closed, and has its alarm armed |
 //! | `turns.rs` | when a turn begins, and how many timers it fires |
 //! | `overdue.rs` | a busy runtime's timers fire on time |
@@ -109,6 +109,7 @@ mod fire;
 mod loom;
 mod overdue;
 pub(crate) mod registry;
+mod request;
 pub(crate) mod settings;
 pub(crate) mod shard;
 mod sync;

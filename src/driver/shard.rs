@@ -58,7 +58,7 @@ mod turn;
 
 use std::task::Waker;
 
-use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef};
+use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef, Refused};
 use super::clock::{MILLISECOND, Tick};
 use super::settings::Generation;
 use super::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
@@ -130,14 +130,6 @@ pub(super) struct ShardState {
     wheel: Wheel,
     /// Of all timers that fired.
     lag: LagHistogram,
-}
-
-/// Why a shard refuses an operation.
-pub(super) enum Refused {
-    /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
-    Due,
-    /// The driver has ended.
-    Closed,
 }
 
 impl ShardState {

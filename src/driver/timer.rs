@@ -28,12 +28,11 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-use super::change_queue::{CANCELLED, EntryRef};
+use super::change_queue::{CANCELLED, EntryRef, Refused};
 use super::clock::Tick;
 use super::context;
 use super::driver::{DriverRef, ShardRef};
 use super::settings::Generation;
-use super::shard::Refused;
 use super::wakers::{self, VtableId};
 
 /// The driver's side of a `Sleep`.

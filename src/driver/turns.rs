@@ -13,77 +13,29 @@
 //! * Each turn ends by arming the alarm, whether it is done or not. The driver task may wait in the
 //!   queue of a worker that blocks, so what is left over may not depend on that task alone: the next
 //!   ring finds the request still open, and fires the more the longer the request is open.
-//! * A request that comes while the driver task is polled leaves a mark, and the task is polled
-//!   again.
 //! * Between two turns of the driver task tokio looks at I/O and at its own timers, where that is
 //!   cheap: see [`poll_again`].
 
-use std::mem;
 use std::pin::pin;
-use std::task::{Context, Waker};
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 
 use super::clock::Tick;
-use super::driver::Driver;
+use super::driver::{Driver, DriverRef};
 use super::fire::Turn;
 use super::settings::Generation;
-use super::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use super::sync::Ordering;
 
 /// Timers, give or take a hold, that a turn fires on a multi-thread runtime. A turn that has waited
 /// for long fires more: see [`limit_after`].
 pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 
-/// What a driver keeps from turn to turn.
-#[derive(Default)]
-pub(super) struct Turns {
-    request: Mutex<Request>,
-    /// Since when the driver task waits to be polled again; [`Tick::NEVER`] if it did not ask.
-    waits_since: AtomicU64,
-    /// The shard that the next turn begins with.
-    first: AtomicUsize,
-}
-
-/// A request for a turn of the driver task.
-#[derive(Default)]
-struct Request {
-    /// When the request was made; `None` where no turn is asked for.
-    since: Option<Tick>,
-    /// The driver task's waker, while the task waits for a request.
-    task: Option<Waker>,
-}
-
-impl Turns {
-    /// Another runtime is to be served.
-    pub(super) fn reset(&self) {
-        drop(self.take_request());
-        self.waits_since.store(Tick::NEVER.0, Ordering::Relaxed);
-        self.first.store(0, Ordering::Relaxed);
-    }
-
-    /// Takes any request. Returns the waker that waited for one, to be dropped without the lock.
-    pub(super) fn take_request(&self) -> Option<Waker> {
-        mem::take(&mut *lock(&self.request)).task
-    }
-
-    /// Leaves the driver task's waker for the next request. Returns true if there was a request
-    /// since the last was taken.
-    fn set_task(&self, task: &Waker) -> bool {
-        let task = Some(task.clone());
-        let mut request = lock(&self.request);
-        request.task = task;
-        request.since.is_some()
-    }
-
-    /// Makes a request. Returns the driver task's waker if the task waits.
-    fn ask(&self, now: Tick) -> Option<Waker> {
-        let mut request = lock(&self.request);
-        request.since.get_or_insert(now);
-        request.task.take()
-    }
-
-    /// How long the driver task has waited to be polled again, in nanoseconds.
-    fn take_wait(&self, now: Tick) -> Option<u64> {
-        let since = Tick(self.waits_since.swap(Tick::NEVER.0, Ordering::Relaxed));
-        (since != Tick::NEVER).then(|| now.0.saturating_sub(since.0))
+/// A driver in service is the waker of its own alarm.
+impl Wake for DriverRef {
+    fn wake(self: Arc<Self>) {
+        if self.is_open() {
+            self.driver.alarm_rings(self.generation);
+        }
     }
 }
 
@@ -101,11 +53,9 @@ impl Driver {
         }
         // The driver task may wait in the queue of a worker that blocks. This turn makes up for it, and for
         // the rings to come: so it fires ten times as many as that task would after such a wait.
-        let limit = if self.settings.current_thread {
-            usize::MAX
-        } else {
-            let asked_since = lock(&self.turns.request).since;
-            limit_after(10 * asked_since.map_or(0, |since| now.0.saturating_sub(since.0)))
+        let limit = match self.settings.current_thread {
+            true => usize::MAX,
+            false => limit_after(10 * self.turns.asked_for(now)),
         };
         let is_done = self.turn(generation, now, limit);
         if !is_done {
@@ -133,14 +83,6 @@ impl Driver {
             let end = self.alarm.now();
             self.turns.waits_since.store(end.0, Ordering::Relaxed);
             poll_again(waited, end.0.saturating_sub(now.0), task);
-        }
-    }
-
-    /// Wakes the driver task, or, while that task is polled, has it polled again.
-    #[cold]
-    pub(super) fn ask_for_turn(&self) {
-        if let Some(task) = self.turns.ask(Tick::really_now()) {
-            task.wake();
         }
     }
 

@@ -1,11 +1,41 @@
-//! [`WheelMetrics`]: a handle to the counts of a driver.
+//! [`metrics()`] and [`WheelMetrics`]: a handle to the counts of a driver.
 
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+
 use super::final_counts::FinalCounts;
 use super::{MetricsIntervals, MetricsSnapshot};
-use crate::driver::DriverRef;
+use crate::driver::{DriverRef, registry};
+
+/// Counts of the current runtime's timers: how many were armed, fired and cancelled, and how
+/// late they fired.
+///
+/// Starts the driver if there is none yet, which spawns a task. The same as
+/// `Wheel::current().metrics()`. [How to read the counts](crate::docs::metrics).
+///
+/// # Panics
+///
+/// As [`sleep`](crate::sleep): outside a Tokio runtime, and in a runtime built without
+/// `enable_time`.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// assert_eq!(wheel::metrics().snapshot().pending, 0);
+/// # }
+/// ```
+///
+/// # Differences from tokio
+///
+/// tokio's `RuntimeMetrics` have no counts of timers.
+#[track_caller]
+pub fn metrics() -> WheelMetrics {
+    WheelMetrics::new(registry::driver_of(&Handle::current()))
+}
 
 /// Handle to the counts of a driver.
 ///

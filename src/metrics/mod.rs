@@ -18,37 +18,7 @@ pub(crate) mod snapshot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use self::handle::WheelMetrics;
+pub use self::handle::{WheelMetrics, metrics};
 pub use self::intervals::MetricsIntervals;
 pub use self::lag_histogram::LagHistogram;
 pub use self::snapshot::MetricsSnapshot;
-
-use crate::handle::Wheel;
-
-/// Counts of the current runtime's timers: how many were armed, fired and cancelled, and how
-/// late they fired.
-///
-/// Starts the driver if there is none yet, which spawns a task. The same as
-/// `Wheel::current().metrics()`. [How to read the counts](crate::docs::metrics).
-///
-/// # Panics
-///
-/// As [`sleep`](crate::sleep): outside a Tokio runtime, and in a runtime built without
-/// `enable_time`.
-///
-/// # Examples
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// assert_eq!(wheel::metrics().snapshot().pending, 0);
-/// # }
-/// ```
-///
-/// # Differences from tokio
-///
-/// tokio's `RuntimeMetrics` have no counts of timers.
-#[track_caller]
-pub fn metrics() -> WheelMetrics {
-    Wheel::current().metrics()
-}

@@ -18,7 +18,7 @@ use choices::{Choices, Random};
 use wheel_model::{CLOCKS, SLOTS};
 
 use super::TimingWheel;
-use crate::timing_wheel;
+use crate::wheel as timing_wheel;
 
 fn check<T, const SLOTS: usize>(wheel: &TimingWheel<T, SLOTS>) {
     wheel.core.check();

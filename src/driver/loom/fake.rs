@@ -22,7 +22,6 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::driver::clock::Tick;
-use crate::driver::driver::ShardRef;
 use crate::driver::sync::lock;
 
 /// loom's, which has no `const` blocks.
@@ -128,7 +127,7 @@ pub(crate) fn worker_index() -> Option<usize> {
 
 /// Every thread of a model is the worker of the shards in use, unless the model says that the
 /// thread is [elsewhere](go_elsewhere). A shard that is busy queues its worker's cancels, too.
-pub(crate) fn is_here(_: ShardRef) -> bool {
+pub(crate) fn is_here<S>(_shard: S) -> bool {
     !ELSEWHERE.with(Cell::get)
 }
 

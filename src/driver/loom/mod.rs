@@ -34,7 +34,7 @@
 //! | `turns.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `turns.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `turns.rs` | `turn` does not `raise_plain_from` | `loom_a_look_and_a_late_ring` |
-//! | `turns.rs` | `ask_for_turn` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
+//! | `request.rs` | `ask` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `driver.rs` | `arm_for` does not re-arm | `loom_arm_and_arm` |
 //! | `timer/register.rs` | `arm` calls `have_alarm_ring` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `timer/register.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |

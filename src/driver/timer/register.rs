@@ -9,10 +9,10 @@ use std::iter;
 use std::task::Waker;
 
 use super::Timer;
+use crate::driver::change_queue::Refused;
 use crate::driver::clock::Tick;
 use crate::driver::context;
 use crate::driver::driver::{DriverShard, ShardRef};
-use crate::driver::shard::Refused;
 use crate::driver::sync::{TRIES, back_off};
 use crate::driver::wakers;
 
