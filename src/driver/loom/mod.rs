@@ -62,14 +62,17 @@
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `timer/cancel.rs` | `reset_otherwise` keeps the waker's number while changes wait | `loom_put_off_and_drop_and_the_next_tenant_of_the_place` |
 //! | `shard.rs` | `put_off`, `try_often` or `drained` do not carry out changes first | `loom_put_off_twice_and_fire`, `loom_put_off_and_drop_and_the_next_tenant_of_the_place` |
-//! | `shard.rs` | `reschedule` queues an earlier deadline, too | `loom_put_forward_and_fire` |
+//! | `shard.rs` | `reschedule` does not wait where the queue refuses, or `push` checks the old deadline only | `loom_put_forward_and_fire` |
+//! | `shard.rs` | `push` does not announce | `loom_put_off_and_reset_to_earlier_and_fire` |
+//! | `shard.rs` | `announce` stores, and does not compare | `loom_reset_to_earlier_and_arm_on_one_shard` |
+//! | `shard/turn.rs` | `publish_next` publishes while a change waits, or without the queue's lock | `loom_reset_to_earlier_and_fire_the_last` |
 //! | `change_queue.rs` | `take` stores `waiting` after the unlock | `loom_cancels_fill_the_queue` |
 //! | `timer.rs` | `poll_registered` in a busy shard does not cancel | `loom_put_off_and_poll_with_another_waker_and_fire` |
 //! | `timer.rs` | `poll_registered` in a busy shard does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
 //! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
 //! | `change_queue.rs` | `take` does `then` after the unlock | `loom_drop_and_fire`, `loom_poll_with_another_waker_and_fire` |
-//! | `shard.rs` | `drain` does not compare generations | `loom_a_cancel_waits_while_the_next_driver_opens` |
+//! | `shard/turn.rs` | `close` leaves the changes that wait | `loom_a_cancel_waits_while_the_next_driver_opens` |
 //! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
 pub(crate) mod fake;
