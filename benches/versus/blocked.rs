@@ -5,17 +5,17 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use timers::expiry::Count;
 use timers::{Timers, arm};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::figure::Measured;
+use crate::last::{Last, since, spawn_sleepers};
 use crate::stage::Stage;
 
 const LEAD: Duration = Duration::from_millis(1000);
@@ -26,44 +26,18 @@ const FAR: Duration = Duration::from_secs(600);
 /// How late the last of `count` tasks is, and an unrelated sleep of 5 ms at most.
 pub(crate) fn blocked<T: Timers>(workers: usize, count: usize) -> Measured {
     let stage = Stage::bare::<T>(workers);
-    let due = Instant::now() + LEAD;
-    let (late, awake) = (Arc::new(AtomicU64::new(0)), Arc::new(Count::default()));
-    let over = Arc::new(AtomicBool::new(false));
-    stage.run(spawn_sleepers::<T>(
-        count,
-        due,
-        Arc::clone(&late),
-        Arc::clone(&awake),
-    ));
+    let (last, over) = (Last::new(LEAD), Arc::new(AtomicBool::new(false)));
+    let due = last.due;
+    stage.run(spawn_sleepers::<T>(count, Arc::clone(&last)));
     let unrelated = stage
         .runtime
         .spawn(sleep_shortly::<T>(due, Arc::clone(&over)));
     let blocks = stage.runtime.spawn(make_timers_and_block::<T>(due));
-    awake.wait_for(count);
+    let late = last.wait_for(count);
     over.store(true, Ordering::Relaxed);
     let unrelated = stage.runtime.block_on(unrelated).expect("no panic");
     stage.runtime.block_on(blocks).expect("no panic");
-    let late = late.load(Ordering::Relaxed);
-    Measured::fired([late, unrelated].map(|late| late as f64), count as u64)
-}
-
-async fn spawn_sleepers<T: Timers>(
-    count: usize,
-    due: Instant,
-    late: Arc<AtomicU64>,
-    awake: Arc<Count>,
-) {
-    for index in 0..count {
-        let (late, awake) = (Arc::clone(&late), Arc::clone(&awake));
-        tokio::spawn(async move {
-            T::sleep_until(due).await;
-            late.fetch_max(since(due), Ordering::Relaxed);
-            awake.add();
-        });
-        if index % 100 == 99 {
-            yield_now().await;
-        }
-    }
+    Measured::fired([late, unrelated as f64], count as u64)
 }
 
 /// The longest lateness of short sleeps that end after `from`.
@@ -91,8 +65,4 @@ async fn make_timers_and_block<T: Timers>(due: Instant) {
         arm(pin!(T::sleep(FAR)), cx);
     }
     thread::sleep(BLOCKED);
-}
-
-fn since(due: Instant) -> u64 {
-    due.elapsed().as_nanos() as u64
 }

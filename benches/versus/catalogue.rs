@@ -5,6 +5,7 @@ use timers::shapes::Shape;
 use timers::{Alt, Bare, Timers, Tokio, Wheel};
 
 use crate::blocked::blocked;
+use crate::busy::busy;
 use crate::bytes::bytes;
 use crate::cancel::{earliest, moving, ready_timeout, register_cancel, scaling, scrape};
 use crate::cold::cold;
@@ -12,8 +13,9 @@ use crate::figure::{Figure, Measured};
 use crate::fire::{fire_counting, fire_tasks, insert_wait};
 use crate::lateness::{Load, lateness};
 use crate::loops::loops;
+use crate::peak::peak;
 use crate::peer::{Pingora, Precise};
-use crate::pending::{random_replace, repoll, reset_later, start_stop};
+use crate::pending::{boxed, random_replace, repoll, reset_later, start_stop};
 use crate::quiet::{idle, quiet};
 use crate::services::{connections, gateway, purgatory};
 use crate::stall::stall;
@@ -78,14 +80,17 @@ fn play<T: Timers>(figure: &'static str) -> Measured {
         "insert-wait" => insert_wait::<T>(),
         "blocked-4" => blocked::<T>(workers, 50_000),
         "blocked-2" => blocked::<T>(workers, 100_000),
+        "busy-100000" => busy::<T>(),
         "waits-2" | "waits-16" => waits::<T>(workers),
         "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => quiet::<T>(workers),
+        "boxed" => boxed::<T>(),
         "random-replace" => random_replace::<T>(),
         "start-stop" => start_stop::<T>(),
         "purgatory-low" => purgatory::<T>(20.0, 60.0),
         "purgatory-high" => purgatory::<T>(200.0, 400.0),
         "connections" => connections::<T>(),
         "bytes" => bytes::<T>(),
+        "peak" => peak::<T>(),
         "idle" => idle::<T>(),
         "stall" => stall::<T>(),
         _ if figure.starts_with("loops") => loops::<T>(figure),

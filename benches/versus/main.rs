@@ -11,7 +11,7 @@
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # tokio's timer per worker takes part
 //! ```
 //!
-//! All sides run in one process, round after round in turn and the other way round every second time. A figure is the
+//! All sides run in one process, but for `peak`, round after round in turn and the other way round every second time. A figure is the
 //! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it moved, fired and
 //! cancelled, and a round in which the sides did different work is a panic. `catalogue.json` has the figures' names, lines
 //! and goals.
@@ -35,15 +35,18 @@ use crate::figure::Figure;
 use crate::outcome::Outcome;
 
 mod blocked;
+mod busy;
 mod bytes;
 mod cancel;
 mod catalogue;
 mod cold;
 mod figure;
 mod fire;
+mod last;
 mod lateness;
 mod loops;
 mod outcome;
+mod peak;
 mod peer;
 mod pending;
 mod quiet;
@@ -80,6 +83,9 @@ struct Arguments {
     /// Set the medians against those in a file.
     #[arg(long, value_name = "FILE", value_parser = report::read)]
     compare: Option<Value>,
+    /// The side and how few are kept, in a process that the figure `peak` starts.
+    #[arg(long, hide = true, num_args = 2)]
+    peak: Vec<String>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured.
     #[arg(long, hide = true)]
     bench: bool,
@@ -94,6 +100,10 @@ fn names() -> PossibleValuesParser {
 fn main() -> ExitCode {
     common::go_where_cargo_was_called();
     let arguments = Arguments::parse();
+    if let [side, one_in] = arguments.peak.as_slice() {
+        println!("{}", peak::alone(side, one_in.parse().expect("a number")));
+        return ExitCode::SUCCESS;
+    }
     let figures = catalogue::all();
     if arguments.list || !arguments.bench && arguments.names.is_empty() {
         println!("{}", report::list(&figures).trim_end());

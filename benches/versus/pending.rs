@@ -1,4 +1,4 @@
-//! Timers that stay: polled again, pushed out, replaced among a million, and what the number of them costs.
+//! Timers that stay: polled again, pushed out, made and dropped a million at a time, replaced among a million, and what the number of them costs.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -11,7 +11,7 @@ use timers::{Timers, arm};
 use tokio::time::Instant;
 
 use crate::figure::Measured;
-use crate::stage::{Stage, armed, each, seeded};
+use crate::stage::{DELAYS, Stage, armed, delays, each, seeded};
 
 const MILLION: usize = 1_000_000;
 
@@ -45,6 +45,32 @@ pub(crate) fn reset_later<T: Timers>() -> Measured {
         })
     });
     Measured::new([cost], [MILLION as u64, 0, CONNECTIONS as u64])
+}
+
+/// A million timers in boxes, and time to create and arm each and to drop each.
+pub(crate) fn boxed<T: Timers>() -> Measured {
+    let costs = Stage::new::<T>(1).on_worker(|cx| {
+        drop(fill::<T>(cx, MILLION / 10));
+        let begin = Instant::now();
+        let sleeps = fill::<T>(cx, MILLION);
+        let filled = Instant::now();
+        drop(sleeps);
+        [filled - begin, filled.elapsed()]
+    });
+    let each = costs.map(|cost| cost.as_nanos() as f64 / MILLION as f64);
+    Measured::cancelled(each, MILLION)
+}
+
+fn fill<T: Timers>(cx: &mut Context<'_>, count: usize) -> Sleeps<T> {
+    const FAR: Duration = Duration::from_secs(60);
+    let delays = delays();
+    let mut sleeps: Sleeps<T> = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut sleep = Box::pin(T::sleep(FAR + delays[index % DELAYS]));
+        arm(sleep.as_mut(), cx);
+        sleeps.push(sleep);
+    }
+    sleeps
 }
 
 /// One of a million pending timers, taken at random, is cancelled and replaced.

@@ -71,6 +71,7 @@ fn amount(value: f64, unit: Unit) -> String {
         Unit::Nanos if value < 1e4 => format!("{value:.1} ns"),
         Unit::Nanos if value < 1e6 => format!("{:.1} µs", value / 1e3),
         Unit::Nanos => format!("{:.2} ms", value / 1e6),
+        Unit::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
         Unit::Bytes => format!("{value:.1} B"),
         Unit::Times | Unit::SpeedUp => format!("{value:.2}×"),
         Unit::Count => format!("{value:.0}"),

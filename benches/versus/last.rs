@@ -1,0 +1,68 @@
+//! The last of many timers that are due at once: how late it is, and whether all fired.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Wake;
+use std::time::Duration;
+
+use timers::Timers;
+use timers::expiry::Count;
+use tokio::task::yield_now;
+use tokio::time::Instant;
+
+/// What many timers note when they fire. As a waker it notes its wakes.
+pub(crate) struct Last {
+    pub(crate) due: Instant,
+    late: AtomicU64,
+    fired: Count,
+}
+
+impl Last {
+    pub(crate) fn new(lead: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            due: Instant::now() + lead,
+            late: AtomicU64::default(),
+            fired: Count::default(),
+        })
+    }
+
+    fn note(&self) {
+        self.late.fetch_max(since(self.due), Ordering::Relaxed);
+        self.fired.add();
+    }
+
+    /// Blocks until `count` timers have fired. Nanoseconds by which the last was late.
+    pub(crate) fn wait_for(&self, count: usize) -> f64 {
+        self.fired.wait_for(count);
+        self.late.load(Ordering::Relaxed) as f64
+    }
+}
+
+impl Wake for Last {
+    fn wake(self: Arc<Self>) {
+        self.note();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.note();
+    }
+}
+
+/// Tasks that sleep until they are all due.
+pub(crate) async fn spawn_sleepers<T: Timers>(count: usize, last: Arc<Last>) {
+    for index in 0..count {
+        let last = Arc::clone(&last);
+        tokio::spawn(async move {
+            T::sleep_until(last.due).await;
+            last.note();
+        });
+        if index % 100 == 99 {
+            yield_now().await;
+        }
+    }
+}
+
+/// Nanoseconds.
+pub(crate) fn since(due: Instant) -> u64 {
+    due.elapsed().as_nanos() as u64
+}
