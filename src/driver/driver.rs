@@ -120,7 +120,7 @@ impl Driver {
                 wakers::wake(waker);
             }
         }
-        drop(self.turns.take_request());
+        self.turns.reset();
     }
 
     pub(crate) fn shards(&self) -> &'static [DriverShard] {

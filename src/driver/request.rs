@@ -1,5 +1,5 @@
-//! What a driver keeps from turn to turn: the request for a turn of the driver task, how long that
-//! task has waited to be polled, and the shard that comes first.
+//! What a driver keeps from turn to turn: the request for a turn of the driver task, and the shard
+//! that comes first.
 //!
 //! # Ground rules
 //!
@@ -8,18 +8,15 @@
 //! * A request that comes while the driver task is polled finds no waker. It stays, and the task,
 //!   which leaves its waker at the end of each poll, sees it then: the task is polled again.
 
-use std::mem;
 use std::task::Waker;
 
 use super::clock::Tick;
-use super::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use super::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// What a driver keeps from turn to turn.
 #[derive(Default)]
 pub(super) struct Turns {
     request: Mutex<Request>,
-    /// Since when the driver task waits to be polled again; [`Tick::NEVER`] if it did not ask.
-    pub(super) waits_since: AtomicU64,
     /// The shard that the next turn begins with.
     pub(super) first: AtomicUsize,
 }
@@ -27,7 +24,7 @@ pub(super) struct Turns {
 /// A request for a turn of the driver task.
 #[derive(Default)]
 struct Request {
-    /// When the request was made; `None` where no turn is asked for.
+    /// Since when a turn is asked for and none has run; `None` where no turn is asked for.
     since: Option<Tick>,
     /// The driver task's waker, while the task waits for a request.
     task: Option<Waker>,
@@ -36,14 +33,15 @@ struct Request {
 impl Turns {
     /// Another runtime is to be served.
     pub(super) fn reset(&self) {
-        drop(self.take_request());
-        self.waits_since.store(Tick::NEVER.0, Ordering::Relaxed);
+        drop(self.take_request(Tick::ZERO));
         self.first.store(0, Ordering::Relaxed);
     }
 
-    /// Takes any request. Returns the waker that waited for one, to be dropped without the lock.
-    pub(super) fn take_request(&self) -> Option<Waker> {
-        mem::take(&mut *lock(&self.request)).task
+    /// Takes any request. Returns how long it has waited, in nanoseconds, and the waker that was left
+    /// for one, to be dropped without the lock.
+    pub(super) fn take_request(&self, now: Tick) -> (u64, Option<Waker>) {
+        let Request { since, task } = std::mem::take(&mut *lock(&self.request));
+        (since.map_or(0, |since| now.0.saturating_sub(since.0)), task)
     }
 
     /// Leaves the driver task's waker for the next request. Returns true if there was a request
@@ -62,15 +60,14 @@ impl Turns {
         request.task.take()
     }
 
-    /// How long a request has been open, in nanoseconds.
-    pub(super) fn asked_for(&self, now: Tick) -> u64 {
+    /// How long a request has waited for a turn, in nanoseconds.
+    pub(super) fn waits(&self, now: Tick) -> u64 {
         let since = lock(&self.request).since;
         since.map_or(0, |since| now.0.saturating_sub(since.0))
     }
 
-    /// How long the driver task has waited to be polled again, in nanoseconds.
-    pub(super) fn take_wait(&self, now: Tick) -> Option<u64> {
-        let since = Tick(self.waits_since.swap(Tick::NEVER.0, Ordering::Relaxed));
-        (since != Tick::NEVER).then(|| now.0.saturating_sub(since.0))
+    /// A turn has left timers over: a request waits from now on, and not for the time before.
+    pub(super) fn wait_from(&self, end: Tick) {
+        lock(&self.request).since = Some(end);
     }
 }

@@ -3,7 +3,7 @@
 //! A turn begins in one of two places:
 //!
 //! 1. The alarm rings, inside tokio's own turn: [`Driver::alarm_rings`]. On a multi-thread runtime
-//!    the turn ends after [`PER_TURN`] timers, because tokio looks at I/O only after it.
+//!    the turn ends after about [`PER_TURN`](super::fire::PER_TURN) timers, because tokio looks at I/O only after it.
 //! 2. The driver task is polled: [`Driver::poll_task`]. A thread has asked for that turn: a ring left
 //!    timers over, the alarm has passed while it was set, or an [overdue check](super::overdue) found
 //!    a late timer in a busy runtime.
@@ -12,7 +12,10 @@
 //!
 //! * Each turn ends by arming the alarm, whether it is done or not. The driver task may wait in the
 //!   queue of a worker that blocks, so what is left over may not depend on that task alone: the next
-//!   ring finds the request still open, and fires the more the longer the request is open.
+//!   ring finds the request still open.
+//! * A turn may take as long as the request for it has waited, and a ring's turn ten times as long.
+//!   So where other tasks keep the workers busy, timers get their share of the time. What a turn takes
+//!   itself is no wait, so no turn grows by the one before.
 //! * Between two turns of the driver task tokio looks at I/O and at its own timers, where that is
 //!   cheap: see [`poll_again`].
 
@@ -25,10 +28,6 @@ use super::driver::{Driver, DriverRef};
 use super::fire::Turn;
 use super::settings::Generation;
 use super::sync::Ordering;
-
-/// Timers, give or take a hold, that a turn fires on a multi-thread runtime. A turn that has waited
-/// for long fires more: see [`limit_after`].
-pub(super) const PER_TURN: usize = if cfg!(all(test, loom)) { 1 } else { 1024 };
 
 /// A driver in service is the waker of its own alarm.
 impl Wake for DriverRef {
@@ -52,17 +51,14 @@ impl Driver {
             return self.ask_for_turn();
         }
         // The driver task may wait in the queue of a worker that blocks. This turn makes up for it, and for
-        // the rings to come: so it fires ten times as many as that task would after such a wait.
-        let limit = match self.settings.current_thread {
-            true => usize::MAX,
-            false => limit_after(10 * self.turns.asked_for(now)),
+        // the rings to come: so it takes up to ten times as long as the request has waited.
+        let takes = match self.settings.current_thread {
+            true => u64::MAX,
+            false => 10 * self.turns.waits(now),
         };
-        let is_done = self.turn(generation, now, limit);
+        let is_done = self.turn(generation, now, takes);
         if !is_done {
-            // The driver task, if it waits, has waited for this turn. Where timers are slow to fire,
-            // that wait is not to make the next turn longer than this. `NEVER`, the latest tick, stays.
-            let end = self.alarm.now();
-            self.turns.waits_since.fetch_max(end.0, Ordering::Relaxed);
+            self.turns.wait_from(self.alarm.now());
         }
         if !(self.arm() && is_done) {
             self.ask_for_turn();
@@ -72,25 +68,25 @@ impl Driver {
     /// A poll of the driver task. The first poll was not asked for; where a clock was advanced,
     /// that poll might fire timers that tokio's clock has not come to yet.
     pub(super) fn poll_task(&self, generation: Generation, is_first: bool, task: &Waker) {
-        drop(self.turns.take_request());
         let now = self.alarm.now();
-        let waited = self.turns.take_wait(now);
+        let (waited, _last) = self.turns.take_request(now);
         let skips_turn = is_first && self.alarm.may_pause();
-        let limit = limit_after(waited.unwrap_or(0));
-        let is_done = skips_turn || self.turn(generation, now, limit) & self.arm();
-        let is_asked = self.turns.set_task(task);
-        if !is_done || is_asked {
-            let end = self.alarm.now();
-            self.turns.waits_since.store(end.0, Ordering::Relaxed);
+        let is_done = skips_turn || self.turn(generation, now, waited) & self.arm();
+        let end = self.alarm.now();
+        if !is_done {
+            self.turns.wait_from(end);
+        }
+        if self.turns.set_task(task) {
             poll_again(waited, end.0.saturating_sub(now.0), task);
         }
     }
 
-    /// Fires the timers that are due at `now`, or about `limit` of them; `true` if all.
-    pub(super) fn turn(&self, generation: Generation, now: Tick, limit: usize) -> bool {
+    /// Fires the timers that are due at `now`; `true` if all. If not, about [`PER_TURN`](super::fire::PER_TURN) of them, and
+    /// more if that takes less than `takes` nanoseconds.
+    pub(super) fn turn(&self, generation: Generation, now: Tick, takes: u64) -> bool {
         self.alarm.raise_plain_from(self.each_shard(), now);
         self.checked.store(now.0, Ordering::Relaxed);
-        let mut turn = Turn::new(generation, now, limit);
+        let mut turn = Turn::new(generation, now, takes);
         let is_done = self.fire(&mut turn);
         if let Some(counts) = self.last(generation) {
             counts.count_turn(turn.is_idle);
@@ -114,21 +110,13 @@ impl Driver {
     }
 }
 
-/// How many timers a turn fires that the driver task has waited for, in nanoseconds. A timer per
-/// microsecond: where polls are slow, or a worker blocks, a few turns fire all, and that takes a
-/// fraction of the time.
-fn limit_after(waited: u64) -> usize {
-    PER_TURN.max((waited / 1_000) as usize)
-}
-
 /// Has the driver task polled again, after a turn that `took` so many nanoseconds.
 ///
 /// *Short queue*: the task waited for less than a fourth of that. The task yields, so that tokio polls
-/// I/O and its own timers first. *Long queue*, and after the first turn: the task goes to the end of
-/// the queue. tokio polls I/O every 61 tasks, and by yielding a mass expiry would take 61 tasks per
-/// turn.
-fn poll_again(waited: Option<u64>, took: u64, task: &Waker) {
-    if waited.is_none_or(|waited| waited >= took / 4) {
+/// I/O and its own timers first. *Long queue*: the task goes to the end of the queue. tokio polls I/O
+/// every 61 tasks, and by yielding a mass expiry would take 61 tasks per turn.
+fn poll_again(waited: u64, took: u64, task: &Waker) {
+    if waited >= took / 4 {
         return task.wake_by_ref();
     }
     let yields = pin!(tokio::task::yield_now());

@@ -225,7 +225,7 @@ fn the_pages_name_the_constants_of_the_code() {
     let page = include_str!("../../lib.rs");
     let contract = include_str!("../../docs/contract.md");
     let slot = |level: u32| (SLOTS as u64).pow(level);
-    let per_turn = crate::driver::turns::PER_TURN;
+    let per_turn = crate::driver::fire::PER_TURN;
     let level = GRAIN as u32;
     for (text, said) in [
         (page, format!("… {SLOTS} slots")),
