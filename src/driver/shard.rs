@@ -149,10 +149,16 @@ impl ShardState {
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
         let Some(spare) = self.spare.take() else {
-            return (self.wheel.insert(when.0, Some(waker)), None);
+            return (self.insert(when, waker), None);
         };
         self.reused += 1;
         (spare, self.wheel.replace(spare, when.0, Some(waker)))
+    }
+
+    /// Out of line: arming in the place of the spare keeps a small frame.
+    #[inline(never)]
+    fn insert(&mut self, when: Tick, waker: Waker) -> u32 {
+        self.wheel.insert(when.0, Some(waker))
     }
 
     /// Adds a timer in the place of the spare, if that has this very waker.

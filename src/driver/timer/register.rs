@@ -41,17 +41,9 @@ impl Timer {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        match self.arm(self.home, when, waker.clone()) {
-            true => Ok(()),
-            false => self.register_refused(when, waker),
-        }
-    }
-
     /// Registers in a shard, unless that is busy or refuses.
     #[inline(always)]
-    fn arm(&mut self, home: ShardRef, when: Tick, waker: Waker) -> bool {
+    pub(super) fn arm(&mut self, home: ShardRef, when: Tick, waker: Waker) -> bool {
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
         let Some((key, left)) = home.shard.arm(self.generation(), when, waker) else {
             return false;
@@ -63,10 +55,10 @@ impl Timer {
         true
     }
 
-    /// The shard is busy, or the driver has ended, or the shard's clock passed `when` before the
-    /// lock was taken: in that case the timer may wait for tokio's millisecond.
+    /// Registers in any shard. Refused as due when the shard's clock passed `when` before the lock was
+    /// taken: then the timer may wait for tokio's millisecond.
     #[cold]
-    fn register_refused(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
+    pub(super) fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let registered = self.register_anywhere(when, waker);
         if !matches!(registered, Err(Refused::Due)) {
             return registered;
