@@ -62,9 +62,8 @@ impl KeyList {
         let holes = self.cells.len() - self.len();
         self.len += 1;
         if holes > self.cells.len() / 8 {
-            if let Some(at) = self.find_hole() {
-                self.cells[at] = key;
-                return at as u32;
+            if let Some(at) = self.fill_hole(key) {
+                return at;
             }
         }
         let cells = self.cells.len();
@@ -76,27 +75,33 @@ impl KeyList {
         cells as u32
     }
 
-    /// Finds a hole where the last was found, or in the next few cells.
+    /// Puts a key into the hole after the one that was filled last, or into a hole in the next few
+    /// cells.
     #[inline(always)]
-    fn find_hole(&mut self) -> Option<usize> {
-        let at = self.search as usize;
-        if self.cells.get(at) != Some(&HOLE) {
-            return self.search_for_hole();
+    fn fill_hole(&mut self, key: u32) -> Option<u32> {
+        let at = self.search;
+        match self.cells.get_mut(at as usize) {
+            Some(cell) if *cell == HOLE => *cell = key,
+            _ => return self.search_for_hole(key),
         }
         self.search += 1;
         Some(at)
     }
 
     #[inline(never)]
-    fn search_for_hole(&mut self) -> Option<usize> {
+    fn search_for_hole(&mut self, key: u32) -> Option<u32> {
         if self.search as usize >= self.cells.len() {
             self.search = 0;
         }
-        let begin = self.search as usize;
-        let mut cells = self.cells[begin..].iter().take(SEARCHED);
-        let hole = cells.position(|&key| key == HOLE);
-        self.search += hole.map_or(SEARCHED, |ahead| ahead + 1) as u32;
-        hole.map(|ahead| begin + ahead)
+        let begin = self.search;
+        let cells = self.cells[begin as usize..].iter_mut().take(SEARCHED);
+        let Some((cell, at)) = cells.zip(begin..).find(|(cell, _)| **cell == HOLE) else {
+            self.search += SEARCHED as u32;
+            return None;
+        };
+        *cell = key;
+        self.search = at + 1;
+        Some(at)
     }
 
     /// Removes the key at a place. Returns whether the list is to be [tidied](Self::tidy) then.
@@ -153,11 +158,8 @@ impl KeyList {
             if key == HOLE {
                 continue;
             }
-            match self.find_hole() {
-                Some(at) => {
-                    self.cells[at] = key;
-                    moved(key, at as u32);
-                }
+            match self.fill_hole(key) {
+                Some(at) => moved(key, at),
                 None => self.cells.push(key),
             }
         }

@@ -45,10 +45,13 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// Puts a key into a slot, and returns its place.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
-        if slot.index() >= self.lists.len() {
-            self.set_levels(slot.level::<SLOTS>() + 1);
-        }
-        let list = &mut self.lists[slot.index()];
+        let list = match self.lists.get_mut(slot.index()) {
+            Some(list) => list,
+            None => {
+                self.set_levels(slot.level::<SLOTS>() + 1);
+                &mut self.lists[slot.index()]
+            }
+        };
         if list.is_empty() {
             let level = slot.level::<SLOTS>();
             self.occupied[level].set(slot.position::<SLOTS>());
