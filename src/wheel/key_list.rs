@@ -109,7 +109,8 @@ impl KeyList {
     pub(crate) fn remove(&mut self, at: u32) -> bool {
         self.cells[at as usize] = HOLE;
         self.len -= 1;
-        self.is_empty() || self.cells.len() > SHORT.max(2 * self.len())
+        let (cells, keys) = (self.cells.len(), self.len());
+        keys == 0 || cells > SHORT && cells > 2 * keys
     }
 
     /// Takes at most `most` keys off the end of the list, as many as there is room for, and returns
