@@ -18,9 +18,6 @@ const HOLE: u32 = u32::MAX;
 /// A list of no more cells than this is short: it keeps its holes, and its memory when empty.
 pub(super) const SHORT: usize = 128;
 
-/// So many keys at most are taken off a list at once.
-pub(super) const BURST: usize = 16;
-
 /// A search for a hole reads so many cells at most: a line of memory.
 const SEARCHED: usize = 16;
 
@@ -113,30 +110,30 @@ impl KeyList {
         keys == 0 || cells > SHORT && cells > 2 * keys
     }
 
-    /// Takes at most `most` keys off the end of the list, as many as there is room for, and returns
-    /// how many: none where there are only holes for long.
+    /// Takes at most `most` cells off the end of the list. Calls `taken` with each key that they held,
+    /// and how many came before. Returns how many keys that are: none where there are only holes.
     #[inline(always)]
-    pub(crate) fn take(&mut self, keys: &mut [u32; BURST], most: usize) -> usize {
-        let mut taken = 0;
-        for _ in 0..SHORT {
-            if taken == most.min(BURST) {
-                break;
-            }
-            let Some(key) = self.cells.pop() else { break };
+    pub(crate) fn take(&mut self, most: usize, mut taken: impl FnMut(usize, u32)) -> usize {
+        let left = self.cells.len() - most.min(self.cells.len());
+        let mut count = 0;
+        for &key in self.cells[left..].iter().rev() {
             if key != HOLE {
-                keys[taken] = key;
-                taken += 1;
+                taken(count, key);
+                count += 1;
             }
         }
-        self.len -= taken as u32;
-        taken
+        self.cells.truncate(left);
+        self.len -= count as u32;
+        count
     }
 
-    /// Takes the holes out of an empty list. Returns its memory, if that is long.
-    #[inline]
-    pub(crate) fn clear(&mut self) -> Option<Vec<u32>> {
+    /// Takes the holes out of an empty list. Its memory is garbage if that is long.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, garbage: &mut Vec<Vec<u32>>) {
         self.cells.clear();
-        (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells))
+        if self.cells.capacity() > SHORT {
+            garbage.push(mem::take(&mut self.cells));
+        }
     }
 
     /// Makes a sparse list shorter. `moved` is called with each key that gets another place, and that
