@@ -123,8 +123,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let mut levels = self.used_levels();
         let mut first = self.first_on(levels.next()?, now)?;
         for level in levels {
-            // Slots of this level, and above, start at or after the next boundary between two.
-            if first.start < Scale::<SLOTS>::boundary(level, now) {
+            // Where no slot of this level starts in between, none of the levels above does.
+            if !Scale::<SLOTS>::is_between(level, now, first.start) {
                 break;
             }
             let above = self.first_on(level, now)?;
