@@ -55,8 +55,10 @@ impl Shard {
         batch: &mut Vec<Waker>,
     ) -> Progress {
         let ShardState { wheel, lag, .. } = &mut *state;
+        // No deadline that fires is later.
+        let seen = seen.max(now).0.max(wheel.now());
         let progress = wheel.advance(now.0, HOLD, &mut |_, deadline, waker| {
-            lag.record(seen.0.saturating_sub(deadline));
+            lag.record(seen - deadline);
             if let Some(waker) = waker {
                 batch.push(waker);
             }

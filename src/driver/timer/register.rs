@@ -27,8 +27,7 @@ impl Timer {
         let Some(key) = shard.arm_again(self.generation(), deadline, waker) else {
             return false;
         };
-        let data = waker.data() as usize;
-        self.set_registered(key, deadline, data, wakers::OF_TASKS);
+        self.set_registered(key, deadline, waker.data() as usize, wakers::OF_TASKS);
         true
     }
 
