@@ -12,7 +12,7 @@ use super::Timer;
 use crate::driver::change_queue::Refused;
 use crate::driver::clock::Tick;
 use crate::driver::context;
-use crate::driver::driver::{DriverShard, ShardRef};
+use crate::driver::driver::ShardRef;
 use crate::driver::sync::{TRIES, back_off};
 use crate::driver::wakers;
 
@@ -87,9 +87,8 @@ impl Timer {
     /// After the entry has its deadline: see "Never lost" in `alarm/mod.rs`.
     #[inline(always)]
     pub(super) fn have_alarm_ring(&self, when: Tick) {
-        let DriverShard { shard, driver, .. } = self.home;
-        if when < shard.plain_from() {
-            driver.arm_for(when);
+        if when < self.home.shard.plain_from() {
+            self.home.driver.arm_for(when);
         }
     }
 
@@ -102,7 +101,7 @@ impl Timer {
     }
 
     fn when_near(&self, deadline: Tick) -> Option<Tick> {
-        let DriverShard { shard, driver, .. } = self.home;
-        driver.when_near(deadline, shard.clock())
+        let home = self.home;
+        home.driver.when_near(deadline, home.shard.clock())
     }
 }
