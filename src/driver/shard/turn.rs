@@ -58,10 +58,10 @@ impl Shard {
         // No deadline that fires is later.
         let seen = seen.max(now).0.max(wheel.now());
         let progress = wheel.advance(now.0, HOLD, &mut |_, deadline, waker| {
-            lag.record(seen - deadline);
             if let Some(waker) = waker {
                 batch.push(waker);
             }
+            lag.record(seen - deadline);
         });
         match progress {
             Progress::CaughtUp => self.publish_next(state),
