@@ -111,17 +111,18 @@ impl ChangeQueue {
         Ok(true)
     }
 
-    /// Takes all changes: so many, from the first on. Those that come later find what `then` does.
+    /// Takes all changes: so many, from the first on; `None` if there are none. Those that come later
+    /// find what `then` does.
     pub(super) fn take(
         &self,
         waiting: &AtomicUsize,
         then: impl FnOnce(),
-    ) -> ([Change; CAPACITY], usize) {
+    ) -> Option<([Change; CAPACITY], usize)> {
         let places = wait(&self.0);
         let len = waiting.load(Ordering::Relaxed);
         waiting.store(0, Ordering::Release);
         then();
-        (*places, len)
+        (len > 0).then(|| (*places, len))
     }
 
     /// Does `this` if no change waits. None comes meanwhile.

@@ -30,8 +30,8 @@
 //!
 //! **Arm.** `sleep` calls `Timer::new_at`, which has the shard from `context::shard`. The first poll
 //! is `Timer::poll`. If this task has just cancelled a timer here, `register_again` takes that
-//! timer's entry, the *spare*, with `Shard::arm_again`, and that is all. Otherwise `register_at`
-//! tries the shard's lock in `Shard::arm`, and `register_anywhere` that of other shards if the shard is
+//! timer's entry, the *spare*, with `Shard::arm_again`, and that is all. Otherwise `poll_plain`
+//! tries the shard's lock in `Shard::arm`, and `register_at` that of other shards if the shard is
 //! busy: `ShardState::put` inserts the entry, and `announce`
 //! publishes a deadline that is the shard's earliest. A deadline before the shard's `plain_from` goes
 //! through `Driver::when_near` first, which rounds the deadline. After the insert `have_alarm_ring`

@@ -79,6 +79,9 @@ const GRAIN: usize = 2;
 /// sleeps: that wakes up for the alarm that was set when it went to sleep.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
+/// The wakers of cancelled timers, if any changes waited.
+type Cancelled = Option<[Option<Waker>; CAPACITY]>;
+
 /// An entry without a waker is a spare.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 
@@ -149,10 +152,16 @@ impl ShardState {
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
         let Some(spare) = self.spare.take() else {
-            return (self.wheel.insert(when.0, Some(waker)), None);
+            return (self.insert(when, waker), None);
         };
         self.reused += 1;
         (spare, self.wheel.replace(spare, when.0, Some(waker)))
+    }
+
+    /// Out of line: arming in the place of the spare keeps a small frame.
+    #[inline(never)]
+    fn insert(&mut self, when: Tick, waker: Waker) -> u32 {
+        self.wheel.insert(when.0, Some(waker))
     }
 
     /// Adds a timer in the place of the spare, if that has this very waker.
@@ -359,18 +368,18 @@ impl Shard {
     fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
         let cancelled = self.drain(&mut state, || ());
         self.unlock(state);
-        wakers::discard(cancelled.into_iter().flatten());
+        wakers::discard(cancelled.into_iter().flatten().flatten());
     }
 
     /// Takes the changes that wait, does `then` before any other comes, and makes them. Returns the
     /// wakers of cancelled timers, to be dropped outside the lock.
-    fn drain(&self, state: &mut ShardState, then: impl FnOnce()) -> [Option<Waker>; CAPACITY] {
+    fn drain(&self, state: &mut ShardState, then: impl FnOnce()) -> Cancelled {
+        let (changes, len) = self.changes.take(&self.published.waiting, then)?;
         let mut wakers = [const { None }; CAPACITY];
-        let (changes, len) = self.changes.take(&self.published.waiting, then);
         for (change, waker) in changes[..len].iter().zip(&mut wakers) {
             *waker = state.carry_out(change);
         }
-        wakers
+        Some(wakers)
     }
 
     /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.

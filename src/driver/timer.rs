@@ -142,6 +142,9 @@ impl Timer {
 
     #[inline(never)]
     fn poll_plain(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        if self.arm(self.home, deadline, waker.clone()) {
+            return Poll::Pending;
+        }
         let registered = self.register_at(deadline, waker);
         self.polled(registered, deadline, waker)
     }

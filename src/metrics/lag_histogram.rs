@@ -61,7 +61,9 @@ impl LagHistogram {
         let bucket = &mut self.buckets[Self::bucket_of(nanos)];
         bucket.count += 1;
         bucket.sum = bucket.sum.saturating_add(nanos);
-        self.max = self.max.max(nanos);
+        if nanos > self.max {
+            self.max = nanos;
+        }
     }
 
     #[inline]

@@ -1,7 +1,6 @@
 //! The passing of time: entries that are due fire, others cascade to lower levels.
 
 use super::core::Core;
-use super::key_list::BURST;
 use super::level::Scale;
 use super::slot::SlotId;
 use super::slots::Next;
@@ -64,6 +63,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
     }
 }
 
+/// So many cells at most are taken off a slot at once.
+const BURST: usize = 16;
+
 /// Keys that were taken off a slot, and have yet to fire or to cascade. The drop, which a panic runs
 /// as well, puts them back.
 struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
@@ -83,19 +85,26 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Burst<'_, T, SLOTS, GRA
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
-    /// Takes a few entries out of a slot: a due entry fires, any other cascades to a lower level.
-    /// Returns how many were taken.
+    /// Takes a few entries out of a slot, and their number off `budget`. A due entry fires, any other
+    /// cascades to a lower level.
     #[inline]
     fn fire(
         &mut self,
         slot: SlotId,
-        most: usize,
+        budget: &mut usize,
         due: u64,
         fire: &mut impl FnMut(&mut Core<T, SLOTS, GRAIN>, u32, u64),
-    ) -> usize {
-        let taken = self.core.slots.take(slot, &mut self.keys, most);
+    ) {
+        let Core { slots, entries, .. } = &mut *self.core;
+        let (keys, deadlines) = (&mut self.keys, &mut self.deadlines);
+        // Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads
+        // that follow one another overlap; with a call of `fire` between the reads they would not.
+        let taken = slots.take(slot, BURST.min(*budget), |at, key| {
+            keys[at] = key;
+            deadlines[at] = entries.at(key).deadline;
+        });
         (self.slot, self.left) = (slot, taken);
-        self.read_deadlines();
+        *budget -= taken.max(1);
         while self.left > 0 {
             self.left -= 1;
             let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
@@ -104,16 +113,6 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
             } else {
                 self.core.cascade(key, deadline);
             }
-        }
-        taken
-    }
-
-    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads that
-    /// follow one another overlap; with a call of `fire` between the reads they would not.
-    #[inline]
-    fn read_deadlines(&mut self) {
-        for (key, deadline) in self.keys[..self.left].iter().zip(&mut self.deadlines) {
-            *deadline = self.core.entries.at(*key).deadline;
         }
     }
 }
@@ -124,8 +123,8 @@ const FEW: usize = 16;
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Moves the clock to `to`, slot by slot, and fires due entries on the way.
     ///
-    /// Each entry that fires or cascades, and each long run of holes, uses up 1 of `budget`. The clock
-    /// never goes back: an earlier `to` only fires entries that a former advance has left over.
+    /// Each entry that fires or cascades, and each run of holes, uses up 1 of `budget`. The clock never
+    ///  goes back: an earlier `to` only fires entries that a former advance has left over.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -185,7 +184,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             } else {
                 start
             };
-            budget -= burst.fire(slot, budget, due, fire).max(1);
+            burst.fire(slot, &mut budget, due, fire);
         }
         burst.core.now = to;
         Progress::CaughtUp

@@ -18,9 +18,6 @@ const HOLE: u32 = u32::MAX;
 /// A list of no more cells than this is short: it keeps its holes, and its memory when empty.
 pub(super) const SHORT: usize = 128;
 
-/// So many keys at most are taken off a list at once.
-pub(super) const BURST: usize = 16;
-
 /// A search for a hole reads so many cells at most: a line of memory.
 const SEARCHED: usize = 16;
 
@@ -62,9 +59,8 @@ impl KeyList {
         let holes = self.cells.len() - self.len();
         self.len += 1;
         if holes > self.cells.len() / 8 {
-            if let Some(at) = self.find_hole() {
-                self.cells[at] = key;
-                return at as u32;
+            if let Some(at) = self.fill_hole(key) {
+                return at;
             }
         }
         let cells = self.cells.len();
@@ -76,27 +72,33 @@ impl KeyList {
         cells as u32
     }
 
-    /// Finds a hole where the last was found, or in the next few cells.
+    /// Puts a key into the hole after the one that was filled last, or into a hole in the next few
+    /// cells.
     #[inline(always)]
-    fn find_hole(&mut self) -> Option<usize> {
-        let at = self.search as usize;
-        if self.cells.get(at) != Some(&HOLE) {
-            return self.search_for_hole();
+    fn fill_hole(&mut self, key: u32) -> Option<u32> {
+        let at = self.search;
+        match self.cells.get_mut(at as usize) {
+            Some(cell) if *cell == HOLE => *cell = key,
+            _ => return self.search_for_hole(key),
         }
         self.search += 1;
         Some(at)
     }
 
     #[inline(never)]
-    fn search_for_hole(&mut self) -> Option<usize> {
+    fn search_for_hole(&mut self, key: u32) -> Option<u32> {
         if self.search as usize >= self.cells.len() {
             self.search = 0;
         }
-        let begin = self.search as usize;
-        let mut cells = self.cells[begin..].iter().take(SEARCHED);
-        let hole = cells.position(|&key| key == HOLE);
-        self.search += hole.map_or(SEARCHED, |ahead| ahead + 1) as u32;
-        hole.map(|ahead| begin + ahead)
+        let begin = self.search;
+        let cells = self.cells[begin as usize..].iter_mut().take(SEARCHED);
+        let Some((cell, at)) = cells.zip(begin..).find(|(cell, _)| **cell == HOLE) else {
+            self.search += SEARCHED as u32;
+            return None;
+        };
+        *cell = key;
+        self.search = at + 1;
+        Some(at)
     }
 
     /// Removes the key at a place. Returns whether the list is to be [tidied](Self::tidy) then.
@@ -104,33 +106,34 @@ impl KeyList {
     pub(crate) fn remove(&mut self, at: u32) -> bool {
         self.cells[at as usize] = HOLE;
         self.len -= 1;
-        self.is_empty() || self.cells.len() > SHORT.max(2 * self.len())
+        let (cells, keys) = (self.cells.len(), self.len());
+        keys == 0 || cells > SHORT && cells > 2 * keys
     }
 
-    /// Takes at most `most` keys off the end of the list, as many as there is room for, and returns
-    /// how many: none where there are only holes for long.
+    /// Takes at most `most` cells off the end of the list. Calls `taken` with each key that they held,
+    /// and how many came before. Returns how many keys that are: none where there are only holes.
     #[inline(always)]
-    pub(crate) fn take(&mut self, keys: &mut [u32; BURST], most: usize) -> usize {
-        let mut taken = 0;
-        for _ in 0..SHORT {
-            if taken == most.min(BURST) {
-                break;
-            }
-            let Some(key) = self.cells.pop() else { break };
+    pub(crate) fn take(&mut self, most: usize, mut taken: impl FnMut(usize, u32)) -> usize {
+        let left = self.cells.len() - most.min(self.cells.len());
+        let mut count = 0;
+        for &key in self.cells[left..].iter().rev() {
             if key != HOLE {
-                keys[taken] = key;
-                taken += 1;
+                taken(count, key);
+                count += 1;
             }
         }
-        self.len -= taken as u32;
-        taken
+        self.cells.truncate(left);
+        self.len -= count as u32;
+        count
     }
 
-    /// Takes the holes out of an empty list. Returns its memory, if that is long.
-    #[inline]
-    pub(crate) fn clear(&mut self) -> Option<Vec<u32>> {
+    /// Takes the holes out of an empty list. Its memory is garbage if that is long.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, garbage: &mut Vec<Vec<u32>>) {
         self.cells.clear();
-        (self.cells.capacity() > SHORT).then(|| mem::take(&mut self.cells))
+        if self.cells.capacity() > SHORT {
+            garbage.push(mem::take(&mut self.cells));
+        }
     }
 
     /// Makes a sparse list shorter. `moved` is called with each key that gets another place, and that
@@ -153,11 +156,8 @@ impl KeyList {
             if key == HOLE {
                 continue;
             }
-            match self.find_hole() {
-                Some(at) => {
-                    self.cells[at] = key;
-                    moved(key, at as u32);
-                }
+            match self.fill_hole(key) {
+                Some(at) => moved(key, at),
                 None => self.cells.push(key),
             }
         }

@@ -92,10 +92,11 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         Some((number + ahead as u64) * Self::unit(level))
     }
 
-    /// The first tick, from `now` on, at which a slot of this level starts.
-    pub(crate) const fn boundary(level: usize, now: u64) -> u64 {
-        let unit = Self::unit(level);
-        Self::number(now.saturating_add(unit - 1), level) * unit
+    /// Whether a slot of this level starts at one of the ticks from `now` to `then`, which is the start
+    /// of a slot on a lower level.
+    pub(crate) const fn is_between(level: usize, now: u64, then: u64) -> bool {
+        // Before tick 0 this takes the last tick of all, which is in another slot than `then`.
+        Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 
     /// Start of a slot, which is less than a turn ahead of `now`.

@@ -1,7 +1,7 @@
 //! The slots of all levels. Slots hold keys only; entries are in `core.rs`.
 
 use super::bits::Bits;
-use super::key_list::{BURST, KeyList};
+use super::key_list::KeyList;
 use super::level::Scale;
 use super::slot::{Place, SlotId};
 
@@ -45,10 +45,13 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// Puts a key into a slot, and returns its place.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
-        if slot.index() >= self.lists.len() {
-            self.set_levels(slot.level::<SLOTS>() + 1);
-        }
-        let list = &mut self.lists[slot.index()];
+        let list = match self.lists.get_mut(slot.index()) {
+            Some(list) => list,
+            None => {
+                self.set_levels(slot.level::<SLOTS>() + 1);
+                &mut self.lists[slot.index()]
+            }
+        };
         if list.is_empty() {
             let level = slot.level::<SLOTS>();
             self.occupied[level].set(slot.position::<SLOTS>());
@@ -73,16 +76,21 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Takes at most `most` keys out of an occupied slot, as many as there is room for, and returns
-    /// how many.
+    /// Takes at most `most` cells off an occupied slot: see [`KeyList::take`].
     #[inline(always)]
-    pub(crate) fn take(&mut self, slot: SlotId, keys: &mut [u32; BURST], most: usize) -> usize {
+    pub(crate) fn take(
+        &mut self,
+        slot: SlotId,
+        most: usize,
+        taken: impl FnMut(usize, u32),
+    ) -> usize {
         let list = &mut self.lists[slot.index()];
-        let taken = list.take(keys, most);
+        let count = list.take(most, taken);
         if list.is_empty() {
+            list.clear(&mut self.garbage);
             self.has_emptied(slot);
         }
-        taken
+        count
     }
 
     /// Makes a sparse list shorter.
@@ -90,21 +98,20 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     fn tidy(&mut self, slot: SlotId, mut moved: impl FnMut(u32, Place)) {
         let list = &mut self.lists[slot.index()];
         if list.is_empty() {
+            list.clear(&mut self.garbage);
             return self.has_emptied(slot);
         }
         let garbage = list.tidy(|key, at| moved(key, Place { at, slot }));
         self.garbage.extend(garbage);
     }
 
-    #[inline]
+    #[inline(always)]
     fn has_emptied(&mut self, slot: SlotId) {
         let level = slot.level::<SLOTS>();
-        self.occupied[level].clear(slot.position::<SLOTS>());
-        if self.occupied[level].is_empty() {
+        let occupied = &mut self.occupied[level];
+        occupied.clear(slot.position::<SLOTS>());
+        if occupied.is_empty() {
             self.used &= !(1 << level);
-        }
-        if let Some(garbage) = self.lists[slot.index()].clear() {
-            self.garbage.push(garbage);
         }
     }
 
@@ -116,8 +123,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let mut levels = self.used_levels();
         let mut first = self.first_on(levels.next()?, now)?;
         for level in levels {
-            // Slots of this level, and above, start at or after the next boundary between two.
-            if first.start < Scale::<SLOTS>::boundary(level, now) {
+            // Where no slot of this level starts in between, none of the levels above does.
+            if !Scale::<SLOTS>::is_between(level, now, first.start) {
                 break;
             }
             let above = self.first_on(level, now)?;

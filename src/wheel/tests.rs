@@ -159,6 +159,18 @@ fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_
     assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
 }
 
+/// Otherwise a hold of the driver's lock would be as long as a list has holes.
+#[test]
+fn holes_use_up_the_budget() {
+    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let keys: Vec<u32> = (0..400).map(|_| core.insert(100, ())).collect();
+    keys[201..].iter().for_each(|&key| core.remove(key));
+    let mut fired = 0;
+    let progress = core.advance(100, 4, &mut |_, _, ()| fired += 1);
+    assert_eq!((progress, fired), (Progress::Unfinished, 0));
+    core.check();
+}
+
 #[test]
 fn a_timer_that_was_put_off_hides_none_behind_it() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);

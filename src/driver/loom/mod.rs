@@ -37,7 +37,7 @@
 //! | `request.rs` | `ask` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `driver.rs` | `arm_for` does not re-arm | `loom_arm_and_arm` |
 //! | `timer/register.rs` | `arm` calls `have_alarm_ring` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
-//! | `timer/register.rs` | `plain_from` is read before `register_at` arms, and not after | `loom_a_late_ring_and_rearm` |
+//! | `timer/register.rs` | `plain_from` is read before `arm` has the entry, and not after | `loom_a_late_ring_and_rearm` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
 //! | `shard.rs` | `leave` does not look at `plain_from` | `loom_leave_and_arm_where_the_clock_may_be_paused` |

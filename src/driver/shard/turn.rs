@@ -5,8 +5,7 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Shard, ShardState};
-use crate::driver::change_queue::CAPACITY;
+use super::{Cancelled, Shard, ShardState};
 use crate::driver::clock::Tick;
 use crate::driver::settings::{Generation, HOLD};
 use crate::driver::sync::{self, LockGuard, Ordering};
@@ -39,12 +38,13 @@ impl Shard {
 
     /// Never back. An entry that is due then is the driver's, so the changes that were accepted before
     /// are made first: see `change_queue.rs`.
-    fn move_clock(&self, state: &mut ShardState, now: Tick) -> Option<[Option<Waker>; CAPACITY]> {
-        let clock = &self.published.clock;
-        let before = clock.load(Ordering::Relaxed);
+    fn move_clock(&self, state: &mut ShardState, now: Tick) -> Cancelled {
+        let (clock, before) = (&self.published.clock, self.clock().0);
         let after = now.0.max(before);
-        (before < after || self.has_changes())
-            .then(|| self.drain(state, || clock.store(after, Ordering::Release)))
+        match before < after || self.has_changes() {
+            true => self.drain(state, || clock.store(after, Ordering::Release)),
+            false => None,
+        }
     }
 
     fn fire(
@@ -55,11 +55,13 @@ impl Shard {
         batch: &mut Vec<Waker>,
     ) -> Progress {
         let ShardState { wheel, lag, .. } = &mut *state;
+        // No deadline that fires is later.
+        let seen = seen.max(now).0.max(wheel.now());
         let progress = wheel.advance(now.0, HOLD, &mut |_, deadline, waker| {
-            lag.record(seen.0.saturating_sub(deadline));
             if let Some(waker) = waker {
                 batch.push(waker);
             }
+            lag.record(seen - deadline);
         });
         match progress {
             Progress::CaughtUp => self.publish_next(state),

@@ -12,7 +12,7 @@ use super::Timer;
 use crate::driver::change_queue::Refused;
 use crate::driver::clock::Tick;
 use crate::driver::context;
-use crate::driver::driver::{DriverShard, ShardRef};
+use crate::driver::driver::ShardRef;
 use crate::driver::sync::{TRIES, back_off};
 use crate::driver::wakers;
 
@@ -27,8 +27,7 @@ impl Timer {
         let Some(key) = shard.arm_again(self.generation(), deadline, waker) else {
             return false;
         };
-        let data = waker.data() as usize;
-        self.set_registered(key, deadline, data, wakers::OF_TASKS);
+        self.set_registered(key, deadline, waker.data() as usize, wakers::OF_TASKS);
         true
     }
 
@@ -41,17 +40,9 @@ impl Timer {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        match self.arm(self.home, when, waker.clone()) {
-            true => Ok(()),
-            false => self.register_refused(when, waker),
-        }
-    }
-
     /// Registers in a shard, unless that is busy or refuses.
     #[inline(always)]
-    fn arm(&mut self, home: ShardRef, when: Tick, waker: Waker) -> bool {
+    pub(super) fn arm(&mut self, home: ShardRef, when: Tick, waker: Waker) -> bool {
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
         let Some((key, left)) = home.shard.arm(self.generation(), when, waker) else {
             return false;
@@ -63,10 +54,10 @@ impl Timer {
         true
     }
 
-    /// The shard is busy, or the driver has ended, or the shard's clock passed `when` before the
-    /// lock was taken: in that case the timer may wait for tokio's millisecond.
+    /// Registers in any shard. Refused as due when the shard's clock passed `when` before the lock was
+    /// taken: then the timer may wait for tokio's millisecond.
     #[cold]
-    fn register_refused(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
+    pub(super) fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let registered = self.register_anywhere(when, waker);
         if !matches!(registered, Err(Refused::Due)) {
             return registered;
@@ -96,9 +87,8 @@ impl Timer {
     /// After the entry has its deadline: see "Never lost" in `alarm/mod.rs`.
     #[inline(always)]
     pub(super) fn have_alarm_ring(&self, when: Tick) {
-        let DriverShard { shard, driver, .. } = self.home;
-        if when < shard.plain_from() {
-            driver.arm_for(when);
+        if when < self.home.shard.plain_from() {
+            self.home.driver.arm_for(when);
         }
     }
 
@@ -111,7 +101,7 @@ impl Timer {
     }
 
     fn when_near(&self, deadline: Tick) -> Option<Tick> {
-        let DriverShard { shard, driver, .. } = self.home;
-        driver.when_near(deadline, shard.clock())
+        let home = self.home;
+        home.driver.when_near(deadline, home.shard.clock())
     }
 }

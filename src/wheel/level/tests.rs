@@ -138,17 +138,23 @@ fn levels_for_all_of_u64() {
 
 #[test]
 fn a_slot_of_a_level_starts_at_each_boundary() {
-    for (now, boundary) in [
-        (0, 0),
-        (1, 64),
-        (64, 64),
-        (65, 128),
-        (u64::MAX, u64::MAX - 63),
-    ] {
-        assert_eq!(Scale::<64>::boundary(1, now), boundary);
+    for (now, boundary) in [(0, 0), (1, 64), (64, 64), (65, 128), (1 << 40, 1 << 40)] {
+        assert!(Scale::<64>::is_between(1, now, boundary));
+        assert!(Scale::<64>::is_between(1, now, boundary + 63));
+        assert!(now == boundary || !Scale::<64>::is_between(1, now, boundary - 1));
     }
+    assert!(!Scale::<64>::is_between(1, u64::MAX - 62, u64::MAX));
     for (now, boundary) in [(0, 0), (1, 10), (10, 10), (11, 20)] {
-        assert_eq!(Scale::<10>::boundary(1, now), boundary);
-        assert_eq!(Scale::<10>::boundary(0, now), now);
+        assert!(Scale::<10>::is_between(1, now, boundary));
+        assert!(now == boundary || !Scale::<10>::is_between(1, now, boundary - 1));
+        assert!(Scale::<10>::is_between(0, now, now));
     }
+}
+
+/// No slot below the topmost level is as far from tick 0 as that level's last slot.
+#[test]
+fn a_slot_of_each_level_starts_at_tick_0() {
+    assert!((1..64).all(|level| Scale::<2>::is_between(level, 0, (1 << level) - 1)));
+    assert!((1..8).all(|level| Scale::<256>::is_between(level, 0, (1 << (8 * level)) - 1)));
+    assert!((1..20).all(|level| Scale::<10>::is_between(level, 0, 10_u64.pow(level as u32) - 1)));
 }
