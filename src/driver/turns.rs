@@ -3,7 +3,7 @@
 //! A turn begins in one of two places:
 //!
 //! 1. The alarm rings, inside tokio's own turn: [`Driver::alarm_rings`]. On a multi-thread runtime
-//!    the turn ends after about [`PER_TURN`](super::fire::PER_TURN) timers, because tokio looks at I/O only after it.
+//!    the turn ends after about a thousand timers, because tokio looks at I/O only after it.
 //! 2. The driver task is polled: [`Driver::poll_task`]. A thread has asked for that turn: a ring left
 //!    timers over, the alarm has passed while it was set, or an [overdue check](super::overdue) found
 //!    a late timer in a busy runtime.
@@ -13,9 +13,9 @@
 //! * Each turn ends by arming the alarm, whether it is done or not. The driver task may wait in the
 //!   queue of a worker that blocks, so what is left over may not depend on that task alone: the next
 //!   ring finds the request still open.
-//! * A turn may take as long as the request for it has waited, and a ring's turn ten times as long.
-//!   So where other tasks keep the workers busy, timers get their share of the time. What a turn takes
-//!   itself is no wait, so no turn grows by the one before.
+//! * A turn of the driver task may take twice as long as the task has waited for it, and a ring's turn
+//!   ten times as long. So where other tasks keep the workers busy, timers get their share of the
+//!   time. What a turn takes itself is no wait, so no turn grows by the one before.
 //! * Between two turns of the driver task tokio looks at I/O and at its own timers, where that is
 //!   cheap: see [`poll_again`].
 
@@ -71,7 +71,7 @@ impl Driver {
         let now = self.alarm.now();
         let (waited, _last) = self.turns.take_request(now);
         let skips_turn = is_first && self.alarm.may_pause();
-        let is_done = skips_turn || self.turn(generation, now, waited) & self.arm();
+        let is_done = skips_turn || self.turn(generation, now, 2 * waited) & self.arm();
         let end = self.alarm.now();
         if !is_done {
             self.turns.wait_from(end);
@@ -81,8 +81,8 @@ impl Driver {
         }
     }
 
-    /// Fires the timers that are due at `now`; `true` if all. If not, about [`PER_TURN`](super::fire::PER_TURN) of them, and
-    /// more if that takes less than `takes` nanoseconds.
+    /// Fires the timers that are due at `now`; `true` if all. If not, about a thousand, and more if
+    /// those take less than `takes` nanoseconds.
     pub(super) fn turn(&self, generation: Generation, now: Tick, takes: u64) -> bool {
         self.alarm.raise_plain_from(self.each_shard(), now);
         self.checked.store(now.0, Ordering::Relaxed);
