@@ -127,6 +127,7 @@
 
 mod build_error;
 mod builder;
+mod counts;
 pub mod delay_queue;
 #[cfg(all(any(doc, doctest), feature = "full"))]
 pub mod docs;
@@ -191,11 +192,12 @@ pub mod timing_wheel {
 
 pub use self::build_error::BuildError;
 pub use self::builder::Builder;
+pub use self::counts::{LagHistogram, MetricsSnapshot};
 #[doc(inline)]
 pub use self::delay_queue::DelayQueue;
 pub use self::handle::Wheel;
 pub use self::interval::{Interval, interval, interval_at};
-pub use self::metrics::{LagHistogram, MetricsIntervals, MetricsSnapshot, WheelMetrics, metrics};
+pub use self::metrics::{MetricsIntervals, WheelMetrics, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;

@@ -20,7 +20,7 @@ use super::settings::{Generation, Settings};
 use super::shard::{Shard, Shards};
 use super::sync::{AtomicU16, AtomicU64, Mutex, Ordering, lock};
 use super::wakers;
-use crate::metrics::final_counts::FinalCounts;
+use crate::counts::FinalCounts;
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
@@ -34,8 +34,8 @@ pub(crate) struct Driver {
     pub(super) opened: AtomicU64,
     /// Generations below this are to end: see [`DriverRef::shutdown`].
     ends: AtomicU16,
-    /// The counts of this time in service.
-    last: Mutex<Arc<FinalCounts>>,
+    /// The counts of this time in service, and its generation.
+    last: Mutex<(Generation, Arc<FinalCounts>)>,
 }
 
 /// A shard, and its driver.
@@ -67,7 +67,7 @@ impl Driver {
             settings,
             opened: AtomicU64::new(0),
             ends: AtomicU16::new(0),
-            last: Mutex::new(Arc::new(FinalCounts::new(0, settings.shards))),
+            last: Mutex::new((0, Arc::new(FinalCounts::new(settings.shards)))),
         }));
         let all: Vec<DriverShard> = (0..settings.shards)
             .map(|index| DriverShard {
@@ -93,8 +93,8 @@ impl Driver {
         self.opened.store(now.0, Ordering::Relaxed);
         self.turns.reset();
         self.checked.store(now.0, Ordering::Relaxed);
-        let last = FinalCounts::new(self.generation(), self.shards().len());
-        *lock(&self.last) = Arc::new(last);
+        let last = Arc::new(FinalCounts::new(self.shards().len()));
+        *lock(&self.last) = (self.generation(), last);
         self.alarm.open(alarm);
     }
 
@@ -114,7 +114,7 @@ impl Driver {
     pub(super) fn close(&'static self) {
         // First the alarm, so that no thread polls an interval of a runtime that ends.
         self.alarm.close();
-        let last = Arc::clone(&lock(&self.last));
+        let last = Arc::clone(&lock(&self.last).1);
         for home in self.shards() {
             for waker in home.shard.close(|counted| last.set(home.index, counted)) {
                 wakers::wake(waker);
@@ -142,8 +142,8 @@ impl Driver {
 
     /// Where this generation leaves its last figures, unless a later generation has begun.
     pub(crate) fn last(&self, generation: Generation) -> Option<Arc<FinalCounts>> {
-        let last = lock(&self.last);
-        (last.generation == generation).then(|| Arc::clone(&last))
+        let (of, last) = &*lock(&self.last);
+        (*of == generation).then(|| Arc::clone(last))
     }
 }
 

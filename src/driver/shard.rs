@@ -63,8 +63,7 @@ use super::clock::{MILLISECOND, Tick};
 use super::settings::Generation;
 use super::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use super::wakers;
-use crate::metrics::lag_histogram::LagHistogram;
-use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
+use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
 use crate::wheel::core::Core;
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest that is used,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::final_counts::FinalCounts;
-use super::{MetricsIntervals, MetricsSnapshot};
+use super::MetricsIntervals;
+use crate::counts::{FinalCounts, MetricsSnapshot};
 use crate::driver::{DriverRef, registry};
 
 /// Counts of the current runtime's timers: how many were armed, fired and cancelled, and how

@@ -1,6 +1,7 @@
 //! [`MetricsIntervals`]: the counts since the last look.
 
-use super::{MetricsSnapshot, WheelMetrics};
+use super::WheelMetrics;
+use crate::counts::MetricsSnapshot;
 
 /// Iterator over the counts of successive intervals, from [`WheelMetrics::intervals`].
 ///

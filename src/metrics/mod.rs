@@ -10,15 +10,10 @@
 //! Public counts are those that a user can act on. Counts of a wheel's inner workings, such as
 //! cascades, are private fields of `MetricsSnapshot`, for this crate's tests.
 
-pub(crate) mod final_counts;
 mod handle;
 mod intervals;
-pub(crate) mod lag_histogram;
-pub(crate) mod snapshot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use self::handle::{WheelMetrics, metrics};
 pub use self::intervals::MetricsIntervals;
-pub use self::lag_histogram::LagHistogram;
-pub use self::snapshot::MetricsSnapshot;

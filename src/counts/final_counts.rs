@@ -32,11 +32,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MetricsSnapshot as Snapshot;
-use crate::driver::settings::Generation;
 
 /// The counts of a driver from its start to its end, kept for later snapshots.
 pub(crate) struct FinalCounts {
-    pub(crate) generation: Generation,
     /// How often the driver woke up, and how often nothing was due then.
     turns: AtomicU64,
     idle_turns: AtomicU64,
@@ -45,9 +43,8 @@ pub(crate) struct FinalCounts {
 }
 
 impl FinalCounts {
-    pub(crate) fn new(generation: Generation, shards: usize) -> Self {
+    pub(crate) fn new(shards: usize) -> Self {
         FinalCounts {
-            generation,
             turns: AtomicU64::new(0),
             idle_turns: AtomicU64::new(0),
             shards: (0..shards).map(|_| OnceLock::new()).collect(),
