@@ -124,7 +124,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Moves the clock to `to`, slot by slot, and fires due entries on the way.
     ///
     /// Each entry that fires or cascades, and each run of holes, uses up 1 of `budget`. The clock never
-    ///  goes back: an earlier `to` only fires entries that a former advance has left over.
+    /// goes back: an earlier `to` only fires entries that a former advance has left over.
     #[inline]
     pub(crate) fn advance(
         &mut self,
