@@ -174,7 +174,7 @@ impl Driver {
     /// Wakes the driver task, or, while that task is polled, has it polled again.
     #[cold]
     pub(super) fn ask_for_turn(&self) {
-        if let Some(task) = self.turns.ask(Tick::really_now()) {
+        if let Some(task) = self.turns.ask() {
             task.wake();
         }
     }

@@ -8,6 +8,7 @@
 //! * A request that comes while the driver task is polled finds no waker. It stays, and the task,
 //!   which leaves its waker at the end of each poll, sees it then: the task is polled again.
 
+use std::mem;
 use std::task::Waker;
 
 use super::clock::Tick;
@@ -33,15 +34,15 @@ struct Request {
 impl Turns {
     /// Another runtime is to be served.
     pub(super) fn reset(&self) {
-        drop(self.take_request(Tick::ZERO));
+        drop(self.take_request());
         self.first.store(0, Ordering::Relaxed);
     }
 
     /// Takes any request. Returns how long it has waited, in nanoseconds, and the waker that was left
     /// for one, to be dropped without the lock.
-    pub(super) fn take_request(&self, now: Tick) -> (u64, Option<Waker>) {
-        let Request { since, task } = std::mem::take(&mut *lock(&self.request));
-        (since.map_or(0, |since| now.0.saturating_sub(since.0)), task)
+    pub(super) fn take_request(&self) -> (u64, Option<Waker>) {
+        let request = mem::take(&mut *lock(&self.request));
+        (request.waits(), request.task)
     }
 
     /// Leaves the driver task's waker for the next request. Returns true if there was a request
@@ -54,20 +55,31 @@ impl Turns {
     }
 
     /// Makes a request. Returns the driver task's waker if the task waits.
-    pub(super) fn ask(&self, now: Tick) -> Option<Waker> {
+    pub(super) fn ask(&self) -> Option<Waker> {
         let mut request = lock(&self.request);
-        request.since.get_or_insert(now);
+        request.since.get_or_insert_with(Tick::really_now);
         request.task.take()
     }
 
     /// How long a request has waited for a turn, in nanoseconds.
-    pub(super) fn waits(&self, now: Tick) -> u64 {
-        let since = lock(&self.request).since;
-        since.map_or(0, |since| now.0.saturating_sub(since.0))
+    pub(super) fn waits(&self) -> u64 {
+        lock(&self.request).waits()
     }
 
-    /// A turn has left timers over: a request waits from now on, and not for the time before.
-    pub(super) fn wait_from(&self, end: Tick) {
-        lock(&self.request).since = Some(end);
+    /// A turn has ended, and has left timers over unless it `is_done`. A request waits from now on, and
+    /// not for the time before.
+    pub(super) fn end_turn(&self, is_done: bool) {
+        let mut request = lock(&self.request);
+        if !is_done || request.since.is_some() {
+            request.since = Some(Tick::really_now());
+        }
+    }
+}
+
+impl Request {
+    /// By the real clock, as all here: a paused clock may stand years ahead.
+    fn waits(&self) -> u64 {
+        let since = |since: Tick| Tick::really_now().0.saturating_sub(since.0);
+        self.since.map_or(0, since)
     }
 }

@@ -54,11 +54,11 @@ impl Driver {
         // the rings to come: so it takes up to ten times as long as the request has waited.
         let takes = match self.settings.current_thread {
             true => u64::MAX,
-            false => 10 * self.turns.waits(now),
+            false => 10 * self.turns.waits(),
         };
         let is_done = self.turn(generation, now, takes);
-        if !is_done {
-            self.turns.wait_from(self.alarm.now());
+        if !self.settings.current_thread {
+            self.turns.end_turn(is_done);
         }
         if !(self.arm() && is_done) {
             self.ask_for_turn();
@@ -68,16 +68,14 @@ impl Driver {
     /// A poll of the driver task. The first poll was not asked for; where a clock was advanced,
     /// that poll might fire timers that tokio's clock has not come to yet.
     pub(super) fn poll_task(&self, generation: Generation, is_first: bool, task: &Waker) {
-        let now = self.alarm.now();
-        let (waited, _last) = self.turns.take_request(now);
+        let (waited, _last) = self.turns.take_request();
+        let (began, now) = (Tick::really_now(), self.alarm.now());
         let skips_turn = is_first && self.alarm.may_pause();
         let is_done = skips_turn || self.turn(generation, now, 2 * waited) & self.arm();
-        let end = self.alarm.now();
-        if !is_done {
-            self.turns.wait_from(end);
-        }
+        self.turns.end_turn(is_done);
         if self.turns.set_task(task) {
-            poll_again(waited, end.0.saturating_sub(now.0), task);
+            let took = Tick::really_now().0.saturating_sub(began.0);
+            poll_again(waited, took, task);
         }
     }
 

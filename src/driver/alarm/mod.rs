@@ -22,8 +22,8 @@
 //!   that, and then loads the shard's `plain_from`. A thread that arms stores `armed_for`, then
 //!   `plain_from` of each shard, and then loads every `next` again. All of these are sequentially
 //!   consistent, so at least one of the two threads sees the store of the other. A timer that is
-//!   put off, or takes the place of a spare with an earlier deadline, does neither: `next` is no
-//!   later than the earlier deadline, and a thread has armed for `next`, or is to look again.
+//!   put off, that takes the place of a spare with an earlier deadline, or that finds `next` as early,
+//!   stores nothing: a thread has armed for `next`, or is to look again.
 //! * The alarm rings at `armed_for` or earlier, but for tokio's delay. `plain_from` is equal to
 //!   `armed_for`, or later.
 //! * **Under the mutex.** The interval is locked for arming, opening and closing, and for a look at

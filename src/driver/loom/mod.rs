@@ -30,7 +30,7 @@
 //! | `driver.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 //! | `driver.rs` | `begin` does not retract | `a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled`, in `tests/twins/paused.rs` |
 //! | `turns.rs` | `alarm_rings` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `turns.rs` | `alarm_rings` or `poll_task` does not call `wait_from` | `tokios_own_timers_fire_during_a_mass_expiry`, in `tests/driver/busy.rs` |
+//! | `turns.rs` | `alarm_rings` or `poll_task` does not call `end_turn` | `tokios_own_timers_fire_during_a_mass_expiry`, in `tests/driver/busy.rs` |
 //! | `turns.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `turns.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `turns.rs` | `turn` does not `raise_plain_from` | `loom_a_look_and_a_late_ring` |
