@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::figure::Measured;
 use crate::last::{Last, spawn_sleepers};
-use crate::stage::{Stage, armed};
+use crate::stage::{Stage, armed, compute};
 
 const COUNT: usize = 100_000;
 const READY: usize = 4;
@@ -72,10 +72,7 @@ fn arm_all<T: Timers>(last: &Arc<Last>) -> Sleeps<T> {
 /// Computes for as long as a `poll`, and then waits at the end of the worker's queue.
 async fn stay_ready(poll: Duration, over: Arc<AtomicBool>) {
     poll_fn(|cx| {
-        let until = Instant::now() + poll;
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
+        compute(poll);
         if over.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }

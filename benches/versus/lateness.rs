@@ -12,7 +12,7 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use crate::figure::Measured;
-use crate::stage::{Stage, WORKERS, worker_cpu};
+use crate::stage::{Stage, WORKERS, compute, worker_cpu};
 
 /// What keeps the workers of the runtime busy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,10 +59,7 @@ pub(crate) fn lateness<T: Timers>(load: Load, sleepers: u64, quantile: Option<f6
 async fn burn<T: Timers>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
     let mut rng = SmallRng::seed_from_u64(seed);
     while !stop.load(Ordering::Relaxed) {
-        let until = Instant::now() + Duration::from_micros(rng.random_range(50..100));
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
+        compute(Duration::from_micros(rng.random_range(50..100)));
         if arms {
             let answer = T::timeout(Duration::from_secs(30), yield_now()).await;
             assert!(answer.is_ok(), "{} was early", T::NAME);

@@ -11,8 +11,8 @@
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # tokio's timer per worker takes part
 //! ```
 //!
-//! All sides run in one process, but for `peak`, round after round in turn and the other way round every second time. A figure is the
-//! median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it moved, fired and
+//! All sides run in one process, but for `peak`, round after round in turn and the other way round every second time. A
+//! figure is the median of the rounds' ratios, peer ÷ ours, so larger is better. Every workload counts what it moved, fired and
 //! cancelled, and a round in which the sides did different work is a panic. `catalogue.json` has the figures' names, lines
 //! and goals.
 //!

@@ -1,4 +1,5 @@
-//! Timers that stay: polled again, pushed out, made and dropped a million at a time, replaced among a million, and what the number of them costs.
+//! Timers that stay: polled again, pushed out, made and dropped a million at a time, replaced among a million, and what
+//! the number of them costs.
 
 use std::hint::black_box;
 use std::pin::pin;

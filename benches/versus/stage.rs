@@ -138,6 +138,14 @@ pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
+/// Keeps this thread's processor busy for so long.
+pub(crate) fn compute(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
 /// The same random numbers for every peer.
 pub(crate) fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(0x7143)

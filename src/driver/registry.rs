@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use tokio::runtime::{self, Handle};
@@ -117,9 +117,7 @@ impl Service {
         let capacity = mem::take(&mut settings.capacity);
         let driver = with_registry(|registry| registry.idle.get_mut(&settings)?.pop());
         let driver = driver.unwrap_or_else(|| Driver::leak(settings));
-        let serving = DriverRef::new(driver, driver.generation());
-        let waker = Waker::from(Arc::new(serving));
-        driver.open(timer.ring(serving.generation, waker), capacity);
+        let serving = driver.serve(timer, capacity);
         let runtime = handle.id();
         Service { serving, runtime }
     }

@@ -23,6 +23,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
+use super::alarm::interval::AlarmTimer;
 use super::clock::Tick;
 use super::driver::{Driver, DriverRef};
 use super::fire::Turn;
@@ -39,6 +40,14 @@ impl Wake for DriverRef {
 }
 
 impl Driver {
+    /// Begins to serve a runtime, whose interval is to ring for this driver.
+    pub(super) fn serve(&'static self, timer: AlarmTimer, capacity: usize) -> DriverRef {
+        let serving = DriverRef::new(self, self.generation());
+        let waker = Waker::from(Arc::new(serving));
+        self.open(timer.ring(serving.generation, waker), capacity);
+        serving
+    }
+
     /// The alarm goes off: inside of tokio's turn, or on a thread that is arming.
     pub(super) fn alarm_rings(&self, generation: Generation) {
         if self.alarm.note_ring() {

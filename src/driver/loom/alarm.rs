@@ -185,11 +185,12 @@ fn loom_what_a_turn_leaves_over_waits_for_no_task() {
         let other = model.spawn(|model| model.turn_at(12));
         let later = model.arm(0, 50);
         other.join().unwrap();
-        // At least one each.
-        for _ in 0..2 {
+        // Each ring fires at least as many timers as a turn does, here one.
+        for fired in [2, 3] {
             model.ring_without_the_task();
+            let woken = timers.iter().map(|timer| timer.wakes.count());
+            assert!((fired..=3).contains(&woken.sum::<usize>()));
         }
-        assert!(timers.iter().all(|timer| timer.wakes.count() == 1));
         model.run_out();
         timers.into_iter().for_each(|timer| timer.assert_fired());
         later.assert_fired();

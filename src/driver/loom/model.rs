@@ -11,7 +11,7 @@ use super::fake::{self, Bell, Chime, Descriptor};
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::clock::Tick;
-use crate::driver::driver::{Driver, DriverRef, ShardRef};
+use crate::driver::driver::{Driver, ShardRef};
 use crate::driver::settings::{Generation, Settings};
 use crate::driver::sync::lock;
 use crate::driver::timer::Timer;
@@ -103,12 +103,9 @@ impl Model {
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
         let timer = AlarmTimer::new(&fake::runtime(), precise);
         let bell = timer.bell();
-        let serving = DriverRef::new(driver, driver.generation());
-        let waker = Waker::from(Arc::new(serving));
-        driver.open(timer.ring(serving.generation, waker), 0);
         let model = Model {
             driver,
-            generation: serving.generation,
+            generation: driver.serve(timer, 0).generation,
             bell,
             chime,
             task: Arc::default(),

@@ -2,8 +2,8 @@
 //!
 //! A cancel never waits for a shard. On the shard's own worker it leaves the entry as the spare, or
 //! removes it. On another worker, and where the shard is busy, the cancel goes into the shard's
-//! queue, and the next thread that locks the shard removes the entry and drops the waker. A reset uses that
-//! queue where the shard is busy.
+//! queue, and the next thread that locks the shard removes the entry and drops the waker. A reset
+//! uses that queue where the shard is busy.
 
 use std::task::Waker;
 
