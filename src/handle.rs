@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time::Instant;
 
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{DriverRef, registry};
 use crate::interval::Interval;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::sleep::{FAR, Sleep, deadline_after};
 

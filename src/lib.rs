@@ -127,6 +127,7 @@
 
 mod build_error;
 mod builder;
+mod clock;
 mod counts;
 pub mod delay_queue;
 #[cfg(all(any(doc, doctest), feature = "full"))]
@@ -138,6 +139,7 @@ mod handle;
 mod interval;
 mod metrics;
 mod sleep;
+mod sync;
 pub mod time;
 mod timeout;
 mod wheel;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::coop;
 use tokio::time::Instant;
 
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::driver::timer::Timer;
 
 /// Longer than any service runs: tokio's own limit for `sleep`.

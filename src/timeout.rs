@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use tokio::task::coop;
 use tokio::time::Instant;
 
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::error::Elapsed;
 use crate::sleep::Sleep;

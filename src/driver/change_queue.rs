@@ -28,9 +28,9 @@
 //! * Any waker may wait here. The waker of a task keeps the memory of the task and its runtime's
 //!   handle, never its future.
 
-use super::clock::Tick;
 use super::settings::{Generation, HOLD};
-use super::sync::{AtomicUsize, Lock, Ordering, wait};
+use crate::clock::Tick;
+use crate::sync::{AtomicUsize, Lock, Ordering, wait};
 
 /// Changes that a queue holds: a hold of the shard carries out all of them.
 pub(super) const CAPACITY: usize = HOLD;

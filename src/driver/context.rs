@@ -37,7 +37,7 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 use super::driver::{DriverRef, ShardRef};
 use super::registry;
 use super::settings::Generation;
-use super::sync::{thread_local, worker_index};
+use crate::sync::{thread_local, worker_index};
 
 /// The shard that a thread has found last.
 #[derive(Clone, Copy)]

@@ -3,12 +3,12 @@
 //!
 //! # Files
 //!
-//! From the bottom up: a file uses files above its own row, and no other.
+//! From the bottom up: a file uses files above its own row, and no other. Below all of them are two
+//! of the crate's files: `sync.rs` has the primitives, the real ones or those of the models, and
+//! `clock.rs` has instants, ticks and rounding.
 //!
 //! | file | idea |
 //! | --- | --- |
-//! | `sync.rs` | the real primitives, or those of the models; waiting for a lock |
-//! | `clock.rs` | instants, ticks, rounding |
 //! | `settings.rs` | the settings that a `Builder` makes |
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
 //! | `change_queue.rs` | the cancels, and the resets, that wait for the next thread that locks a shard |
@@ -97,7 +97,6 @@
 
 mod alarm;
 mod change_queue;
-pub(crate) mod clock;
 pub(crate) mod context;
 #[allow(
     clippy::module_inception,
@@ -106,13 +105,12 @@ pub(crate) mod context;
 mod driver;
 mod fire;
 #[cfg(all(test, loom))]
-mod loom;
+pub(crate) mod loom;
 mod overdue;
 pub(crate) mod registry;
 mod request;
 pub(crate) mod settings;
 pub(crate) mod shard;
-mod sync;
 pub(crate) mod timer;
 mod turns;
 mod wakers;

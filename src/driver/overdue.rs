@@ -8,10 +8,10 @@
 //! for one of them, and a worker that sleeps would wake up for nothing. So a task that makes a timer
 //! shortly before has the alarm armed anew.
 
-use super::clock::{MILLISECOND, Tick};
 use super::driver::Driver;
 use super::shard::{SOON, Shard};
-use super::sync::Ordering;
+use crate::clock::{MILLISECOND, Tick};
+use crate::sync::Ordering;
 
 /// Minimum interval from a turn, or a check, to a check that asks for a turn.
 const BETWEEN_TURNS: u64 = 250_000;

@@ -11,8 +11,8 @@
 use std::mem;
 use std::task::Waker;
 
-use super::clock::Tick;
-use super::sync::{AtomicUsize, Mutex, Ordering, lock};
+use crate::clock::Tick;
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// What a driver keeps from turn to turn.
 #[derive(Default)]

@@ -59,11 +59,11 @@ mod turn;
 use std::task::Waker;
 
 use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef, Refused};
-use super::clock::{MILLISECOND, Tick};
 use super::settings::Generation;
-use super::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use super::wakers;
+use crate::clock::{MILLISECOND, Tick};
 use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
+use crate::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::wheel::core::Core;
 
 /// Slots per level. A timer that fires has moved once for each level above the lowest that is used,

@@ -29,11 +29,11 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 
 use super::change_queue::{CANCELLED, EntryRef, Refused};
-use super::clock::Tick;
 use super::context;
 use super::driver::{DriverRef, ShardRef};
 use super::settings::Generation;
 use super::wakers::{self, VtableId};
+use crate::clock::Tick;
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {

@@ -24,11 +24,11 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
 use super::alarm::interval::AlarmTimer;
-use super::clock::Tick;
 use super::driver::{Driver, DriverRef};
 use super::fire::Turn;
 use super::settings::Generation;
-use super::sync::Ordering;
+use crate::clock::Tick;
+use crate::sync::Ordering;
 
 /// A driver in service is the waker of its own alarm.
 impl Wake for DriverRef {

@@ -32,9 +32,9 @@
 
 use std::time::Duration;
 
-use super::clock::{MILLISECOND, Tick};
 use super::driver::Driver;
-use super::sync::Ordering;
+use crate::clock::{MILLISECOND, Tick};
+use crate::sync::Ordering;
 
 impl Driver {
     /// When a timer fires whose deadline is before `plain_from`; `None` if due already. `clock` is

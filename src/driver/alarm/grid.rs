@@ -5,8 +5,8 @@
 //! and the next, a millisecond ends.
 
 use super::interval::AlarmTimer;
-use crate::driver::clock::{MILLISECOND, Tick};
-use crate::driver::sync::{AtomicU64, Ordering};
+use crate::clock::{MILLISECOND, Tick};
+use crate::sync::{AtomicU64, Ordering};
 
 /// The grid of a runtime's milliseconds: when the first of them begins, or [`UNKNOWN`].
 #[derive(Default)]

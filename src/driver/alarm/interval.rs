@@ -25,10 +25,10 @@ use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::timerfd::{HighResolution, NEAR};
-use crate::driver::clock::{MILLISECOND, Tick};
+use crate::clock::{MILLISECOND, Tick};
 use crate::driver::settings::Generation;
-use crate::driver::sync::time::{self, Interval, Sleep};
-use crate::driver::sync::{now_if_current, now_in, thread_local};
+use crate::sync::time::{self, Interval, Sleep};
+use crate::sync::{now_if_current, now_in, thread_local};
 
 /// Tells which deadlines tokio has come to; never left armed. (Unlike an interval, a sleep reads no
 /// clock.)

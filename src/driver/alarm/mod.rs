@@ -49,10 +49,10 @@ use std::time::Duration;
 use self::grid::Grid;
 use self::interval::{AlarmTimer, is_arming};
 use self::timerfd::NEAR;
-use super::clock::{MILLISECOND, Tick};
 use super::settings::{Generation, Settings};
 use super::shard::{Shard, Shards};
-use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use crate::clock::{MILLISECOND, Tick};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: u64 = 1_000 * MILLISECOND;

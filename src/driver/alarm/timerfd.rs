@@ -21,12 +21,9 @@
 use std::task::Waker;
 use std::time::Duration;
 
-#[cfg(not(all(feature = "high-resolution", target_os = "linux", not(all(test, loom)))))]
-use self::fallback::Descriptor;
-#[cfg(all(feature = "high-resolution", target_os = "linux", not(all(test, loom))))]
-use self::linux::Descriptor;
 use crate::build_error::BuildError;
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
+use crate::sync::Descriptor;
 
 /// Deadlines within this use the timerfd.
 pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
@@ -93,114 +90,5 @@ impl HighResolution {
             self.set_to = if set { at } else { Tick::NEVER };
         }
         self.set_to == at
-    }
-}
-
-#[cfg(all(feature = "high-resolution", target_os = "linux", not(all(test, loom))))]
-mod linux {
-    //! The timerfd itself.
-
-    use std::future::{Future, poll_fn};
-    use std::io;
-    use std::os::fd::OwnedFd;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker, ready};
-    use std::time::Duration;
-
-    use rustix::time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-        timerfd_settime,
-    };
-    use tokio::io::unix::AsyncFd;
-    use tokio::task::coop;
-
-    use crate::build_error::BuildError;
-    use crate::driver::clock::Tick;
-
-    /// The least setting: 0 would disarm the timerfd.
-    const INSTANTLY: Duration = Duration::from_nanos(1);
-
-    /// Rings once per setting. Its clock stands still while the machine is suspended, and does not
-    /// jump, like that of `Instant`. The timerfd is closed where another program is executed.
-    pub(crate) struct Descriptor(AsyncFd<OwnedFd>);
-
-    impl Descriptor {
-        /// Of the current runtime; not set.
-        #[track_caller]
-        pub(crate) fn open() -> Result<Self, BuildError> {
-            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(io::Error::from);
-            // tokio has no way to tell whether a runtime has I/O: `register` panics, and names the
-            // call that enables I/O.
-            let register = AssertUnwindSafe(|| register(timer?));
-            let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
-            registered.map(Descriptor).map_err(BuildError::Descriptor)
-        }
-
-        /// Has the waker woken at this time, in place of the setting before. `false` when the
-        /// runtime has ended.
-        pub(crate) fn set(&mut self, at: Tick, waker: &Waker) -> bool {
-            if !self.listen(waker) {
-                return false;
-            }
-            // A time that is left means the same by every clock; and the clock is read last.
-            let left = at.saturating_since(Tick::really_now()).max(INSTANTLY);
-            let Ok(it_value) = Timespec::try_from(left) else {
-                return false;
-            };
-            let once = Itimerspec {
-                it_interval: Timespec::default(),
-                it_value,
-            };
-            timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok()
-        }
-
-        /// Forgets rings of before, and has the waker woken by the next. Setting a timerfd
-        /// takes back an expiry, so nothing has to be read.
-        fn listen(&self, waker: &Waker) -> bool {
-            let wait = poll_fn(|cx| {
-                loop {
-                    match ready!(self.0.poll_read_ready(cx)) {
-                        Ok(mut rung) => rung.clear_ready(),
-                        Err(_ended) => return Poll::Ready(()),
-                    }
-                }
-            });
-            // With an exhausted budget this would be pending without being registered.
-            let wait = pin!(coop::unconstrained(wait));
-            wait.poll(&mut Context::from_waker(waker)).is_pending()
-        }
-    }
-
-    #[track_caller]
-    #[allow(
-        deprecated,
-        reason = "unsound for types that close their descriptor; what replaces it is `unsafe`"
-    )]
-    fn register(timer: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-        AsyncFd::with_interest(timer, tokio::io::Interest::READABLE)
-    }
-}
-
-/// Elsewhere than on Linux, and without the feature, there is no timerfd: the type has no value,
-/// and code that would use a value is compiled to nothing. The models have a type of their own.
-#[cfg(not(all(feature = "high-resolution", target_os = "linux", not(all(test, loom)))))]
-mod fallback {
-    #[cfg(all(test, loom))]
-    pub(super) use crate::driver::loom::fake::Descriptor;
-
-    #[cfg(not(all(test, loom)))]
-    pub(crate) enum Descriptor {}
-
-    #[cfg(not(all(test, loom)))]
-    impl Descriptor {
-        pub(super) fn open() -> Result<Self, crate::build_error::BuildError> {
-            Err(crate::build_error::BuildError::NoHighResolution)
-        }
-
-        pub(super) fn set(&mut self, _: crate::driver::clock::Tick, _: &std::task::Waker) -> bool {
-            match *self {}
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use super::model::{START, Wakes};
 use super::{Model, check, fake};
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 
 #[test]
 fn loom_ring_and_rearm() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 use super::{Model, check, fake};
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 
 #[test]
 fn loom_cancel_and_fire() {

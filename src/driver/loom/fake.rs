@@ -21,8 +21,8 @@ use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
-use crate::driver::clock::Tick;
-use crate::driver::sync::lock;
+use crate::clock::Tick;
+use crate::sync::lock;
 
 /// loom's, which has no `const` blocks.
 macro_rules! per_thread {

@@ -8,15 +8,15 @@ use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
 use super::fake::{self, Bell, Chime, Descriptor};
+use crate::clock::Tick;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
-use crate::driver::clock::Tick;
 use crate::driver::driver::{Driver, ShardRef};
 use crate::driver::settings::{Generation, Settings};
-use crate::driver::sync::lock;
 use crate::driver::timer::Timer;
 use crate::driver::timerfd::HighResolution;
 use crate::driver::wakers;
+use crate::sync::lock;
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);

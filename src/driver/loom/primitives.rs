@@ -7,6 +7,7 @@ pub(crate) use loom::sync::{
 pub(crate) use loom::thread::yield_now;
 
 pub(crate) use super::fake::{
-    self as time, now, now as really_now, now_if_current, now_in, thread_local, worker_index,
+    self as time, Descriptor, now, now as really_now, now_if_current, now_in, thread_local,
+    worker_index,
 };
 pub(crate) use super::lock::{Lock, LockGuard};

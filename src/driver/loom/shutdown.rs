@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{Armed, Model, check};
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 

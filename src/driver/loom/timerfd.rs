@@ -4,7 +4,7 @@
 //! Here 15 ns are near, and tokio rings 5 ns ahead; see `timerfd.rs`.
 
 use super::{Model, check, fake};
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 
 #[test]
 fn loom_precise_arm_and_arm() {

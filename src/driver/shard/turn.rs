@@ -6,11 +6,11 @@ use std::mem;
 use std::task::Waker;
 
 use super::{Cancelled, Shard, ShardState};
+use crate::clock::Tick;
 use crate::counts::MetricsSnapshot as Snapshot;
-use crate::driver::clock::Tick;
 use crate::driver::settings::{Generation, HOLD};
-use crate::driver::sync::{self, LockGuard, Ordering};
 use crate::driver::wakers;
+use crate::sync::{self, LockGuard, Ordering};
 use crate::wheel::core::Progress;
 
 impl Shard {

@@ -8,13 +8,13 @@
 use std::task::Waker;
 
 use super::{State, Timer};
+use crate::clock::Tick;
 use crate::driver::change_queue::CANCELLED;
-use crate::driver::clock::Tick;
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
 use crate::driver::shard::ShardState;
-use crate::driver::sync::LockGuard;
 use crate::driver::wakers;
+use crate::sync::LockGuard;
 
 /// Resetting.
 impl Timer {

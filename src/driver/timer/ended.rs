@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::coop;
 
 use super::{State, Timer};
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::driver::registry;
 
 impl Timer {

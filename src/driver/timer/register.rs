@@ -9,12 +9,12 @@ use std::iter;
 use std::task::Waker;
 
 use super::Timer;
+use crate::clock::Tick;
 use crate::driver::change_queue::Refused;
-use crate::driver::clock::Tick;
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
-use crate::driver::sync::{TRIES, back_off};
 use crate::driver::wakers;
+use crate::sync::{TRIES, back_off};
 
 impl Timer {
     /// The straight way: in the place of the timer that this task has cancelled last.

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::driver::clock::MILLISECOND;
-use crate::driver::sync::Ordering;
+use crate::clock::MILLISECOND;
+use crate::sync::Ordering;
 
 /// A waker that registers a timer for now, and sends the tick of that timer, that of tokio's
 /// millisecond, and how many nanoseconds ago the turn began.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::sleep::{Sleep, deadline_after, sleep};
 
 /// A time limit for each wait.

@@ -9,7 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::BoxError;
-use crate::driver::clock::Tick;
+use crate::clock::Tick;
 use crate::error::Elapsed;
 use crate::sleep::{Sleep, sleep};
 

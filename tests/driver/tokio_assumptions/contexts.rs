@@ -16,7 +16,7 @@ fn where_a_thread_has_a_workers_index() {
     let entered = inside(&three, worker_index);
     let blocks_on = three.block_on(async { worker_index() });
     let blocking = three.block_on(three.spawn_blocking(worker_index)).unwrap();
-    assumed! { "context.rs";
+    assumed! { "driver/context.rs";
         "a plain thread has no index": worker_index().is_none(),
         "nor has one that entered a runtime": entered.is_none(),
         "a multi-thread runtime's `block_on` has none": blocks_on.is_none(),
@@ -33,7 +33,7 @@ fn where_a_thread_has_a_workers_index() {
         (plain, entered, in_place, own, nested)
     });
     let (plain, entered, in_place, own, nested) = three.block_on(on_a_worker).unwrap();
-    assumed! { "context.rs";
+    assumed! { "driver/context.rs";
         "a task has its worker's": plain.is_some_and(|index| index < 3),
         "entering another runtime changes nothing": entered == plain,
         "`block_in_place` has none": in_place.is_none(),
@@ -43,7 +43,7 @@ fn where_a_thread_has_a_workers_index() {
 
     let alone = current_thread();
     let in_a_task = alone.block_on(alone.spawn(async { worker_index() }));
-    assumed! { "context.rs";
+    assumed! { "driver/context.rs";
         "a current-thread runtime has 0 in `block_on`":
             alone.block_on(async { worker_index() }) == Some(0),
         "a current-thread runtime has 0 in tasks": in_a_task.unwrap() == Some(0),
@@ -53,7 +53,7 @@ fn where_a_thread_has_a_workers_index() {
 #[test]
 fn there_are_as_many_workers_as_the_metrics_say_each_with_an_index_of_its_own() {
     let runtime = multi_thread(3);
-    assumed! { "settings.rs";
+    assumed! { "driver/settings.rs";
         "`num_workers` counts the workers": runtime.metrics().num_workers() == 3,
         "a current-thread runtime has one worker": current_thread().metrics().num_workers() == 1,
     }
@@ -68,7 +68,7 @@ fn there_are_as_many_workers_as_the_metrics_say_each_with_an_index_of_its_own() 
         tasks.join_all().await
     });
     let are_apart = HashSet::from_iter(indices) == HashSet::from([Some(0), Some(1), Some(2)]);
-    assumed! { "context.rs";
+    assumed! { "driver/context.rs";
         "workers that run at once have indices of their own, below `num_workers`": are_apart,
     }
 }
@@ -91,7 +91,7 @@ fn a_thread_that_works_for_a_runtime_was_started_by_it() {
         });
         let threads = runtime.block_on(threads).unwrap();
         let started = started.entries();
-        assumed! { "context.rs";
+        assumed! { "driver/context.rs";
             "a worker runs on threads that its runtime has started, and on no other":
                 threads.iter().all(|thread| started.contains(thread)),
         }
@@ -106,7 +106,7 @@ fn the_identity_of_a_runtime_is_not_used_again() {
         let (id, clone) = (runtime.handle().id(), runtime.handle().clone());
         let inside = runtime.block_on(async { Handle::current().id() });
         assert!(id == clone.id() && id == inside);
-        assumed! { "registry.rs";
+        assumed! { "driver/registry.rs";
             "no two runtimes have one identity, also after the first has ended": seen.insert(id),
         }
     }

@@ -25,7 +25,7 @@ fn registered(runtime: &Runtime) -> (AsyncFd<UnixStream>, UnixStream) {
 fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     let without_io = Builder::new_current_thread().enable_time().build().unwrap();
     let panic = panic_of(|| registered(&without_io));
-    assumed! { "alarm/timerfd.rs";
+    assumed! { "sync/real/timerfd.rs";
         "registering a descriptor in a runtime without I/O panics": panic.is_some(),
     }
 
@@ -36,7 +36,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     assert!(descriptor.poll_read_ready(cx).is_pending());
     drop(runtime);
     let polled = descriptor.poll_read_ready(cx);
-    assumed! { "alarm/timerfd.rs";
+    assumed! { "sync/real/timerfd.rs";
         "the end of a runtime wakes the wakers of its descriptors": count.wakes() > 0,
         "a descriptor of a runtime that has ended returns an error":
             matches!(polled, Poll::Ready(Err(_))),
@@ -72,7 +72,7 @@ fn a_waker_uses_its_descriptor(runtime: &Runtime) {
     assert!(polled.is_pending());
     other.write_all(b"!").unwrap();
     let may_use = told_while_driving(runtime, &rung) == Some(true);
-    assumed! { "alarm/timerfd.rs";
+    assumed! { "sync/real/timerfd.rs";
         "a waker that is called for a descriptor may use that descriptor": may_use,
     }
 }

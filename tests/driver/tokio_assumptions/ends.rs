@@ -42,7 +42,7 @@ fn tasks_are_dropped_before_time_ends() {
         runtime.block_on(task::yield_now());
         drop(runtime);
         let works = works.recv_timeout(secs(20)) == Ok(true);
-        assumed! { "registry.rs";
+        assumed! { "driver/registry.rs";
             "a task that its runtime's end drops can still arm and disarm an interval": works,
         }
     }
@@ -60,7 +60,7 @@ fn a_task_that_is_spawned_at_or_after_the_end_is_dropped_inside_spawn() {
         runtime.block_on(task::yield_now());
         drop(runtime);
         let at = at.recv_timeout(secs(20)) == Ok(true);
-        assumed! { "registry.rs";
+        assumed! { "driver/registry.rs";
             "a runtime that is about to end drops a new task inside of `spawn`": at,
             "a runtime that has ended drops a new task inside of `spawn`": drops_here(&handle),
         }
@@ -78,7 +78,7 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
         let soon = Instant::now() + ms(1);
         let armed = panic_of(|| arm(&mut interval, soon, &waker));
         let polled = panic_of(|| poll_quietly(&mut sleep));
-        assumed! { "timer.rs";
+        assumed! { "driver/timer.rs";
             "the end of a runtime wakes the wakers of its timers": count.wakes() > 0,
             "an interval that is armed after its runtime's end panics, in known words":
                 armed.is_some_and(|panic| panic.message == SHUT_DOWN),

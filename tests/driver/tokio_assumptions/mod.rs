@@ -62,10 +62,10 @@ use tokio::time::{self, Interval, MissedTickBehavior};
 /// while that file exists.
 macro_rules! assumed {
     ($file:literal; $($assumption:literal: $holds:expr $(,)?)+) => {
-        const _: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/driver/", $file));
+        const _: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $file));
         $(assert!(
             $holds,
-            "src/driver/{} assumes of tokio, and it is no longer so: {}",
+            "src/{} assumes of tokio, and it is no longer so: {}",
             $file,
             $assumption,
         );)+

@@ -47,13 +47,13 @@ fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
         interval.reset_at(Instant::now() + ms(20));
         interval
     });
-    assumed! { "when.rs";
+    assumed! { "driver/when.rs";
         "a paused clock does not stop for a timer that was dropped": dropped == none,
         "a timer that was dropped does not ring": rings_dropped == 0,
         "a paused clock stops at what is registered": with != none,
         "what is registered rings once": rings_with == 1,
     }
-    assumed! { "alarm/interval.rs";
+    assumed! { "driver/alarm/interval.rs";
         "an interval that was never reset nor polled has registered nothing": unpolled == none,
         "`reset_at` registers, though nobody polls": reset == with,
     }
@@ -67,7 +67,7 @@ fn a_tick_that_is_ready_leaves_nothing_registered() {
         disarm(&mut interval, waker);
         interval
     });
-    assumed! { "alarm/interval.rs";
+    assumed! { "driver/alarm/interval.rs";
         "an interval that has yielded a tick, and is not polled again, is not registered":
             disarmed == none,
     }
@@ -83,7 +83,7 @@ fn a_timer_that_is_put_off_still_stops_the_clock_at_its_old_deadline() {
     };
     let (lazily, _) = stops(|waker| put_off(waker, |_, _| {}));
     let (disarmed, _) = stops(|waker| put_off(waker, disarm));
-    assumed! { "alarm/mod.rs";
+    assumed! { "driver/alarm/mod.rs";
         "a timer is put off lazily: disarming it before is still needed":
             lazily.len() > disarmed.len(),
     }
@@ -97,7 +97,7 @@ fn advance_returns_after_the_wakers_were_called() {
         time::advance(ms(19)).await;
         assert_eq!(count.wakes(), 0, "early");
         time::advance(ms(1)).await;
-        assumed! { "alarm/mod.rs";
+        assumed! { "driver/alarm/mod.rs";
             "`advance` returns after the wakers of what is due were called": count.wakes() == 1,
         }
     });
@@ -136,7 +136,7 @@ fn deadlines_are_rounded_up_to_milliseconds_of_a_grid_that_stays() {
             let deadline = Instant::now() + Duration::from_nanos(1);
             time::sleep_until(deadline).await;
             let rounded_up_by = Instant::now().checked_duration_since(deadline);
-            assumed! { "when.rs";
+            assumed! { "driver/when.rs";
                 "tokio's milliseconds begin where they began before": stays,
                 "a deadline is rounded up to such a millisecond, and no further":
                     rounded_up_by.is_some_and(|by| by < ms(1)),

@@ -48,7 +48,7 @@ fn all_tasks_have_one_vtable_and_no_other_waker_has_it() {
             [within, local, waker_here().await].map(|waker| vtable(&waker))
         }));
     }
-    assumed! { "wakers.rs";
+    assumed! { "driver/wakers.rs";
         "all tasks' wakers have one vtable": of_tasks.len() == 1,
         "no waker but a task's has that vtable": of_tasks.is_disjoint(&of_others),
     }
@@ -59,11 +59,11 @@ fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
     for runtime in both() {
         let kept = runtime.block_on(runtime.spawn(waker_here())).unwrap();
         let is_same = kept.clone().data() == kept.data();
-        assumed! { "timer.rs"; "a clone of a task's waker has the same data pointer": is_same }
+        assumed! { "driver/timer.rs"; "a clone of a task's waker has the same data pointer": is_same }
         for _ in 0..2000 {
             let other = runtime.block_on(runtime.spawn(waker_here())).unwrap();
             let is_other = other.data() != kept.data();
-            assumed! { "timer.rs"; "no other task has the data pointer of a waker that lives": is_other }
+            assumed! { "driver/timer.rs"; "no other task has the data pointer of a waker that lives": is_other }
         }
         let polls = runtime.spawn(async {
             let first = waker_here().await.data() as usize;
@@ -71,7 +71,7 @@ fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
             first == waker_here().await.data() as usize
         });
         let is_same = runtime.block_on(polls).unwrap();
-        assumed! { "timer.rs"; "a task has the same data pointer at each poll": is_same }
+        assumed! { "driver/timer.rs"; "a task has the same data pointer at each poll": is_same }
     }
 }
 
@@ -99,7 +99,7 @@ fn a_waker_keeps_no_future_and_no_output() {
         let _ = runtime.block_on(aborted);
         let is_gone = dropped.recv_timeout(secs(20)).is_ok();
         drop((first, given.recv().unwrap()));
-        assumed! { "change_queue.rs";
+        assumed! { "driver/change_queue.rs";
             "a task that is aborted drops its future though a waker of it lives": is_gone,
             "dropping a task's last waker drops no future": dropped.try_recv().is_err(),
         }

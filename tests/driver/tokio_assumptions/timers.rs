@@ -16,7 +16,7 @@ fn an_interval_is_armed_on_a_thread_without_a_runtime() {
         let mut interval = inside(&runtime, interval);
         let (waker, count) = counting();
         let is_armed = arm(&mut interval, Instant::now() + ms(20), &waker).is_pending();
-        assumed! { "alarm/interval.rs";
+        assumed! { "driver/alarm/interval.rs";
             "an interval can be reset and polled where no runtime is current": is_armed,
         }
         runtime.block_on(async { time::sleep(ms(60)).await });
@@ -34,12 +34,12 @@ fn arming_for_what_has_passed_rings_at_once_and_on_this_thread() {
         });
         runtime.block_on(async { time::sleep(ms(10)).await });
         let is_ready = arm(&mut interval, past(), &waker).is_ready();
-        assumed! { "alarm/interval.rs"; "a deadline that has passed is ready at the first poll": is_ready }
+        assumed! { "driver/alarm/interval.rs"; "a deadline that has passed is ready at the first poll": is_ready }
         assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
         assert_eq!(rung.try_recv().ok(), None);
         let is_ready = arm(&mut interval, past(), &waker).is_ready();
         let is_here = rung.try_recv() == Ok(thread::current().id());
-        assumed! { "alarm/interval.rs";
+        assumed! { "driver/alarm/interval.rs";
             "moving an armed interval to the past wakes its waker inside of `reset_at`": is_here,
             "and it is ready then": is_ready,
         }
@@ -55,7 +55,7 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
         let mut quiet = Context::from_waker(Waker::noop());
         let constrained = pin!(time::sleep_until(past())).poll(&mut quiet);
         let unconstrained = arm(&mut interval(), past(), Waker::noop());
-        assumed! { "alarm/interval.rs";
+        assumed! { "driver/alarm/interval.rs";
             "a timer is pending where the budget is spent, though it is due": constrained.is_pending(),
             "`coop::unconstrained` polls it though the budget is spent": unconstrained.is_ready(),
         }
@@ -103,7 +103,7 @@ fn a_waker_uses_timers(workers: usize) {
         0 => thread == thread::current().id(),
         _ => index.is_some_and(|index| index < workers),
     });
-    assumed! { "alarm/mod.rs";
+    assumed! { "driver/alarm/mod.rs";
         "a waker that is called for a timer may use timers of that runtime": rang.is_some(),
         "a timer's waker is called on a thread that drives its runtime": drives,
     }
@@ -115,11 +115,11 @@ fn only_a_current_thread_runtimes_clock_can_be_another_than_the_real_one() {
     let before = std::time::Instant::now();
     let shown = runtime.block_on(runtime.spawn(async { Instant::now().into_std() }));
     let is_real = (before..=std::time::Instant::now()).contains(&shown.unwrap());
-    assumed! { "alarm/mod.rs"; "a multi-thread runtime shows the real clock": is_real }
+    assumed! { "driver/alarm/mod.rs"; "a multi-thread runtime shows the real clock": is_real }
     #[cfg(feature = "test-util")]
     {
         let paused = support::panic_of(|| runtime.block_on(async { time::pause() }));
-        assumed! { "alarm/mod.rs";
+        assumed! { "driver/alarm/mod.rs";
             "the clock of a multi-thread runtime cannot be paused": paused.is_some(),
         }
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant as StdInstant};
 
 use tokio::time::Instant;
 
-use super::sync;
+use crate::sync;
 
 /// A point in time: nanoseconds since [`ORIGIN`], 584 years of them, 500 of which are to come.
 ///

@@ -1,5 +1,10 @@
 //! The primitives outside of the models: the standard library's, tokio's, and a lock that spins.
 
+#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
+mod no_timerfd;
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+mod timerfd;
+
 use std::panic::catch_unwind;
 
 pub(crate) use std::sync::{
@@ -12,6 +17,11 @@ pub(crate) use std::thread_local;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 pub(crate) use tokio::{runtime::worker_index, time};
+
+#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
+pub(crate) use self::no_timerfd::Descriptor;
+#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+pub(crate) use self::timerfd::Descriptor;
 
 pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
 pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;

@@ -1,5 +1,5 @@
 //! Locking, and waiting for a lock, with the [real](real) primitives or those of the models
-//! (`loom/primitives.rs`).
+//! (`driver/loom/primitives.rs`).
 //!
 //! [`Lock`] spins; of its methods only `try_lock` is used. That is right for a shard: a holder has
 //! a small constant of work to do, makes no call of the kernel and runs no code of the user's, so
@@ -17,7 +17,7 @@ use std::time::Duration;
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::real::*;
 #[cfg(all(test, loom))]
-pub(crate) use super::loom::primitives::*;
+pub(crate) use crate::driver::loom::primitives::*;
 
 /// Locks a mutex. A mutex that a panicking thread left behind is as good as any other here: nothing
 /// that can panic runs between two related writes.
