@@ -38,26 +38,19 @@ pub(super) const CAPACITY: usize = HOLD;
 /// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
 #[derive(Clone, Copy)]
 pub(super) struct EntryRef {
+    pub(super) key: u32,
+    pub(super) generation: Generation,
     pub(super) when: Tick,
-    /// The generation, and in the lower half the key.
-    place: u64,
 }
 
 impl EntryRef {
     #[inline]
     pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
-        let place = (generation as u64) << 32 | key as u64;
-        EntryRef { when, place }
-    }
-
-    #[inline]
-    pub(super) fn key(self) -> u32 {
-        self.place as u32
-    }
-
-    #[inline]
-    pub(super) fn generation(self) -> Generation {
-        (self.place >> 32) as Generation
+        EntryRef {
+            key,
+            generation,
+            when,
+        }
     }
 }
 

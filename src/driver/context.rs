@@ -42,46 +42,36 @@ use crate::sync::{thread_local, worker_index};
 /// The shard that a thread has found last.
 #[derive(Clone, Copy)]
 struct Here {
-    shard: Option<ShardRef>,
+    shard: ShardRef,
     generation: Generation,
+    /// The runtime that the shard's driver serves.
+    runtime: runtime::Id,
     /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] otherwise.
     index: u32,
     /// Which of the shard's workers that is.
     worker: u32,
-    /// The runtime that the shard's driver serves.
-    runtime: Option<runtime::Id>,
 }
 
 /// Not a worker's index: the thread is not proved. No runtime has so many workers.
 const NO_INDEX: u32 = u32::MAX;
 
 impl Here {
-    const NOWHERE: Self = Here {
-        shard: None,
-        generation: 0,
-        index: NO_INDEX,
-        worker: 0,
-        runtime: None,
-    };
-
     /// Whether this thread has been proved to be the shard's worker, and still is.
     #[inline]
-    fn is_proved_for(&self, shard: ShardRef) -> bool {
-        worker_index() == Some(self.index as usize) && shard.shard.worker() == self.worker
+    fn is_proved(&self) -> bool {
+        worker_index() == Some(self.index as usize) && self.shard.shard.worker() == self.worker
     }
 
-    /// The shard, if its driver serves this runtime.
-    fn of(&self, handle: &Handle) -> Option<(ShardRef, Generation)> {
-        let shard = self.shard.filter(|_| self.runtime == Some(handle.id()))?;
-        let serves = shard.shard.serves(self.generation);
-        serves.then_some((shard, self.generation))
+    /// Whether the shard's driver still serves this runtime.
+    fn serves(&self, handle: &Handle) -> bool {
+        self.runtime == handle.id() && self.shard.shard.serves(self.generation)
     }
 }
 
 /// A thread's data for its timers, on a single line of memory.
 #[repr(align(64))]
 struct Local {
-    here: Cell<Here>,
+    here: Cell<Option<Here>>,
     /// The data pointer of the waker that this thread has left in a spare last: a hint.
     left: Cell<usize>,
     /// Timers to go until this thread asks for a proof.
@@ -90,7 +80,7 @@ struct Local {
 
 thread_local! {
     static LOCAL: Local = const {
-        Local { here: Cell::new(Here::NOWHERE), left: Cell::new(0), wait: Cell::new(0) }
+        Local { here: Cell::new(None), left: Cell::new(0), wait: Cell::new(0) }
     };
 }
 
@@ -115,13 +105,13 @@ pub(super) fn has_left(waker: &Waker) -> bool {
     LOCAL.with(|local| local.left.get()) == waker.data() as usize
 }
 
-fn set_here(here: Here) {
-    LOCAL.with(|local| local.here.set(here));
+#[inline]
+fn last_here() -> Option<Here> {
+    LOCAL.with(|local| local.here.get())
 }
 
-#[inline]
-fn last_here() -> Here {
-    LOCAL.with(|local| local.here.get())
+fn set_here(here: Here) {
+    LOCAL.with(|local| local.here.set(Some(here)));
 }
 
 /// Timers after which a thread that is not proved yet asks again.
@@ -135,9 +125,8 @@ const SELDOM: u32 = 256;
 #[inline]
 #[track_caller]
 pub(crate) fn shard() -> (ShardRef, Generation) {
-    let here = last_here();
-    match here.shard {
-        Some(shard) if here.is_proved_for(shard) => (shard, here.generation),
+    match last_here() {
+        Some(here) if here.is_proved() => (here.shard, here.generation),
         _ => by_handle(),
     }
 }
@@ -147,9 +136,9 @@ pub(crate) fn shard() -> (ShardRef, Generation) {
 #[track_caller]
 fn by_handle() -> (ShardRef, Generation) {
     let handle = Handle::current();
-    let (shard, generation) = match last_here().of(&handle) {
-        Some(here) => here,
-        None => find(&handle),
+    let (shard, generation) = match last_here() {
+        Some(here) if here.serves(&handle) => (here.shard, here.generation),
+        _ => find(&handle),
     };
     if handle.runtime_flavor() != RuntimeFlavor::CurrentThread {
         ask_for_proof(&handle, DriverRef::new(shard.driver, generation));
@@ -165,10 +154,11 @@ fn find(handle: &Handle) -> (ShardRef, Generation) {
     let driver = registry::driver_of(handle);
     let shard = shard_of(driver);
     set_here(Here {
-        shard: Some(shard),
+        shard,
         generation: driver.generation,
-        runtime: Some(handle.id()),
-        ..Here::NOWHERE
+        runtime: handle.id(),
+        index: NO_INDEX,
+        worker: 0,
     });
     (shard, driver.generation)
 }
@@ -182,8 +172,7 @@ pub(crate) fn shard_of(driver: DriverRef) -> ShardRef {
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_here(shard: ShardRef) -> bool {
-    let here = last_here().shard;
-    here.is_some_and(|here| std::ptr::eq(here, shard))
+    last_here().is_some_and(|here| std::ptr::eq(here.shard, shard))
 }
 
 #[cfg(all(test, loom))]
@@ -220,11 +209,11 @@ fn prove(driver: DriverRef, runtime: runtime::Id) {
     let worker = change_worker(shard, index);
     if driver.is_open() {
         set_here(Here {
-            shard: Some(shard),
+            shard,
             generation: driver.generation,
+            runtime,
             index: index as u32,
             worker,
-            runtime: Some(runtime),
         });
         set_wait(0);
     }

@@ -190,11 +190,11 @@ impl ShardState {
     /// Makes a change that was queued. Returns the waker of a cancelled timer.
     fn carry_out(&mut self, change: &Change) -> Option<Waker> {
         if change.deadline == CANCELLED {
-            return self.take(change.entry.key());
+            return self.take(change.entry.key);
         }
         self.resets += 1;
         self.wheel
-            .reschedule_lazily(change.entry.key(), change.deadline.0);
+            .reschedule_lazily(change.entry.key, change.deadline.0);
         None
     }
 
@@ -445,10 +445,10 @@ impl Shard {
     #[inline(always)]
     pub(super) fn leave(&self, state: &mut ShardState, entry: EntryRef) -> bool {
         let leaves = state.spare.is_none()
-            && self.check(entry.generation(), entry.when).is_ok()
+            && self.check(entry.generation, entry.when).is_ok()
             && self.plain_from() != Tick::NEVER;
         if leaves {
-            state.spare = Some(entry.key());
+            state.spare = Some(entry.key);
         }
         leaves
     }
@@ -461,8 +461,8 @@ impl Shard {
         mut state: LockGuard<'_, ShardState>,
         entry: EntryRef,
     ) -> Option<Waker> {
-        let waker = match self.check(entry.generation(), entry.when) {
-            Ok(()) => state.take(entry.key()),
+        let waker = match self.check(entry.generation, entry.when) {
+            Ok(()) => state.take(entry.key),
             Err(_refused) => None,
         };
         self.unlock(state);
@@ -483,7 +483,7 @@ impl Shard {
         let Change { entry, deadline } = change;
         let accept = || {
             // Neither the old deadline nor the new one may have come.
-            self.check(entry.generation(), deadline.min(entry.when))?;
+            self.check(entry.generation, deadline.min(entry.when))?;
             self.announce(deadline);
             Ok(())
         };
@@ -512,8 +512,8 @@ impl Shard {
         mut state: LockGuard<'_, ShardState>,
     ) -> Result<Option<Waker>, Refused> {
         // A refused waker is dropped after the guard, which is the last argument.
-        self.check(entry.generation(), entry.when)?;
-        let old = state.wheel.get_mut(entry.key()).replace(waker);
+        self.check(entry.generation, entry.when)?;
+        let old = state.wheel.get_mut(entry.key).replace(waker);
         self.unlock(state);
         Ok(old)
     }
@@ -524,10 +524,10 @@ impl Shard {
         let Some(mut state) = self.try_lock() else {
             return false;
         };
-        if self.check(entry.generation(), entry.when).is_err() || self.has_changes() {
+        if self.check(entry.generation, entry.when).is_err() || self.has_changes() {
             return false;
         }
-        let done = state.wheel.put_off_if(entry.key(), deadline.0, |_| true);
+        let done = state.wheel.put_off_if(entry.key, deadline.0, |_| true);
         state.resets += u64::from(done);
         done
     }
@@ -541,19 +541,19 @@ impl Shard {
         deadline: Tick,
     ) -> Result<Option<Waker>, Refused> {
         // Without the lock: most such timers have fired.
-        self.check(entry.generation(), entry.when)?;
+        self.check(entry.generation, entry.when)?;
         let mut state = match self.try_often() {
             Some(state) => state,
             None if self.change_later(entry, deadline).is_ok() => return Ok(None),
             None => self.wait(),
         };
-        self.check(entry.generation(), entry.when)?;
+        self.check(entry.generation, entry.when)?;
         state.resets += 1;
         let fired = if deadline <= self.clock() {
             state.lag.record(0);
-            state.wheel.remove(entry.key())
+            state.wheel.remove(entry.key)
         } else {
-            state.wheel.reschedule_lazily(entry.key(), deadline.0);
+            state.wheel.reschedule_lazily(entry.key, deadline.0);
             self.announce(deadline);
             None
         };

@@ -183,7 +183,7 @@ impl Timer {
         let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
         let shard = &self.home.shard;
         // Without the lock, and without a clone of the waker: most such timers have fired.
-        shard.check(entry.generation(), entry.when)?;
+        shard.check(entry.generation, entry.when)?;
         let waker = waker.clone();
         let Some(state) = shard.try_often() else {
             // Busy: the entry with the old waker goes, and the timer takes any shard.
@@ -194,7 +194,7 @@ impl Timer {
         };
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
         let old = shard.replace_waker(entry, waker, state)?;
-        self.set_registered(entry.key(), entry.when, data, wakers::id(vtable));
+        self.set_registered(entry.key, entry.when, data, wakers::id(vtable));
         drop(old);
         Ok(())
     }

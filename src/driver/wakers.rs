@@ -29,42 +29,14 @@ const NUMBERS: usize = 16;
 /// Not a number: matches no waker.
 pub(super) const NONE: VtableId = NUMBERS as u8;
 
-/// The addresses of vtables, each in the place of its number. A free place is 0.
-struct Vtables([AtomicUsize; NUMBERS]);
-
-static VTABLES: Vtables = Vtables::new();
-
-impl Vtables {
-    /// The place of tokio's tasks is never free.
-    const fn new() -> Self {
-        let mut places = [const { AtomicUsize::new(0) }; NUMBERS];
-        places[OF_TASKS as usize] = AtomicUsize::new(usize::MAX);
-        Vtables(places)
-    }
-
-    #[inline]
-    fn of_tasks(&self) -> &AtomicUsize {
-        &self.0[OF_TASKS as usize]
-    }
-
-    /// The number of a vtable, given now if there is none yet.
-    fn number(&self, vtable: usize) -> VtableId {
-        let holds = |place: &AtomicUsize| match place.load(Relaxed) {
-            0 => match place.compare_exchange(0, vtable, Relaxed, Relaxed) {
-                Ok(_free) => true,
-                Err(holder) => holder == vtable,
-            },
-            holder => holder == vtable,
-        };
-        let place = self.0.iter().position(holds);
-        place.map_or(NONE, |number| number as VtableId)
-    }
-}
+/// The addresses of vtables, each in the place of its number. A free place is 0, but for that of
+/// tokio's tasks.
+static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
 
 /// Notes the vtable of tokio's tasks, from a waker of the driver's own task. Until then, a task's
 /// waker is treated like any other.
 pub(crate) fn note_task(waker: &Waker) {
-    VTABLES.of_tasks().store(address(waker), Relaxed);
+    VTABLES[OF_TASKS as usize].store(address(waker), Relaxed);
 }
 
 #[inline]
@@ -75,16 +47,29 @@ pub(crate) fn address(waker: &Waker) -> usize {
 /// The number of the vtable at this address.
 #[inline]
 pub(crate) fn id(vtable: usize) -> VtableId {
-    match VTABLES.of_tasks().load(Relaxed) == vtable {
+    match VTABLES[OF_TASKS as usize].load(Relaxed) == vtable {
         true => OF_TASKS,
-        false => VTABLES.number(vtable),
+        false => id_of_another(&VTABLES, vtable),
     }
+}
+
+/// The number of a vtable that is not known to be that of tasks, given now if there is none yet.
+fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
+    let holds = |place: &AtomicUsize| {
+        if place.load(Relaxed) == 0 {
+            // Another thread may be quicker, with this vtable or another.
+            let _ = place.compare_exchange(0, vtable, Relaxed, Relaxed);
+        }
+        place.load(Relaxed) == vtable
+    };
+    let place = vtables[1..].iter().position(holds);
+    place.map_or(NONE, |after_tasks| after_tasks as VtableId + 1)
 }
 
 /// Whether the waker's vtable has this number.
 #[inline]
 pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
-    let place = VTABLES.0.get(usize::from(id));
+    let place = VTABLES.get(usize::from(id));
     place.is_some_and(|place| place.load(Relaxed) == address(waker))
 }
 

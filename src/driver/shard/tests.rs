@@ -162,7 +162,7 @@ fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     assert_eq!(shard.wait().wheel.len(), 1);
     assert_eq!(shard.wait().snapshot().cancelled, 2);
     let next = arm(&shard, 0, LAST);
-    assert!(next == Some(entries[0].key()));
+    assert!(next == Some(entries[0].key));
     assert_eq!(shard.wait().wheel.inserted(), 2);
     assert_eq!(counts(&shard), (3, 0, 2, 1));
 }
@@ -190,9 +190,9 @@ fn a_timer_that_has_fired_puts_nothing_off() {
     let (shard, entries) = shard_of(1);
     while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, &mut Vec::new()) {}
     let tenant = arm(&shard, 0, LAST);
-    assert_eq!(tenant, Some(entries[0].key()));
+    assert_eq!(tenant, Some(entries[0].key));
     assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
-    assert!(shard.put_off(EntryRef::new(entries[0].key(), 0, LAST), Tick(LAST.0 + 1)));
+    assert!(shard.put_off(EntryRef::new(entries[0].key, 0, LAST), Tick(LAST.0 + 1)));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Timer {
                 // for no task's: no straight way leaves the entry to another timer before that change.
                 let waits = self.home.shard.has_changes();
                 let vtable = if waits { wakers::NONE } else { vtable };
-                self.set_registered(entry.key(), when, waker, vtable);
+                self.set_registered(entry.key, when, waker, vtable);
                 retract(self.home);
                 self.have_alarm_ring(when);
             }
