@@ -59,7 +59,7 @@ impl Here {
     /// Whether this thread has been proved to be the shard's worker, and still is.
     #[inline]
     fn is_proved(&self) -> bool {
-        worker_index() == Some(self.index as usize) && self.shard.shard.worker() == self.worker
+        self.shard.shard.worker() == self.worker && worker_index() == Some(self.index as usize)
     }
 
     /// Whether the shard's driver still serves this runtime.
@@ -131,24 +131,35 @@ pub(crate) fn shard() -> (ShardRef, Generation) {
     }
 }
 
-/// The shard of the current handle's driver.
+/// The shard of the current handle's driver. On a current-thread runtime each timer comes here.
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> (ShardRef, Generation) {
     let handle = Handle::current();
-    let (shard, generation) = match last_here() {
-        Some(here) if here.serves(&handle) => (here.shard, here.generation),
-        _ => find(&handle),
+    let last = last_here().filter(|here| here.serves(&handle));
+    let has_workers = handle.runtime_flavor() != RuntimeFlavor::CurrentThread;
+    match last {
+        Some(here) if !has_workers => (here.shard, here.generation),
+        _ => by_handle_of(handle, last, has_workers),
+    }
+}
+
+/// Out of line: [`by_handle`] keeps a small frame.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn by_handle_of(handle: Handle, last: Option<Here>, has_workers: bool) -> (ShardRef, Generation) {
+    let (shard, generation) = match last {
+        Some(here) => (here.shard, here.generation),
+        None => find(&handle),
     };
-    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread {
+    if has_workers {
         ask_for_proof(&handle, DriverRef::new(shard.driver, generation));
     }
     (shard, generation)
 }
 
 /// Starts the driver if need be.
-#[cold]
-#[inline(never)]
 #[track_caller]
 fn find(handle: &Handle) -> (ShardRef, Generation) {
     let driver = registry::driver_of(handle);
@@ -158,7 +169,7 @@ fn find(handle: &Handle) -> (ShardRef, Generation) {
         generation: driver.generation,
         runtime: handle.id(),
         index: NO_INDEX,
-        worker: 0,
+        worker: u32::MAX,
     });
     (shard, driver.generation)
 }
@@ -180,9 +191,6 @@ pub(super) use super::loom::fake::is_here;
 
 /// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not for
 /// every timer: the task may wait behind a task that makes many, or be stolen by another thread.
-///
-/// Out of line, as [`find`] is: [`by_handle`] keeps a small frame.
-#[inline(never)]
 fn ask_for_proof(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
     let wait = LOCAL.with(|local| local.wait.get());
