@@ -45,15 +45,6 @@ impl Turns {
         (request.waits(), request.task)
     }
 
-    /// Leaves the driver task's waker for the next request. Returns true if there was a request
-    /// since the last was taken.
-    pub(super) fn set_task(&self, task: &Waker) -> bool {
-        let task = Some(task.clone());
-        let mut request = lock(&self.request);
-        request.task = task;
-        request.since.is_some()
-    }
-
     /// Makes a request. Returns the driver task's waker if the task waits.
     pub(super) fn ask(&self) -> Option<Waker> {
         let mut request = lock(&self.request);
@@ -67,12 +58,18 @@ impl Turns {
     }
 
     /// A turn has ended, and has left timers over unless it `is_done`. A request waits from now on, and
-    /// not for the time before.
-    pub(super) fn end_turn(&self, is_done: bool) {
+    /// not for the time before. The driver task leaves its waker for the next request; returns true
+    /// if there is a request already.
+    pub(super) fn end_turn(&self, is_done: bool, task: Option<&Waker>) -> bool {
+        let task = task.cloned();
         let mut request = lock(&self.request);
         if !is_done || request.since.is_some() {
             request.since = Some(Tick::really_now());
         }
+        if task.is_some() {
+            request.task = task;
+        }
+        request.since.is_some()
     }
 }
 

@@ -472,11 +472,12 @@ impl Shard {
     /// Queues a change of a registered timer: its cancel, or another deadline, which is announced.
     /// Nothing else of the shard is touched, unless the queue is full.
     pub(super) fn change_later(&self, entry: EntryRef, deadline: Tick) -> Result<(), Refused> {
-        let change = Change { entry, deadline };
-        match self.push(change)? {
-            true => Ok(()),
-            false => self.push_when_there_is_room(change),
+        let mut tries = 0;
+        while !self.push(Change { entry, deadline })? {
+            self.make_room(tries);
+            tries += 1;
         }
+        Ok(())
     }
 
     fn push(&self, change: Change) -> Result<bool, Refused> {
@@ -490,18 +491,13 @@ impl Shard {
         self.changes.push(change, &self.published.waiting, accept)
     }
 
-    /// Either this thread makes room, or the next that locks the shard does.
+    /// The queue is full: this thread empties it, or waits for the thread that has the shard.
     #[cold]
-    fn push_when_there_is_room(&self, change: Change) -> Result<(), Refused> {
-        let mut tries = 0;
-        while !self.push(change)? {
-            match self.try_lock() {
-                Some(state) => self.drain_and_unlock(state),
-                None => sync::back_off(tries),
-            }
-            tries += 1;
+    fn make_room(&self, tries: u32) {
+        match self.try_lock() {
+            Some(state) => self.drain_and_unlock(state),
+            None => sync::back_off(tries),
         }
-        Ok(())
     }
 
     /// Gives a registered timer another waker, and returns the old waker.

@@ -67,7 +67,7 @@ impl Driver {
         };
         let is_done = self.turn(generation, now, takes);
         if !self.settings.current_thread {
-            self.turns.end_turn(is_done);
+            self.turns.end_turn(is_done, None);
         }
         if !(self.arm() && is_done) {
             self.ask_for_turn();
@@ -81,8 +81,7 @@ impl Driver {
         let (began, now) = (Tick::really_now(), self.alarm.now());
         let skips_turn = is_first && self.alarm.may_pause();
         let is_done = skips_turn || self.turn(generation, now, 2 * waited) & self.arm();
-        self.turns.end_turn(is_done);
-        if self.turns.set_task(task) {
+        if self.turns.end_turn(is_done, Some(task)) {
             let took = Tick::really_now().0.saturating_sub(began.0);
             poll_again(waited, took, task);
         }
