@@ -44,7 +44,6 @@ pub(super) struct EntryRef {
 }
 
 impl EntryRef {
-    #[inline]
     pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
         EntryRef {
             key,

@@ -217,7 +217,6 @@ impl DriverRef {
     }
 
     /// The shard for a worker's index, or any other thread's number.
-    #[inline]
     pub(crate) fn shard(self, number: usize) -> ShardRef {
         let shards = self.driver.shards();
         let own = shards.get(number);

@@ -237,7 +237,6 @@ impl Shard {
     }
 
     /// The clock up to which entries belong to the driver.
-    #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
     }
@@ -260,7 +259,6 @@ impl Shard {
         now.0.abs_diff(last)
     }
 
-    #[inline]
     pub(super) fn plain_from(&self) -> Tick {
         Tick(self.published.plain_from.load(Ordering::SeqCst))
     }
@@ -280,13 +278,11 @@ impl Shard {
         self.published.generation.load(Ordering::Acquire)
     }
 
-    #[inline]
     pub(crate) fn serves(&self, generation: Generation) -> bool {
         self.generation() == generation
     }
 
     /// The number of the thread that is this shard's worker now.
-    #[inline]
     pub(super) fn worker(&self) -> u32 {
         self.published.worker.load(Ordering::Acquire)
     }
@@ -297,13 +293,11 @@ impl Shard {
     }
 
     /// Whether changes wait here.
-    #[inline]
     pub(super) fn has_changes(&self) -> bool {
         self.published.waiting.load(Ordering::Acquire) != 0
     }
 
     /// Makes sure that `next` is not later than `when`. Under the shard's lock, or the queue's.
-    #[inline]
     fn announce(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
             self.published.next.fetch_min(when.0, Ordering::SeqCst);
@@ -319,7 +313,6 @@ impl Shard {
 impl Shard {
     /// Waits for the lock: for the driver, and for a reset that the queue refuses. Carries out the
     /// changes that wait first.
-    #[inline]
     pub(super) fn wait(&self) -> LockGuard<'_, ShardState> {
         let state = sync::wait(&self.state);
         if !self.has_changes() {
@@ -330,7 +323,6 @@ impl Shard {
     }
 
     /// Tries once. Changes may wait: see [`drained`](Self::drained).
-    #[inline]
     pub(super) fn try_lock(&self) -> Option<LockGuard<'_, ShardState>> {
         self.state.try_lock()
     }
@@ -342,7 +334,6 @@ impl Shard {
     }
 
     /// Carries out the changes that wait, if there are any, and then tries the lock once more.
-    #[inline]
     pub(super) fn drained<'a>(
         &'a self,
         state: LockGuard<'a, ShardState>,
@@ -355,7 +346,6 @@ impl Shard {
     }
 
     /// Releases the lock. Memory that is no longer needed is freed after that.
-    #[inline]
     fn unlock(&self, state: LockGuard<'_, ShardState>) {
         if state.wheel.has_garbage() {
             unlock_and_free(state);
@@ -454,7 +444,6 @@ impl Shard {
     }
 
     /// Cancels a timer, and returns its waker. If there is no spare, the entry is the spare.
-    #[inline]
     #[must_use = "to be dropped outside the lock"]
     pub(super) fn cancel(
         &self,
@@ -530,7 +519,6 @@ impl Shard {
 
     /// Moves a registered timer to another deadline; where the shard is busy, that is queued. A
     /// deadline that is not after the shard's clock takes the timer out: its waker is handed back.
-    #[inline]
     pub(super) fn reschedule(
         &self,
         entry: EntryRef,

@@ -161,7 +161,6 @@ impl Timer {
         self.polled(registered, deadline, waker)
     }
 
-    #[inline]
     fn polled(
         &mut self,
         registered: Result<(), Refused>,
@@ -222,7 +221,6 @@ impl Timer {
 
 /// The state, and its changes.
 impl Timer {
-    #[inline]
     fn generation(&self) -> Generation {
         match self.state {
             State::Idle { generation }
@@ -232,7 +230,6 @@ impl Timer {
         }
     }
 
-    #[inline]
     fn has_ended(&self) -> bool {
         !self.home.shard.serves(self.generation())
     }

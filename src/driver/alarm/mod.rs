@@ -147,7 +147,6 @@ impl Alarm {
     }
 
     /// Whether the clock is, or may be, paused.
-    #[inline]
     pub(super) fn may_pause(&self) -> bool {
         self.may_pause.load(Ordering::Relaxed)
     }

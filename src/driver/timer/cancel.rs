@@ -39,7 +39,6 @@ impl Timer {
         true
     }
 
-    #[inline]
     fn set_when(&mut self, deadline: Tick) {
         if let State::Registered { when, .. } = &mut self.state {
             *when = deadline;
