@@ -28,7 +28,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-use super::change_queue::{CANCELLED, EntryRef, Refused};
+use super::change_queue::{EntryRef, Refused};
 use super::context;
 use super::driver::{DriverRef, ShardRef};
 use super::settings::Generation;
@@ -186,9 +186,7 @@ impl Timer {
         let waker = waker.clone();
         let Some(state) = shard.try_often() else {
             // Busy: the entry with the old waker goes, and the timer takes any shard.
-            shard.change_later(entry, CANCELLED)?;
-            self.set_idle();
-            cancel::retract(self.home);
+            self.cancel_later()?;
             return self.register_at(entry.when, &waker);
         };
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));

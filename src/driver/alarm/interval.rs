@@ -138,18 +138,13 @@ impl AlarmTimer {
     }
 
     /// Whether tokio has come to the millisecond that this deadline fires in. If not, the probe stays
-    /// registered, and is to be [put to rest](Self::rest).
+    /// registered, until it is asked for a tick that has come.
     pub(super) fn has_come(&mut self, deadline: Tick) -> bool {
         self.probe.as_mut().reset(deadline.to_instant());
         let probe = pin!(coop::unconstrained(self.probe.as_mut()));
         probe
             .poll(&mut Context::from_waker(Waker::noop()))
             .is_ready()
-    }
-
-    /// Leaves nothing of the probe registered.
-    pub(super) fn rest(&mut self) {
-        self.has_come(Tick::ZERO);
     }
 
     /// Whether that was a millisecond ago, though tokio may not have looked at its clock since.

@@ -173,7 +173,7 @@ impl Alarm {
         let mut timer = lock(&self.timer);
         let timer = timer.as_mut().filter(|timer| timer.runs)?;
         let answer = ask(timer);
-        timer.rest();
+        timer.has_come(Tick::ZERO);
         Some(answer)
     }
 

@@ -9,7 +9,7 @@ use std::task::Waker;
 
 use super::{State, Timer};
 use crate::clock::Tick;
-use crate::driver::change_queue::CANCELLED;
+use crate::driver::change_queue::{CANCELLED, Refused};
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
 use crate::driver::shard::ShardState;
@@ -100,7 +100,8 @@ impl Timer {
         let home = self.home;
         let state = context::is_here(home).then(|| home.shard.try_lock());
         let Some(Some(mut state)) = state else {
-            return self.cancel_later();
+            let _ = self.cancel_later();
+            return;
         };
         match self.entry() {
             Some((entry, waker, wakers::OF_TASKS)) if home.shard.leave(&mut state, entry) => {
@@ -111,25 +112,23 @@ impl Timer {
         }
     }
 
-    /// On another worker, and where the shard is busy.
+    /// On another worker, and where the shard is busy. Refused where the timer has fired, or the driver
+    /// has ended.
     #[inline(never)]
-    fn cancel_later(&mut self) {
-        let home = self.home;
-        let Some((entry, ..)) = self.entry() else {
-            return;
-        };
+    pub(super) fn cancel_later(&mut self) -> Result<(), Refused> {
+        let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
         self.set_idle();
-        // Refused: the timer has fired, or the driver has ended.
-        if home.shard.change_later(entry, CANCELLED).is_ok() {
-            retract(home);
-        }
+        self.home.shard.change_later(entry, CANCELLED)?;
+        retract(self.home);
+        Ok(())
     }
 
     #[inline(never)]
     fn cancel_in(&mut self, state: LockGuard<'_, ShardState>) {
         let home = self.home;
         let Some(state) = home.shard.drained(state) else {
-            return self.cancel_later();
+            let _ = self.cancel_later();
+            return;
         };
         let Some((entry, ..)) = self.entry() else {
             return;
