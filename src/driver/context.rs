@@ -42,9 +42,9 @@ use crate::sync::{thread_local, worker_index};
 /// The shard that a thread has found last.
 #[derive(Clone, Copy)]
 struct Here {
-    shard: ShardRef,
-    generation: Generation,
-    /// The runtime that the shard's driver serves.
+    /// The shard, in this time in service of its driver.
+    found: (ShardRef, Generation),
+    /// The runtime that the driver serves then.
     runtime: runtime::Id,
     /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] otherwise.
     index: u32,
@@ -58,12 +58,14 @@ const NO_INDEX: u32 = u32::MAX;
 impl Here {
     /// Whether this thread has been proved to be the shard's worker, and still is.
     fn is_proved(&self) -> bool {
-        self.shard.shard.worker() == self.worker && worker_index() == Some(self.index as usize)
+        let (shard, _) = self.found;
+        shard.shard.worker() == self.worker && worker_index() == Some(self.index as usize)
     }
 
     /// Whether the shard's driver still serves this runtime.
     fn serves(&self, handle: &Handle) -> bool {
-        self.runtime == handle.id() && self.shard.shard.serves(self.generation)
+        let (shard, generation) = self.found;
+        self.runtime == handle.id() && shard.shard.serves(generation)
     }
 }
 
@@ -122,7 +124,7 @@ const SELDOM: u32 = 256;
 #[track_caller]
 pub(crate) fn shard() -> (ShardRef, Generation) {
     match last_here() {
-        Some(here) if here.is_proved() => (here.shard, here.generation),
+        Some(here) if here.is_proved() => here.found,
         _ => by_handle(),
     }
 }
@@ -133,9 +135,10 @@ pub(crate) fn shard() -> (ShardRef, Generation) {
 fn by_handle() -> (ShardRef, Generation) {
     let handle = Handle::current();
     let last = last_here().filter(|here| here.serves(&handle));
+    let last = last.map(|here| here.found);
     let has_workers = handle.runtime_flavor() != RuntimeFlavor::CurrentThread;
     match last {
-        Some(here) if !has_workers => (here.shard, here.generation),
+        Some(found) if !has_workers => found,
         _ => by_handle_of(handle, last, has_workers),
     }
 }
@@ -144,9 +147,13 @@ fn by_handle() -> (ShardRef, Generation) {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn by_handle_of(handle: Handle, last: Option<Here>, has_workers: bool) -> (ShardRef, Generation) {
+fn by_handle_of(
+    handle: Handle,
+    last: Option<(ShardRef, Generation)>,
+    has_workers: bool,
+) -> (ShardRef, Generation) {
     let (shard, generation) = match last {
-        Some(here) => (here.shard, here.generation),
+        Some(found) => found,
         None => find(&handle),
     };
     if has_workers {
@@ -159,15 +166,14 @@ fn by_handle_of(handle: Handle, last: Option<Here>, has_workers: bool) -> (Shard
 #[track_caller]
 fn find(handle: &Handle) -> (ShardRef, Generation) {
     let driver = registry::driver_of(handle);
-    let shard = shard_of(driver);
+    let found = (shard_of(driver), driver.generation);
     set_here(Here {
-        shard,
-        generation: driver.generation,
+        found,
         runtime: handle.id(),
         index: NO_INDEX,
         worker: u32::MAX,
     });
-    (shard, driver.generation)
+    found
 }
 
 /// This thread's shard of a known driver.
@@ -178,7 +184,7 @@ pub(crate) fn shard_of(driver: DriverRef) -> ShardRef {
 /// Whether this thread made its last timer in this shard.
 #[cfg(not(all(test, loom)))]
 pub(super) fn is_here(shard: ShardRef) -> bool {
-    last_here().is_some_and(|here| std::ptr::eq(here.shard, shard))
+    last_here().is_some_and(|here| std::ptr::eq(here.found.0, shard))
 }
 
 #[cfg(all(test, loom))]
@@ -212,8 +218,7 @@ fn prove(driver: DriverRef, runtime: runtime::Id) {
     let worker = change_worker(shard, index);
     if driver.is_open() {
         set_here(Here {
-            shard,
-            generation: driver.generation,
+            found: (shard, driver.generation),
             runtime,
             index: index as u32,
             worker,

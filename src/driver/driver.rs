@@ -183,10 +183,8 @@ impl Driver {
     /// must not stop at its deadline.
     #[cold]
     pub(super) fn retract(&self, shard: &Shard) {
-        if !self.alarm.may_pause() || !shard.refresh(shard.wait()) {
-            return;
-        }
-        if self.alarm.armed_for() < alarm::earliest(self.each_shard()) {
+        let is_later = self.alarm.may_pause() && shard.refresh(shard.wait());
+        if is_later && self.alarm.armed_for() < alarm::earliest(self.each_shard()) {
             self.rearm();
         }
     }

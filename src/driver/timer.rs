@@ -161,13 +161,8 @@ impl Timer {
         self.polled(registered, deadline, waker)
     }
 
-    fn polled(
-        &mut self,
-        registered: Result<(), Refused>,
-        deadline: Tick,
-        waker: &Waker,
-    ) -> Poll<()> {
-        match registered {
+    fn polled(&mut self, result: Result<(), Refused>, deadline: Tick, waker: &Waker) -> Poll<()> {
+        match result {
             Ok(()) => Poll::Pending,
             Err(Refused::Closed) => self.poll_after_the_end(deadline, waker),
             Err(Refused::Due) => {

@@ -36,7 +36,7 @@ type Probe = Pin<Box<Sleep>>;
 
 /// A runtime's interval, and the tick that it is armed for.
 pub(in crate::driver) struct AlarmTimer {
-    interval: Interval,
+    pub(in crate::driver) interval: Interval,
     probe: Probe,
     /// Rings for near deadlines.
     precise: Option<HighResolution>,
@@ -81,11 +81,6 @@ impl AlarmTimer {
         self
     }
 
-    #[cfg(all(test, loom))]
-    pub(in crate::driver) fn bell(&self) -> crate::driver::loom::fake::Bell {
-        self.interval.bell()
-    }
-
     /// Either of the two sources has rung: neither counts as set any more.
     pub(super) fn forget_all(&mut self, now: Tick) {
         self.armed = Tick::NEVER;
@@ -121,20 +116,13 @@ impl AlarmTimer {
         // This poll may ring: the timerfd's setting does not count any more.
         self.forget_timerfd();
         set_arming(true);
-        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at.to_instant())));
+        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
         // Also where tokio has panicked.
         set_arming(false);
         // A poll that panics, for the runtime has ended, counts as pending for ever.
         let pending = polled.map_or(true, |polled| polled.is_pending());
         self.armed = if pending { target } else { Tick::NEVER };
         pending
-    }
-
-    /// Leaves nothing registered with tokio, so that a paused clock does not advance to a timer
-    /// that was cancelled. An interval that has just yielded a tick, and is not polled for the
-    /// next, has no timer.
-    pub(super) fn disarm(&mut self) {
-        self.arm(Tick::ZERO, Tick::NEVER);
     }
 
     /// Whether tokio has come to the millisecond that this deadline fires in. If not, the probe stays
@@ -158,8 +146,8 @@ impl AlarmTimer {
         now_in(&self.runtime).map(Tick::of)
     }
 
-    fn poll_at(&mut self, at: Instant) -> Poll<Instant> {
-        self.interval.reset_at(at);
+    fn poll_at(&mut self, at: Tick) -> Poll<Instant> {
+        self.interval.reset_at(at.to_instant());
         let interval = &mut self.interval;
         // With an exhausted budget the interval would be pending without being registered.
         let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));

@@ -221,11 +221,17 @@ impl Alarm {
         } else if target != Tick::NEVER {
             self.set(timer, target, now)
         } else {
-            timer.disarm();
-            // Disarming rings once, on this thread.
-            self.take_ring();
+            self.disarm(timer);
             true
         }
+    }
+
+    /// Leaves nothing registered with tokio, so that a paused clock does not advance to a timer
+    /// that was cancelled. An interval that has just yielded a tick, and is not polled for the
+    /// next, has no timer. That tick is a ring on this thread.
+    fn disarm(&self, timer: &mut AlarmTimer) {
+        timer.arm(Tick::ZERO, Tick::NEVER);
+        self.take_ring();
     }
 
     /// Publishes the target; again if a shard has an earlier deadline meanwhile.
@@ -295,8 +301,7 @@ impl Alarm {
         let Some(at) = at else { return true };
         // tokio moves a timer lazily, and would still wake up for the earlier time.
         if timer.armed < target {
-            timer.disarm();
-            self.take_ring();
+            self.disarm(timer);
         }
         if timer.arm(at, target) {
             return true;

@@ -50,8 +50,7 @@ impl HighResolution {
     /// A timerfd of the current runtime.
     #[track_caller]
     pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
-        let descriptor = Descriptor::open();
-        descriptor.map(|descriptor| HighResolution::new(descriptor, spacing))
+        Ok(HighResolution::new(Descriptor::open()?, spacing))
     }
 
     pub(in crate::driver) fn new(descriptor: Descriptor, spacing: Duration) -> Self {

@@ -102,7 +102,7 @@ impl Model {
         let chime = descriptor.as_ref().map(Descriptor::chime);
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
         let timer = AlarmTimer::new(&fake::runtime(), precise);
-        let bell = timer.bell();
+        let bell = timer.interval.bell();
         let model = Model {
             driver,
             generation: driver.serve(timer, 0).generation,

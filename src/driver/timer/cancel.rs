@@ -35,14 +35,10 @@ impl Timer {
         if deadline < shard.plain_from() || !shard.put_off(entry, deadline) {
             return false;
         }
-        self.set_when(deadline);
-        true
-    }
-
-    fn set_when(&mut self, deadline: Tick) {
         if let State::Registered { when, .. } = &mut self.state {
             *when = deadline;
         }
+        true
     }
 
     #[inline(never)]
