@@ -1,5 +1,5 @@
 //! Locking, and waiting for a lock, with the [real](real) primitives or those of the models
-//! (`driver/loom/primitives.rs`).
+//! (`model.rs`).
 //!
 //! [`Lock`] spins; of its methods only `try_lock` is used. That is right for a shard: a holder has
 //! a small constant of work to do, makes no call of the kernel and runs no code of the user's, so
@@ -7,6 +7,8 @@
 //! uncontended `std::sync::Mutex`. A holder may lose its processor all the same. A thread that
 //! waits then sleeps, see [`back_off`].
 
+#[cfg(all(test, loom))]
+mod model;
 #[cfg(not(all(test, loom)))]
 mod real;
 
@@ -14,10 +16,10 @@ use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
+#[cfg(all(test, loom))]
+pub(crate) use self::model::*;
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::real::*;
-#[cfg(all(test, loom))]
-pub(crate) use crate::driver::loom::primitives::*;
 
 /// Locks a mutex. A mutex that a panicking thread left behind is as good as any other here: nothing
 /// that can panic runs between two related writes.

@@ -188,7 +188,7 @@ pub(super) fn is_here(shard: ShardRef) -> bool {
 }
 
 #[cfg(all(test, loom))]
-pub(super) use super::loom::fake::is_here;
+pub(super) use crate::sync::fake::is_here;
 
 /// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not for
 /// every timer: the task may wait behind a task that makes many, or be stolen by another thread.

@@ -105,7 +105,7 @@ pub(crate) mod context;
 mod driver;
 mod fire;
 #[cfg(all(test, loom))]
-pub(crate) mod loom;
+mod loom;
 mod overdue;
 pub(crate) mod registry;
 mod request;

@@ -17,16 +17,15 @@ use crate::sync::Ordering;
 const BETWEEN_TURNS: u64 = 250_000;
 /// The same to a check that has the alarm armed anew.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
-/// If the last look in the shard was longer ago, polls take over a millisecond, or the worker was
-/// without its processor. Then a check adds no turn: the tasks that a turn wakes would put off tokio's
-/// own look at its timers.
-const SLOW_POLL: u64 = MILLISECOND;
 
 impl Driver {
     /// The next timer of this shard is overdue, or will soon be due.
     #[cold]
     pub(super) fn check_for_overdue(&self, shard: &Shard, now: Tick) {
-        let polls_are_quick = shard.look(now) < SLOW_POLL;
+        // If the last look in the shard was longer ago, polls take over a millisecond, or the worker
+        // was without its processor. Then a check adds no turn: the tasks that a turn wakes would put
+        // off tokio's own look at its timers.
+        let polls_are_quick = shard.look(now) < MILLISECOND;
         let is_overdue = shard.next() <= now;
         let apart = if is_overdue {
             BETWEEN_TURNS

@@ -115,10 +115,10 @@ impl AlarmTimer {
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may ring: the timerfd's setting does not count any more.
         self.forget_timerfd();
-        set_arming(true);
+        ARMING.with(|arming| arming.set(true));
         let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
         // Also where tokio has panicked.
-        set_arming(false);
+        ARMING.with(|arming| arming.set(false));
         // A poll that panics, for the runtime has ended, counts as pending for ever.
         let pending = polled.map_or(true, |polled| polled.is_pending());
         self.armed = if pending { target } else { Tick::NEVER };
@@ -162,8 +162,4 @@ thread_local! {
 /// Whether this thread is arming right now.
 pub(super) fn is_arming() -> bool {
     ARMING.with(Cell::get)
-}
-
-fn set_arming(is_arming: bool) {
-    ARMING.with(|arming| arming.set(is_arming));
 }

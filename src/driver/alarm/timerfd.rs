@@ -50,7 +50,8 @@ impl HighResolution {
     /// A timerfd of the current runtime.
     #[track_caller]
     pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
-        Ok(HighResolution::new(Descriptor::open()?, spacing))
+        let descriptor = Descriptor::open();
+        descriptor.map(|descriptor| HighResolution::new(descriptor, spacing))
     }
 
     pub(in crate::driver) fn new(descriptor: Descriptor, spacing: Duration) -> Self {
@@ -85,7 +86,7 @@ impl HighResolution {
         }
         let at = target.max(self.last_ring.saturating_add(self.spacing));
         if at != self.set_to {
-            let set = self.descriptor.set(at, waker);
+            let set = self.descriptor.set(at.to_instant(), waker);
             self.set_to = if set { at } else { Tick::NEVER };
         }
         self.set_to == at

@@ -84,7 +84,7 @@ fn loom_a_look_and_a_late_ring() {
         let model = Model::new(2);
         let due = model.arm(0, 10);
         let later = model.arm(1, 30);
-        fake::advance_to(Tick(12));
+        fake::advance_to(Tick(12).to_instant());
         let other = model.spawn(|model| model.bell.turn());
         model.poll_task();
         let plain_from = model.home(0).shard.plain_from();
@@ -101,7 +101,7 @@ fn loom_a_look_and_arm() {
         let model = Model::new(2);
         let due = [model.arm(0, 10), model.arm(0, 11)];
         let later = model.arm(0, 30);
-        fake::advance_to(Tick(12));
+        fake::advance_to(Tick(12).to_instant());
         let other = model.spawn(|model| model.arm(1, 20));
         model.poll_task();
         let early = other.join().unwrap();
@@ -126,7 +126,7 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
         model.driver.leave_cancelled_out(START);
         let next = model.arm(1, 30);
         model.settle();
-        assert_eq!(model.bell.at(), Some(next.deadline));
+        assert_eq!(model.bell_rings_at(), Some(next.deadline));
         assert!(gone.is_freed() && gone.count() == 0);
         model.assert_all_fire([next]);
     });
@@ -156,7 +156,7 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
         let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
         assert!(announced.is_some());
         let timer = model.arm(0, 20);
-        assert!(model.bell.at().is_some_and(|at| at <= timer.deadline));
+        assert!(model.bell_rings_at().is_some_and(|at| at <= timer.deadline));
         model.assert_all_fire([timer]);
     });
 }
@@ -204,7 +204,7 @@ fn loom_what_a_turn_leaves_over_waits_for_no_alarm() {
     check(|| {
         let model = Model::new(1);
         let timers = [model.arm(0, 10), model.arm(0, 11)];
-        fake::advance_to(Tick(12));
+        fake::advance_to(Tick(12).to_instant());
         model.bell.ring_early();
         while model.poll_task_if_woken() {}
         assert!(timers.iter().all(|timer| timer.wakes.count() == 1));

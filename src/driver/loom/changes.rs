@@ -156,7 +156,7 @@ fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
         let gone = timer.drop();
         let late = other.join().unwrap();
         model.settle();
-        assert_eq!(model.bell.at(), Some(late.deadline));
+        assert_eq!(model.bell_rings_at(), Some(late.deadline));
         assert!(old.is_freed() && gone.is_freed());
         model.assert_all_fire([late]);
     });

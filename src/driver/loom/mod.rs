@@ -1,9 +1,9 @@
 //! The races of a driver, in every order that they can happen in.
 //!
 //! Driver, shards, plan, alarm, timers and turns are real; tokio's interval and clock, and the
-//! kernel's timer, are `fake.rs`. A model sets something up, lets two threads race, then lets the
-//! [`Model`]'s runtime run by itself, and does nothing else, until nothing is armed. Lost wake-ups
-//! show there. Entries freed twice panic in the wheel; stale keys hit a neighbour, which is then
+//! kernel's timer, are `sync/model/fake.rs`. A model sets something up, lets two threads race, then
+//! lets the [`Model`]'s runtime run by itself, and does nothing else, until nothing is armed. Lost
+//! wake-ups show there. Entries freed twice panic in the wheel; stale keys hit a neighbour, which is then
 //! late or gone.
 //!
 //! Run all with `.ci/run loom`, a single model with
@@ -34,7 +34,7 @@
 //! | `turns.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `turns.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
 //! | `turns.rs` | `turn` does not `raise_plain_from` | `loom_a_look_and_a_late_ring` |
-//! | `request.rs` | `ask` leaves no mark, or `set_task` does not look for the mark | `loom_an_early_ring_and_rearm` |
+//! | `request.rs` | `ask` leaves no mark, or `end_turn` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `driver.rs` | `arm_for` does not re-arm | `loom_arm_and_arm` |
 //! | `timer/register.rs` | `arm` calls `have_alarm_ring` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `timer/register.rs` | `plain_from` is read before `arm` has the entry, and not after | `loom_a_late_ring_and_rearm` |
@@ -75,10 +75,7 @@
 //! | `shard/turn.rs` | `close` leaves the changes that wait | `loom_a_cancel_waits_while_the_next_driver_opens` |
 //! | `wheel/advance.rs` | on the lowest level the start of a slot passes for a deadline | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 
-pub(crate) mod fake;
-mod lock;
 mod model;
-pub(crate) mod primitives;
 
 mod alarm;
 mod changes;
@@ -89,3 +86,4 @@ mod spare;
 mod timerfd;
 
 use self::model::{Armed, Model, check};
+use crate::sync::fake;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
-use super::fake::{self, Bell, Chime, Descriptor};
 use crate::clock::Tick;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
@@ -16,10 +15,15 @@ use crate::driver::settings::{Generation, Settings};
 use crate::driver::timer::Timer;
 use crate::driver::timerfd::HighResolution;
 use crate::driver::wakers;
+use crate::sync::fake::{self, Bell, Chime, Descriptor};
 use crate::sync::lock;
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
+
+fn clock() -> Tick {
+    Tick::of(fake::clock())
+}
 /// More than the driver ever has to do at one time.
 const ROUNDS: usize = 20;
 /// An alarm is set at least so much ahead; see `alarm.rs`.
@@ -34,7 +38,7 @@ pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
-        fake::start(START);
+        fake::start(START.to_instant());
         model();
     });
 }
@@ -174,19 +178,27 @@ impl Model {
 
     /// A turn of tokio's at this time.
     pub(super) fn turn_at(&self, now: u64) -> bool {
-        self.bell.turn_at(Tick(now))
+        self.bell.turn_at(Tick(now).to_instant())
     }
 
     /// A turn of tokio's for the descriptor at this time.
     pub(super) fn chime_at(&self, now: u64) -> bool {
         let chime = self.chime.as_ref();
-        chime.is_some_and(|chime| chime.turn_at(Tick(now)))
+        chime.is_some_and(|chime| chime.turn_at(Tick(now).to_instant()))
+    }
+
+    /// When the interval rings.
+    pub(super) fn bell_rings_at(&self) -> Option<Tick> {
+        self.bell.at().map(Tick::of)
     }
 
     /// When the interval or the descriptor rings.
     fn rings_at(&self) -> Option<Tick> {
         let chime = self.chime.as_ref().and_then(Chime::at);
-        self.bell.at().into_iter().chain(chime).min()
+        self.bell_rings_at()
+            .into_iter()
+            .chain(chime.map(Tick::of))
+            .min()
     }
 
     pub(super) fn poll_task(&self) {
@@ -214,7 +226,7 @@ impl Model {
     /// Runs the runtime at this time, until there is nothing to do.
     pub(super) fn settle(&self) {
         fake::settle();
-        let now = || fake::clock().0;
+        let now = || clock().0;
         let idle = (0..ROUNDS)
             .any(|_| !self.poll_task_if_woken() && !self.bell.turn() && !self.chime_at(now()));
         assert!(idle, "the driver spins");
@@ -228,7 +240,7 @@ impl Model {
             return;
         }
         let at = self.rings_at().expect("a lost wake-up: nothing is armed");
-        let latest = earliest.0.max(fake::clock().0 + AHEAD);
+        let latest = earliest.0.max(clock().0 + AHEAD);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
         assert!(
             self.driver.alarm.armed_for() <= earliest,
@@ -241,7 +253,7 @@ impl Model {
         for _ in 0..ROUNDS {
             self.settle();
             let Some(at) = self.rings_at() else { return };
-            fake::advance_to(at);
+            fake::advance_to(at.to_instant());
         }
         panic!("the alarm rings for ever");
     }
@@ -302,7 +314,7 @@ pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
 impl ArcWake for Wakes {
     fn wake_by_ref(this: &Arc<Self>) {
         let at_home = fake::is_at_home();
-        this.0.lock().unwrap().push((fake::clock(), at_home));
+        this.0.lock().unwrap().push((clock(), at_home));
     }
 }
 
@@ -355,7 +367,7 @@ impl Armed {
         let (waker, deadline) = (self.waker(), self.deadline);
         let polled = self.timer.poll(deadline, &waker);
         if polled.is_ready() {
-            assert!(fake::clock() >= self.deadline, "ready too early");
+            assert!(clock() >= self.deadline, "ready too early");
             self.ready = true;
         }
         polled
@@ -388,7 +400,8 @@ impl Armed {
         } else {
             assert_eq!(wakes.len(), 1, "woken at {wakes:?}");
         }
-        let latest = self.deadline.max(fake::settled()).0 + AHEAD;
+        let settled = fake::settled().map_or(Tick::ZERO, Tick::of);
+        let latest = self.deadline.max(settled).0 + AHEAD;
         for (at, at_home) in wakes {
             assert!(at.0 <= latest, "woken late, at {at:?}");
             assert!(at >= self.deadline, "woken early, at {at:?}");

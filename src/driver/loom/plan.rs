@@ -86,11 +86,11 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
         let wakes = gone.drop();
         let late = other.join().unwrap();
         model.settle();
-        assert_eq!(model.bell.at(), Some(late.deadline));
+        assert_eq!(model.bell_rings_at(), Some(late.deadline));
         assert!(wakes.is_freed() && wakes.count() == 0);
         drop(late);
         model.settle();
-        assert_eq!(model.bell.at(), None);
+        assert_eq!(model.bell_rings_at(), None);
         model.assert_empty();
     });
 }
@@ -107,7 +107,7 @@ fn loom_leave_and_arm_where_the_clock_may_be_paused() {
         let gone = gone.drop();
         let late = other.join().unwrap();
         model.settle();
-        assert_eq!(model.bell.at(), Some(late.deadline));
+        assert_eq!(model.bell_rings_at(), Some(late.deadline));
         assert!(left.is_freed() && gone.is_freed());
         model.assert_all_fire([late]);
     });

@@ -63,7 +63,7 @@ fn loom_an_old_ring_of_the_descriptor_does_not_disarm_it() {
         let model = Model::precise(1);
         let due = model.arm(0, 10);
         let later = model.arm(0, 20);
-        fake::advance_to(Tick(10));
+        fake::advance_to(Tick(10).to_instant());
         let other = model.spawn(|model| model.chime_at(10));
         model.poll_task();
         other.join().unwrap();

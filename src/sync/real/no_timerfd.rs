@@ -3,8 +3,9 @@
 
 use std::task::Waker;
 
+use tokio::time::Instant;
+
 use crate::build_error::BuildError;
-use crate::clock::Tick;
 
 pub(crate) enum Descriptor {}
 
@@ -13,7 +14,7 @@ impl Descriptor {
         Err(BuildError::NoHighResolution)
     }
 
-    pub(crate) fn set(&mut self, _: Tick, _: &Waker) -> bool {
+    pub(crate) fn set(&mut self, _: Instant, _: &Waker) -> bool {
         match *self {}
     }
 }

@@ -1,4 +1,4 @@
-//! A Linux timerfd: wakes a waker at a tick, by way of tokio's I/O driver.
+//! A Linux timerfd: wakes a waker at an instant, by way of tokio's I/O driver.
 //!
 //! What it is set to, and when, is in `driver/alarm/timerfd.rs`.
 
@@ -16,9 +16,10 @@ use rustix::time::{
 };
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop;
+use tokio::time::Instant;
 
+use super::really_now;
 use crate::build_error::BuildError;
-use crate::clock::Tick;
 
 /// The least setting: 0 would disarm the timerfd.
 const INSTANTLY: Duration = Duration::from_nanos(1);
@@ -42,12 +43,12 @@ impl Descriptor {
 
     /// Has the waker woken at this time, in place of the setting before. `false` when the
     /// runtime has ended.
-    pub(crate) fn set(&mut self, at: Tick, waker: &Waker) -> bool {
+    pub(crate) fn set(&mut self, at: Instant, waker: &Waker) -> bool {
         if !self.listen(waker) {
             return false;
         }
         // A time that is left means the same by every clock; and the clock is read last.
-        let left = at.saturating_since(Tick::really_now()).max(INSTANTLY);
+        let left = at.saturating_duration_since(really_now()).max(INSTANTLY);
         let Ok(it_value) = Timespec::try_from(left) else {
             return false;
         };

@@ -21,7 +21,6 @@ use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
-use crate::clock::Tick;
 use crate::sync::lock;
 
 /// loom's, which has no `const` blocks.
@@ -37,11 +36,11 @@ pub(crate) use per_thread as thread_local;
 
 std::thread_local! {
     /// All threads of a model run on a single thread.
-    static CLOCK: Cell<Tick> = const { Cell::new(Tick::ZERO) };
+    static CLOCK: Cell<Instant> = Cell::new(Instant::now());
     /// How far tokio has come.
-    static ELAPSED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
-    /// When the race was over; zero before.
-    static SETTLED: Cell<Tick> = const { Cell::new(Tick::ZERO) };
+    static ELAPSED: Cell<Instant> = Cell::new(Instant::now());
+    /// When the race was over.
+    static SETTLED: Cell<Option<Instant>> = const { Cell::new(None) };
     static RUNTIME: OnceCell<Handle> = const { OnceCell::new() };
 }
 
@@ -58,40 +57,38 @@ loom::lazy_static! {
 
 pub(crate) fn now() -> Instant {
     MOVED.load(Ordering::Relaxed);
-    clock().to_instant()
+    clock()
 }
 
-pub(super) fn clock() -> Tick {
+pub(crate) fn clock() -> Instant {
     CLOCK.get()
 }
 
 /// Moves the clock forward.
-pub(super) fn advance_to(now: Tick) {
+pub(crate) fn advance_to(now: Instant) {
     MOVED.store(0, Ordering::Relaxed);
     CLOCK.set(now.max(clock()));
 }
 
 /// The threads have been joined: from now on every timer is on time.
-pub(super) fn settle() {
-    if settled() == Tick::ZERO {
-        SETTLED.set(clock());
-    }
+pub(crate) fn settle() {
+    SETTLED.set(SETTLED.get().or(Some(clock())));
 }
 
-pub(super) fn settled() -> Tick {
+pub(crate) fn settled() -> Option<Instant> {
     SETTLED.get()
 }
 
 /// The beginning of every run of a model; the runtime is made once.
-pub(super) fn start(now: Tick) {
+pub(crate) fn start(now: Instant) {
     CLOCK.set(now);
-    ELAPSED.set(Tick::ZERO);
-    SETTLED.set(Tick::ZERO);
+    ELAPSED.set(now - Duration::from_nanos(1));
+    SETTLED.set(None);
     enter();
 }
 
 /// Makes the models' own runtime, if there is none yet.
-pub(super) fn make_runtime() {
+pub(crate) fn make_runtime() {
     RUNTIME.with(|runtime| runtime.get_or_init(new_runtime).clone());
 }
 
@@ -100,16 +97,16 @@ fn new_runtime() -> Handle {
     runtime.handle().clone()
 }
 
-pub(super) fn runtime() -> Handle {
+pub(crate) fn runtime() -> Handle {
     RUNTIME.with(|runtime| runtime.get().cloned().expect("`make_runtime` comes first"))
 }
 
 /// From now on this is a thread of the runtime.
-pub(super) fn enter() {
+pub(crate) fn enter() {
     AT_HOME.with(|at_home| at_home.set(true));
 }
 
-pub(super) fn is_at_home() -> bool {
+pub(crate) fn is_at_home() -> bool {
     AT_HOME.with(Cell::get)
 }
 
@@ -132,13 +129,13 @@ pub(crate) fn is_here<S>(_shard: S) -> bool {
 }
 
 /// From now on this thread is no shard's worker.
-pub(super) fn go_elsewhere() {
+pub(crate) fn go_elsewhere() {
     ELSEWHERE.with(|elsewhere| elsewhere.set(true));
 }
 
 pub(crate) fn interval(_: Duration) -> Interval {
     Interval(Arc::new(Mutex::new(Entry {
-        at: Tick::ZERO,
+        at: ELAPSED.get(),
         waker: None,
     })))
 }
@@ -147,7 +144,7 @@ pub(crate) fn interval(_: Duration) -> Interval {
 pub(crate) struct Interval(Arc<Mutex<Entry>>);
 
 struct Entry {
-    at: Tick,
+    at: Instant,
     /// Of the task that waits.
     waker: Option<Waker>,
 }
@@ -171,7 +168,7 @@ impl Interval {
 
     pub(crate) fn reset_at(&mut self, at: Instant) {
         let mut entry = lock(&self.0);
-        entry.at = Tick::of(at);
+        entry.at = at;
         let due = entry.take_due();
         drop(entry);
         if let Some(waker) = due {
@@ -183,7 +180,7 @@ impl Interval {
         let mut entry = lock(&self.0);
         if entry.is_due() {
             entry.waker = None;
-            return Poll::Ready(entry.at.to_instant());
+            return Poll::Ready(entry.at);
         }
         entry.waker = Some(cx.waker().clone());
         Poll::Pending
@@ -202,15 +199,15 @@ impl Drop for Interval {
 }
 
 /// The driver's probe: ready once tokio has come to its deadline. Wakes nothing.
-pub(crate) struct Sleep(Tick);
+pub(crate) struct Sleep(Instant);
 
 pub(crate) fn sleep(_: Duration) -> Sleep {
-    Sleep(Tick::ZERO)
+    Sleep(ELAPSED.get())
 }
 
 impl Sleep {
     pub(crate) fn reset(mut self: Pin<&mut Self>, at: Instant) {
-        self.0 = Tick::of(at);
+        self.0 = at;
     }
 }
 
@@ -231,18 +228,18 @@ pub(crate) struct Bell(Arc<Mutex<Entry>>);
 
 impl Bell {
     /// When the interval rings; `None` when no waker waits.
-    pub(super) fn at(&self) -> Option<Tick> {
+    pub(crate) fn at(&self) -> Option<Instant> {
         let entry = lock(&self.0);
         entry.waker.is_some().then_some(entry.at)
     }
 
     /// A turn of tokio's: rings if due. `true` if so.
-    pub(super) fn turn(&self) -> bool {
+    pub(crate) fn turn(&self) -> bool {
         self.turn_at(clock())
     }
 
     /// The same at a later time. Other threads may act before: the clock moves under the lock.
-    pub(super) fn turn_at(&self, now: Tick) -> bool {
+    pub(crate) fn turn_at(&self, now: Instant) -> bool {
         let mut entry = lock(&self.0);
         advance_to(now);
         ELAPSED.set(clock());
@@ -256,7 +253,7 @@ impl Bell {
     }
 
     /// Rings before its time, if anybody waits.
-    pub(super) fn ring_early(&self) {
+    pub(crate) fn ring_early(&self) {
         let mut entry = lock(&self.0);
         let waker = entry.waker.take();
         drop(entry);
@@ -266,7 +263,7 @@ impl Bell {
     }
 
     /// The waker that rings the alarm, to be kept and used at any time.
-    pub(super) fn rope(&self) -> Waker {
+    pub(crate) fn rope(&self) -> Waker {
         let entry = lock(&self.0);
         entry.waker.clone().expect("the alarm is not armed")
     }
@@ -276,7 +273,7 @@ impl Bell {
 /// own, so that a ring may come long after the descriptor was set anew.
 pub(crate) struct Descriptor {
     /// When the descriptor expires.
-    at: Arc<Mutex<Tick>>,
+    at: Arc<Mutex<Option<Instant>>>,
     /// The waker that tokio wakes then.
     waker: Arc<Mutex<Option<Waker>>>,
 }
@@ -284,20 +281,20 @@ pub(crate) struct Descriptor {
 impl Descriptor {
     pub(crate) fn open() -> Result<Self, BuildError> {
         Ok(Descriptor {
-            at: Arc::new(Mutex::new(Tick::NEVER)),
+            at: Arc::new(Mutex::new(None)),
             waker: Arc::new(Mutex::new(None)),
         })
     }
 
-    pub(crate) fn set(&mut self, at: Tick, waker: &Waker) -> bool {
+    pub(crate) fn set(&mut self, at: Instant, waker: &Waker) -> bool {
         *lock(&self.waker) = Some(waker.clone());
         let mut set = lock(&self.at);
-        *set = at.max(Tick(Tick::really_now().0 + 1));
+        *set = Some(at.max(now() + Duration::from_nanos(1)));
         true
     }
 
     /// The runtime's side of the descriptor.
-    pub(super) fn chime(&self) -> Chime {
+    pub(crate) fn chime(&self) -> Chime {
         Chime(self.at.clone(), self.waker.clone())
     }
 }
@@ -310,24 +307,24 @@ impl Drop for Descriptor {
 
 /// The runtime's side of a descriptor.
 #[derive(Clone)]
-pub(super) struct Chime(Arc<Mutex<Tick>>, Arc<Mutex<Option<Waker>>>);
+pub(crate) struct Chime(Arc<Mutex<Option<Instant>>>, Arc<Mutex<Option<Waker>>>);
 
 impl Chime {
     /// When the descriptor rings; `None` when no waker waits, or nothing is set.
-    pub(super) fn at(&self) -> Option<Tick> {
+    pub(crate) fn at(&self) -> Option<Instant> {
         let at = *lock(&self.0);
         let waits = lock(&self.1).is_some();
-        (waits && at != Tick::NEVER).then_some(at)
+        at.filter(|_| waits)
     }
 
     /// A turn of tokio's at this time: looks at the kernel's part, then wakes the waker that waits
     /// by then.
-    pub(super) fn turn_at(&self, now: Tick) -> bool {
+    pub(crate) fn turn_at(&self, now: Instant) -> bool {
         let mut at = lock(&self.0);
         advance_to(now);
-        let expired = *at <= clock();
+        let expired = at.is_some_and(|at| at <= clock());
         if expired {
-            *at = Tick::NEVER;
+            *at = None;
         }
         drop(at);
         if expired {
