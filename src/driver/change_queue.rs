@@ -69,6 +69,9 @@ pub(super) struct Change {
     pub(super) deadline: Tick,
 }
 
+/// So many changes, from the first on.
+pub(super) type Changes = ([Change; CAPACITY], usize);
+
 /// Later than every deadline.
 pub(super) const CANCELLED: Tick = Tick::NEVER;
 
@@ -103,13 +106,8 @@ impl ChangeQueue {
         Ok(true)
     }
 
-    /// Takes all changes: so many, from the first on; `None` if there are none. Those that come later
-    /// find what `then` does.
-    pub(super) fn take(
-        &self,
-        waiting: &AtomicUsize,
-        then: impl FnOnce(),
-    ) -> Option<([Change; CAPACITY], usize)> {
+    /// Takes all changes; `None` if there are none. Those that come later find what `then` does.
+    pub(super) fn take(&self, waiting: &AtomicUsize, then: impl FnOnce()) -> Option<Changes> {
         let places = wait(&self.0);
         let len = waiting.load(Ordering::Relaxed);
         waiting.store(0, Ordering::Release);

@@ -39,11 +39,13 @@ use super::registry;
 use super::settings::Generation;
 use crate::sync::{thread_local, worker_index};
 
+/// A shard, in this time in service of its driver.
+pub(crate) type Found = (ShardRef, Generation);
+
 /// The shard that a thread has found last.
 #[derive(Clone, Copy)]
 struct Here {
-    /// The shard, in this time in service of its driver.
-    found: (ShardRef, Generation),
+    found: Found,
     /// The runtime that the driver serves then.
     runtime: runtime::Id,
     /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] otherwise.
@@ -122,7 +124,7 @@ const SELDOM: u32 = 256;
 /// Without a runtime, or in a runtime without timers: tokio's message, caller's line.
 #[inline]
 #[track_caller]
-pub(crate) fn shard() -> (ShardRef, Generation) {
+pub(crate) fn shard() -> Found {
     match last_here() {
         Some(here) if here.is_proved() => here.found,
         _ => by_handle(),
@@ -132,7 +134,7 @@ pub(crate) fn shard() -> (ShardRef, Generation) {
 /// The shard of the current handle's driver. On a current-thread runtime each timer comes here.
 #[inline(never)]
 #[track_caller]
-fn by_handle() -> (ShardRef, Generation) {
+fn by_handle() -> Found {
     let handle = Handle::current();
     let last = last_here().filter(|here| here.serves(&handle));
     let last = last.map(|here| here.found);
@@ -147,11 +149,7 @@ fn by_handle() -> (ShardRef, Generation) {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn by_handle_of(
-    handle: Handle,
-    last: Option<(ShardRef, Generation)>,
-    has_workers: bool,
-) -> (ShardRef, Generation) {
+fn by_handle_of(handle: Handle, last: Option<Found>, has_workers: bool) -> Found {
     let (shard, generation) = match last {
         Some(found) => found,
         None => find(&handle),
@@ -164,7 +162,7 @@ fn by_handle_of(
 
 /// Starts the driver if need be.
 #[track_caller]
-fn find(handle: &Handle) -> (ShardRef, Generation) {
+fn find(handle: &Handle) -> Found {
     let driver = registry::driver_of(handle);
     let found = (shard_of(driver), driver.generation);
     set_here(Here {

@@ -226,6 +226,9 @@ impl ShardState {
     }
 }
 
+/// A shard whose lock this thread holds.
+pub(super) type Held<'a> = LockGuard<'a, ShardState>;
+
 /// The published fields.
 impl Shard {
     pub(super) fn new() -> Self {
@@ -313,7 +316,7 @@ impl Shard {
 impl Shard {
     /// Waits for the lock: for the driver, and for a reset that the queue refuses. Carries out the
     /// changes that wait first.
-    pub(super) fn wait(&self) -> LockGuard<'_, ShardState> {
+    pub(super) fn wait(&self) -> Held<'_> {
         let state = sync::wait(&self.state);
         if !self.has_changes() {
             return state;
@@ -323,21 +326,18 @@ impl Shard {
     }
 
     /// Tries once. Changes may wait: see [`drained`](Self::drained).
-    pub(super) fn try_lock(&self) -> Option<LockGuard<'_, ShardState>> {
+    pub(super) fn try_lock(&self) -> Option<Held<'_>> {
         self.state.try_lock()
     }
 
     /// Tries for a moment. Changes that wait have been carried out then: what changes an entry begins
     /// with this, or with [`drained`](Self::drained), for a change of that entry may be among them.
-    pub(super) fn try_often(&self) -> Option<LockGuard<'_, ShardState>> {
+    pub(super) fn try_often(&self) -> Option<Held<'_>> {
         self.drained(sync::try_often(&self.state)?)
     }
 
     /// Carries out the changes that wait, if there are any, and then tries the lock once more.
-    pub(super) fn drained<'a>(
-        &'a self,
-        state: LockGuard<'a, ShardState>,
-    ) -> Option<LockGuard<'a, ShardState>> {
+    pub(super) fn drained<'a>(&'a self, state: Held<'a>) -> Option<Held<'a>> {
         if !self.has_changes() {
             return Some(state);
         }
@@ -346,7 +346,7 @@ impl Shard {
     }
 
     /// Releases the lock. Memory that is no longer needed is freed after that.
-    fn unlock(&self, state: LockGuard<'_, ShardState>) {
+    fn unlock(&self, state: Held<'_>) {
         if state.wheel.has_garbage() {
             unlock_and_free(state);
         }
@@ -354,7 +354,7 @@ impl Shard {
 
     /// Carries out the changes that wait, and releases the lock. Wakers are dropped after that.
     #[cold]
-    fn drain_and_unlock(&self, mut state: LockGuard<'_, ShardState>) {
+    fn drain_and_unlock(&self, mut state: Held<'_>) {
         let cancelled = self.drain(&mut state, || ());
         self.unlock(state);
         wakers::discard(cancelled.into_iter().flatten().flatten());
@@ -445,11 +445,7 @@ impl Shard {
 
     /// Cancels a timer, and returns its waker. If there is no spare, the entry is the spare.
     #[must_use = "to be dropped outside the lock"]
-    pub(super) fn cancel(
-        &self,
-        mut state: LockGuard<'_, ShardState>,
-        entry: EntryRef,
-    ) -> Option<Waker> {
+    pub(super) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
         let waker = match self.check(entry.generation, entry.when) {
             Ok(()) => state.take(entry.key),
             Err(_refused) => None,
@@ -494,7 +490,7 @@ impl Shard {
         &self,
         entry: EntryRef,
         waker: Waker,
-        mut state: LockGuard<'_, ShardState>,
+        mut state: Held<'_>,
     ) -> Result<Option<Waker>, Refused> {
         // A refused waker is dropped after the guard, which is the last argument.
         self.check(entry.generation, entry.when)?;
@@ -547,7 +543,7 @@ impl Shard {
 }
 
 #[cold]
-fn unlock_and_free(mut state: LockGuard<'_, ShardState>) {
+fn unlock_and_free(mut state: Held<'_>) {
     let garbage = state.wheel.take_garbage();
     drop(state);
     drop(garbage);

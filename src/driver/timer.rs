@@ -29,7 +29,7 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 
 use super::change_queue::{EntryRef, Refused};
-use super::context;
+use super::context::{self, Found};
 use super::driver::{DriverRef, ShardRef};
 use super::settings::Generation;
 use super::wakers::{self, VtableId};
@@ -97,7 +97,7 @@ impl Timer {
 
     /// A timer on a shard that is known.
     #[inline]
-    pub(super) fn on((home, generation): (ShardRef, Generation)) -> Self {
+    pub(super) fn on((home, generation): Found) -> Self {
         let state = State::Idle { generation };
         Timer { home, state }
     }
@@ -106,7 +106,7 @@ impl Timer {
 /// The shard for a timer that is made `now`, after a check for overdue timers. Out of line, and
 /// before there is a timer: a timer that outlasts a call has to be in memory.
 #[cold]
-fn checked(here: (ShardRef, Generation), now: Tick) -> (ShardRef, Generation) {
+fn checked(here: Found, now: Tick) -> Found {
     here.0.driver.check_for_overdue(&here.0.shard, now);
     here
 }

@@ -5,12 +5,12 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Cancelled, Shard, ShardState};
+use super::{Cancelled, Held, Shard, ShardState};
 use crate::clock::Tick;
 use crate::counts::MetricsSnapshot as Snapshot;
 use crate::driver::settings::{Generation, HOLD};
 use crate::driver::wakers;
-use crate::sync::{self, LockGuard, Ordering};
+use crate::sync::{self, Ordering};
 use crate::wheel::core::Progress;
 
 impl Shard {
@@ -80,7 +80,7 @@ impl Shard {
 
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
     /// if that deadline changed.
-    pub(in crate::driver) fn refresh(&self, mut state: LockGuard<'_, ShardState>) -> bool {
+    pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
         let left = state.remove_spare();
         let before = self.next();
         self.publish_next(&state);

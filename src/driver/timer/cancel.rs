@@ -12,9 +12,8 @@ use crate::clock::Tick;
 use crate::driver::change_queue::{CANCELLED, Refused};
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
-use crate::driver::shard::ShardState;
+use crate::driver::shard::Held;
 use crate::driver::wakers;
-use crate::sync::LockGuard;
 
 /// Resetting.
 impl Timer {
@@ -120,7 +119,7 @@ impl Timer {
     }
 
     #[inline(never)]
-    fn cancel_in(&mut self, state: LockGuard<'_, ShardState>) {
+    fn cancel_in(&mut self, state: Held<'_>) {
         let home = self.home;
         let Some(state) = home.shard.drained(state) else {
             let _ = self.cancel_later();
