@@ -125,20 +125,26 @@ impl AlarmTimer {
         pending
     }
 
-    /// Whether tokio has come to the millisecond that this deadline fires in. If not, the probe stays
-    /// registered, until it is asked for a tick that has come.
+    /// Whether tokio has come to the millisecond that this deadline fires in. Leaves nothing of the
+    /// probe registered.
     pub(super) fn has_come(&mut self, deadline: Tick) -> bool {
         self.probe.as_mut().reset(deadline.to_instant());
         let probe = pin!(coop::unconstrained(self.probe.as_mut()));
-        probe
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_ready()
+        let polled = probe.poll(&mut Context::from_waker(Waker::noop()));
+        if polled.is_pending() {
+            self.probe.as_mut().reset(Tick::ZERO.to_instant());
+        }
+        polled.is_ready()
     }
 
-    /// Whether that was a millisecond ago, though tokio may not have looked at its clock since.
-    pub(super) fn is_long_past(&self, deadline: Tick) -> bool {
-        let now = now_if_current(&self.runtime).map(Tick::of);
-        now.is_some_and(|now| now.0.saturating_sub(deadline.0) >= MILLISECOND)
+    /// The same of a millisecond of tokio's, or the clock was there long ago: tokio is never ahead of
+    /// its clock, and is behind where it has not looked at the clock for a while.
+    pub(super) fn has_come_by_now(&mut self, tokios: Tick) -> bool {
+        match now_if_current(&self.runtime).map(Tick::of) {
+            Some(now) if now < tokios => false,
+            Some(now) if now.0 - tokios.0 >= MILLISECOND => true,
+            _ => self.has_come(tokios),
+        }
     }
 
     /// Now, by the runtime's own clock. `None` where the runtime cannot be entered.

@@ -155,7 +155,7 @@ impl Alarm {
     /// while the runtime has not taken the driver task.
     pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
         self.grid.round_up(deadline).or_else(|| {
-            self.probe(|timer| self.grid.learn(timer))?;
+            self.ask(|timer| self.grid.learn(timer))?;
             self.grid.round_up(deadline)
         })
     }
@@ -163,18 +163,14 @@ impl Alarm {
     /// Whether tokio has come to this millisecond of its own, or the clock was there long ago. Not
     /// where the driver is about to end: the end wakes the timer.
     pub(super) fn has_come(&self, tokios: Tick) -> bool {
-        let has_come = self.probe(|timer| timer.has_come(tokios) || timer.is_long_past(tokios));
-        has_come == Some(true)
+        self.ask(|timer| timer.has_come_by_now(tokios)) == Some(true)
     }
 
-    /// Asks tokio, and leaves nothing of the probe registered. `None` while the runtime has not taken
-    /// the driver task.
-    fn probe<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
+    /// Asks tokio. `None` while the runtime has not taken the driver task.
+    fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
         let mut timer = lock(&self.timer);
         let timer = timer.as_mut().filter(|timer| timer.runs)?;
-        let answer = ask(timer);
-        timer.has_come(Tick::ZERO);
-        Some(answer)
+        Some(ask(timer))
     }
 
     /// The driver task was spawned, and may not have been polled yet. While this lock is held and
