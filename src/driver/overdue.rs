@@ -27,10 +27,9 @@ impl Driver {
         // off tokio's own look at its timers.
         let polls_are_quick = shard.look(now) < MILLISECOND;
         let is_overdue = shard.next() <= now;
-        let apart = if is_overdue {
-            BETWEEN_TURNS
-        } else {
-            BETWEEN_ARMINGS
+        let apart = match is_overdue {
+            true => BETWEEN_TURNS,
+            false => BETWEEN_ARMINGS,
         };
         // A turn that outlived a runtime with an advanced clock may have left a far later time.
         if now.0.abs_diff(self.checked.load(Ordering::Relaxed)) < apart {

@@ -38,6 +38,8 @@ type Probe = Pin<Box<Sleep>>;
 pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) interval: Interval,
     probe: Probe,
+    /// The probe stands [guard](Self::guard).
+    pub(super) guards: bool,
     /// Rings for near deadlines.
     precise: Option<HighResolution>,
     runtime: Handle,
@@ -66,6 +68,7 @@ impl AlarmTimer {
         AlarmTimer {
             interval,
             probe,
+            guards: false,
             precise,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
@@ -135,6 +138,18 @@ impl AlarmTimer {
             self.probe.as_mut().reset(Tick::ZERO.to_instant());
         }
         polled.is_ready()
+    }
+
+    /// Leaves the probe registered for the millisecond after the alarm's; or takes it away again.
+    ///
+    /// tokio notes its next timer before it calls wakers. If the alarm were its only timer, the alarm
+    /// that is armed next, by the ring or by a task which that wakes, would pass for an earlier timer:
+    /// tokio would write to its eventfd, and the worker's next sleep would end at once.
+    pub(super) fn guard(&mut self, guards: bool) {
+        self.guards = guards;
+        let after = self.armed.saturating_add(Duration::from_nanos(MILLISECOND));
+        let at = if guards { after } else { Tick::ZERO };
+        self.probe.as_mut().reset(at.to_instant());
     }
 
     /// The same of a millisecond of tokio's, or the clock was there long ago: tokio is never ahead of

@@ -50,7 +50,7 @@ use self::grid::Grid;
 use self::interval::{AlarmTimer, is_arming};
 use self::timerfd::NEAR;
 use super::settings::{Generation, Settings};
-use super::shard::{Shard, Shards};
+use super::shard::{SOON, Shard, Shards};
 use crate::clock::{MILLISECOND, Tick};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 
@@ -211,6 +211,9 @@ impl Alarm {
         if self.take_ring() {
             timer.forget_all(now);
         }
+        if timer.guards {
+            timer.guard(false);
+        }
         let target = self.settle(shards, now);
         if target == timer.armed {
             true
@@ -299,7 +302,12 @@ impl Alarm {
         if timer.armed < target {
             self.disarm(timer);
         }
+        let is_first = timer.armed == Tick::NEVER;
         if timer.arm(at, target) {
+            // Where rings follow each other closely: a guard costs two locks of tokio's.
+            if is_first && target.0.saturating_sub(now.0) < SOON && !self.may_pause() {
+                timer.guard(true);
+            }
             return true;
         }
         // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
