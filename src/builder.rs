@@ -6,9 +6,9 @@ use tokio::runtime::Handle;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
 use crate::driver::registry;
-use crate::driver::settings::Settings;
 use crate::driver::timerfd::{DEFAULT_SPACING, HighResolution};
 use crate::handle::Wheel;
+use crate::settings::Settings;
 
 /// Sets up a driver.
 ///

@@ -138,6 +138,7 @@ pub mod ext;
 mod handle;
 mod interval;
 mod metrics;
+mod settings;
 mod sleep;
 mod sync;
 pub mod time;

@@ -28,8 +28,8 @@
 //! * Any waker may wait here. The waker of a task keeps the memory of the task and its runtime's
 //!   handle, never its future.
 
-use super::settings::{Generation, HOLD};
 use crate::clock::Tick;
+use crate::settings::{Generation, HOLD};
 use crate::sync::{AtomicUsize, Lock, Ordering, wait};
 
 /// Changes that a queue holds: a hold of the shard carries out all of them.
@@ -44,6 +44,7 @@ pub(super) struct EntryRef {
 }
 
 impl EntryRef {
+    #[inline]
     pub(super) const fn new(key: u32, generation: Generation, when: Tick) -> Self {
         EntryRef {
             key,

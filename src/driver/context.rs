@@ -36,7 +36,7 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use super::driver::{DriverRef, ShardRef};
 use super::registry;
-use super::settings::Generation;
+use crate::settings::Generation;
 use crate::sync::{thread_local, worker_index};
 
 /// A shard, in this time in service of its driver.
@@ -59,6 +59,7 @@ const NO_INDEX: u32 = u32::MAX;
 
 impl Here {
     /// Whether this thread has been proved to be the shard's worker, and still is.
+    #[inline]
     fn is_proved(&self) -> bool {
         let (shard, _) = self.found;
         shard.shard.worker() == self.worker && worker_index() == Some(self.index as usize)
@@ -96,16 +97,19 @@ std::thread_local! {
 }
 
 /// Notes that this thread has left a task's waker in its shard's spare.
+#[inline]
 pub(super) fn set_left(waker: usize) {
     LOCAL.with(|local| local.left.set(waker));
 }
 
 /// Whether this thread has left this waker in a spare last. Only a hint: `put_again` compares the
 /// wakers.
+#[inline]
 pub(super) fn has_left(waker: &Waker) -> bool {
     LOCAL.with(|local| local.left.get()) == waker.data() as usize
 }
 
+#[inline]
 fn last_here() -> Option<Here> {
     LOCAL.with(|local| local.here.get())
 }
@@ -181,6 +185,7 @@ pub(crate) fn shard_of(driver: DriverRef) -> ShardRef {
 
 /// Whether this thread made its last timer in this shard.
 #[cfg(not(all(test, loom)))]
+#[inline]
 pub(super) fn is_here(shard: ShardRef) -> bool {
     last_here().is_some_and(|here| std::ptr::eq(here.found.0, shard))
 }

@@ -15,11 +15,11 @@ use std::sync::{Arc, OnceLock};
 use super::alarm::interval::AlarmTimer;
 use super::alarm::{self, Alarm};
 use super::request::Turns;
-use super::settings::{Generation, Settings};
 use super::shard::{Shard, Shards};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::FinalCounts;
+use crate::settings::{Generation, Settings};
 use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, lock};
 
 /// Fires the timers of one runtime at a time; lives as long as the process.

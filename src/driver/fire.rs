@@ -9,10 +9,10 @@
 
 use std::task::Waker;
 
-use super::settings::{Generation, HOLD};
 use super::shard::Shard;
 use super::wakers::wake;
 use crate::clock::Tick;
+use crate::settings::{Generation, HOLD};
 use crate::wheel::core::Progress;
 
 /// Timers, give or take a hold, that a turn fires, however long they take.

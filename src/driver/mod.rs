@@ -9,7 +9,6 @@
 //!
 //! | file | idea |
 //! | --- | --- |
-//! | `settings.rs` | the settings that a `Builder` makes |
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
 //! | `change_queue.rs` | the cancels, and the resets, that wait for the next thread that locks a shard |
 //! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
@@ -93,7 +92,7 @@
 //! writes its former worker's change queue once per timer that the task took along.
 //! `benches/transfers` counts which lines change hands.
 //!
-//! [`HOLD`]: settings::HOLD
+//! [`HOLD`]: crate::settings::HOLD
 
 mod alarm;
 mod change_queue;
@@ -109,7 +108,6 @@ mod loom;
 mod overdue;
 pub(crate) mod registry;
 mod request;
-pub(crate) mod settings;
 pub(crate) mod shard;
 pub(crate) mod timer;
 mod turns;

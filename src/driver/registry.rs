@@ -21,8 +21,8 @@ use tokio::runtime::{self, Handle};
 use super::alarm::interval::AlarmTimer;
 use super::alarm::timerfd::HighResolution;
 use super::driver::{Driver, DriverRef};
-use super::settings::{Generation, Settings};
 use super::wakers;
+use crate::settings::{Generation, Settings};
 
 #[derive(Default)]
 struct Registry {

@@ -13,7 +13,7 @@
 //!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold makes at most [`HOLD`](crate::driver::settings::HOLD) queued changes, fires at most as many entries,
+//! * **Bounded holds.** A hold makes at most [`HOLD`](crate::settings::HOLD) queued changes, fires at most as many entries,
 //!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
 //!   bytes each.
 //! * **No worker waits for the lock.** The holder may have lost its processor to this very thread. So
@@ -59,10 +59,10 @@ mod turn;
 use std::task::Waker;
 
 use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef, Refused};
-use super::settings::Generation;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
+use crate::settings::Generation;
 use crate::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::wheel::core::Core;
 
@@ -240,6 +240,7 @@ impl Shard {
     }
 
     /// The clock up to which entries belong to the driver.
+    #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
     }
@@ -262,6 +263,7 @@ impl Shard {
         now.0.abs_diff(last)
     }
 
+    #[inline]
     pub(super) fn plain_from(&self) -> Tick {
         Tick(self.published.plain_from.load(Ordering::SeqCst))
     }
@@ -281,11 +283,13 @@ impl Shard {
         self.published.generation.load(Ordering::Acquire)
     }
 
+    #[inline]
     pub(crate) fn serves(&self, generation: Generation) -> bool {
         self.generation() == generation
     }
 
     /// The number of the thread that is this shard's worker now.
+    #[inline]
     pub(super) fn worker(&self) -> u32 {
         self.published.worker.load(Ordering::Acquire)
     }
@@ -296,11 +300,13 @@ impl Shard {
     }
 
     /// Whether changes wait here.
+    #[inline]
     pub(super) fn has_changes(&self) -> bool {
         self.published.waiting.load(Ordering::Acquire) != 0
     }
 
     /// Makes sure that `next` is not later than `when`. Under the shard's lock, or the queue's.
+    #[inline]
     fn announce(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
             self.published.next.fetch_min(when.0, Ordering::SeqCst);
@@ -326,6 +332,7 @@ impl Shard {
     }
 
     /// Tries once. Changes may wait: see [`drained`](Self::drained).
+    #[inline]
     pub(super) fn try_lock(&self) -> Option<Held<'_>> {
         self.state.try_lock()
     }
@@ -337,6 +344,7 @@ impl Shard {
     }
 
     /// Carries out the changes that wait, if there are any, and then tries the lock once more.
+    #[inline]
     pub(super) fn drained<'a>(&'a self, state: Held<'a>) -> Option<Held<'a>> {
         if !self.has_changes() {
             return Some(state);
@@ -346,6 +354,7 @@ impl Shard {
     }
 
     /// Releases the lock. Memory that is no longer needed is freed after that.
+    #[inline]
     fn unlock(&self, state: Held<'_>) {
         if state.wheel.has_garbage() {
             unlock_and_free(state);
@@ -445,6 +454,7 @@ impl Shard {
 
     /// Cancels a timer, and returns its waker. If there is no spare, the entry is the spare.
     #[must_use = "to be dropped outside the lock"]
+    #[inline]
     pub(super) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
         let waker = match self.check(entry.generation, entry.when) {
             Ok(()) => state.take(entry.key),

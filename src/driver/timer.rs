@@ -31,9 +31,9 @@ use std::task::{Poll, Waker};
 use super::change_queue::{EntryRef, Refused};
 use super::context::{self, Found};
 use super::driver::{DriverRef, ShardRef};
-use super::settings::Generation;
 use super::wakers::{self, VtableId};
 use crate::clock::Tick;
+use crate::settings::Generation;
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
@@ -214,6 +214,7 @@ impl Timer {
 
 /// The state, and its changes.
 impl Timer {
+    #[inline]
     fn generation(&self) -> Generation {
         match self.state {
             State::Idle { generation }
@@ -223,6 +224,7 @@ impl Timer {
         }
     }
 
+    #[inline]
     fn has_ended(&self) -> bool {
         !self.home.shard.serves(self.generation())
     }

@@ -26,8 +26,8 @@ use std::task::{Context, Wake, Waker};
 use super::alarm::interval::AlarmTimer;
 use super::driver::{Driver, DriverRef};
 use super::fire::Turn;
-use super::settings::Generation;
 use crate::clock::Tick;
+use crate::settings::Generation;
 use crate::sync::Ordering;
 
 /// A driver in service is the waker of its own alarm.

@@ -39,6 +39,7 @@ pub(crate) fn note_task(waker: &Waker) {
     VTABLES[OF_TASKS as usize].store(address(waker), Relaxed);
 }
 
+#[inline]
 pub(crate) fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
 }
@@ -66,6 +67,7 @@ fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
 }
 
 /// Whether the waker's vtable has this number.
+#[inline]
 pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
     let place = VTABLES.get(usize::from(id));
     place.is_some_and(|place| place.load(Relaxed) == address(waker))
@@ -79,6 +81,7 @@ pub(super) fn wake(waker: Waker) {
 /// Drops the wakers of cancelled timers. (A task's waker may be the last reference to a runtime that
 /// has ended, whose hooks own values of the user's: their drop is foreign code.) Each by itself: a
 /// second panic while the first unwinds would abort.
+#[inline]
 pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
     wakers.into_iter().for_each(|waker| contain(|| drop(waker)));
 }

@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::timerfd::{HighResolution, NEAR};
 use crate::clock::{MILLISECOND, Tick};
-use crate::driver::settings::Generation;
+use crate::settings::Generation;
 use crate::sync::time::{self, Interval, Sleep};
 use crate::sync::{now_if_current, now_in, thread_local};
 

@@ -49,9 +49,9 @@ use std::time::Duration;
 use self::grid::Grid;
 use self::interval::{AlarmTimer, is_arming};
 use self::timerfd::NEAR;
-use super::settings::{Generation, Settings};
 use super::shard::{SOON, Shard, Shards};
 use crate::clock::{MILLISECOND, Tick};
+use crate::settings::{Generation, Settings};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 
 /// Deadlines further ahead than this are approached in steps.

@@ -11,10 +11,10 @@ use crate::clock::Tick;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::driver::{Driver, ShardRef};
-use crate::driver::settings::{Generation, Settings};
 use crate::driver::timer::Timer;
 use crate::driver::timerfd::HighResolution;
 use crate::driver::wakers;
+use crate::settings::{Generation, Settings};
 use crate::sync::fake::{self, Bell, Chime, Descriptor};
 use crate::sync::lock;
 

@@ -2,8 +2,8 @@
 //! shard's own, nor hold the shard's lock.
 
 use super::super::change_queue::CAPACITY;
-use super::super::settings::HOLD;
 use super::*;
+use crate::settings::HOLD;
 use crate::wheel::core::{PAGE, Progress};
 
 const FIRST: Tick = Tick(1_000);

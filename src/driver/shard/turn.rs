@@ -8,8 +8,8 @@ use std::task::Waker;
 use super::{Cancelled, Held, Shard, ShardState};
 use crate::clock::Tick;
 use crate::counts::MetricsSnapshot as Snapshot;
-use crate::driver::settings::{Generation, HOLD};
 use crate::driver::wakers;
+use crate::settings::{Generation, HOLD};
 use crate::sync::{self, Ordering};
 use crate::wheel::core::Progress;
 

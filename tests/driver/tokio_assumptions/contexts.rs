@@ -53,7 +53,7 @@ fn where_a_thread_has_a_workers_index() {
 #[test]
 fn there_are_as_many_workers_as_the_metrics_say_each_with_an_index_of_its_own() {
     let runtime = multi_thread(3);
-    assumed! { "driver/settings.rs";
+    assumed! { "settings.rs";
         "`num_workers` counts the workers": runtime.metrics().num_workers() == 3,
         "a current-thread runtime has one worker": current_thread().metrics().num_workers() == 1,
     }

@@ -7,7 +7,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 pub(crate) type Generation = u16;
 
 /// Entries that a hold of a shard's lock fires or moves, or cancels that it carries out.
-pub(super) const HOLD: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
+pub(crate) const HOLD: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// The settings of a driver. All are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
