@@ -3,9 +3,9 @@
 //!
 //! # Files
 //!
-//! From the bottom up: a file uses files above its own row, and no other. Below all of them are two
-//! of the crate's files: `sync.rs` has the primitives, the real ones or those of the models, and
-//! `clock.rs` has instants, ticks and rounding.
+//! From the bottom up: a file uses files above its own row, and no other of this folder. Below are
+//! the crate's `sync.rs`, with the primitives, the real ones or those of the models, `clock.rs`, with
+//! instants, ticks and rounding, the wheel, and the counts.
 //!
 //! | file | idea |
 //! | --- | --- |

@@ -29,8 +29,8 @@ const NUMBERS: usize = 16;
 /// Not a number: matches no waker.
 pub(super) const NONE: VtableId = NUMBERS as u8;
 
-/// The addresses of vtables, each in the place of its number. A free place is 0, but for that of
-/// tokio's tasks.
+/// The addresses of vtables, each in the place of its number. A free place is 0. The first is that of
+/// tokio's tasks, and only [`note_task`] fills it.
 static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
 
 /// Notes the vtable of tokio's tasks, from a waker of the driver's own task. Until then, a task's

@@ -15,8 +15,8 @@
 //! generation finds where tokio's milliseconds begin: see `alarm/grid.rs`.
 //!
 //! *Current-thread runtimes.* Their clock may be paused, or may have been moved, and can be read in
-//! the runtime only. So tokio itself tells whether a millisecond has come. That works on any thread,
-//! in any context.
+//! the runtime only. There a millisecond that the clock has not reached has not come. Otherwise tokio
+//! itself tells, by the probe: that works on any thread, in any context.
 //!
 //! *Clocks that may be paused.* No timer is plain, and all fire in tokio's millisecond. Auto-advance
 //! must not stop at the deadline of a timer that was cancelled, so each cancel looks at the alarm:

@@ -1,4 +1,5 @@
-//! An interval of tokio's: arming, disarming, and the runtime that drives the interval.
+//! An interval of tokio's: arming, and the runtime that drives the interval; and a probe, which asks
+//! that runtime, and stands guard.
 //!
 //! # Ground rules
 //!
@@ -30,8 +31,8 @@ use crate::settings::Generation;
 use crate::sync::time::{self, Interval, Sleep};
 use crate::sync::{now_if_current, now_in, thread_local};
 
-/// Tells which deadlines tokio has come to; never left armed. (Unlike an interval, a sleep reads no
-/// clock.)
+/// Tells which deadlines tokio has come to, and in between may stand [guard](AlarmTimer::guard). Its
+/// waker does nothing. (Unlike an interval, a sleep reads no clock.)
 type Probe = Pin<Box<Sleep>>;
 
 /// A runtime's interval, and the tick that it is armed for.
@@ -140,6 +141,16 @@ impl AlarmTimer {
         polled.is_ready()
     }
 
+    /// The same of a millisecond of tokio's, or the clock was there long ago: tokio is never ahead of
+    /// its clock, and is behind where it has not looked at the clock for a while.
+    pub(super) fn has_come_by_now(&mut self, tokios: Tick) -> bool {
+        match now_if_current(&self.runtime).map(Tick::of) {
+            Some(now) if now < tokios => false,
+            Some(now) if now.0 - tokios.0 >= MILLISECOND => true,
+            _ => self.has_come(tokios),
+        }
+    }
+
     /// Leaves the probe registered for the millisecond after the alarm's; or takes it away again.
     ///
     /// tokio notes its next timer before it calls wakers. If the alarm were its only timer, the alarm
@@ -150,16 +161,6 @@ impl AlarmTimer {
         let after = self.armed.saturating_add(Duration::from_nanos(MILLISECOND));
         let at = if guards { after } else { Tick::ZERO };
         self.probe.as_mut().reset(at.to_instant());
-    }
-
-    /// The same of a millisecond of tokio's, or the clock was there long ago: tokio is never ahead of
-    /// its clock, and is behind where it has not looked at the clock for a while.
-    pub(super) fn has_come_by_now(&mut self, tokios: Tick) -> bool {
-        match now_if_current(&self.runtime).map(Tick::of) {
-            Some(now) if now < tokios => false,
-            Some(now) if now.0 - tokios.0 >= MILLISECOND => true,
-            _ => self.has_come(tokios),
-        }
     }
 
     /// Now, by the runtime's own clock. `None` where the runtime cannot be entered.

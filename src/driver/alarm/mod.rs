@@ -8,7 +8,7 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `mod.rs` | when the alarm is armed, for which tick, and by which thread |
-//! | `interval.rs` | tokio's interval: arming, disarming, its runtime's clock |
+//! | `interval.rs` | tokio's interval: arming, its runtime's clock; a probe and guard beside it |
 //! | `grid.rs` | where tokio's milliseconds begin |
 //! | `timerfd.rs` | high resolution: a second source, for near deadlines |
 //!
@@ -36,9 +36,13 @@
 //! * **A ring while arming.** tokio rings on the spot, on the arming thread, if its clock has passed
 //!   the target. Such a ring is only recorded, because arming never fires another task's timer. The
 //!   thread then asks for a turn.
+//! * **A guard wakes nothing.** Where rings follow each other closely, a second timer of tokio's stands
+//!   behind the alarm, and spares a call of the kernel for each: see `AlarmTimer::guard`. The next
+//!   arming takes it away. Where a clock may be paused there is none.
 //! * **The driver's own clock.** A multi-thread runtime has the real clock. A current-thread
 //!   runtime has its own, which may be paused. Turns read that clock in the runtime. Operations of
-//!   timers read it only for an overdue check, and in `Driver::unless_long_due`.
+//!   timers read it only for an overdue check, for a timer of tokio's next millisecond, and in
+//!   `Driver::unless_long_due`.
 
 mod grid;
 pub(super) mod interval;

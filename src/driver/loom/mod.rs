@@ -30,10 +30,10 @@
 //! | `driver.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 //! | `driver.rs` | `begin` does not retract | `a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled`, in `tests/twins/paused.rs` |
 //! | `turns.rs` | `alarm_rings` re-arms only if the turn left nothing over | `loom_what_a_turn_leaves_over_waits_for_no_task` |
-//! | `turns.rs` | `alarm_rings` or `poll_task` does not call `end_turn` | `tokios_own_timers_fire_during_a_mass_expiry`, in `tests/driver/busy.rs` |
+//! | `turns.rs` | `alarm_rings` does not call `end_turn` | `tokios_own_timers_fire_during_a_mass_expiry`, in `tests/driver/busy.rs` |
 //! | `turns.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `turns.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
-//! | `turns.rs` | `turn` does not `raise_plain_from` | `loom_a_look_and_a_late_ring` |
+//! | `turns.rs` | `turn` does not `raise_plain_from` | `a_timer_for_now_that_a_late_turn_makes_waits_for_tokios_millisecond`, in `timer/tests.rs` |
 //! | `request.rs` | `ask` leaves no mark, or `end_turn` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `driver.rs` | `arm_for` does not re-arm | `loom_arm_and_arm` |
 //! | `timer/register.rs` | `arm` calls `have_alarm_ring` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
@@ -50,7 +50,6 @@
 //! | `shard.rs` | `replace_waker` leaves the old waker | `loom_poll_with_another_waker_and_shutdown` |
 //! | `shard.rs` | `reschedule` compares generations only | `loom_put_off_and_fire` |
 //! | `shard.rs` | `reschedule` does not announce | `loom_reset_to_earlier_while_the_driver_plans` |
-//! | `shard.rs` | `arm` announces after the unlock | `loom_arm_and_arm_on_one_shard` |
 //! | `shard.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_proof_that_comes_late` |
 //! | `shard/turn.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `shard/turn.rs` | `expire` does not check the generation | `loom_a_turn_of_the_last_driver_and_arm` |
@@ -58,17 +57,17 @@
 //! | `shard/turn.rs` | `move_clock` carries out no changes | `loom_cancel_and_fire`, `loom_cancel_and_the_owner_arms` |
 //! | `shard/turn.rs` | `expire` leaves the spare | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/turn.rs` | `refresh` leaves the spare | `loom_leave_and_arm_where_the_clock_may_be_paused` |
-//! | `shard.rs` | `wait` does not carry out changes | `loom_cancel_and_count`, `loom_cancel_and_fire` |
+//! | `shard.rs` | `wait` does not carry out changes | `loom_cancel_and_count`, `loom_collect_and_leave` |
 //! | `fire.rs` | `visit` does not look for cancels | `loom_fire_and_a_cancel_waits_elsewhere` |
 //! | `timer/cancel.rs` | `reset_otherwise` keeps the waker's number while changes wait | `loom_put_off_and_drop_and_the_next_tenant_of_the_place` |
-//! | `shard.rs` | `put_off`, `try_often` or `drained` do not carry out changes first | `loom_put_off_twice_and_fire`, `loom_put_off_and_drop_and_the_next_tenant_of_the_place` |
+//! | `shard.rs` | `try_often` or `drained` does not carry out changes first | `loom_put_off_and_reset_to_earlier_and_fire` |
 //! | `shard.rs` | `reschedule` does not wait where the queue refuses, or `push` checks the old deadline only | `loom_put_forward_and_fire` |
 //! | `shard.rs` | `push` does not announce | `loom_put_off_and_reset_to_earlier_and_fire` |
 //! | `shard.rs` | `announce` stores, and does not compare | `loom_reset_to_earlier_and_arm_on_one_shard` |
-//! | `shard/turn.rs` | `publish_next` publishes while a change waits, or without the queue's lock | `loom_reset_to_earlier_and_fire_the_last` |
+//! | `shard/turn.rs` | `publish_next` publishes without the queue's lock | `loom_reset_to_earlier_and_fire_the_last` |
 //! | `change_queue.rs` | `take` stores `waiting` after the unlock | `loom_cancels_fill_the_queue` |
 //! | `timer.rs` | `poll_registered` in a busy shard does not cancel | `loom_put_off_and_poll_with_another_waker_and_fire` |
-//! | `timer.rs` | `poll_registered` in a busy shard does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
+//! | `timer/cancel.rs` | `cancel_later` does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
 //! | `change_queue.rs` | `push` does not store `waiting` | `loom_cancel_and_fire` |
 //! | `change_queue.rs` | `push` does not check | `loom_poll_with_another_waker_and_fire` |
 //! | `change_queue.rs` | `take` does `then` after the unlock | `loom_drop_and_fire`, `loom_poll_with_another_waker_and_fire` |

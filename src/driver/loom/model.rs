@@ -20,16 +20,16 @@ use crate::sync::lock;
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);
-
-fn clock() -> Tick {
-    Tick::of(fake::clock())
-}
 /// More than the driver ever has to do at one time.
 const ROUNDS: usize = 20;
 /// An alarm is set at least so much ahead; see `alarm.rs`.
 const AHEAD: u64 = 1;
 /// From ring to ring, of a driver of high resolution: no more than that.
 const SPACING: Duration = Duration::from_nanos(AHEAD);
+
+fn clock() -> Tick {
+    Tick::of(fake::clock())
+}
 
 /// Runs a model in every order that can happen with up to four preemptions, unless
 /// `LOOM_MAX_PREEMPTIONS` says otherwise.

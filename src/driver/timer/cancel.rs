@@ -108,7 +108,7 @@ impl Timer {
     }
 
     /// On another worker, and where the shard is busy. Refused where the timer has fired, or the driver
-    /// has ended.
+    /// has ended; the timer is idle all the same.
     #[inline(never)]
     pub(super) fn cancel_later(&mut self) -> Result<(), Refused> {
         let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
