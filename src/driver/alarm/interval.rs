@@ -1,5 +1,5 @@
 //! An interval of tokio's: arming, and the runtime that drives the interval; and a probe, which asks
-//! that runtime, and stands guard.
+//! that runtime how far it has come.
 //!
 //! # Ground rules
 //!
@@ -31,16 +31,14 @@ use crate::settings::Generation;
 use crate::sync::time::{self, Interval, Sleep};
 use crate::sync::{now_if_current, now_in, thread_local};
 
-/// Tells which deadlines tokio has come to, and in between may stand [guard](AlarmTimer::guard). Its
-/// waker does nothing. (Unlike an interval, a sleep reads no clock.)
+/// Tells which deadlines tokio has come to; never left registered. (Unlike an interval, a sleep reads
+/// no clock.)
 type Probe = Pin<Box<Sleep>>;
 
 /// A runtime's interval, and the tick that it is armed for.
 pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) interval: Interval,
     probe: Probe,
-    /// The probe stands [guard](Self::guard).
-    pub(super) guards: bool,
     /// Rings for near deadlines.
     precise: Option<HighResolution>,
     runtime: Handle,
@@ -69,7 +67,6 @@ impl AlarmTimer {
         AlarmTimer {
             interval,
             probe,
-            guards: false,
             precise,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
@@ -149,18 +146,6 @@ impl AlarmTimer {
             Some(now) if now.0 - tokios.0 >= MILLISECOND => true,
             _ => self.has_come(tokios),
         }
-    }
-
-    /// Leaves the probe registered for the millisecond after the alarm's; or takes it away again.
-    ///
-    /// tokio notes its next timer before it calls wakers. If the alarm were its only timer, the alarm
-    /// that is armed next, by the ring or by a task which that wakes, would pass for an earlier timer:
-    /// tokio would write to its eventfd, and the worker's next sleep would end at once.
-    pub(super) fn guard(&mut self, guards: bool) {
-        self.guards = guards;
-        let after = self.armed.saturating_add(Duration::from_nanos(MILLISECOND));
-        let at = if guards { after } else { Tick::ZERO };
-        self.probe.as_mut().reset(at.to_instant());
     }
 
     /// Now, by the runtime's own clock. `None` where the runtime cannot be entered.

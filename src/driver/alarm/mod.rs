@@ -8,7 +8,7 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `mod.rs` | when the alarm is armed, for which tick, and by which thread |
-//! | `interval.rs` | tokio's interval: arming, its runtime's clock; a probe and guard beside it |
+//! | `interval.rs` | tokio's interval: arming, its runtime's clock; a probe beside it |
 //! | `grid.rs` | where tokio's milliseconds begin |
 //! | `timerfd.rs` | high resolution: a second source, for near deadlines |
 //!
@@ -36,9 +36,6 @@
 //! * **A ring while arming.** tokio rings on the spot, on the arming thread, if its clock has passed
 //!   the target. Such a ring is only recorded, because arming never fires another task's timer. The
 //!   thread then asks for a turn.
-//! * **A guard wakes nothing.** Where rings follow each other closely, a second timer of tokio's stands
-//!   behind the alarm, and spares a call of the kernel for each: see `AlarmTimer::guard`. The next
-//!   arming takes it away. Where a clock may be paused there is none.
 //! * **The driver's own clock.** A multi-thread runtime has the real clock. A current-thread
 //!   runtime has its own, which may be paused. Turns read that clock in the runtime. Operations of
 //!   timers read it only for an overdue check, for a timer of tokio's next millisecond, and in
@@ -53,7 +50,7 @@ use std::time::Duration;
 use self::grid::Grid;
 use self::interval::{AlarmTimer, is_arming};
 use self::timerfd::NEAR;
-use super::shard::{SOON, Shard, Shards};
+use super::shard::{Shard, Shards};
 use crate::clock::{MILLISECOND, Tick};
 use crate::settings::{Generation, Settings};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
@@ -215,9 +212,6 @@ impl Alarm {
         if self.take_ring() {
             timer.forget_all(now);
         }
-        if timer.guards {
-            timer.guard(false);
-        }
         let target = self.settle(shards, now);
         if target == timer.armed {
             true
@@ -306,12 +300,7 @@ impl Alarm {
         if timer.armed < target {
             self.disarm(timer);
         }
-        let is_first = timer.armed == Tick::NEVER;
         if timer.arm(at, target) {
-            // Where rings follow each other closely: a guard costs two locks of tokio's.
-            if is_first && target.0.saturating_sub(now.0) < SOON && !self.may_pause() {
-                timer.guard(true);
-            }
             return true;
         }
         // This thread has lost its processor meanwhile, and tokio's clock has gone on. The driver
