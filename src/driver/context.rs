@@ -140,28 +140,28 @@ pub(crate) fn shard() -> Found {
 #[track_caller]
 fn by_handle() -> Found {
     let handle = Handle::current();
-    let last = last_here().filter(|here| here.serves(&handle));
-    let last = last.map(|here| here.found);
-    let has_workers = handle.runtime_flavor() != RuntimeFlavor::CurrentThread;
-    match last {
-        Some(found) if !has_workers => found,
-        _ => by_handle_of(handle, last, has_workers),
+    if handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
+        if let Some(here) = last_here().filter(|here| here.serves(&handle)) {
+            return here.found;
+        }
     }
+    by_handle_of(handle)
 }
 
 /// Out of line: [`by_handle`] keeps a small frame.
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn by_handle_of(handle: Handle, last: Option<Found>, has_workers: bool) -> Found {
-    let (shard, generation) = match last {
-        Some(found) => found,
-        None => find(&handle),
+fn by_handle_of(handle: Handle) -> Found {
+    let found = match last_here() {
+        Some(here) if here.serves(&handle) => here.found,
+        _ => find(&handle),
     };
-    if has_workers {
+    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread {
+        let (shard, generation) = found;
         ask_for_proof(&handle, DriverRef::new(shard.driver, generation));
     }
-    (shard, generation)
+    found
 }
 
 /// Starts the driver if need be.

@@ -1,5 +1,7 @@
 //! The passing of time: entries that are due fire, others cascade to lower levels.
 
+use std::hint::black_box;
+
 use super::core::Core;
 use super::level::Scale;
 use super::slot::SlotId;
@@ -66,13 +68,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
 /// So many cells at most are taken off a slot at once.
 const BURST: usize = 16;
 
+/// A wheel of fewer entries is in a processor's caches.
+const MANY: usize = 4_096;
+
 /// Keys that were taken off a slot, and have yet to fire or to cascade. The drop, which a panic runs
 /// as well, puts them back.
 struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
     slot: SlotId,
     keys: [u32; BURST],
-    deadlines: [u64; BURST],
     left: usize,
 }
 
@@ -95,24 +99,32 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
         due: u64,
         fire: &mut impl FnMut(&mut Core<T, SLOTS, GRAIN>, u32, u64),
     ) {
-        let Core { slots, entries, .. } = &mut *self.core;
-        let (keys, deadlines) = (&mut self.keys, &mut self.deadlines);
-        // Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads
-        // that follow one another overlap; with a call of `fire` between the reads they would not.
-        let taken = slots.take(slot, BURST.min(*budget), |at, key| {
-            keys[at] = key;
-            deadlines[at] = entries.at(key).deadline;
-        });
+        let Self { core, keys, .. } = self;
+        let taken = core
+            .slots
+            .take(slot, BURST.min(*budget), |at, key| keys[at] = key);
         (self.slot, self.left) = (slot, taken);
         *budget -= taken.max(1);
+        if self.core.len() >= MANY {
+            self.read_ahead();
+        }
         while self.left > 0 {
             self.left -= 1;
-            let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
+            let key = self.keys[self.left];
+            let deadline = self.core.deadline(key);
             if deadline <= due {
                 fire(self.core, key, deadline);
             } else {
                 self.core.cascade(key, deadline);
             }
+        }
+    }
+
+    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads
+    /// that follow one another overlap; with a call of `fire` between the reads they would not.
+    fn read_ahead(&self) {
+        for &key in &self.keys[..self.left] {
+            black_box(self.core.deadline(key));
         }
     }
 }
@@ -166,7 +178,6 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             core: self,
             slot: SlotId::FIRST,
             keys: [0; BURST],
-            deadlines: [0; BURST],
             left: 0,
         };
         while let Some(Next { slot, start }) = burst.core.slots.first(burst.core.now) {

@@ -32,7 +32,10 @@ impl Shard {
         let left = state.remove_spare();
         let progress = self.fire(&mut state, now, seen, batch);
         self.unlock(state);
-        wakers::discard(cancelled.into_iter().flatten().chain([left]).flatten());
+        wakers::discard(left);
+        if let Some(cancelled) = cancelled {
+            wakers::discard(cancelled.into_iter().flatten());
+        }
         Some(progress)
     }
 
