@@ -15,8 +15,12 @@
 //! counts the instructions between the marks, the *different* lines of 64 bytes that are executed, and the different lines
 //! that are read or written. The counts of `bare`, the same program without a timer, are taken off those of each side.
 //!
-//! Two runs count the same: the program has a clock that moves by ten microseconds per reading (`clock.c`), an empty
-//! environment, and a build profile with link-time optimisation. Lines of code are averaged over the places at which the
+//! The program is built twice: as `cargo build --release` does, which is what most services run, and with link-time
+//! optimisation, in one piece. What helps in one build may harm in the other: small functions that are not marked to be inlined
+//! cost nothing with link-time optimisation, and a tenth without.
+//!
+//! Two runs count the same: the program has a clock that moves by ten microseconds per reading (`clock.c`), and an empty
+//! environment. Lines of code are averaged over the places at which the
 //! linker may put a function. A change that moves memory by some bytes may still add a data line or take one away, so a line
 //! more passes the comparison. Counts depend on the compiler and on tokio: the table names both versions, and where one
 //! differs, the counts are compared as shares of tokio's. They depend on libc as well, whose version is not compared.

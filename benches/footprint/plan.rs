@@ -34,14 +34,23 @@ pub(crate) enum Shape {
     Set,
 }
 
+/// How the counted program is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Build {
+    /// as `cargo build --release` does
+    Release,
+    /// with link-time optimisation, in one piece
+    Lto,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Runtime {
     MultiThread,
     CurrentThread,
 }
 
-/// A shape on a runtime.
-pub(crate) type Operation = (Runtime, Shape);
+/// A shape on a runtime, in a build.
+pub(crate) type Operation = (Build, Runtime, Shape);
 
 /// What an operation costs with tokio's timers and then with ours, each less the same run without a timer.
 pub(crate) type Row = [f64; 6];
@@ -51,13 +60,19 @@ pub(crate) type Rows = BTreeMap<Operation, Row>;
 /// Those of these shapes, or of all; a current-thread runtime has no other worker.
 fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let mut all = Vec::new();
-    for &runtime in Runtime::value_variants() {
-        for &shape in Shape::value_variants() {
-            all.push((runtime, shape));
+    for &build in Build::value_variants() {
+        for &runtime in Runtime::value_variants() {
+            all.extend(
+                Shape::value_variants()
+                    .iter()
+                    .map(|&shape| (build, runtime, shape)),
+            );
         }
     }
-    all.retain(|operation| shapes.is_empty() || shapes.contains(&operation.1));
-    all.retain(|operation| *operation != (Runtime::CurrentThread, Shape::Elsewhere));
+    all.retain(|(.., shape)| shapes.is_empty() || shapes.contains(shape));
+    all.retain(|(_, runtime, shape)| {
+        (*runtime, *shape) != (Runtime::CurrentThread, Shape::Elsewhere)
+    });
     all
 }
 
@@ -81,8 +96,8 @@ pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
     })
 }
 
-fn row(simulator: &Simulator, (runtime, shape): Operation) -> Result<Row> {
-    let count = |side| simulator.count(side, &word(&shape), &word(&runtime));
+fn row(simulator: &Simulator, (build, runtime, shape): Operation) -> Result<Row> {
+    let count = |side| simulator.count(build, side, &word(&shape), &word(&runtime));
     let [bare, tokio, wheel] = [count("bare")?, count("tokio")?, count("wheel")?];
     Ok(std::array::from_fn(|index| match index {
         0..3 => tokio[index] - bare[index],

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
+use clap::ValueEnum as _;
 
+use crate::plan::Build;
 use crate::trace::{self, Counts};
 
 /// The counted program, built, and its clock.
 pub(crate) struct Simulator {
-    directory: PathBuf,
+    /// Where Cargo puts what it builds.
+    target: PathBuf,
 }
 
 const PROGRAM: &str = "footprint-played";
@@ -30,21 +33,29 @@ impl Simulator {
             .ancestors()
             .nth(3)
             .context("a target directory")?;
-        build(target)?;
-        let directory = target.join("footprint");
-        compile_clock(&directory)?;
-        Ok(Some(Self { directory }))
+        for &how in Build::value_variants() {
+            build(target, how)?;
+            compile_clock(&target.join(profile(how)))?;
+        }
+        let target = target.to_owned();
+        Ok(Some(Self { target }))
     }
 
     /// One run, counted per operation. The same surroundings everywhere: what the environment holds moves memory, and libc
     /// has other code that copies memory for other processors.
-    pub(crate) fn count(&self, side: &str, shape: &str, runtime: &str) -> Result<Counts> {
+    pub(crate) fn count(
+        &self,
+        how: Build,
+        side: &str,
+        shape: &str,
+        runtime: &str,
+    ) -> Result<Counts> {
         let kept = ["PATH", "VALGRIND_LIB"].into_iter();
         let mut child = Command::new("valgrind")
             .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])
             .arg(Path::new(".").join(PROGRAM))
             .args([side, shape, runtime])
-            .current_dir(&self.directory)
+            .current_dir(self.target.join(profile(how)))
             .env_clear()
             .envs(kept.filter_map(|name| Some((name, env::var_os(name)?))))
             .env("LD_PRELOAD", Path::new(".").join(CLOCK))
@@ -63,10 +74,18 @@ impl Simulator {
     }
 }
 
-/// In a profile of its own. Features are those that the program asks for, and not those of the whole workspace.
-fn build(target: &Path) -> Result<()> {
+/// The profile of a build, and so the name of its directory.
+fn profile(how: Build) -> &'static str {
+    match how {
+        Build::Release => "release",
+        Build::Lto => "footprint",
+    }
+}
+
+/// Features are those that the program asks for, and not those of the whole workspace.
+fn build(target: &Path, how: Build) -> Result<()> {
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "--profile", "footprint"])
+        .args(["build", "--quiet", "--profile", profile(how)])
         .args(["--package", PROGRAM])
         .arg("--target-dir")
         .arg(target)

@@ -8,7 +8,7 @@ use common::println;
 use common::table::{Cell, markdown, number};
 use common::word;
 
-use crate::plan::{Operation, Row, Rows, Runtime, Shape};
+use crate::plan::{Build, Operation, Row, Rows, Runtime, Shape};
 
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ pub(crate) struct Table {
     pub(crate) rows: Rows,
 }
 
-const HEADER: [&str; 8] = [
+const HEADER: [&str; 9] = [
+    "build",
     "runtime",
     "operation",
     "tokio: instructions",
@@ -61,8 +62,8 @@ impl Table {
     /// The counts as Markdown.
     pub(crate) fn print(&self) -> String {
         let mut table = markdown(HEADER);
-        for ((runtime, shape), row) in &self.rows {
-            let names = [word(runtime), word(shape)].map(Cell::new);
+        for ((build, runtime, shape), row) in &self.rows {
+            let names = [word(build), word(runtime), word(shape)].map(Cell::new);
             let counts = row.map(|count| number(format!("{count:.1}")));
             table.add_row(names.into_iter().chain(counts));
         }
@@ -95,11 +96,12 @@ impl Table {
                 }
                 is_more |= now > then;
                 let verdict = if now > then { "MORE" } else { "less" };
-                let (shape, runtime) = (word(&operation.1), word(&operation.0));
-                let what = HEADER[5 + index];
+                let (build, runtime, shape) = operation;
+                let (build, runtime, shape) = (word(build), word(runtime), word(shape));
+                let what = HEADER[6 + index];
                 let percent = (now / then - 1.0) * 100.0;
                 println!(
-                    "{verdict}: {shape}, {runtime}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"
+                    "{verdict}: {shape}, {runtime}, {build}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"
                 );
             }
         }
@@ -109,12 +111,13 @@ impl Table {
 
 fn read_row(line: &str) -> Result<(Operation, Row)> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-    let [_, runtime, shape, counts @ .., _] = cells.as_slice() else {
+    let [_, build, runtime, shape, counts @ .., _] = cells.as_slice() else {
         bail!("too few cells");
     };
+    let build = Build::from_str(build, false).map_err(Error::msg)?;
     let runtime = Runtime::from_str(runtime, false).map_err(Error::msg)?;
     let shape = Shape::from_str(shape, false).map_err(Error::msg)?;
     let counts: Result<Vec<f64>, _> = counts.iter().map(|cell| cell.parse()).collect();
     let row = counts?.try_into().ok().context("another number of cells")?;
-    Ok(((runtime, shape), row))
+    Ok(((build, runtime, shape), row))
 }
