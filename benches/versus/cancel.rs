@@ -113,9 +113,9 @@ pub(crate) fn earliest<T: Timers>() -> Measured {
     Measured::cancelled([cost], TIMERS)
 }
 
-/// `timeout` around a future that is ready: the timer is never needed.
-pub(crate) fn ready_timeout<T: Timers>() -> Measured {
-    let (cost, passed) = Stage::new::<T>(1).on_worker(|cx| {
+/// `timeout` around a future that is ready: the timer is never needed. On a worker, or on a current-thread runtime.
+pub(crate) fn ready_timeout<T: Timers>(workers: usize) -> Measured {
+    let (cost, passed) = Stage::new::<T>(workers).on_worker(|cx| {
         let mut passed = 0;
         let cost = each(2_000_000, |some| {
             for _ in 0..some {
