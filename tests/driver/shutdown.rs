@@ -175,6 +175,87 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
     });
 }
 
+/// A waker whose drop does something.
+struct AtDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Wake for AtDrop {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for AtDrop {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|end| end());
+    }
+}
+
+/// tokio's own timer is ready then, an hour early: a poll looks first whether the runtime has ended,
+/// then drops the last waker, and looks at the timer, which the end has fired meanwhile.
+#[test]
+fn a_timer_is_not_early_where_its_runtime_ends_inside_a_poll() {
+    with_each(|runtime| {
+        let handle = runtime.handle().clone();
+        let ((begins, begun), (go, goes)) = (mpsc::channel(), mpsc::channel::<()>());
+        // A runtime that ends drops its tasks before its timers end.
+        let task = AtDrop(Some(Box::new({
+            let goes = Mutex::new(goes);
+            move || {
+                begins.send(()).unwrap();
+                let _ = goes.lock().unwrap().recv();
+            }
+        })));
+        handle.spawn(async move {
+            let _task = task;
+            pending::<()>().await;
+        });
+        let end = thread::spawn(move || drop(runtime));
+        begun.recv().unwrap();
+        let _guard = handle.enter();
+        let mut timer = {
+            let ends = AtDrop(Some(Box::new(move || {
+                go.send(()).unwrap();
+                end.join().unwrap();
+            })));
+            registered_with(sleep(HOUR), &Waker::from(Arc::new(ends)))
+        };
+        is_shut_down(&mut timer);
+        is_shut_down(&mut timer);
+    });
+}
+
+/// tokio ends a runtime's time before the task of the driver then, which waits for the waker.
+#[test]
+fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
+    within(LIMIT, || {
+        let number = |id: tokio::task::Id| id.to_string().parse::<u64>().unwrap();
+        let runtime = multi_thread(2);
+        let last = number(runtime.spawn(async {}).id());
+        let ((begins, begun), (go, goes)) = (mpsc::channel(), mpsc::channel::<()>());
+        let goes = Mutex::new(Some(goes));
+        // A ring does not fire all: the task of the driver, which is made after that, fires the rest.
+        let waker = OnWake::waker(move || {
+            let is_in_task = tokio::task::try_id().is_some_and(|id| number(id) > last);
+            let goes = is_in_task.then(|| goes.lock().unwrap().take()).flatten();
+            if let Some(goes) = goes {
+                begins.send(()).unwrap();
+                let _ = block_in_place(|| goes.recv());
+            }
+        });
+        let _guard = runtime.enter();
+        let due = Instant::now() + ms(100);
+        let arm = |_| Box::new(registered_with(sleep_until(due), &waker));
+        let _many: Vec<_> = (0..10_000).map(arm).collect();
+        let mut late = registered(sleep(HOUR));
+        let mut tokios = Box::pin(tokio::time::sleep(HOUR));
+        begun.recv().unwrap();
+        runtime.shutdown_background();
+        eventually("time ends", || {
+            panic_of(|| poll_quietly(&mut tokios)).is_some()
+        });
+        late.reset_unpin(Instant::now());
+        go.send(()).unwrap();
+    });
+}
+
 /// A driver is used again, by another thread's runtime, as soon as its own has ended.
 fn start_and_end_runtimes() {
     let mut relics: Vec<(Sleep, Arc<Count>)> = Vec::new();

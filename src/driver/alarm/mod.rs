@@ -45,6 +45,7 @@ mod grid;
 pub(super) mod interval;
 pub(crate) mod timerfd;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use self::grid::Grid;
@@ -167,11 +168,12 @@ impl Alarm {
         self.ask(|timer| timer.has_come_by_now(tokios)) == Some(true)
     }
 
-    /// Asks tokio. `None` while the runtime has not taken the driver task.
+    /// Asks tokio. `None` while the runtime has not taken the driver task, and where tokio panics: the
+    /// runtime's time has ended before that task was dropped, which a waker in its turn holds up.
     fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
         let mut timer = lock(&self.timer);
         let timer = timer.as_mut().filter(|timer| timer.runs)?;
-        Some(ask(timer))
+        catch_unwind(AssertUnwindSafe(|| ask(timer))).ok()
     }
 
     /// The driver task was spawned, and may not have been polled yet. While this lock is held and

@@ -4,8 +4,12 @@
 //! that ends may still run some tasks for a moment: there tokio's own timer takes over, which stays
 //! pending as long as such a runtime is driven, and panics after that. A poll outside of any runtime
 //! panics in tokio's words.
+//!
+//! At the very end tokio's own timer may be early. A runtime that ends marks itself as ended, and then
+//! fires all of its timers. A poll looks for the mark first, and at the timer after that: if the
+//! runtime ends in between, the poll is ready, however far the deadline is. A second poll sees the mark.
 
-use std::pin::Pin;
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::Handle;
@@ -43,9 +47,14 @@ impl Timer {
         let State::Fallback { sleep, .. } = &mut self.state else {
             return Poll::Pending;
         };
-        let mut sleep = coop::unconstrained(sleep.as_mut());
-        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(waker));
+        let mut poll = |waker| {
+            let sleep = pin!(coop::unconstrained(sleep.as_mut()));
+            sleep.poll(&mut Context::from_waker(waker))
+        };
+        let polled = poll(waker);
         if polled.is_ready() {
+            // Where the end has fired the timer, this panics: no timer is early.
+            let _still_ready = poll(Waker::noop());
             self.set_done();
         }
         polled

@@ -50,7 +50,7 @@
 //! | `Handle::enter`, for a current-thread runtime's clock | panics while a task is spawned, and at a thread's end | caught: the driver has no clock then | `foreign.rs`, `twins/borrowed.rs` |
 //! | `Handle::spawn`, of the driver task and of a proof | calls hooks, which may make timers or panic; drops the task if the runtime has ended | no lock is held; a guard ends the start | `ends.rs`, `twins/hooks.rs` |
 //! | `Interval::poll_tick`, when the alarm is set | panics after its runtime's end; wakes on the spot | caught; the waker only notes a ring on the arming thread | `ends.rs`, `timers.rs` |
-//! | `Sleep::poll`, of the probe | panics after its runtime's end | not polled before the runtime has taken the driver task, nor after that task's drop | `ends.rs` |
+//! | `Sleep::poll`, of the probe | panics after its runtime's end | not polled before the runtime has taken the driver task, nor after that task's drop; caught | `ends.rs` |
 //! | `AsyncFd::poll_read_ready` | an error after its runtime's end | tokio's timer is used | `descriptors.rs` |
 //! | a waker's `clone`, `wake`, `drop` | anything | with no lock held; all but the timer's own contained | `reentrancy.rs` |
 
