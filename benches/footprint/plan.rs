@@ -30,6 +30,8 @@ pub(crate) enum Shape {
     Reset,
     /// 64 timers are due together; per timer
     Fire,
+    /// a timer is armed, and fires alone
+    Alone,
     /// 64 calls under timeouts in a FuturesUnordered, then their answers; per pair
     Set,
 }

@@ -41,6 +41,7 @@ pub(crate) fn play<S: Side>(shape: &str, runtime: &Runtime) -> usize {
                 "set" => crowds::set::<S>(window).await,
                 "elsewhere" => crowds::elsewhere(window, dropper.as_ref()).await,
                 "fire" => fire::fire::<S>(window).await,
+                "alone" => fire::alone::<S>(window).await,
                 _ => panic!("no shape is called {shape}"),
             };
         }
