@@ -130,9 +130,11 @@ mod tests {
     #[test]
     fn the_guide_has_the_columns() {
         let counts = Counts::printed().expect("a table");
-        for peer in ["tokio", "tokio-alt", "wheel"] {
-            assert!(counts.own(peer, 64).is_some(), "{peer}");
+        for peer in ["tokio", "tokio-alt"] {
+            assert!(counts.own(peer, 64) > Some(0.0), "{peer}");
         }
+        // It may move none.
+        assert!(counts.own("wheel", 64).is_some());
         let held = counts.in_lock("tokio", 16);
         assert!(held > Some(0.0) && held < counts.own("tokio", 16));
     }
