@@ -250,10 +250,11 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
         // On a busy machine rings may fire all, and some may be due before they are polled.
         while begun.recv_timeout(ms(500)).is_err() {
             let due = Instant::now() + ms(100);
-            many = (0..10_000).map(|_| Box::new(sleep_until(due))).collect();
-            for timer in &mut many {
-                let _ = poll(timer, &waker);
-            }
+            many.extend((0..10_000).map(|_| {
+                let mut timer = Box::new(sleep_until(due));
+                let _ = poll(&mut timer, &waker);
+                timer
+            }));
         }
         runtime.shutdown_background();
         eventually("time ends", || {
@@ -262,7 +263,6 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
         // tokio is asked whether it has come to a millisecond that has only just begun.
         late.reset_unpin(Instant::now() - ms(1));
         go.send(()).unwrap();
-        drop(many);
     });
 }
 
