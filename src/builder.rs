@@ -138,7 +138,7 @@ impl Builder {
     /// least 50 µs apart, or a [`tick`](Self::tick) that divides a millisecond: timers due in
     /// between fire together. Where a clock may be paused, tokio's timer wakes the driver.
     ///
-    /// [When to use high resolution, and its costs](crate::docs::high_resolution).
+    /// [When to use high resolution, and its costs](crate::docs::tuning).
     ///
     /// ```
     /// # #[tokio::main]

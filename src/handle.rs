@@ -22,7 +22,7 @@ use crate::timeout::Timeout;
 /// made, also outside any runtime. The driver lives until its runtime ends or
 /// [`shutdown`](Self::shutdown) is called, whether or not there is a handle. After that the handle
 /// can still be used: its timers are those of the free functions, in the runtime in which they are
-/// [polled](crate::docs::contract#when-a-driver-ends).
+/// [polled](crate::docs::guarantees#when-a-driver-ends).
 ///
 /// Durations are counted from now by the clock of the runtime this is called in, which matters
 /// only where a clock is paused.
@@ -67,7 +67,7 @@ impl Wheel {
     /// The driver that the free functions use in the current runtime.
     ///
     /// Always that of the current runtime, also on a worker thread of another runtime. (Timers of the
-    /// free functions belong to [the worker's](crate::docs::contract#which-runtime-a-timer-belongs-to)
+    /// free functions belong to [the worker's](crate::docs::guarantees#which-runtime-a-timer-belongs-to)
     /// there.)
     /// Starts the driver if no timer has been made yet: a task is spawned then.
     ///

@@ -34,7 +34,7 @@
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
 //! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic, reqwest and
-//!   pools, [patterns](docs::patterns) from a graceful shutdown to a cache, and [the contract](docs::contract): the promises, the points left open, and each
+//!   pools, [patterns](docs::patterns) from a graceful shutdown to a cache, and [the contract](docs::guarantees): the promises, the points left open, and each
 //!   difference from `tokio::time`.
 //! * [`Wheel`] and [`Builder`]: a driver with settings of your own.
 //! * [`metrics()`]: how many timers are cancelled and how many fire, and how late.
@@ -103,7 +103,7 @@
 //!   Deadlines beyond do not elapse.
 //! * Some hundred million timers per shard.
 //! * On a worker thread, in a context of another runtime, a timer belongs to the worker's
-//!   [runtime](docs::contract#which-runtime-a-timer-belongs-to).
+//!   [runtime](docs::guarantees#which-runtime-a-timer-belongs-to).
 //!
 //! # Features
 //!

@@ -39,13 +39,13 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line and
 /// with tokio's message. A poll after the end of the timer's runtime panics too, except in
-/// [another runtime that lives](crate::docs::contract#when-a-runtime-ends).
+/// [another runtime that lives](crate::docs::guarantees#when-a-runtime-ends).
 ///
 /// # Cancel safety
 ///
 /// Dropping the future cancels the timer. Its waker is freed at once, or when the worker that made
 /// the timer next makes one, and at the deadline at the latest: [wakers of cancelled
-/// timers](crate::docs::contract#wakers-of-cancelled-timers).
+/// timers](crate::docs::guarantees#wakers-of-cancelled-timers).
 ///
 /// # Examples
 ///
@@ -62,7 +62,7 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Differences from tokio
 ///
 /// The future is [`Unpin`]: no `pin!` in a `select!` loop. Polled in another runtime after the end
-/// of its own, the future goes on where tokio's panics. [All differences](crate::docs::contract).
+/// of its own, the future goes on where tokio's panics. [All differences](crate::docs::guarantees).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
 #[inline]
@@ -107,7 +107,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// Future returned by [`sleep`] and [`sleep_until`].
 ///
 /// 40 bytes, `Send`, `Sync` and `Unpin`. A `Sleep` belongs to the
-/// [runtime](crate::docs::contract#which-runtime-a-timer-belongs-to) in which it was created, and
+/// [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created, and
 /// may be polled anywhere.
 ///
 /// # Examples

@@ -52,7 +52,7 @@ use crate::sleep::Sleep;
 ///
 /// # Differences from tokio
 ///
-/// The error is a type of this crate. [All differences](crate::docs::contract).
+/// The error is a type of this crate. [All differences](crate::docs::guarantees).
 #[inline]
 #[track_caller]
 pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>

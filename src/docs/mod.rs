@@ -3,13 +3,13 @@
 //!
 //! | page | content |
 //! | --- | --- |
-//! | [`migration`] | switching from `tokio::time`, and back; timers that stay with tokio |
+//! | [`migrating`] | switching from `tokio::time`, and back; timers that stay with tokio |
 //! | [`whole_tree`] | a section of `Cargo.toml` that moves the timers of every crate in a dependency tree |
-//! | [`contract`] | promises, points left open, differences from tokio |
+//! | [`guarantees`] | promises, points left open, differences from tokio |
 //! | [`metrics`] | counts of timers, lag, alerts; Prometheus |
-//! | [`figures`] | measurements, and their meaning for a service |
+//! | [`benchmarks`] | measurements, and their meaning for a service |
 //! | [`many_cores`] | what there is to gain, from timers per second and workers |
-//! | [`high_resolution`] | timers tens of microseconds after their deadlines: when, and at which costs |
+//! | [`tuning`] | timers tens of microseconds after their deadlines: when, and at which costs |
 //! | [`patterns`] | graceful shutdown, idle limits, a cache, a budget, jitter, a back-off |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
 //!
@@ -18,20 +18,20 @@
 //! here, and at the end of the page, for the code host.
 
 #[doc = include_str!("links.md")]
-#[doc = include_str!("migration.md")]
-pub mod migration {}
+#[doc = include_str!("migrating.md")]
+pub mod migrating {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("whole_tree.md")]
 pub mod whole_tree {}
 
 #[doc = include_str!("links.md")]
-#[doc = include_str!("contract.md")]
-pub mod contract {}
+#[doc = include_str!("guarantees.md")]
+pub mod guarantees {}
 
 #[doc = include_str!("links.md")]
-#[doc = include_str!("high_resolution.md")]
-pub mod high_resolution {}
+#[doc = include_str!("tuning.md")]
+pub mod tuning {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("patterns.md")]
@@ -46,8 +46,8 @@ pub mod recipes {}
 pub mod metrics {}
 
 #[doc = include_str!("links.md")]
-#[doc = include_str!("figures.md")]
-pub mod figures {}
+#[doc = include_str!("benchmarks.md")]
+pub mod benchmarks {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("many_cores.md")]

@@ -20,7 +20,7 @@ pub(crate) struct Counts(BTreeMap<String, Vec<(f64, f64)>>);
 impl Counts {
     /// Those of the guide's page with all figures.
     pub(crate) fn printed() -> Result<Self> {
-        Self::parse(include_str!("../../../src/docs/figures.md"))
+        Self::parse(include_str!("../../../src/docs/benchmarks.md"))
     }
 
     fn parse(page: &str) -> Result<Self> {

@@ -223,7 +223,7 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
 #[test]
 fn the_pages_name_the_constants_of_the_code() {
     let page = include_str!("../../lib.rs");
-    let contract = include_str!("../../docs/contract.md");
+    let contract = include_str!("../../docs/guarantees.md");
     let slot = |level: u32| (SLOTS as u64).pow(level);
     let per_turn = crate::driver::fire::PER_TURN;
     let level = GRAIN as u32;
