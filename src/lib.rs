@@ -124,6 +124,8 @@
     allow(rustdoc::broken_intra_doc_links, reason = "links to what is off")
 )]
 #![forbid(unsafe_code)]
+// What `clippy.toml` lists, and why.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod build_error;
 mod builder;
