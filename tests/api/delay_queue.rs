@@ -4,17 +4,15 @@
 
 use support::prelude::*;
 
+use futures_test::task::new_count_waker;
+use tokio_test::{assert_pending, assert_ready_eq, task};
+use wheel::DelayQueue;
 use wheel::delay_queue::Expired;
-use wheel::{DelayQueue, TimingWheel};
 
 /// Polls once, with a budget of its own.
 fn poll_with<T>(queue: &mut DelayQueue<T>, waker: &Waker) -> Poll<Option<T>> {
     let polled = poll(&mut poll_fn(|cx| queue.poll_expired(cx)), waker);
     polled.map(|expired| expired.map(Expired::into_inner))
-}
-
-fn poll_once<T>(queue: &mut DelayQueue<T>) -> Poll<Option<T>> {
-    poll_with(queue, Waker::noop())
 }
 
 async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
@@ -23,21 +21,21 @@ async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
 
 #[tokio::test(start_paused = true)]
 async fn an_insertion_wakes_once_what_was_told_none() {
-    let (mut queue, (waker, count)) = (DelayQueue::new(), counting());
-    assert_eq!(poll_with(&mut queue, &waker), Poll::Ready(None));
+    let (mut queue, (waker, count)) = (DelayQueue::new(), new_count_waker());
+    assert_ready_eq!(poll_with(&mut queue, &waker), None);
     queue.insert(0, HOUR);
     queue.insert(0, secs(1));
-    assert_eq!(count.wakes(), 1);
+    assert_eq!(count, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn putting_off_the_only_entry_keeps_quiet_and_ends_on_time() {
-    let (mut queue, (waker, count)) = (DelayQueue::new(), counting());
+    let (mut queue, (waker, count)) = (DelayQueue::new(), new_count_waker());
     let start = Instant::now();
     let key = queue.insert(5, ms(50));
-    assert!(poll_with(&mut queue, &waker).is_pending());
+    assert_pending!(poll_with(&mut queue, &waker));
     (0..100).for_each(|_| queue.reset(&key, ms(50)));
-    assert_eq!(count.wakes(), 0);
+    assert_eq!(count, 0);
     sleep(ms(10)).await;
     queue.reset(&key, ms(50));
     assert_eq!(next(&mut queue).await, Some(5));
@@ -52,7 +50,7 @@ async fn no_deadline_is_too_far() {
     let soon = queue.insert("soon", secs(1));
     assert!(queue.deadline(&far) < queue.deadline(&never));
     queue.reset(&soon, Duration::MAX);
-    assert!(poll_once(&mut queue).is_pending());
+    assert_pending!(task::spawn(next(&mut queue)).poll());
     queue.reset(&soon, secs(2));
     assert_eq!(next(&mut queue).await, Some("soon"));
     assert_eq!(queue.remove(&never).into_inner(), "never");
@@ -88,43 +86,30 @@ fn panics_are_at_the_callers_line() {
     }
 }
 
-/// Before gigabytes are allocated.
-#[test]
-fn a_wheel_with_room_for_too_many_panics_at_the_callers_line() {
-    let mut wheel: TimingWheel<u8> = TimingWheel::new();
-    wheel.insert(1, 0).unwrap();
-    let most = u32::MAX as usize;
-    let calls = [
-        panic_of(|| wheel.reserve(usize::MAX)),
-        panic_of(|| wheel.reserve(most)),
-        panic_of(|| drop(TimingWheel::<u8>::with_capacity(most))),
-    ];
-    for panic in calls {
-        let panic = panic.expect("too many");
-        assert_eq!(panic.file, file!());
-        assert!(panic.message.contains("holds at most"), "{}", panic.message);
-    }
-    assert_eq!(wheel.len(), 1);
-}
-
 #[test]
 fn only_waiting_needs_a_runtime() {
     let mut queue = DelayQueue::new();
-    assert_eq!(poll_once(&mut queue), Poll::Ready(None));
+    assert_ready_eq!(task::spawn(next(&mut queue)).poll(), None);
     let key = queue.insert(1, secs(1));
     queue.reset(&key, secs(2));
     queue.insert(2, secs(3));
-    assert_eq!(message_of(|| poll_once(&mut queue)), NO_RUNTIME);
+    assert_eq!(
+        message_of(|| task::spawn(next(&mut queue)).poll()),
+        NO_RUNTIME
+    );
     let timeless = tokio::runtime::Builder::new_current_thread().build();
     let _guard = timeless.as_ref().unwrap().enter();
-    assert_eq!(message_of(|| poll_once(&mut queue)), NO_TIMERS);
+    assert_eq!(
+        message_of(|| task::spawn(next(&mut queue)).poll()),
+        NO_TIMERS
+    );
     assert_eq!(queue.remove(&key).into_inner(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_does_a_bounded_amount_of_work() {
     let mut queue = DelayQueue::new();
-    let (waker, count) = counting();
+    let (waker, count) = new_count_waker();
     // A crowd in a single slot of a high level, with no entry due when the slot begins.
     for _ in 0..1000 {
         queue.insert((), secs(10));
@@ -132,10 +117,10 @@ async fn a_poll_does_a_bounded_amount_of_work() {
     sleep(ms(9900)).await;
     let mut polls = 0;
     while {
-        let before = count.wakes();
-        assert!(poll_with(&mut queue, &waker).is_pending());
+        let before = count.get();
+        assert_pending!(poll_with(&mut queue, &waker));
         polls += 1;
-        count.wakes() > before
+        count.get() > before
     } {}
     assert!((8..50).contains(&polls), "{polls} polls");
     sleep(ms(100)).await;

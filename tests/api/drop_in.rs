@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use support::{Log, NO_RUNTIME, NO_TIMERS, at_the_end_of_a_thread, ms, panic_of};
 use tokio::runtime::Builder;
+use tokio_test::{assert_pending, assert_ready_eq, task};
 use wheel::time;
 
 /// The same text compiled against tokio's module and against this crate.
@@ -189,12 +190,9 @@ fn an_interval_of_zero_panics_before_it_looks_for_a_runtime() {
 
 #[test]
 fn a_timeout_beyond_the_end_of_time_needs_no_runtime() {
-    let mut timeout = time::timeout(time::Duration::MAX, ready(7));
-    assert_eq!(support::poll_quietly(&mut timeout), Poll::Ready(Ok(7)));
-    drop(support::registered(time::timeout(
-        time::Duration::MAX,
-        pending::<()>(),
-    )));
+    let never = time::Duration::MAX;
+    assert_ready_eq!(task::spawn(time::timeout(never, ready(7))).poll(), Ok(7));
+    assert_pending!(task::spawn(time::timeout(never, pending::<()>())).poll());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use support::prelude::*;
 use std::future::ready;
 
 use futures::future::{BoxFuture, FutureExt as _};
+use tokio_test::{assert_pending, assert_ready, task};
 use wheel::{MetricsSnapshot, Sleep, WheelMetrics, metrics};
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -19,9 +20,9 @@ fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
 /// A timer that is soon due and registered, though the machine may stall.
 fn pending_briefly() -> Sleep {
     loop {
-        let mut sleep = sleep(ms(5));
-        if poll_quietly(&mut sleep).is_pending() {
-            return sleep;
+        let mut sleep = task::spawn(sleep(ms(5)));
+        if sleep.poll().is_pending() {
+            return sleep.into_inner();
         }
     }
 }
@@ -57,9 +58,9 @@ const WAYS: [Way; 8] = [
 ];
 
 async fn due() -> Sleep {
-    let mut sleep = sleep_until(Instant::now() - ms(2));
-    assert!(poll_quietly(&mut sleep).is_ready());
-    sleep
+    let mut sleep = task::spawn(sleep_until(Instant::now() - ms(2)));
+    assert_ready!(sleep.poll());
+    sleep.into_inner()
 }
 
 async fn fired() -> Sleep {
@@ -69,8 +70,12 @@ async fn fired() -> Sleep {
 }
 
 async fn polled_again() -> Sleep {
-    let sleep = registered_with(pending(HOUR), &counting().0);
-    registered_with(sleep, &counting().0)
+    // Each task has a waker of its own.
+    let mut sleep = task::spawn(task::spawn(sleep(HOUR)));
+    assert_pending!(sleep.poll());
+    let mut sleep = sleep.into_inner();
+    assert_pending!(sleep.poll());
+    sleep.into_inner()
 }
 
 /// Before it was polled, which registers it, and after that.
@@ -86,12 +91,12 @@ async fn reset() -> Sleep {
 async fn reset_to_the_past() -> Sleep {
     let start = Instant::now();
     thread::sleep(ms(2));
-    let mut sleep = pending(HOUR);
+    let mut sleep = task::spawn(pending(HOUR));
     sleep.reset_unpin(start);
-    assert!(poll_quietly(&mut sleep).is_ready());
+    assert_ready!(sleep.poll());
     let now = metrics().snapshot();
     assert_eq!((now.reset, now.lag.max()), (1, Duration::ZERO), "not late");
-    sleep
+    sleep.into_inner()
 }
 
 async fn reset_after() -> Sleep {
@@ -183,7 +188,13 @@ fn shards_add_up_and_there_is_none_beyond() {
     within(LIMIT, || {
         let runtime = multi_thread(2);
         let wheel = runtime.block_on(async { Wheel::current() });
-        let arm = |wheel: Wheel| thread::spawn(move || registered(wheel.sleep(HOUR)));
+        let arm = |wheel: Wheel| {
+            thread::spawn(move || {
+                let mut armed = task::spawn(wheel.sleep(HOUR));
+                assert_pending!(armed.poll());
+                armed
+            })
+        };
         let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
         let metrics = wheel.metrics();
         let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
@@ -268,7 +279,8 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn lag_counts_from_the_deadline_as_rounded_up() {
         let wheel = Builder::new().tick(ms(100)).build().unwrap();
-        let _sleep = registered(wheel.sleep(ms(1)));
+        let mut late = task::spawn(wheel.sleep(ms(1)));
+        assert_pending!(late.poll());
         advance(ms(130)).await;
         assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }

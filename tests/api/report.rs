@@ -9,7 +9,7 @@ use metrics::Unit;
 use metrics_util::debugging::DebugValue::{self, Counter, Gauge};
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use wheel::Builder;
-use wheel::ext::metrics::{LAG, Reporter, describe, report};
+use wheel::ext::metrics::{LAG, Reporter, describe, lag_buckets, report};
 
 /// Name and labels; the unit, the meaning and the value.
 type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
@@ -72,6 +72,20 @@ fn every_name_is_published_with_its_unit_and_meaning() {
             };
             assert_eq!((*unit, *has_meaning), (Some(wanted), true), "{name}");
         }
+        // The queries of the documentation ask for nothing else.
+        let page = include_str!("../../src/docs/metrics.md");
+        let words = page.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+        for word in words.filter(|word| word.starts_with("wheel_")) {
+            let series = ["_bucket", "_count"].iter();
+            let mut name = series.filter_map(|ending| word.strip_suffix(ending));
+            let name = name.next().unwrap_or(word);
+            assert!(names.contains(&name), "{word}");
+        }
+        let bounds = page.split("le=\"").skip(1);
+        for bound in bounds.filter_map(|rest| rest.split('"').next()) {
+            let buckets = lag_buckets();
+            assert!(buckets.contains(&bound.parse().unwrap()), "{bound}");
+        }
     });
 }
 
@@ -133,8 +147,9 @@ fn the_reporter_refuses_to_report_all_the_time() {
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
+    use tokio_test::{assert_pending, task};
     use wheel::advance;
-    use wheel::ext::metrics::{lag_buckets, report_as};
+    use wheel::ext::metrics::report_as;
 
     fn lags(all: &Published, labels: &str) -> Vec<f64> {
         match value(all, LAG, labels) {
@@ -169,9 +184,12 @@ mod paused {
             for (name, wheel) in &wheels {
                 tokio::spawn(report_as(name, wheel, ms(100)));
             }
-            let _held = wheels
+            let mut held = wheels
                 .each_ref()
-                .map(|(_, wheel)| registered(wheel.sleep(HOUR)));
+                .map(|(_, wheel)| task::spawn(wheel.sleep(HOUR)));
+            for sleep in &mut held {
+                assert_pending!(sleep.poll());
+            }
             wheels[0].1.shutdown();
             sleep(ms(105)).await;
             let all = published(&snapshotter);

@@ -6,14 +6,11 @@ use support::prelude::*;
 use std::pin::pin;
 
 use futures::stream::{self, FusedStream, Stream, StreamExt as _};
+use tokio_test::{assert_pending, assert_ready_eq, task};
 use wheel::delay_queue::Expired;
 use wheel::ext::stream::IntervalStream;
 use wheel::ext::{FutureExt, StreamExt};
 use wheel::{DelayQueue, interval};
-
-fn poll_next<S: Stream>(stream: Pin<&mut S>) -> Poll<Option<S::Item>> {
-    stream.poll_next(&mut Context::from_waker(Waker::noop()))
-}
 
 /// Items of the given values, each after so many milliseconds.
 fn delayed(items: &'static [(u64, u32)]) -> impl Stream<Item = u32> {
@@ -106,9 +103,9 @@ async fn throttled_items_are_apart() {
 #[tokio::test(start_paused = true)]
 async fn throttled_by_nothing_they_are_not() {
     let start = Instant::now();
-    let mut items = stream::iter(0..1000).throttle(Duration::ZERO);
+    let mut items = task::spawn(stream::iter(0..1000).throttle(Duration::ZERO));
     for at in 0..1000 {
-        assert_eq!(poll_next(Pin::new(&mut items)), Poll::Ready(Some(at)));
+        assert_ready_eq!(items.poll_next(), Some(at));
     }
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
@@ -117,7 +114,7 @@ async fn throttled_by_nothing_they_are_not() {
 async fn no_duration_is_too_long() {
     let mut items = stream::iter(0..2).throttle(Duration::MAX);
     assert_eq!(items.next().await, Some(0));
-    assert!(futures::poll!(items.next()).is_pending());
+    assert_pending!(task::spawn(items.next()).poll());
     assert_eq!(items.into_inner().next().await, Some(1));
 
     let mut items = stream::iter(0..2).timeout(Duration::MAX);
@@ -134,7 +131,7 @@ async fn a_late_item_is_reported_once_and_still_comes() {
     assert_eq!(seen, expected);
     // The end is the end: no error for an item that does not come any more.
     sleep(ms(100)).await;
-    assert_eq!(poll_next(items.as_mut()), Poll::Ready(None));
+    assert_ready_eq!(task::spawn(items.next()).poll(), None);
     assert_eq!(items.size_hint(), (0, Some(1)));
 }
 
@@ -171,7 +168,7 @@ async fn what_is_left_of_a_batch_can_be_had() {
     let mut inner = pin!(delayed(&[(0, 1), (0, 2), (5, 3)]));
     let mut batches = pin!(inner.as_mut().chunks_timeout(10, ms(10)));
     assert_eq!(batches.size_hint(), (0, Some(3)));
-    assert!(futures::poll!(batches.next()).is_pending());
+    assert_pending!(task::spawn(batches.next()).poll());
     assert_eq!(batches.size_hint(), (1, Some(2)));
     assert_eq!(batches.as_mut().into_remainder(), [1, 2]);
     assert!(batches.as_mut().into_remainder().is_empty());

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use support::panic_of;
 use wheel::timing_wheel::TimingWheel;
 
 /// Advances with no bound and returns the deadlines that fired, in order.
@@ -17,7 +18,7 @@ fn fire<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, to: u64) -> Ve
 fn fires_at_its_tick<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, due: u64) {
     assert_eq!(wheel.next_expiration(), Some(due));
     let now = wheel.now();
-    assert_eq!(fire(wheel, due - 1), [], "{due} from {now}");
+    assert!(fire(wheel, due - 1).is_empty(), "{due} from {now}");
     assert_eq!(fire(wheel, due), [due], "{due} from {now}");
 }
 
@@ -47,12 +48,31 @@ fn nothing_is_out_of_range() {
     assert_eq!(wheel.insert(u64::MAX, 7), Err(7));
 }
 
+/// Before gigabytes are allocated.
+#[test]
+fn a_wheel_with_room_for_too_many_panics_at_the_callers_line() {
+    let mut wheel: TimingWheel<u8> = TimingWheel::new();
+    wheel.insert(1, 0).unwrap();
+    let most = u32::MAX as usize;
+    let calls = [
+        panic_of(|| wheel.reserve(usize::MAX)),
+        panic_of(|| wheel.reserve(most)),
+        panic_of(|| drop(TimingWheel::<u8>::with_capacity(most))),
+    ];
+    for panic in calls {
+        let panic = panic.expect("too many");
+        assert_eq!(panic.file, file!());
+        assert!(panic.message.contains("holds at most"), "{}", panic.message);
+    }
+    assert_eq!(wheel.len(), 1);
+}
+
 /// Of timers due in the same tick, those from a wider slot have waited longer, and fire first.
 #[test]
 fn what_came_first_fires_first() {
     let mut wheel: TimingWheel<u8> = TimingWheel::new();
     wheel.insert(256, 1).unwrap(); // on the second level
-    assert_eq!(fire(&mut wheel, 200), []);
+    assert!(fire(&mut wheel, 200).is_empty());
     wheel.insert(256, 2).unwrap(); // on the first
     let mut fired = Vec::new();
     wheel.advance(256, |expired| fired.push(expired.value));

@@ -5,8 +5,10 @@ use support::prelude::*;
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
 
+use futures_test::task::new_count_waker;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream};
 use tokio_io_timeout as tokios;
+use tokio_test::{assert_pending, assert_ready_ok, task};
 use wheel::ext::io::{self as ours, TimeoutReader};
 
 /// What both crates' streams have.
@@ -143,18 +145,18 @@ fn a_busy_reader_registers_one_timer_and_wakes_nothing() {
         let (stream, mut peer) = tokio::io::duplex(16);
         let mut reader = TimeoutReader::new(stream);
         reader.set_timeout(Some(ms(100)));
-        let (waker, count) = counting();
+        let (waker, count) = new_count_waker();
         for _ in 0..500 {
             let mut buffer = [0; 4];
             let mut read = Box::pin(reader.read(&mut buffer));
-            assert!(poll(&mut read, &waker).is_pending());
+            assert_pending!(poll(&mut read, &waker));
             peer.write_all(b"word").await.unwrap();
-            assert!(poll(&mut read, &waker).is_ready());
+            assert_ready_ok!(poll(&mut read, &waker));
             wheel::advance(ms(1)).await;
         }
         let now = wheel::metrics().snapshot();
         assert_eq!((now.registered, now.reset, now.fired), (1, 499, 0));
-        assert_eq!(count.wakes(), 500, "by the data alone");
+        assert_eq!(count, 500, "by the data alone");
         drop(reader);
         assert_eq!(wheel::metrics().snapshot().pending, 0);
     });
@@ -165,10 +167,10 @@ fn only_waiting_with_a_timeout_needs_a_runtime() {
     let (stream, _peer) = tokio::io::duplex(16);
     let mut reader = TimeoutReader::new(stream);
     let mut buffer = [0; 4];
-    assert!(poll_quietly(&mut Box::pin(reader.read(&mut buffer))).is_pending());
+    assert_pending!(task::spawn(reader.read(&mut buffer)).poll());
     reader.set_timeout(Some(ms(1)));
-    let mut read = Box::pin(reader.read(&mut buffer));
-    assert_eq!(message_of(|| poll_quietly(&mut read)), NO_RUNTIME);
+    let mut read = task::spawn(reader.read(&mut buffer));
+    assert_eq!(message_of(|| read.poll()), NO_RUNTIME);
 }
 
 /// The writer's limit does not hold for what it reads, nor the reader's for what it writes.
@@ -179,9 +181,9 @@ fn a_reader_limits_reads_and_a_writer_writes() {
         let mut reader = TimeoutReader::new(stream);
         reader.set_timeout(Some(ms(5)));
         reader.write_all(b"full").await.unwrap();
-        let mut stuck = Box::pin(reader.write(b"more"));
+        let mut stuck = task::spawn(reader.write(b"more"));
         wheel::advance(ms(1000)).await;
-        assert!(poll_quietly(&mut stuck).is_pending());
+        assert_pending!(stuck.poll());
         drop(stuck);
         assert!(reader.is_write_vectored());
         assert_eq!(peer.read(&mut [0; 4]).await.unwrap(), 4);
@@ -189,9 +191,9 @@ fn a_reader_limits_reads_and_a_writer_writes() {
         let mut writer = ours::TimeoutWriter::new(reader.into_inner());
         writer.set_timeout(Some(ms(5)));
         let mut buffer = [0; 4];
-        let mut silent = Box::pin(writer.read(&mut buffer));
+        let mut silent = task::spawn(writer.read(&mut buffer));
         wheel::advance(ms(1000)).await;
-        assert!(poll_quietly(&mut silent).is_pending());
+        assert_pending!(silent.poll());
     });
 }
 

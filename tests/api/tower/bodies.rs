@@ -10,6 +10,7 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body, Bytes, Frame};
+use tokio_test::{assert_pending, task};
 use tower::{BoxError, Layer, ServiceBuilder, ServiceExt, service_fn};
 use wheel::error::Elapsed;
 use wheel::ext::tower::{
@@ -70,7 +71,8 @@ async fn a_late_frame_is_an_error_when_its_time_is_over() {
 #[tokio::test(start_paused = true)]
 async fn a_frame_that_comes_with_the_deadline_is_given_out() {
     let mut body = TimeoutBody::new(ms(10), slow([10]));
-    let frame = registered(Box::pin(body.frame()));
+    let mut frame = task::spawn(body.frame());
+    assert_pending!(frame.poll());
     wheel::advance(ms(20)).await;
     frame.await.unwrap().unwrap();
 }

@@ -1,17 +1,17 @@
-//! A `Sleep`, a `Timeout` and an `Interval` spend budgets, and take the longest durations, as documented.
+//! A `Sleep` tells wakers apart, and spends its task's budget as tokio's does.
 //!
-//! Polls, resets, wakers and missed ticks are those of random programs, `tests/as_tokio/random/`.
+//! Polls, resets and wakers in general are those of random programs, `tests/as_tokio/random/`.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;
 
-use std::future::pending;
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable};
 
+use futures_test::task::new_count_waker;
 use support::time::{Ours, Time, Tokio};
 use tokio::task::coop;
-use wheel::{advance, interval};
+use wheel::advance;
 
 #[tokio::test(start_paused = true)]
 async fn wakers_that_share_their_data_are_told_apart() {
@@ -56,42 +56,12 @@ fn borrowing(other: &Waker) -> Waker {
 
 #[tokio::test(start_paused = true)]
 async fn a_waker_in_the_place_of_another_is_another() {
-    let ((mut place, first), (second, count)) = (counting(), counting());
+    let ((mut place, first), (second, count)) = (new_count_waker(), new_count_waker());
     let sleep = registered_with(sleep(ms(10)), &borrowing(&place));
     place.clone_from(&second);
     let _sleep = registered_with(sleep, &borrowing(&place));
     advance(ms(10)).await;
-    assert_eq!((first.wakes(), count.wakes()), (0, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
-    let (tx, rx) = tokio::sync::oneshot::channel();
-    let mut late = timeout(ms(10), rx);
-    assert!((&mut late).await.is_err());
-    assert!((&mut late).await.is_err());
-    tx.send(5).unwrap();
-    assert_eq!((&mut late).await, Ok(Ok(5)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_very_long_timeout_never_elapses() {
-    let mut never = registered(timeout(Duration::MAX, pending::<()>()));
-    advance(secs(10 * 365 * 24 * 3600)).await;
-    assert!(poll_quietly(&mut never).is_pending());
-}
-
-#[test]
-fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
-    async fn burning() {
-        loop {
-            coop::consume_budget().await;
-        }
-    }
-    for (name, runtime) in support::runtimes() {
-        let late = runtime.spawn(async { timeout(ms(10), burning()).await });
-        assert!(runtime.block_on(late).unwrap().is_err(), "{name}");
-    }
+    assert_eq!((first.get(), count.get()), (0, 1));
 }
 
 /// How many ready sleeps a single poll of a task may see.
@@ -135,17 +105,4 @@ async fn a_sleep_polled_without_budget_is_neither_lost_nor_late() {
     })
     .await;
     assert_eq!(start.elapsed(), ms(10));
-}
-
-#[tokio::test(start_paused = true)]
-async fn intervals_take_the_longest_durations() {
-    let mut long = interval(Duration::MAX);
-    let theirs = tokio::time::interval(Duration::MAX);
-    assert_eq!(long.period(), theirs.period());
-    long.tick().await;
-    long.reset();
-    long.reset_after(Duration::MAX);
-    assert!(poll_quietly(&mut Box::pin(long.tick())).is_pending());
-    long.reset_immediately();
-    long.tick().await;
 }
