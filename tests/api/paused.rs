@@ -111,7 +111,7 @@ async fn a_dropped_sleep_does_not_draw_time() {
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "local", start_paused = true)]
 async fn what_a_timeout_leaves_behind_does_not_draw_time() {
     let answered = timeout(secs(30), clock_after_a_real_wait());
     // A pending timer's deadline does draw time, as tokio's.
@@ -184,7 +184,7 @@ fn one_hour_asleep_takes_few_turns() {
     assert!(parks < 40, "{parks} parks: the driver ticks");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "local", start_paused = true)]
 async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
     for (seed, spread) in [(1, 1000), (2, 100_000), (3, 1 << 33)] {
         let mut random = Random::new(seed);

@@ -23,8 +23,9 @@ fn pending_in(runtime: &Handle) -> usize {
 /// the other.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
-    for other in [current_thread(), multi_thread(2)] {
-        let (here, handle) = (multi_thread(1), other.handle().clone());
+    let (current, local, multi) = (current_thread(), local_runtime(), multi_thread(2));
+    for other in [current.handle(), local.handle(), multi.handle()] {
+        let (here, handle) = (multi_thread(1), other.clone());
         let made = here.spawn(async move {
             be_known().await;
             let _made = registered(make(&handle));

@@ -32,7 +32,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle, LocalRuntime, Runtime};
 #[cfg(feature = "test-util")]
 use tokio::time::Instant;
 
@@ -85,6 +85,14 @@ pub const DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+pub fn local_runtime() -> LocalRuntime {
+    let mut builder = Builder::new_current_thread();
+    builder
+        .enable_all()
+        .build_local(Default::default())
+        .unwrap()
 }
 
 pub fn multi_thread(workers: usize) -> Runtime {

@@ -50,7 +50,7 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
 #[test]
 fn another_runtime_blocks_a_worker_that_has_no_successor() {
     fn body<T: Time>() -> Result<(), String> {
-        let here = with_workers(1).max_blocking_threads(1).build().unwrap();
+        let here = One.built(with_workers(1).max_blocking_threads(1));
         let there = One.build();
         let handle = there.handle().clone();
         in_task(&here, async move {

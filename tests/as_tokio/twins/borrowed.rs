@@ -103,7 +103,7 @@ impl<T: Queues> Drop for Connection<T> {
 
 /// A task of the runtime keeps a connection until the runtime ends. The task is older than the
 /// runtime's first timer, so that the end drops the task before anything of the timers.
-fn connect<T: Queues>(runtime: &Runtime, last: Last) {
+fn connect<T: Queues>(runtime: &Built, last: Last) {
     runtime.block_on(async move {
         tokio::spawn(async move {
             let _connection = Connection(Some(CleanUp::<T>::new(last)));
@@ -118,7 +118,7 @@ fn connect<T: Queues>(runtime: &Runtime, last: Last) {
 fn later<T: Time>() -> Vec<Result<(), String>> {
     let sleeps = |n: usize| {
         move || {
-            KINDS[n % 3]
+            KINDS[n % 4]
                 .build()
                 .block_on(async { T::sleep(ms(5)).await })
         }
@@ -135,12 +135,13 @@ fn later<T: Time>() -> Vec<Result<(), String>> {
 }
 
 /// Runtimes to end: of each kind, and on a paused clock.
-const RUNTIMES: &[fn() -> Runtime] = &[
+const RUNTIMES: &[fn() -> Built] = &[
     || Current.build(),
+    || Local.build(),
     || One.build(),
     || Two.build(),
     #[cfg(feature = "test-util")]
-    support::paused,
+    || Built::Movable(support::paused()),
 ];
 
 #[test]

@@ -34,7 +34,7 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     type Case = ((Kind, First), Kind, bool);
 
     fn body<T: Time>(((kind, first), of, ends): Case) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.build());
+        let (here, there) = (kind.build(), of.movable());
         in_task(&here, async move {
             let first = first.make::<T>(&there);
             let mut there = Some(there);
@@ -52,7 +52,7 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     }
     let mut firsts = cross(KINDS, [First::Polled, First::Kept, First::Dropped]);
     firsts.extend(cross(MULTI, [First::Nested]));
-    let cases = cross3(firsts, KINDS, [false, true]);
+    let cases = cross3(firsts, MOVABLE, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
@@ -73,9 +73,9 @@ fn a_guard_of_a_runtime_that_ends_meanwhile() {
             assert!(poll_quietly(&mut own).is_pending());
             other.await;
         });
-        let guarded = local.block_on(&here, joined(guarded));
+        let guarded = here.block_on(local.run_until(joined(guarded)));
         let after = local.spawn_local(ticks::<T>());
-        [guarded, local.block_on(&here, joined(after))]
+        [guarded, here.block_on(local.run_until(joined(after)))]
     }
     same(cross(KINDS, KINDS), body::<Tokio>, body::<Ours>);
 }

@@ -78,6 +78,6 @@ fn a_hook_for_tasks_makes_a_timer() {
             slept
         })
     }
-    let cases = cross3(cross(KINDS, HOOKS), USES, [false, true]);
+    let cases = cross3(cross(MOVABLE, HOOKS), USES, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 }

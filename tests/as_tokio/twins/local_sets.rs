@@ -1,4 +1,5 @@
-//! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set in turn, and end.
+//! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set one after another, and end.
+//! A `LocalRuntime` needs no such set.
 
 use super::prelude::*;
 
@@ -29,13 +30,13 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
         };
         let (one, two) = (one.build(), two.build());
         for runtime in [&one, &two, &one, &two, &two] {
-            local.block_on(runtime, takes_turn());
+            runtime.block_on(local.run_until(takes_turn()));
         }
         let _idle = (!ends).then_some(one);
-        local.block_on(&two, takes_turn());
-        let worker = local.block_on(&two, joined(worker));
+        two.block_on(local.run_until(takes_turn()));
+        let worker = two.block_on(local.run_until(joined(worker)));
         let fresh = local.spawn_local(ticks::<T>());
-        [worker, local.block_on(&two, joined(fresh))]
+        [worker, two.block_on(local.run_until(joined(fresh)))]
     }
     let cases = cross3(KINDS, KINDS, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
@@ -76,4 +77,22 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
     }
     let cases = cross3(KINDS, [false, true], [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
+}
+
+#[test]
+fn a_main_function_of_the_local_flavor_spawns_tasks_that_are_not_send() {
+    #[tokio::main(flavor = "local")]
+    async fn body<T: Time>() -> Vec<Result<(), String>> {
+        let shared = Rc::new(());
+        let task = |n| {
+            let shared = shared.clone();
+            joined(spawn_local(async move {
+                T::sleep(ms(n)).await;
+                ticks::<T>().await;
+                drop(shared);
+            }))
+        };
+        join_all((0..4).map(task)).await
+    }
+    same_once(body::<Tokio>, body::<Ours>);
 }

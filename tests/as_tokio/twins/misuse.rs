@@ -22,7 +22,7 @@ fn under_the_guard_of_a_runtime_without_timers() {
         };
         in_task(&kind.build(), under_guard).and_then(identity)
     }
-    same([Current], body::<Tokio>, body::<Ours>);
+    same([Current, Local], body::<Tokio>, body::<Ours>);
     let panicked = || Err(NO_TIMERS.to_owned());
     let either = [panicked(), Ok(())];
     differs(MULTI, body::<Tokio>, body::<Ours>, panicked(), &either);

@@ -23,7 +23,7 @@ use State::{Fired, New, Registered, Reset};
 
 const STATES: [State; 4] = [New, Registered, Reset, Fired];
 
-fn made<T: Time>(runtime: &Runtime, state: State) -> Pin<Box<T::Sleep>> {
+fn made<T: Time>(runtime: &Built, state: State) -> Pin<Box<T::Sleep>> {
     let _guard = runtime.enter();
     let mut sleep = T::boxed(if state == New { ms(20) } else { HOUR });
     match state {
@@ -58,7 +58,7 @@ fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
         drop(one);
         two.block_on(joined(waiter))
     }
-    let cases = cross(KINDS, [Current, One]);
+    let cases = cross(KINDS, [Current, Local, One]);
     let panicked = Err(SHUT_DOWN.to_owned());
     differs(cases, body::<Tokio>, body::<Ours>, panicked, &[Ok(())]);
 }

@@ -22,7 +22,7 @@ enum Place {
     Blocking,
     /// On a plain thread, under the runtime's guard.
     Entered,
-    Local,
+    InLocalSet,
     /// In a task of the stranger, in place.
     Nested,
     /// In a task of the stranger, in the runtime's context.
@@ -33,10 +33,10 @@ enum Place {
     Outside,
 }
 
-use Place::{BlockOn, Blocking, Entered, Local, Nested, Outside, Strange, Task, Wrapped};
+use Place::{BlockOn, Blocking, Entered, InLocalSet, Nested, Outside, Strange, Task, Wrapped};
 
 const PLACES: [Place; 9] = [
-    BlockOn, Task, Blocking, Entered, Local, Nested, Wrapped, Strange, Outside,
+    BlockOn, Task, Blocking, Entered, InLocalSet, Nested, Wrapped, Strange, Outside,
 ];
 
 impl Place {
@@ -55,7 +55,7 @@ impl Place {
                 wait(joined(task))
             }
             Entered => tried(|| inside(runtime, || wait(work))),
-            Local => {
+            InLocalSet => {
                 let local = LocalSet::new();
                 let work = local.run_until(async { joined(spawn_local(work)).await });
                 tried(|| runtime.block_on(work)).and_then(identity)
@@ -96,7 +96,9 @@ fn cases() -> Vec<Case> {
     let pollers = [None, Some(Current), Some(One)];
     let ends = [Ends::Neither, Ends::Makers, Ends::Pollers];
     let mut cases = Vec::new();
-    for (makes, maker, (poller, ends)) in cross3(PLACES, [Current, One], cross(pollers, ends)) {
+    for (makes, maker, (poller, ends)) in
+        cross3(PLACES, [Current, Local, One], cross(pollers, ends))
+    {
         if makes != Outside && (poller.is_some() || ends != Ends::Pollers) {
             cases.push(Case {
                 makes,

@@ -2,7 +2,9 @@
 
 use support::prelude::*;
 
-use tokio::runtime::Builder;
+use std::ops::Deref;
+
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::JoinHandle;
 
 use support::time::Time;
@@ -10,18 +12,23 @@ use support::time::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Current,
+    /// tokio's `LocalRuntime`, which stays on its thread.
+    Local,
     /// With a single worker.
     One,
     /// With two.
     Two,
 }
 
-pub(crate) use Kind::{Current, One, Two};
+pub(crate) use Kind::{Current, Local, One, Two};
 
 /// Those that have workers.
 pub(crate) const MULTI: [Kind; 2] = [One, Two];
 
-pub(crate) const KINDS: [Kind; 3] = [Current, One, Two];
+/// Those that may be moved to another thread.
+pub(crate) const MOVABLE: [Kind; 3] = [Current, One, Two];
+
+pub(crate) const KINDS: [Kind; 4] = [Current, Local, One, Two];
 
 /// All pairs of the two lists, as cases of a body.
 pub(crate) fn cross<A: Copy, B: Copy>(
@@ -44,7 +51,7 @@ pub(crate) fn cross3<A: Copy, B: Copy, C: Copy>(
 impl Kind {
     pub(crate) fn builder(self) -> Builder {
         let mut builder = match self {
-            Current => Builder::new_current_thread(),
+            Current | Local => Builder::new_current_thread(),
             One => with_workers(1),
             Two => with_workers(2),
         };
@@ -52,20 +59,74 @@ impl Kind {
         builder
     }
 
-    pub(crate) fn build(self) -> Runtime {
+    pub(crate) fn build(self) -> Built {
+        self.built(&mut self.builder())
+    }
+
+    pub(crate) fn built(self, builder: &mut Builder) -> Built {
+        match self {
+            Local => Built::Local(builder.build_local(LocalOptions::default()).unwrap()),
+            _ => Built::Movable(builder.build().unwrap()),
+        }
+    }
+
+    pub(crate) fn movable(self) -> Runtime {
+        assert_ne!(self, Local);
         self.builder().build().unwrap()
     }
 
     /// Built and driven on a thread of its own, until [`Driven::end`].
     pub(crate) fn driven(self) -> Driven {
-        let runtime = self.build();
-        let handle = runtime.handle().clone();
+        let (send, handle) = mpsc::channel();
         let (end, ended) = oneshot::channel::<()>();
-        let thread = thread::spawn(move || drop(runtime.block_on(ended)));
+        let thread = thread::spawn(move || {
+            let runtime = self.build();
+            send.send(runtime.handle().clone()).unwrap();
+            drop(runtime.block_on(ended));
+        });
         Driven {
-            handle,
+            handle: handle.recv().unwrap(),
             end,
             thread,
+        }
+    }
+}
+
+/// A runtime of any kind, which this thread drives. All else is done by its handle.
+pub(crate) enum Built {
+    Movable(Runtime),
+    Local(LocalRuntime),
+}
+
+impl Built {
+    pub(crate) fn handle(&self) -> &Handle {
+        self
+    }
+
+    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match self {
+            Built::Movable(runtime) => runtime.block_on(future),
+            Built::Local(runtime) => runtime.block_on(future),
+        }
+    }
+
+    pub(crate) fn end(self, end: End) {
+        match (self, end) {
+            (Built::Movable(runtime), end) => end.of(runtime),
+            (Built::Local(runtime), End::Drop) => drop(runtime),
+            (Built::Local(runtime), End::Background) => runtime.shutdown_background(),
+            (Built::Local(runtime), End::Timeout(limit)) => runtime.shutdown_timeout(limit),
+        }
+    }
+}
+
+impl Deref for Built {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        match self {
+            Built::Movable(runtime) => runtime.handle(),
+            Built::Local(runtime) => runtime.handle(),
         }
     }
 }
@@ -99,7 +160,7 @@ pub(crate) async fn joined<R>(task: JoinHandle<R>) -> Result<R, String> {
 }
 
 /// Runs a future as a task of a runtime, which this thread drives meanwhile.
-pub(crate) fn in_task<F>(runtime: &Runtime, future: F) -> Result<F::Output, String>
+pub(crate) fn in_task<F>(runtime: &Built, future: F) -> Result<F::Output, String>
 where
     F: Future<Output: Send> + Send + 'static,
 {

@@ -80,7 +80,7 @@ where
         drop(alive);
         // tokio's sleep, not the timers under test: the runtime is to end while these wait.
         runtime.block_on(async { tokio::time::sleep(ms(3)).await });
-        end.of(runtime);
+        runtime.end(end);
         assert!(over.recv().is_err());
     }
 }

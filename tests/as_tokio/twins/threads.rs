@@ -26,10 +26,11 @@ fn several_runtimes_take_turns_on_one_thread() {
                 drop(all.remove(0));
             }
             let (runtime, local, _) = &all[turn % all.len()];
-            local.block_on(runtime, ticks::<T>());
+            runtime.block_on(local.run_until(ticks::<T>()));
         }
-        let last =
-            |(runtime, local, task): (_, LocalSet, _)| local.block_on(&runtime, joined(task));
+        let last = |(runtime, local, task): (Built, LocalSet, _)| {
+            runtime.block_on(local.run_until(joined(task)))
+        };
         all.into_iter().map(last).collect()
     }
     same(cross(KINDS, [false, true]), body::<Tokio>, body::<Ours>);

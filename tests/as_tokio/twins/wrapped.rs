@@ -9,7 +9,7 @@ use tokio_util::context::{RuntimeExt, TokioContext};
 #[test]
 fn a_runtime_without_timers_awaits_those_of_another() {
     fn body<T: Time>(of: Kind) {
-        let there = of.build();
+        let there = of.movable();
         let here = Builder::new_multi_thread().worker_threads(1).build();
         let here = here.unwrap();
         here.block_on(there.wrap(ticks::<T>()));
@@ -41,7 +41,7 @@ fn a_task_of_a_living_runtime_that_waits_in_the_context_of_one_that_ends() {
             joined(waiter).await
         })
     }
-    same(cross([Current], KINDS), body::<Tokio>, body::<Ours>);
+    same(cross([Current, Local], KINDS), body::<Tokio>, body::<Ours>);
     let cases = cross(MULTI, KINDS);
     let panicked = || Err(SHUT_DOWN.to_owned());
     let either = [panicked(), Ok(())];
@@ -54,11 +54,11 @@ fn timers_made_in_the_context_of_a_runtime_that_has_ended() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> [Result<(), String>; 2] {
         let (here, there) = (kind.build(), of.build());
         let handle = there.handle().clone();
-        end(there);
+        drop(there);
         let wrapped = in_task(&here, TokioContext::new(ticks::<T>(), handle));
         [wrapped, in_task(&here, ticks::<T>())]
     }
-    same(cross([Current], KINDS), body::<Tokio>, body::<Ours>);
+    same(cross([Current, Local], KINDS), body::<Tokio>, body::<Ours>);
     let cases = cross(MULTI, KINDS);
     let panicked = || [Err(SHUT_DOWN.to_owned()), Ok(())];
     let either = [panicked(), [Ok(()), Ok(())]];
