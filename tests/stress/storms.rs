@@ -1,21 +1,43 @@
 //! No timer is lost and none leaks in a storm on real threads, while runtimes come and go.
+//!
+//! `STORM_SECONDS=600 cargo test --release --test stress storms -- --nocapture` is a soak of ten minutes.
 
 use support::prelude::*;
 
+use std::env;
+
 use support::storm::{Size, Storm};
 
+/// What the memory may grow by: runs are random, and allocators keep some.
+const ALLOWANCE_KIB: u64 = 64 * 1024;
+
+/// How many seconds all storms last together.
+fn seconds() -> u64 {
+    env::var("STORM_SECONDS").map_or(20, |value| value.parse().expect("a number of seconds"))
+}
+
 fn weather(size: Size, seconds: u64) {
-    let failures = within(secs(600), move || {
+    let failures = within(secs(600 + 2 * seconds), move || {
         let storm = Storm::begin(seconds, size);
-        for _ in 0..seconds {
+        // The first half shows how much memory a storm needs.
+        let (mut then, mut now) = (0, 0);
+        for second in 0..seconds {
             thread::sleep(secs(1));
             storm.muster();
             if !storm.counts().failures().is_empty() {
                 break;
             }
+            now = resident_kib().unwrap_or(0);
+            if second < seconds / 2 {
+                then = now.max(then);
+            }
         }
-        println!("{}", storm.counts());
-        storm.end()
+        println!("{now} KiB, {}", storm.counts());
+        let mut failures = storm.end();
+        if now > then * 5 / 4 + ALLOWANCE_KIB {
+            failures.push(format!("{now} KiB in the end, before {then} KiB"));
+        }
+        failures
     });
     assert!(failures.is_empty(), "{size:?}: {failures:#?}");
 }
@@ -41,7 +63,8 @@ fn nothing_is_lost_in_storms() {
         held: 50,
         workers: &[1, 2, 4, 0, 0],
     };
-    weather(oversubscribed, 10);
-    weather(of_one_thread_each, 5);
-    weather(of_short_lives, 5);
+    let quarter = seconds().div_ceil(4);
+    weather(oversubscribed, 2 * quarter);
+    weather(of_one_thread_each, quarter);
+    weather(of_short_lives, quarter);
 }

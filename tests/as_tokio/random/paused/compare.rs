@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::rules::{GOES_ON, LOOKS, Ruled};
 use super::thread::run;
-use crate::random::program::{Program, Style};
+use crate::random::program::Program;
 use crate::random::trace::Trace;
 use crate::random::watchdog::{Outcome, PATIENCE, Runner};
 use support::time::{Ours, Tokio};
@@ -62,19 +62,6 @@ impl Runners {
             "{}in all, with wheel:\n{ours}",
             nearest.unwrap()
         )))
-    }
-
-    /// Whether a program does another thing with tokio's timers by these rules.
-    pub(crate) fn matters(&mut self, program: &Program, rules: u8) -> bool {
-        // Their timers of another driver are tokio's by some rule only.
-        if program.style == Style::Hand {
-            return false;
-        }
-        let mut run = |rules: u8| {
-            let oracle = &mut self.oracles[usize::from(rules)];
-            done(program, oracle.run(program, PATIENCE))
-        };
-        run(0) != run(rules)
     }
 }
 

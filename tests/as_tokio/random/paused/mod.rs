@@ -110,14 +110,3 @@ fn a_program_that_does_not_end_is_told_to_stop_and_then_left_behind() {
     });
     assert_eq!(hangs.run(&program, soon), Outcome::<()>::Hangs);
 }
-
-/// A program that does another thing by a rule is made small: a fault would be.
-#[test]
-fn what_makes_a_difference_is_all_that_is_left_of_a_program() {
-    let mut runners = Runners::new();
-    let mut programs = (0..1000).map(generate::program);
-    let program = programs.find(|program| runners.matters(program, GOES_ON));
-    let program = program.expect("some program needs it");
-    let small = shrink::shrink(program, |program| runners.matters(program, GOES_ON));
-    assert!(shrink::size(&small) <= 8, "{small}");
-}

@@ -19,12 +19,6 @@ pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bo
     }
 }
 
-/// How many things there are in a program.
-pub(crate) fn size(program: &Program) -> usize {
-    let is_there = |&at: &usize| edited(program, at, false).is_some();
-    (0..).take_while(is_there).count()
-}
-
 /// Without the thing at a place, or with its inside in its place. `None` when there are no more things.
 fn edited(program: &Program, at: usize, hoist: bool) -> Option<Program> {
     let mut program = program.clone();
