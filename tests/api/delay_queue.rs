@@ -145,7 +145,7 @@ async fn a_queue_that_is_always_ready_lets_others_run() {
     assert!((1..=128).contains(&in_one_go), "{in_one_go}");
 }
 
-/// A single place to spare, and a single page of 1024, in the midst of others.
+/// A single unused place, and a single unused page of 1024, among others.
 #[test]
 fn compacting_frees_the_last_place_and_the_last_page_to_spare() {
     for third in [1, 1024] {

@@ -207,7 +207,7 @@ fn shards_add_up_and_there_is_none_beyond() {
     });
 }
 
-/// A turn on a current-thread runtime fires everything, however long it takes.
+/// An expiry pass on a current-thread runtime fires everything, however long it takes.
 #[test]
 fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
     within(LIMIT, || {

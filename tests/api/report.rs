@@ -164,7 +164,7 @@ mod paused {
             tokio::spawn(report(ms(100)));
             for round in 1..=5 {
                 drop(pending(HOUR));
-                // The first tick comes at once, or with tokio's next millisecond.
+                // The first tick comes immediately, or with tokio's next millisecond.
                 sleep(ms(if round == 1 { 5 } else { 100 })).await;
                 tokio::task::yield_now().await;
                 let all = published(&snapshotter);

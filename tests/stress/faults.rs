@@ -82,7 +82,7 @@ async fn ticks_until_a_gap(gap: Duration) {
     }
 }
 
-/// Timers that are pending at once, in bursts whose memory is looked at.
+/// Timers that are pending at the same time, in bursts whose memory is measured.
 const BURST: usize = 500_000;
 
 /// How the timers of a burst end.

@@ -1,4 +1,4 @@
-//! Nothing is lost, nothing leaks and no worker wakes up in vain, under all that a machine can do for a while.
+//! Nothing is lost, nothing leaks and no worker wakes up for nothing, whatever a machine does for a while.
 //!
 //! This program is a process of its own because its allocator counts, and because `parks` compares how often
 //! workers sleep: cargo runs one test program at a time, and `alone` runs one test at a time.

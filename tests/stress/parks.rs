@@ -78,7 +78,7 @@ fn idle_costs_nothing() {
     let (theirs, ours) = within(secs(60), || {
         (parks_when_idle::<Tokio>(), parks_when_idle::<Ours>())
     });
-    // An alarm that is left behind rings once. A worker that ticks, or spins, parks 500 times.
+    // An alarm that is left behind fires once. A worker that ticks, or spins, parks 500 times.
     for (ours, theirs) in ours.iter().zip(theirs) {
         assert!(*ours <= theirs + 10, "{ours:?} parks, tokio's {theirs:?}");
     }

@@ -60,7 +60,7 @@ pub fn spawn_yielders(runtime: &Runtime, stop: &Stop) {
     }
 }
 
-/// Four tasks in a ring that wake one another, so that no queue is ever empty.
+/// Four tasks in a circle that wake one another, so that no queue is ever empty.
 pub fn spawn_senders(runtime: &Runtime, stop: &Stop) {
     let (first, mut inbox) = mpsc::channel(8);
     for _ in 0..8 {

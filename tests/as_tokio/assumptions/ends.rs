@@ -7,7 +7,7 @@ use std::future::pending;
 use tokio::task;
 use tokio::time;
 
-/// Spawns a task that waits for ever; the value of `say` at the task's drop can be received.
+/// Spawns a task that waits forever; the value of `say` at the task's drop can be received.
 fn says_at_its_end<T: Send + 'static>(
     handle: &Handle,
     mut say: impl FnMut() -> T + Send + 'static,

@@ -8,12 +8,12 @@
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | `task_wakers.rs` | |
-//! | all tasks' wakers share a vtable, and no other waker has that vtable | which timers leave their waker in the spare |
+//! | all tasks' wakers share a vtable, and no other waker has that vtable | which timers leave their waker in the cached entry |
 //! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
 //! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker for a while |
 //! | `timers.rs` | |
 //! | an interval registers by `reset_at`, and needs no runtime to be current | arming on any thread |
-//! | a deadline that has passed rings at once, on this thread | telling such a ring from others while arming |
+//! | a deadline that has passed fires immediately, on this thread | telling such a wake-up from others while arming |
 //! | an exhausted budget leaves a timer unregistered; `unconstrained` does not | polling in any task |
 //! | wakers of timers are called outside of tokio's locks, on a thread that drives them | firing in the alarm's waker |
 //! | only clocks of current-thread runtimes are ever paused | reading the real clock elsewhere |
@@ -22,7 +22,7 @@
 //! | registering panics without I/O, and the end of a runtime is an error | errors of `Builder`, the end of a driver |
 //! | `paused.rs` | |
 //! | a tick that is ready leaves nothing registered | disarming |
-//! | a timer that is put off is moved lazily | disarming before arming for later |
+//! | a timer that is reset to a later deadline is moved lazily | disarming before arming for later |
 //! | `advance` returns after the wakers were called | timers that are on time under `advance` |
 //! | a paused clock stops at registered timers alone | exact virtual time |
 //! | deadlines are rounded up to milliseconds since the runtime's beginning | finding that grid by probes |
@@ -49,7 +49,7 @@
 //! | `time::sleep`, when a driver is made | panics in a runtime without timers | comes before a driver is taken from the pool | `api/drop_in.rs` |
 //! | `Handle::enter`, for a current-thread runtime's clock | panics while a task is spawned, and at a thread's end | caught: the driver has no clock then | `foreign.rs`, `twins/borrowed.rs` |
 //! | `Handle::spawn`, of the driver task and of a proof | calls hooks, which may make timers or panic; drops the task if the runtime has ended | no lock is held; a guard ends the start | `ends.rs`, `twins/hooks.rs` |
-//! | `Interval::poll_tick`, when the alarm is set | panics after its runtime's end; wakes on the spot | caught; the waker only notes a ring on the arming thread | `ends.rs`, `timers.rs` |
+//! | `Interval::poll_tick`, when the alarm is set | panics after its runtime's end; wakes immediately | caught; the waker only notes that the alarm fired, on the arming thread | `ends.rs`, `timers.rs` |
 //! | `Sleep::poll`, of the probe | panics after its runtime's end | not polled before the runtime has taken the driver task, nor after that task's drop; caught | `ends.rs` |
 //! | `AsyncFd::poll_read_ready` | an error after its runtime's end | tokio's timer is used | `descriptors.rs` |
 //! | a waker's `clone`, `wake`, `drop` | anything | with no lock held; all but the timer's own contained | `reentrancy.rs` |

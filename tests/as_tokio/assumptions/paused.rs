@@ -36,8 +36,8 @@ fn disarm(interval: &mut Interval, waker: &Waker) {
 fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
     let (none, _) = stops(|_| {});
     let (unpolled, _) = stops(|_| interval());
-    let (dropped, rings_dropped) = stops(|waker| drop(armed(waker)));
-    let (with, rings_with) = stops(armed);
+    let (dropped, fires_dropped) = stops(|waker| drop(armed(waker)));
+    let (with, fires_with) = stops(armed);
     let (reset, _) = stops(|_| {
         let mut interval = interval();
         interval.reset_at(Instant::now() + ms(20));
@@ -45,9 +45,9 @@ fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
     });
     assumed! { "driver/when.rs";
         "a paused clock does not stop for a timer that was dropped": dropped == none,
-        "a timer that was dropped does not ring": rings_dropped == 0,
+        "a timer that was dropped does not fire": fires_dropped == 0,
         "a paused clock stops at what is registered": with != none,
-        "what is registered rings once": rings_with == 1,
+        "what is registered fires once": fires_with == 1,
     }
     assumed! { "driver/alarm/interval.rs";
         "an interval that was never reset nor polled has registered nothing": unpolled == none,
@@ -80,7 +80,7 @@ fn a_timer_that_is_put_off_still_stops_the_clock_at_its_old_deadline() {
     let (lazily, _) = stops(|waker| put_off(waker, |_, _| {}));
     let (disarmed, _) = stops(|waker| put_off(waker, disarm));
     assumed! { "driver/alarm/mod.rs";
-        "a timer is put off lazily: disarming it before is still needed":
+        "a timer is reset to a later deadline lazily: disarming it before is still needed":
             lazily.len() > disarmed.len(),
     }
 }

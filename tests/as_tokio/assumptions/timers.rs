@@ -1,4 +1,4 @@
-//! Assumed of tokio's timers: when they register and ring, on which thread, and under no lock.
+//! Assumed of tokio's timers: when they register and fire, on which thread, and under no lock.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn an_interval_is_armed_on_a_thread_without_a_runtime() {
             "an interval can be reset and polled where no runtime is current": is_armed,
         }
         runtime.block_on(async { time::sleep(ms(60)).await });
-        eventually("rung", || count.wakes() > 0);
+        eventually("fired", || count.wakes() > 0);
     }
 }
 
@@ -26,7 +26,7 @@ fn an_interval_is_armed_on_a_thread_without_a_runtime() {
 fn arming_for_what_has_passed_rings_at_once_and_on_this_thread() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
-        let (tell, rung) = mpsc::channel();
+        let (tell, woken) = mpsc::channel();
         let waker = OnWake::waker(move || {
             let _ = tell.send(thread::current().id());
         });
@@ -34,9 +34,9 @@ fn arming_for_what_has_passed_rings_at_once_and_on_this_thread() {
         let is_ready = arm(&mut interval, past(), &waker).is_ready();
         assumed! { "driver/alarm/interval.rs"; "a deadline that has passed is ready at the first poll": is_ready }
         assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
-        assert_eq!(rung.try_recv().ok(), None);
+        assert_eq!(woken.try_recv().ok(), None);
         let is_ready = arm(&mut interval, past(), &waker).is_ready();
-        let is_here = rung.try_recv() == Ok(thread::current().id());
+        let is_here = woken.try_recv() == Ok(thread::current().id());
         assumed! { "driver/alarm/interval.rs";
             "moving an armed interval to the past wakes its waker inside of `reset_at`": is_here,
             "and it is ready then": is_ready,
@@ -80,7 +80,7 @@ fn a_waker_uses_timers(workers: usize) {
     let intervals = inside(runtime.handle(), || {
         Arc::new(Mutex::new((interval(), interval())))
     });
-    let (tell, rung) = mpsc::channel();
+    let (tell, woken) = mpsc::channel();
     let again = intervals.clone();
     let waker = OnWake::waker(move || {
         // They are not polled: the lock is free, unless this is re-entered.
@@ -98,13 +98,13 @@ fn a_waker_uses_timers(workers: usize) {
     });
     let soon = Instant::now() + ms(20);
     assert!(arm(&mut intervals.lock().unwrap().0, soon, &waker).is_pending());
-    let rang = told_while_driving(&runtime, &rung);
-    let drives = rang.is_some_and(|(thread, index)| match workers {
+    let message = told_while_driving(&runtime, &woken);
+    let drives = message.is_some_and(|(thread, index)| match workers {
         0 => thread == thread::current().id(),
         _ => index.is_some_and(|index| index < workers),
     });
     assumed! { "driver/alarm/mod.rs";
-        "a waker that is called for a timer may use timers of that runtime": rang.is_some(),
+        "a waker that is called for a timer may use timers of that runtime": message.is_some(),
         "a timer's waker is called on a thread that drives its runtime": drives,
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::MissedTickBehavior;
 #[cfg(feature = "test-util")]
 use crate::random::paused::hand::Hand;
 
-/// The steps of a thread, which drives runtimes in turn, and does things between; or which spawns a
+/// The steps of a thread, which drives one runtime after another, and does things in between; or which spawns a
 /// task on runtimes that have workers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
@@ -129,7 +129,7 @@ pub(crate) enum Op {
 pub(crate) struct Ticks {
     pub(crate) period: Duration,
     pub(crate) behavior: MissedTickBehavior,
-    /// When the first is due; without, at once.
+    /// When the first tick is due; `None`: immediately.
     pub(crate) start: Option<Duration>,
     /// Done between the ticks.
     pub(crate) between: Vec<Between>,

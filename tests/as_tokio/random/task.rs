@@ -65,7 +65,7 @@ impl<T: Time> Place<T> {
         self.world.record(self.task, &self.path, what);
     }
 
-    /// Runs operations in turn. A panic ends the operation that panics, and no more.
+    /// Runs one operation after another. A panic ends the operation that panics, and no more.
     pub(crate) fn run(self, ops: Body) -> BoxFuture<'static, ()> {
         async move {
             for (index, op) in ops.into_iter().enumerate() {

@@ -25,7 +25,7 @@ pub(crate) enum Outcome<R> {
     Hangs,
 }
 
-/// Runs programs in turn.
+/// Runs one program after another.
 pub(crate) struct Runner<R> {
     run: fn(&Program) -> R,
     worker: Option<Worker<R>>,

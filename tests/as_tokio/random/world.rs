@@ -15,7 +15,7 @@ use support::time::Time;
 
 /// Each paused clock is set on by so much before a program begins, so that deadlines may lie before the program.
 pub(crate) const START: Duration = Duration::from_millis(160);
-/// Milliseconds are dealt out to so many tasks, in turn, by two.
+/// Milliseconds are dealt out to this many tasks, one after another, by two.
 pub(crate) const LANES: usize = 8;
 
 pub(crate) struct World<T: Time> {

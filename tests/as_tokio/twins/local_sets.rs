@@ -14,8 +14,8 @@ use tokio::sync::Barrier;
 fn a_local_set_that_one_runtime_drives_and_then_another() {
     fn body<T: Time>((one, two, ends): (Kind, Kind, bool)) -> [Result<(), String>; 2] {
         let local = LocalSet::new();
-        let turn = Rc::new(Barrier::new(2));
-        let waits = turn.clone();
+        let round = Rc::new(Barrier::new(2));
+        let waits = round.clone();
         let worker = local.spawn_local(async move {
             for _ in 0..6 {
                 waits.wait().await;
@@ -23,17 +23,17 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
                 waits.wait().await;
             }
         });
-        let takes_turn = || async {
-            turn.wait().await;
-            turn.wait().await;
+        let takes_part = || async {
+            round.wait().await;
+            round.wait().await;
             ticks::<T>().await;
         };
         let (one, two) = (one.build(), two.build());
         for runtime in [&one, &two, &one, &two, &two] {
-            runtime.block_on(local.run_until(takes_turn()));
+            runtime.block_on(local.run_until(takes_part()));
         }
         let _idle = (!ends).then_some(one);
-        two.block_on(local.run_until(takes_turn()));
+        two.block_on(local.run_until(takes_part()));
         let worker = two.block_on(local.run_until(joined(worker)));
         let fresh = local.spawn_local(ticks::<T>());
         [worker, two.block_on(local.run_until(joined(fresh)))]

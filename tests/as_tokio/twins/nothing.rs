@@ -74,7 +74,7 @@ fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
     let cases = cross3(KINDS, naps, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 
-    // tokio's first tick waits for its clock; ours is there at once.
+    // tokio's first tick waits for its clock; ours completes immediately.
     let cases = KINDS.map(|kind| (kind, Nap::FirstTick, false));
     let (waits, either) = (
         Ok(Pace::OfTheClock),

@@ -23,7 +23,7 @@ enum Polls {
     JoinAll,
     SelectAll,
     JoinSet,
-    /// `select!` over a timer that stays and a timer that is made anew.
+    /// `select!` over a timer that stays and a timer that is made again.
     Select,
     /// Nothing but the task.
     Plain,

@@ -21,11 +21,11 @@ fn several_runtimes_take_turns_on_one_thread() {
             (runtime, local, task)
         };
         let mut all: Vec<_> = (0..4).map(begin).collect();
-        for turn in 0..16 {
-            if ends && turn == 8 {
+        for round in 0..16 {
+            if ends && round == 8 {
                 drop(all.remove(0));
             }
-            let (runtime, local, _) = &all[turn % all.len()];
+            let (runtime, local, _) = &all[round % all.len()];
             runtime.block_on(local.run_until(ticks::<T>()));
         }
         let last = |(runtime, local, task): (Built, LocalSet, _)| {

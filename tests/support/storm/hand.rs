@@ -10,7 +10,7 @@ use super::witness::Deed;
 const AT_ONCE: usize = 64;
 /// From a nanosecond to two minutes, each length in bits as likely as any other.
 const BITS: u64 = 37;
-/// The least time by which an idle timer is put off.
+/// The least time by which an idle timer is reset to a later deadline.
 const LONG: Duration = Duration::from_secs(5);
 
 pub(crate) struct Hand {

@@ -112,8 +112,8 @@ impl Storm {
         }
     }
 
-    /// Has more timers than a turn fires be due at once in each driver, while no other timer is armed
-    /// that would start another turn.
+    /// Makes more timers than an expiry pass fires due at the same time in each driver, while no other timer is armed
+    /// that would start another pass.
     fn volley(&self) {
         let volley = self.shared.drivers().into_iter().flat_map(|driver| {
             let arm = move |_| {
@@ -207,7 +207,7 @@ fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
     counts.fail(format!("not so: {what}"));
 }
 
-/// Ends runtimes and starts others in their places, but for the first.
+/// Ends runtimes and starts others in their places, except the first.
 fn conduct(shared: &Arc<Shared>, mut running: Vec<Running>, random: &mut Random) -> Vec<Running> {
     while !shared.is_stopped() {
         let pause = Instant::now() + Duration::from_millis(random.below(300));

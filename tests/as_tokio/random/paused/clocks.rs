@@ -9,7 +9,7 @@ use super::rules;
 use crate::random::watchdog::QUIET;
 use crate::random::world::START;
 
-/// Runtimes whose clocks show the same instant but for less than half a millisecond, each a whole
+/// Runtimes whose clocks show the same instant, up to half a millisecond, each a whole
 /// number of milliseconds, and the offset, after its runtime's beginning.
 pub(crate) fn runtimes(count: usize, offset: Duration) -> Vec<(Runtime, Instant)> {
     let first = paused();

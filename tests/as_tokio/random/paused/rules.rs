@@ -25,7 +25,7 @@ pub(crate) const GOES_ON: u8 = 1;
 /// tokio documents that such a timer may be late.
 pub(crate) const LOOKS: u8 = 2;
 
-/// tokio's timers, but for these rules.
+/// tokio's timers, changed by these rules.
 pub(crate) struct Ruled<const RULES: u8>;
 
 /// When runtimes began: from there tokio counts milliseconds.

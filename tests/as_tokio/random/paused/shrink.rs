@@ -2,7 +2,7 @@
 
 use crate::random::program::{Op, Program, Step};
 
-/// The smallest found by leaving out things in turn, or all that is around a thing.
+/// The smallest program found by leaving out one thing after another, or all that is around a thing.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut at = 0;
     let mut changed = false;
