@@ -1,6 +1,4 @@
-//! The core as the driver uses it: with a grain, and with wakers for values.
-
-#![allow(clippy::cast_possible_truncation, clippy::items_after_statements)]
+//! `Core` as the driver uses it: with a `GRAIN`, and with wakers as values.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::core::{Core, Progress};
 use super::{Key, TimingWheel};
 
-/// A core with a grain beside a map from keys to deadlines.
+/// A core beside a naive model, which is a map from keys to deadlines.
 struct Grained<const SLOTS: usize, const GRAIN: usize> {
     core: Core<u64, SLOTS, GRAIN>,
     model: BTreeMap<u32, u64>,
@@ -32,7 +30,8 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         (self.random >> 20) % below
     }
 
-    /// From one nanosecond to a minute, all scales equally likely.
+    /// Chooses a deadline between one nanosecond and a minute away, all orders of magnitude equally
+    /// likely.
     fn deadline(&mut self) -> u64 {
         let scale = self.random(36);
         let distance = 1 + self.random(1 << scale);
@@ -122,7 +121,7 @@ fn everything_due_fires_once_and_nothing_else<const SLOTS: usize, const GRAIN: u
 #[test]
 fn with_a_grain_everything_due_fires_once_and_nothing_else() {
     everything_due_fires_once_and_nothing_else::<64, 3>();
-    // The driver's.
+    // As in the driver.
     everything_due_fires_once_and_nothing_else::<256, 2>();
 }
 
@@ -132,7 +131,7 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
     core.insert(70, ());
     core.insert(100, ());
     let mut fired = Vec::new();
-    // A budget of 1 for each entry leaves none for a cascade.
+    // The budget is used up by firing both entries, so a cascade would make the advance stop early.
     assert!(
         core.advance(100, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
@@ -159,7 +158,7 @@ fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_
     assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
 }
 
-/// Otherwise a hold of the driver's lock would be as long as a list has holes.
+/// Otherwise the driver's critical section would grow with the number of holes in a list.
 #[test]
 fn holes_use_up_the_budget() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
@@ -172,11 +171,11 @@ fn holes_use_up_the_budget() {
 }
 
 #[test]
-fn a_timer_that_was_put_off_hides_none_behind_it() {
+fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
-    let put_off = core.insert(2 * 4096, ());
+    let extended = core.insert(2 * 4096, ());
     core.insert(3 * 4096 + 5, ());
-    core.reschedule_lazily(put_off, 50 * 4096);
+    core.reschedule_lazily(extended, 50 * 4096);
     assert_eq!(core.next_expiration(), Some(3 * 4096 + 5));
     let mut fired = Vec::new();
     let progress = core.advance(3 * 4096 + 5, 100, &mut |_, deadline, ()| {
@@ -187,12 +186,12 @@ fn a_timer_that_was_put_off_hides_none_behind_it() {
     core.check();
 }
 
-/// Also on the lowest level, where a slot is a tick wide.
+/// This holds even on the lowest level, where a slot is one tick wide.
 #[test]
-fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
+fn an_extended_timer_is_not_due_when_its_slot_starts() {
     let mut core: Core<(), 64, 0> = Core::starting_at(0);
-    let put_off = core.insert(10, ());
-    core.reschedule_lazily(put_off, 30);
+    let extended = core.insert(10, ());
+    core.reschedule_lazily(extended, 30);
     assert_eq!(core.next_expiration(), Some(30));
     core.insert(20, ());
     assert_eq!(core.next_expiration(), Some(20));
@@ -200,17 +199,17 @@ fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
 }
 
 #[test]
-fn the_search_for_the_next_expiration_ends_after_a_few_timers_that_were_put_off() {
+fn the_search_for_the_next_expiration_ends_after_a_few_extended_timers() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
     for slot in 1..=40 {
-        let put_off = core.insert(slot * 4096, ());
-        core.reschedule_lazily(put_off, 60 * 4096);
+        let extended = core.insert(slot * 4096, ());
+        core.reschedule_lazily(extended, 60 * 4096);
     }
     assert_eq!(core.next_expiration(), Some(17 * 4096));
 }
 
 #[test]
-fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
+fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_its_slot() {
     let mut core: Core<(), 64, 3> = Core::starting_at(0);
     let idle = core.insert(1 << 36, ());
     for packet in 0..1000 {
@@ -221,13 +220,17 @@ fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
     let mut late = false;
     let mut advance = |to| core.advance(to, 100, &mut |_, _, ()| late = true);
     assert!(advance(deadline - 1).is_caught_up());
-    assert_eq!(core.cascaded(), 2, "once anew, and once a level");
+    assert_eq!(
+        core.cascaded(),
+        2,
+        "once because it was extended, and once to a lower level"
+    );
     assert_eq!(core.next_expiration(), Some(deadline));
     assert!(!late);
 }
 
 #[test]
-fn few_empty_slots_keep_memory() {
+fn an_empty_slot_keeps_little_memory() {
     let mut core: Core<(), 256, 2> = Core::starting_at(0);
     for slot in (1..256).flat_map(|slot| [slot << 16, slot << 24]) {
         let key = core.insert(slot, ());
@@ -291,7 +294,8 @@ fn a_wheel_goes_where_its_values_go() {
     send::<TimingWheel<std::cell::Cell<u8>>>();
 }
 
-/// Also those that the advance has taken off their slot together with that entry.
+/// The advance has taken other keys off the slot together with the key of that entry. They must not
+/// be lost.
 #[test]
 fn a_panic_while_firing_loses_that_entry_and_no_other() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
