@@ -17,7 +17,8 @@ use super::slots::Slots;
 ///
 /// On the levels up to and including `GRAIN`, the entries of one slot that are due fire together,
 /// in any order, instead of cascading first. If `GRAIN` is 0, such a slot is a single tick wide, so
-/// entries fire in the order of their ticks.
+/// entries fire in the order of their ticks. The driver uses 2: its timers need no finer order than
+/// the 65 µs of a slot on that level, and each of them cascades two levels less.
 ///
 /// The fields are in this order so that an insert touches only three cache lines. That holds if the
 /// owner places the wheel 40 bytes after the start of a cache line.
