@@ -127,7 +127,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         let left = page.len();
         self.removed += 1;
         if left == Self::FEW || left + 1 == Self::PAGE_LEN {
-            self.has_shrunk_to(left, number);
+            self.note_shrunk_to(left, number);
         }
         Some(value)
     }
@@ -137,7 +137,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     ///
     /// The current page keeps its memory even when it is empty. Otherwise inserting and removing
     /// one value at the end of a page would allocate and free memory each time.
-    fn has_shrunk_to(&mut self, left: usize, number: usize) {
+    fn note_shrunk_to(&mut self, left: usize, number: usize) {
         if left + 1 == Self::PAGE_LEN {
             self.others.push(number as u32);
         } else if number as u32 != self.current && self.capacity() >= self.reserved + Self::PAGE_LEN
@@ -229,7 +229,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
         while self.capacity() < wanted {
             let number = self.add_page();
-            self.furnish(number);
+            self.allocate(number);
             self.others.push(number as u32);
         }
     }
@@ -247,14 +247,14 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             }
         }
         self.garbage = Vec::new();
-        self.forget_last_pages();
+        self.remove_last_pages();
         if let [only] = &mut self.pages[..] {
             only.shrink_to_fit();
         }
     }
 
     /// Removes pages from the end of the list, as long as they have neither values nor survivors.
-    fn forget_last_pages(&mut self) {
+    fn remove_last_pages(&mut self) {
         let survivor = self.survivors.last_key_value();
         let known = survivor.map_or(0, |(&key, _)| Self::split(key).0 + 1);
         while self.pages.len() > known && self.pages.last().is_some_and(Slab::is_empty) {
@@ -280,7 +280,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         let number = self.others.pop().map(|number| number as usize);
         let number = number.unwrap_or_else(|| self.add_page());
         if self.pages[number].capacity() == 0 {
-            self.furnish(number);
+            self.allocate(number);
         }
         self.current = number as u32;
     }
@@ -295,7 +295,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 
     /// Allocates the memory of a page, and moves its survivors back into it.
-    fn furnish(&mut self, number: usize) {
+    fn allocate(&mut self, number: usize) {
         let keys = Self::join(number, 0)..=Self::join(number, Self::PAGE_LEN - 1);
         let keys: Vec<u32> = self.survivors.range(keys).map(|(&key, _)| key).collect();
         let values = keys.into_iter().map(|key| {

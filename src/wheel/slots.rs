@@ -92,7 +92,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let count = list.take(most, taken);
         if list.is_empty() {
             list.clear(&mut self.garbage);
-            self.has_emptied(slot);
+            self.note_emptied(slot);
         }
         count
     }
@@ -103,14 +103,14 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let list = &mut self.lists[slot.index()];
         if list.is_empty() {
             list.clear(&mut self.garbage);
-            return self.has_emptied(slot);
+            return self.note_emptied(slot);
         }
         let garbage = list.tidy(|key, at| moved(key, Place { at, slot }));
         self.garbage.extend(garbage);
     }
 
     #[inline(always)]
-    fn has_emptied(&mut self, slot: SlotId) {
+    fn note_emptied(&mut self, slot: SlotId) {
         let level = slot.level::<SLOTS>();
         let occupied = &mut self.occupied[level];
         occupied.clear(slot.position::<SLOTS>());
