@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::driver::timerfd::DEFAULT_SPACING;
 
+/// Length of a unit without high resolution, in nanoseconds.
 const MILLISECOND: u32 = 1_000_000;
 
 /// Number of ticks per unit, as a power of two.

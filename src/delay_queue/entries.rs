@@ -16,7 +16,7 @@ const FAR_BEHIND: u64 = 64;
 impl<T> DelayQueue<T> {
     /// Inserts a value that expires at `when`, and returns its key.
     ///
-    /// If `when` has passed, the next poll returns the entry. If a task waits for the queue and the
+    /// If `when` has passed, the entry is due immediately. If a task waits for the queue and the
     /// new entry has the earliest deadline, the task is woken at that deadline. If the queue was
     /// empty, the task is woken immediately.
     ///
@@ -121,8 +121,8 @@ impl<T> DelayQueue<T> {
     /// Resets the deadline of an entry to `when`, earlier or later. Its key stays valid.
     ///
     /// If the entry was already due but no poll has returned it yet, it expires at `when` instead.
-    /// If `when` has passed, the next poll may return the entry, and a task that waits for the
-    /// queue is woken immediately.
+    /// If `when` has passed, the entry is due immediately, and a task that waits for the queue is
+    /// woken immediately.
     ///
     /// # Panics
     ///

@@ -50,7 +50,7 @@ pub use self::key::{Expired, Key};
 /// # Panics
 ///
 /// Methods that take a key, except [`try_remove`](Self::try_remove), panic with `invalid key` if
-/// the entry has expired or been removed. The panic message names the line of the caller.
+/// the entry has expired or been removed. The panic is reported at the line of the caller.
 ///
 /// Polling panics if it has to wait for an entry and is outside a Tokio runtime, or in a runtime
 /// that was built without `enable_time`.
@@ -115,7 +115,8 @@ pub use self::key::{Expired, Key};
 ///   which uses the same memory.
 /// * **No deadline is too distant.** In tokio-util, a deadline more than two years away panics.
 /// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime that
-///   polls the queue. In tokio-util it belongs to the runtime in which the entry was inserted.
+///   polls the queue. In tokio-util it belongs to the runtime in which an entry was inserted or
+///   reset.
 /// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
 ///   budget](tokio::task::coop).
 /// * **An entry that expires costs no allocation** and registers no timer of its own.
@@ -123,7 +124,7 @@ pub use self::key::{Expired, Key};
 ///   reset for a time that the queue had already reached in its last poll,
 ///   [`deadline`](Self::deadline) and [`Expired::deadline`] return the time of that poll.
 ///   tokio-util returns the time at which the queue was created, or the time that its wheel had
-///   reached. Both yield the entry in the next poll.
+///   reached. In both, the entry is due immediately.
 /// * [`next`](Self::next) is a method of the queue, so it needs no feature and no trait.
 /// * [`compact`](Self::compact) moves entries only if that frees memory.
 /// * `Debug` does not require `T: Debug`.

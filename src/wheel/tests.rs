@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::core::{Core, Progress};
 use super::{Key, TimingWheel};
 
-/// A core beside a naive model, which is a map from keys to deadlines.
+/// A core beside a naive model, which is a map from keys to deadlines and values.
 struct Grained<const SLOTS: usize, const GRAIN: usize> {
     core: Core<u64, SLOTS, GRAIN>,
-    model: BTreeMap<u32, u64>,
+    model: BTreeMap<u32, (u64, u64)>,
     random: u64,
 }
 
@@ -47,14 +47,15 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         }
         self.core.check();
         assert_eq!(self.core.len(), self.model.len());
-        assert!(self.core.next_expiration() <= self.model.values().copied().min());
+        let earliest = self.model.values().map(|&(deadline, _)| deadline).min();
+        assert!(self.core.next_expiration() <= earliest);
     }
 
     fn insert(&mut self) {
         let deadline = self.deadline();
         for deadline in deadline..deadline + 1 + self.random(3) * 40 {
             let key = self.core.insert(deadline, deadline);
-            assert_eq!(self.model.insert(key, deadline), None);
+            assert_eq!(self.model.insert(key, (deadline, deadline)), None);
         }
     }
 
@@ -69,23 +70,35 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
     fn remove(&mut self) {
         for _ in 0..self.random(60) {
             if let Some(key) = self.pick() {
-                let deadline = self.model.remove(&key).unwrap();
+                let (deadline, value) = self.model.remove(&key).unwrap();
                 assert_eq!(self.core.deadline(key), deadline);
-                self.core.remove(key);
+                assert_eq!(self.core.remove(key), value);
             }
         }
     }
 
     fn reschedule(&mut self) {
         let deadline = self.deadline();
-        if let Some(key) = self.pick() {
-            if self.random(2) == 0 {
-                self.core.reschedule(key, deadline);
-            } else {
-                self.core.reschedule_lazily(key, deadline);
+        let Some(key) = self.pick() else { return };
+        let (before, mut value) = self.model[&key];
+        match self.random(4) {
+            0 => self.core.reschedule(key, deadline),
+            1 => self.core.reschedule_lazily(key, deadline),
+            2 => {
+                assert_eq!(self.core.replace(key, deadline, deadline), value);
+                value = deadline;
             }
-            self.model.insert(key, deadline);
+            _ => {
+                assert!(!self.core.put_off_if(key, deadline, |_| false));
+                if !self.core.put_off_if(key, deadline, |&found| found == value) {
+                    let survived = self.core.entries.in_page_mut(key).is_none();
+                    assert!(deadline < before || survived);
+                    return;
+                }
+                assert!(deadline >= before);
+            }
         }
+        self.model.insert(key, (deadline, value));
     }
 
     fn advance(&mut self) {
@@ -93,16 +106,17 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
         let model = &mut self.model;
         let mut touched = 0;
-        let progress = self.core.advance(to, budget, &mut |key, deadline, _| {
+        let progress = self.core.advance(to, budget, &mut |key, deadline, value| {
             assert!(deadline <= to, "fired early");
-            assert_eq!(model.remove(&key), Some(deadline), "fired twice");
+            let expected = model.remove(&key);
+            assert_eq!(expected, Some((deadline, value)), "fired twice");
             touched += 1;
         });
         assert!(touched <= budget);
         drop(self.core.take_garbage());
         match progress {
             Progress::CaughtUp => assert!(
-                self.model.values().all(|&deadline| deadline > to),
+                self.model.values().all(|&(deadline, _)| deadline > to),
                 "fired late"
             ),
             Progress::Unfinished => assert!(self.core.now() <= to),
@@ -144,10 +158,9 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
 fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
     (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
-    assert_eq!(
-        core.advance(200, 10, &mut |_, _, ()| {}),
-        Progress::Unfinished
-    );
+    let progress = core.advance(200, 10, &mut |_, _, ()| {});
+    assert_eq!(progress, Progress::Unfinished);
+    assert!(!progress.is_caught_up());
     assert_eq!(core.now(), 64);
     core.insert(65, ());
     let mut fired = 0;
