@@ -47,6 +47,8 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         }
         self.core.check();
         assert_eq!(self.core.len(), self.model.len());
+        let left = self.core.inserted() - self.core.removed();
+        assert_eq!(left, self.model.len() as u64);
         let earliest = self.model.values().map(|&(deadline, _)| deadline).min();
         assert!(self.core.next_expiration() <= earliest);
     }
@@ -129,6 +131,11 @@ fn everything_due_fires_once_and_nothing_else<const SLOTS: usize, const GRAIN: u
         let now = [0, (1 << 36) - 1, 1 << 50, u64::MAX >> 1][seed as usize % 4];
         let mut grained = Grained::<SLOTS, GRAIN>::starting_at(now, seed);
         (0..150).for_each(|_| grained.step());
+        let mut left: Vec<_> = grained.core.into_values().collect();
+        let mut expected: Vec<_> = grained.model.into_values().collect();
+        left.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(left, expected);
     }
 }
 
