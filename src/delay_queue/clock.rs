@@ -1,11 +1,14 @@
-//! The queue's time: every conversion between instants and the ticks of its wheel.
+//! Every conversion between instants and the ticks of the queue's wheel.
 //!
-//! Deadlines are whole units since the queue was made, rounded up: milliseconds, or less where the
-//! queue's timer is of high resolution. A unit is 2^18 ticks, three levels of the wheel, of which
-//! deadlines use the first alone. The others are for entries that are due when they come: a wheel
-//! takes no entry at or before its own clock, so such entries go to the next tick, which is still
-//! within the unit that has been reached. Hence every entry is in the wheel, and there is no second
-//! place to search.
+//! Deadlines are whole *units* since the creation of the queue, rounded up. A unit is a
+//! millisecond, or 50 µs if the queue's timer has high resolution. Each unit has 2^18 ticks, and a
+//! deadline is the first tick of its unit.
+//!
+//! The other ticks of a unit are for entries that are already due when they are inserted. A wheel
+//! accepts no entry at or before its own clock, so such an entry goes to the next tick. That tick
+//! is still within the unit that has been reached, so the entry is due immediately. Without these
+//! ticks, the queue would have to keep such entries in a second place, and search both. 2^18 is the
+//! width of three levels of the wheel.
 
 use std::time::Duration;
 
@@ -13,34 +16,38 @@ use tokio::time::Instant;
 
 use crate::driver::timerfd::DEFAULT_SPACING;
 
+/// Length of a unit without high resolution, in nanoseconds.
 const MILLISECOND: u32 = 1_000_000;
 
-/// Ticks to a unit, as a power of two.
+/// Number of ticks per unit, as a power of two.
 const FINE: u32 = 18;
 
-/// The last tick of a unit.
+/// Number of the last tick within a unit.
 const LAST: u64 = (1 << FINE) - 1;
 
-/// 2230 years of milliseconds, a hundred of the least unit. Deadlines further away are cut to this
-/// unit; the tick after its last tick exists.
+/// Number of the last unit, which all later deadlines are brought forward to. It begins after 2230
+/// years if units are milliseconds, and after 111 years if they are 50 µs. It is not the last unit
+/// that `u64` could count, so that the tick after its last tick exists.
 const FARTHEST: u64 = (u64::MAX >> FINE) - 1;
 
-/// The start of the queue, and the latest unit known to have come.
+/// The clock of a queue: its start, and the latest unit that is known to have been reached.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,
-    /// In nanoseconds.
+    /// Length of a unit, in nanoseconds.
     unit: u32,
-    /// In units. Never goes back, whatever the system's clock does.
+    /// The latest unit that is known to have been reached. It never decreases, whatever the
+    /// system's clock does.
     reached: u64,
 }
 
 impl Clock {
+    /// Creates a clock that counts milliseconds.
     pub(super) fn new() -> Self {
         Clock::counting(MILLISECOND)
     }
 
-    /// With deadlines that are as exact as timers of high resolution are.
+    /// Creates a clock whose units are as short as the spacing of high-resolution timers.
     pub(super) fn precise() -> Self {
         Clock::counting(DEFAULT_SPACING.subsec_nanos())
     }
@@ -53,14 +60,14 @@ impl Clock {
         }
     }
 
-    /// The tick of a deadline; 0 if that is before the start.
+    /// Returns the tick of a deadline, or 0 if the deadline is before the start.
     #[inline]
     pub(super) fn tick_of(&self, deadline: Instant) -> u64 {
         let after = deadline.saturating_duration_since(self.start);
         self.units_rounded_up(after).min(FARTHEST) << FINE
     }
 
-    /// The tick of a deadline that is some time away, however much.
+    /// Returns the tick of the deadline that is `timeout` from now. No timeout is too long.
     #[inline]
     pub(super) fn tick_after(&self, timeout: Duration) -> u64 {
         match Instant::now().checked_add(timeout) {
@@ -69,7 +76,7 @@ impl Clock {
         }
     }
 
-    /// The instant of a tick, rounded down to a unit.
+    /// Returns the instant at which the unit of a tick begins.
     #[inline]
     pub(super) fn instant_of(&self, tick: u64) -> Instant {
         let units = tick >> FINE;
@@ -77,39 +84,43 @@ impl Clock {
             MILLISECOND => Duration::from_millis(units),
             unit => Duration::from_nanos(units.saturating_mul(unit.into())),
         };
-        // No platform's instants end within so few years.
+        // On all platforms, an `Instant` can represent that many years, so the addition does not
+        // fail.
         self.start.checked_add(after).unwrap_or(self.start)
     }
 
-    /// Reads the clock: the first and the last tick of the unit that it shows. A clock that may be
-    /// paused is not read, because it may stand inside a millisecond of tokio's, for whose end
-    /// timers wait. With such a clock the latest tick that the queue's timer has reached counts.
+    /// Returns the first and the last tick of the unit that has been reached.
+    ///
+    /// With the feature `test-util`, the system's clock is not read. A paused clock may stop in the
+    /// middle of one of tokio's milliseconds, while timers wait for the end of that millisecond.
+    /// Only what the queue's timer has reached counts then.
     pub(super) fn read(&mut self) -> (u64, u64) {
         if !cfg!(feature = "test-util") {
-            self.reached = self.shown();
+            self.reached = self.current();
         }
         let tick = self.reached.min(FARTHEST) << FINE;
         (tick, tick | LAST)
     }
 
-    /// Whether time is known to have come to this tick, without looking.
+    /// Returns `true` if this tick is known to have been reached, without reading the system's
+    /// clock.
     pub(super) const fn has_reached(&self, tick: u64) -> bool {
         tick >> FINE <= self.reached
     }
 
-    /// Time has come to this tick: the timer has fired. The timer takes precedence over the clock,
-    /// which may be that of another runtime.
-    pub(super) fn trust(&mut self, tick: u64) {
+    /// Notes that this tick has been reached, because the queue's timer has fired. The timer takes
+    /// precedence over the system's clock, because it may follow the clock of another runtime.
+    pub(super) fn note_reached(&mut self, tick: u64) {
         self.reached = self.reached.max(tick >> FINE);
     }
 
-    /// How many units a wheel that stands at this tick is behind.
-    pub(super) fn lag(&self, tick: u64) -> u64 {
-        self.shown().saturating_sub(tick >> FINE)
+    /// Returns the number of units from this tick to now.
+    pub(super) fn units_after(&self, tick: u64) -> u64 {
+        self.current().saturating_sub(tick >> FINE)
     }
 
-    /// The unit that the clock shows.
-    fn shown(&self) -> u64 {
+    /// Reads the system's clock and returns the current unit.
+    fn current(&self) -> u64 {
         let elapsed = Instant::now().saturating_duration_since(self.start);
         let units = match self.unit {
             MILLISECOND => millis(elapsed),
@@ -127,7 +138,7 @@ impl Clock {
     }
 }
 
-/// At most 584 years.
+/// Returns the duration in nanoseconds, or the largest `u64` if it is longer than 584 years.
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -165,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_high_resolution_they_are_rounded_up_to_less() {
+    fn with_high_resolution_deadlines_are_rounded_up_to_50_microseconds() {
         let clock = Clock::precise();
         for (nanos, units) in [(0, 0), (1, 1), (50_000, 1), (50_001, 2), (1_000_000, 20)] {
             let tick = clock.tick_of(clock.start + Duration::from_nanos(nanos));
@@ -189,17 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn the_past_is_tick_zero() {
+    fn a_deadline_before_the_start_is_tick_zero() {
         let clock = clock();
         let past = clock.start.checked_sub(Duration::from_millis(1)).unwrap();
         assert_eq!(clock.tick_of(past), 0);
     }
 
     #[test]
-    fn a_timer_is_believed_before_the_clock() {
+    fn the_timer_takes_precedence_over_the_clock() {
         let mut clock = clock();
-        clock.trust(5_000_000 << FINE);
+        clock.note_reached(5_000_000 << FINE);
         assert_eq!(clock.read(), (5_000_000 << FINE, 5_000_000 << FINE | LAST));
-        assert_eq!(clock.lag(4_999_990 << FINE), 10);
+        assert_eq!(clock.units_after(4_999_990 << FINE), 10);
     }
 }

@@ -1,4 +1,4 @@
-//! Putting entries in, moving them, taking them out.
+//! Operations on entries: inserting, resetting, removing, and looking them up.
 
 use std::time::Duration;
 
@@ -8,20 +8,23 @@ use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
 use crate::wheel;
 
-/// The task of a wheel that is further behind than this, in units of the clock, is woken to
-/// advance the wheel. (Without that, tokio-util's tests of resets after the start of a slot fail.)
+/// How far the wheel may fall behind the clock, in units of the clock, before a reset wakes the
+/// task to advance the wheel. (Without this, tokio-util's tests of resets after the start of a slot
+/// fail.)
 const FAR_BEHIND: u64 = 64;
 
 impl<T> DelayQueue<T> {
-    /// Adds a value that comes out at `when`.
+    /// Inserts a value that expires at `when`, and returns its key.
     ///
-    /// If `when` has passed, the value comes out at the next poll. A task that waits for the
-    /// queue is woken at the new deadline if that is the earliest. The queue counts time from
-    /// its own making.
+    /// If `when` has passed, the entry is due immediately. If a task waits for the queue and the
+    /// new entry has the earliest deadline, the task is woken at that deadline. If the queue was
+    /// empty, the task is woken immediately.
+    ///
+    /// This needs no runtime, and takes constant time, except when the queue allocates.
     ///
     /// # Panics
     ///
-    /// With `max entries exceeded` if there are 2³⁰ - 1 entries.
+    /// Panics with `max entries exceeded` if the queue already contains 2³⁰ − 1 entries.
     ///
     /// # Examples
     ///
@@ -35,21 +38,23 @@ impl<T> DelayQueue<T> {
     ///
     /// # Differences from tokio-util
     ///
-    /// Neither a far deadline nor the lack of a runtime panics. The farthest deadline is 2230
-    /// years away.
+    /// Neither a distant deadline nor the lack of a runtime makes this panic. A deadline more than
+    /// 2230 years after the creation of the queue is brought forward to that time.
     #[inline]
     #[track_caller]
     pub fn insert_at(&mut self, value: T, when: Instant) -> Key {
         self.insert_tick(value, self.clock.tick_of(when))
     }
 
-    /// Adds a value that comes out when `timeout` has elapsed.
+    /// Inserts a value that expires after `timeout`, and returns its key.
     ///
-    /// As [`insert_at`](Self::insert_at) otherwise.
+    /// This is the same as [`insert_at`](Self::insert_at) with the deadline `Instant::now() +
+    /// timeout`, except that a timeout that is too long to be represented as a deadline means the
+    /// farthest deadline there is.
     ///
     /// # Panics
     ///
-    /// As [`insert_at`](Self::insert_at).
+    /// Panics under the same conditions as [`insert_at`](Self::insert_at).
     ///
     /// # Examples
     ///
@@ -79,47 +84,49 @@ impl<T> DelayQueue<T> {
     #[track_caller]
     fn insert_tick(&mut self, value: T, tick: u64) -> Key {
         assert!(self.wheel.len() < MOST, "max entries exceeded");
-        let tick = self.not_before_now(tick);
-        let place = self.file(tick, value);
-        if self.alarm.is_later_than(tick) {
-            self.hurry(tick);
+        let tick = self.accepted(tick);
+        let place = self.insert_into_wheel(tick, value);
+        if self.waiter.waits_beyond(tick) {
+            self.wake_earlier(tick);
         }
         Key(place)
     }
 
-    /// Wakes the task, or moves its timer forward to `tick`.
+    /// Makes sure that the task is woken at `tick`, which is before the tick that it waits for.
     #[cold]
-    fn hurry(&mut self, tick: u64) {
+    fn wake_earlier(&mut self, tick: u64) {
         if self.clock.has_reached(tick) {
-            self.alarm.wake();
+            self.waiter.wake();
         } else {
-            self.alarm.advance(tick, self.clock.instant_of(tick));
+            self.waiter.move_earlier(tick, self.clock.instant_of(tick));
         }
     }
 
-    /// Entries that are due already go to the first tick that the wheel takes.
+    /// Returns the tick itself, or the next one that the wheel accepts if its clock has passed the
+    /// tick.
     #[inline]
-    fn not_before_now(&self, tick: u64) -> u64 {
+    fn accepted(&self, tick: u64) -> u64 {
         tick.max(self.wheel.now() + 1)
     }
 
-    /// Puts a value into the wheel, whose clock may have come past its tick.
+    /// Inserts a value into the wheel, at its tick or at the next one that the wheel accepts.
     #[inline]
-    pub(super) fn file(&mut self, tick: u64, value: T) -> wheel::Key {
-        match self.wheel.insert(self.not_before_now(tick), value) {
+    pub(super) fn insert_into_wheel(&mut self, tick: u64, value: T) -> wheel::Key {
+        match self.wheel.insert(self.accepted(tick), value) {
             Ok(place) => place,
-            Err(_) => unreachable!("the tick is after now"),
+            Err(_) => unreachable!("the wheel accepts this tick"),
         }
     }
 
-    /// Moves the deadline of an entry to `when`, earlier or later; its key stays valid.
+    /// Resets the deadline of an entry to `when`, earlier or later. Its key stays valid.
     ///
-    /// An entry that was due and has not been polled yet is due at `when` and no earlier. If
-    /// `when` has passed, a task that waits for the queue is woken on the spot.
+    /// If the entry was already due but no poll has returned it yet, it expires at `when` instead.
+    /// If `when` has passed, the entry is due immediately, and a task that waits for the queue is
+    /// woken immediately.
     ///
     /// # Panics
     ///
-    /// With `invalid key` if there is no such entry.
+    /// Panics with `invalid key` if the entry has expired or been removed.
     ///
     /// # Examples
     ///
@@ -137,13 +144,15 @@ impl<T> DelayQueue<T> {
         self.reset_tick(key, self.clock.tick_of(when));
     }
 
-    /// Moves the deadline of an entry to `timeout` from now; its key stays valid.
+    /// Resets the deadline of an entry to `timeout` from now. Its key stays valid.
     ///
-    /// As [`reset_at`](Self::reset_at) otherwise.
+    /// This is the same as [`reset_at`](Self::reset_at) with the deadline `Instant::now() +
+    /// timeout`, except that a timeout that is too long to be represented as a deadline means the
+    /// farthest deadline there is.
     ///
     /// # Panics
     ///
-    /// As [`reset_at`](Self::reset_at).
+    /// Panics under the same conditions as [`reset_at`](Self::reset_at).
     ///
     /// # Examples
     ///
@@ -165,37 +174,40 @@ impl<T> DelayQueue<T> {
     #[track_caller]
     fn reset_tick(&mut self, key: &Key, tick: u64) {
         let (place, old) = self.find(*key).expect("invalid key");
-        let tick = self.not_before_now(tick);
+        let tick = self.accepted(tick);
         let moved = self.wheel.reschedule(place, tick);
         debug_assert!(matches!(moved, wheel::Rescheduled::Moved));
-        if self.alarm.is_set_for(old.min(tick)) {
-            self.realarm(old, tick);
+        if self.waiter.may_wait_for(old.min(tick)) {
+            self.update_waiter(old, tick);
         }
     }
 
-    /// The entry that the task may be waiting for has been moved, or another entry to before it.
+    /// Updates the waiter after an entry has moved from tick `old` to `tick`, if one of them is not
+    /// after the tick that the task waits for.
     ///
-    /// If the former was put off, the alarm stays: a spurious poll is cheaper than a search for
-    /// the next entry at each of many resets.
+    /// If the entry that the task waits for was reset to a later deadline, the timer stays as it
+    /// is. The spurious poll to which this leads is cheaper than searching for the next entry at
+    /// each of many resets.
     #[cold]
-    fn realarm(&mut self, old: u64, tick: u64) {
-        let awaited = self.alarm.is_set_for(old);
-        if self.alarm.is_later_than(tick) {
-            self.hurry(tick);
+    fn update_waiter(&mut self, old: u64, tick: u64) {
+        let awaited = self.waiter.may_wait_for(old);
+        if self.waiter.waits_beyond(tick) {
+            self.wake_earlier(tick);
         }
-        // If the first entry is put off for ever, nothing else may bring the wheel up to date.
-        if awaited && self.clock.lag(self.wheel.now()) >= FAR_BEHIND {
-            self.alarm.wake();
+        // If the earliest entry is reset again and again, nothing else may make the wheel catch up.
+        if awaited && self.clock.units_after(self.wheel.now()) >= FAR_BEHIND {
+            self.waiter.wake();
         }
     }
 
-    /// Takes an entry out before its deadline, or later, if no poll has returned the entry yet.
+    /// Removes an entry from the queue and returns it.
     ///
-    /// Wakes a task that waits for the queue if this was the last entry.
+    /// This also works for an entry whose deadline has passed, as long as no poll has returned it.
+    /// If this was the last entry, a task that waits for the queue is woken.
     ///
     /// # Panics
     ///
-    /// With `invalid key` if there is no such entry.
+    /// Panics with `invalid key` if the entry has expired or been removed.
     ///
     /// # Examples
     ///
@@ -212,7 +224,10 @@ impl<T> DelayQueue<T> {
         self.try_remove(key).expect("invalid key")
     }
 
-    /// [`remove`](Self::remove), with `None` if there is no such entry.
+    /// Removes an entry from the queue and returns it, or returns `None` if the entry has expired
+    /// or been removed.
+    ///
+    /// If this was the last entry, a task that waits for the queue is woken.
     ///
     /// # Examples
     ///
@@ -231,7 +246,7 @@ impl<T> DelayQueue<T> {
         let deadline = self.clock.instant_of(tick);
         let key = self.moved.forget(place);
         if self.wheel.is_empty() {
-            self.alarm.cancel();
+            self.waiter.cancel();
         }
         Some(Expired {
             data,
@@ -240,9 +255,10 @@ impl<T> DelayQueue<T> {
         })
     }
 
-    /// Takes all entries out, and drops them.
+    /// Removes and drops all entries.
     ///
-    /// Keeps the capacity. Wakes a task that waits for the queue if there were any.
+    /// The queue keeps its capacity. If there were any entries, a task that waits for the queue is
+    /// woken.
     ///
     /// # Examples
     ///
@@ -263,17 +279,19 @@ impl<T> DelayQueue<T> {
         self.moved = super::Moved::default();
         self.wheel.clear();
         self.wheel.reserve(capacity);
-        self.alarm.cancel();
+        self.waiter.cancel();
     }
 
-    /// The deadline of an entry, rounded as the queue rounds deadlines.
+    /// Returns the deadline of an entry.
     ///
-    /// Deadlines are rounded up to a whole millisecond since the queue was made. An entry whose
-    /// deadline was in the past at the insertion is due at the time that the queue had reached.
+    /// The deadline is rounded up to whole milliseconds since the queue was created, or to 50 µs if
+    /// the queue is [on a wheel](Self::with_wheel) with high resolution. If the entry was inserted
+    /// or reset for a time that the queue had already reached in its last poll, this returns the
+    /// time of that poll instead.
     ///
     /// # Panics
     ///
-    /// With `invalid key` if there is no such entry.
+    /// Panics with `invalid key` if the entry has expired or been removed.
     ///
     /// # Examples
     ///
@@ -292,7 +310,9 @@ impl<T> DelayQueue<T> {
         self.clock.instant_of(tick)
     }
 
-    /// The key of an entry that has the earliest deadline; `None` if the queue is empty.
+    /// Returns the key of the entry with the earliest deadline, or `None` if the queue is empty.
+    ///
+    /// If several entries have that deadline, it returns any of them. The entry stays in the queue.
     ///
     /// # Examples
     ///
@@ -307,10 +327,10 @@ impl<T> DelayQueue<T> {
     /// ```
     pub fn peek(&self) -> Option<Key> {
         let place = self.wheel.first()?;
-        Some(self.moved.name(place))
+        Some(self.moved.key(place))
     }
 
-    /// Where an entry is in the wheel, and its tick.
+    /// Returns the place of an entry in the wheel, and its tick.
     #[inline]
     fn find(&self, key: Key) -> Option<(wheel::Key, u64)> {
         if let Some(tick) = self.wheel.deadline(key.0) {

@@ -1,20 +1,19 @@
-//! Types that the queue hands out: keys, and expired entries.
+//! The types that the queue returns: keys, and expired entries.
 
 use tokio::time::Instant;
 
 use crate::wheel;
 
-/// Names an entry of a [`DelayQueue`](super::DelayQueue), for ever.
+/// A key that identifies one entry of a [`DelayQueue`](super::DelayQueue).
 ///
-/// Given out by [`insert`](super::DelayQueue::insert) and
-/// [`insert_at`](super::DelayQueue::insert_at). Once its entry has expired, been removed or
-/// cleared, the key is stale and finds nothing, however often the place in memory is used again.
-/// A key means nothing to another queue.
+/// [`insert`](super::DelayQueue::insert) and [`insert_at`](super::DelayQueue::insert_at) return it.
+/// Once the entry has expired or been removed, the key is *stale*: it finds nothing, even if
+/// another entry uses the same memory. Use a key only with the queue that returned it.
 ///
 /// # Differences from tokio-util
 ///
-/// There a key is a bare index, which the next insertion may give out again: a key that was kept
-/// too long finds another's entry.
+/// In tokio-util a key is a bare index, which a later insertion may return again. A key that is
+/// used after its entry is gone may therefore find another entry there.
 ///
 /// # Examples
 ///
@@ -31,7 +30,7 @@ use crate::wheel;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub(super) wheel::Key);
 
-/// An entry whose time has come, or that was removed before.
+/// An entry that has left the queue, because it expired or was removed.
 ///
 /// # Examples
 ///
@@ -54,7 +53,9 @@ pub struct Expired<T> {
 }
 
 impl<T> Expired<T> {
-    /// The inserted value, by reference.
+    /// Returns a reference to the value.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -65,7 +66,9 @@ impl<T> Expired<T> {
         &self.data
     }
 
-    /// The inserted value, by mutable reference.
+    /// Returns a mutable reference to the value.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -78,7 +81,9 @@ impl<T> Expired<T> {
         &mut self.data
     }
 
-    /// The inserted value.
+    /// Consumes the `Expired` and returns the value.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -89,7 +94,10 @@ impl<T> Expired<T> {
         self.data
     }
 
-    /// The deadline of the entry, as from [`DelayQueue::deadline`](super::DelayQueue::deadline).
+    /// Returns the deadline that the entry had, rounded as by
+    /// [`DelayQueue::deadline`](super::DelayQueue::deadline).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();
@@ -101,7 +109,9 @@ impl<T> Expired<T> {
         self.deadline
     }
 
-    /// The key of the entry, which finds nothing any more.
+    /// Returns the key that the entry had, which is stale by now.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # let mut queue = wheel::DelayQueue::new();

@@ -1,13 +1,15 @@
-//! How many entries there are, and memory for how many.
+//! The number of entries, and the memory for them.
 
 use super::DelayQueue;
 use crate::wheel::core::PAGE;
 
-/// As many as tokio-util takes. Thinned out at random, the wheel may be full with a third of that.
+/// Maximum number of entries, the same as in tokio-util. If entries have been removed at random,
+/// the wheel may already be full at a third of this number.
 pub(super) const MOST: usize = (1 << 30) - 1;
 
 impl<T> DelayQueue<T> {
-    /// How many entries there are, due or not.
+    /// Returns the number of entries, including those that are due and that no poll has returned
+    /// yet.
     ///
     /// # Examples
     ///
@@ -22,7 +24,7 @@ impl<T> DelayQueue<T> {
         self.wheel.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns `true` if the queue contains no entries.
     ///
     /// # Examples
     ///
@@ -37,7 +39,7 @@ impl<T> DelayQueue<T> {
         self.wheel.is_empty()
     }
 
-    /// How many entries there is memory for.
+    /// Returns the number of entries that the queue has memory for.
     ///
     /// # Examples
     ///
@@ -50,11 +52,12 @@ impl<T> DelayQueue<T> {
         self.wheel.capacity()
     }
 
-    /// Makes memory for `additional` more entries.
+    /// Allocates memory for `additional` more entries.
     ///
     /// # Panics
     ///
-    /// With `max queue capacity exceeded` if this makes more than 2³⁰ - 1.
+    /// Panics with `max queue capacity exceeded` if the capacity and `additional` together exceed
+    /// 2³⁰ − 1.
     ///
     /// # Examples
     ///
@@ -71,9 +74,9 @@ impl<T> DelayQueue<T> {
         self.wheel.reserve(additional);
     }
 
-    /// Frees memory, as far as possible without moving an entry.
+    /// Frees memory that is not in use, as far as that is possible without moving entries.
     ///
-    /// Takes time in proportion to the capacity.
+    /// This takes time in proportion to the capacity. [`compact`](Self::compact) frees more.
     ///
     /// # Examples
     ///
@@ -87,12 +90,14 @@ impl<T> DelayQueue<T> {
         self.moved.shrink_to_fit();
     }
 
-    /// Frees as much memory as possible, and moves entries to that end.
+    /// Moves entries to free as much memory as possible.
     ///
-    /// Brings the capacity down to the number of entries, or from 1024 on to the next multiple of
-    /// that. Keys stay valid. Entries that have been moved are found through a map, at some cost,
-    /// until they leave the queue. Takes time in proportion to the capacity, and while running,
-    /// memory for the entries a second time.
+    /// Afterwards the capacity equals the number of entries, rounded up to a multiple of 1024 if
+    /// there are more than that. All keys stay valid. The queue finds the entries that have moved
+    /// through a hash map, so operations on them cost a little more until they leave the queue.
+    ///
+    /// This takes time in proportion to the capacity. While it runs, it needs memory for the
+    /// entries a second time.
     ///
     /// # Examples
     ///
@@ -111,7 +116,7 @@ impl<T> DelayQueue<T> {
     ///
     /// # Differences from tokio-util
     ///
-    /// Nothing is moved, and no map is made, when that would free nothing.
+    /// If moving entries would free nothing, this moves nothing and creates no map.
     pub fn compact(&mut self) {
         self.shrink_to_fit();
         if self.is_sparse() {
@@ -120,13 +125,13 @@ impl<T> DelayQueue<T> {
         self.moved.shrink_to_fit();
     }
 
-    /// Whether the entries would fit into less memory.
+    /// Returns `true` if the entries would fit into less memory.
     fn is_sparse(&self) -> bool {
-        let spare = self.capacity() - self.len();
-        spare >= PAGE || (spare > 0 && self.len() < PAGE)
+        let unused = self.capacity() - self.len();
+        unused >= PAGE || (unused > 0 && self.len() < PAGE)
     }
 
-    /// Files all entries anew, in a wheel that starts with no memory.
+    /// Removes all entries from the wheel, frees its memory, and inserts them again.
     fn move_together(&mut self) {
         let places: Vec<_> = self.wheel.iter().map(|(at, tick, _)| (at, tick)).collect();
         let mut entries = Vec::with_capacity(places.len());
@@ -138,11 +143,11 @@ impl<T> DelayQueue<T> {
         self.wheel.reserve(entries.len());
         for (key, tick, value) in entries {
             if let Some(value) = value {
-                let place = self.file(tick, value);
+                let place = self.insert_into_wheel(tick, value);
                 self.moved.insert(key, place);
             }
         }
-        // No more memory than that is to be kept for later.
+        // Undoes `reserve`, so that the wheel gives memory back again when entries leave.
         self.wheel.shrink_to_fit();
     }
 }

@@ -1,56 +1,59 @@
-//! A queue of values with deadlines: [`DelayQueue`]. No cargo feature is needed; with `stream` the
-//! queue is a `Stream`.
+//! [`DelayQueue`], a queue that yields each value once its deadline has passed.
+//!
+//! This module needs no cargo feature. With the feature `stream`, the queue implements `Stream`.
 
-mod alarm;
 mod clock;
 mod entries;
 mod key;
 mod memory;
 mod moved;
 mod poll;
+mod waiter;
 
 use std::fmt;
 
-use self::alarm::Alarm;
 use self::clock::Clock;
 use self::moved::Moved;
+use self::waiter::Waiter;
 use crate::handle::Wheel;
 use crate::wheel::TimingWheel;
 
 pub use self::key::{Expired, Key};
 
-/// Values with deadlines; each comes out when its deadline has passed, unless removed before.
+/// A queue that yields each value once its deadline has passed.
 ///
-/// A single task polls the queue, with [`next`](Self::next), with
-/// [`poll_expired`](Self::poll_expired) or, with the feature `stream`, as a `Stream`. While that
-/// task waits, each change of the queue that changes the answer wakes the task: an earlier entry, a
-/// reset, the removal of the last entry, [`clear`](Self::clear). Values come in the order of their
-/// deadlines, those of the same millisecond in any order.
+/// One task polls the queue, with [`next`](Self::next), with [`poll_expired`](Self::poll_expired)
+/// or, with the feature `stream`, as a `Stream`. While that task waits, it is woken by any change
+/// that affects what the queue yields next: inserting an earlier entry, resetting an entry,
+/// removing the last one, or [`clear`](Self::clear). Entries are yielded in the order of their
+/// deadlines; the order within a millisecond is unspecified. Polling an empty queue returns `None`,
+/// and the next insertion wakes the task that polled it.
 ///
-/// An empty queue returns `None`. An insertion then wakes the task of the last poll.
+/// Deadlines are rounded up to whole milliseconds since the creation of the queue, so an entry is
+/// never early and the rounding makes it at most one millisecond late. For finer deadlines, create
+/// the queue [on a wheel](Self::with_wheel) with high resolution.
 ///
-/// Deadlines are rounded up to whole milliseconds since the queue was made, unless the queue is
-/// [on a wheel](Self::with_wheel) of high resolution: an entry is at most a millisecond late, and
-/// never early. Inserting, removing and resetting take constant time, however many entries are in
-/// the queue. A single timer of the runtime serves all entries, and is moved only when the task
-/// waits.
+/// Inserting, removing and resetting an entry take constant time, however many entries are in the
+/// queue. All entries share one timer of the runtime, which is re-armed only while the task waits.
 ///
-/// | method | |
+/// | methods | purpose |
 /// | --- | --- |
-/// | [`new`](Self::new), [`with_capacity`](Self::with_capacity) | make a queue |
-/// | [`insert`](Self::insert), [`insert_at`](Self::insert_at) | add a value, get its key |
-/// | [`reset`](Self::reset), [`reset_at`](Self::reset_at) | move a deadline |
-/// | [`remove`](Self::remove), [`try_remove`](Self::try_remove), [`clear`](Self::clear) | take values out before their time |
-/// | [`next`](Self::next), [`poll_expired`](Self::poll_expired) | wait for an entry that is due, and take the entry out |
-/// | [`deadline`](Self::deadline), [`peek`](Self::peek) | look at an entry, and for the first entry |
-/// | [`len`](Self::len), [`is_empty`](Self::is_empty) | count |
-/// | [`capacity`](Self::capacity), [`reserve`](Self::reserve), [`shrink_to_fit`](Self::shrink_to_fit), [`compact`](Self::compact) | memory |
+/// | [`new`](Self::new), [`with_capacity`](Self::with_capacity), [`with_wheel`](Self::with_wheel) | creating a queue |
+/// | [`insert`](Self::insert), [`insert_at`](Self::insert_at) | inserting a value, which returns its key |
+/// | [`reset`](Self::reset), [`reset_at`](Self::reset_at) | changing a deadline |
+/// | [`remove`](Self::remove), [`try_remove`](Self::try_remove), [`clear`](Self::clear) | removing entries before they expire |
+/// | [`next`](Self::next), [`poll_expired`](Self::poll_expired) | waiting for the next entry that expires |
+/// | [`deadline`](Self::deadline), [`peek`](Self::peek) | looking up a deadline, and the first entry |
+/// | [`len`](Self::len), [`is_empty`](Self::is_empty) | counting entries |
+/// | [`capacity`](Self::capacity), [`reserve`](Self::reserve), [`shrink_to_fit`](Self::shrink_to_fit), [`compact`](Self::compact) | managing memory |
 ///
 /// # Panics
 ///
-/// With `invalid key`, at the caller's line, where a method says so. Polling panics outside of a
-/// Tokio runtime, and in a runtime built without `enable_time`, when there is something to wait
-/// for.
+/// Methods that take a key, except [`try_remove`](Self::try_remove), panic with `invalid key` if
+/// the entry has expired or been removed. The panic is reported at the line of the caller.
+///
+/// Polling panics if it has to wait for an entry and is outside a Tokio runtime, or in a runtime
+/// that was built without `enable_time`.
 ///
 /// # Cancel safety
 ///
@@ -58,7 +61,7 @@ pub use self::key::{Expired, Key};
 ///
 /// # Examples
 ///
-/// Sessions that end when they have been idle for too long:
+/// Closing sessions that have been idle for too long:
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -73,8 +76,8 @@ pub use self::key::{Expired, Key};
 /// }
 ///
 /// impl Sessions {
-///     /// A message on a session.
-///     fn heard(&mut self, id: u32) {
+///     /// Notes that a message has arrived, which restarts the idle timeout.
+///     fn on_message(&mut self, id: u32) {
 ///         match self.timers.get(&id) {
 ///             Some(key) => self.idle.reset(key, IDLE),
 ///             None => _ = self.timers.insert(id, self.idle.insert(id, IDLE)),
@@ -87,8 +90,8 @@ pub use self::key::{Expired, Key};
 ///         }
 ///     }
 ///
-///     /// The next session that has been idle for too long; `None` if there are no sessions.
-///     async fn ended(&mut self) -> Option<u32> {
+///     /// Waits for the next session that has been idle for too long. `None` if there are no sessions.
+///     async fn next_idle(&mut self) -> Option<u32> {
 ///         let expired = self.idle.next().await?;
 ///         self.timers.remove(expired.get_ref());
 ///         Some(expired.into_inner())
@@ -98,40 +101,48 @@ pub use self::key::{Expired, Key};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let mut sessions = Sessions::default();
-/// sessions.heard(1);
-/// sessions.heard(2);
+/// sessions.on_message(1);
+/// sessions.on_message(2);
 /// sessions.close(1);
-/// assert_eq!(sessions.ended().await, Some(2));
-/// assert_eq!(sessions.ended().await, None);
+/// assert_eq!(sessions.next_idle().await, Some(2));
+/// assert_eq!(sessions.next_idle().await, None);
 /// # }
 /// ```
 ///
 /// # Differences from tokio-util
 ///
-/// * A key stays that of its entry, and a stale key finds nothing; there it finds the entry that
-///   has taken the place since.
-/// * No deadline is too far: there, more than two years from now panics.
-/// * An entry that expires costs no allocation and no registration of a timer.
-/// * A poll does a bounded amount of work, and spends from the task's budget.
+/// * **Keys are never reused.** A stale key finds nothing. In tokio-util it may find another entry,
+///   which uses the same memory.
+/// * **No deadline is too distant.** In tokio-util, a deadline more than two years away panics.
+/// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime that
+///   polls the queue. In tokio-util it belongs to the runtime in which an entry was inserted or
+///   reset.
+/// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
+///   budget](tokio::task::coop).
+/// * **An entry that expires costs no allocation** and registers no timer of its own.
+/// * **An entry for a time that has passed reports a later deadline.** If an entry is inserted or
+///   reset for a time that the queue had already reached in its last poll,
+///   [`deadline`](Self::deadline) and [`Expired::deadline`] return the time of that poll.
+///   tokio-util returns the time at which the queue was created, or the time that its wheel had
+///   reached. In both, the entry is due immediately.
+/// * [`next`](Self::next) is a method of the queue, so it needs no feature and no trait.
 /// * [`compact`](Self::compact) moves entries only if that frees memory.
-/// * The timer belongs to the runtime in which the queue is polled, not inserted to; inserting and
-///   resetting need no runtime.
-/// * `Debug` asks nothing of `T`.
+/// * `Debug` does not require `T: Debug`.
 pub struct DelayQueue<T> {
     wheel: TimingWheel<T>,
     moved: Moved,
     clock: Clock,
-    alarm: Alarm,
-    /// The tick to which the wheel is to be advanced, from the last reading of the clock.
+    waiter: Waiter,
+    /// The tick to advance the wheel to, as of the last time that a poll read the clock.
     target: u64,
-    /// Whether the wheel has not arrived there yet.
+    /// `true` while the wheel has not reached `target`.
     behind: bool,
 }
 
 impl<T> DelayQueue<T> {
-    /// An empty queue, which allocates with the first insertion.
+    /// Creates an empty queue.
     ///
-    /// Needs no runtime.
+    /// The queue allocates nothing before the first insertion. Creating it needs no runtime.
     ///
     /// # Examples
     ///
@@ -141,16 +152,17 @@ impl<T> DelayQueue<T> {
     /// ```
     #[must_use]
     pub fn new() -> Self {
-        DelayQueue::made_of(Clock::new(), Alarm::new(None))
+        DelayQueue::made_of(Clock::new(), Waiter::new(None))
     }
 
-    /// An empty queue whose timer belongs to this wheel, wherever the queue is polled.
+    /// Creates an empty queue whose timer belongs to the driver of `wheel`, no matter where the
+    /// queue is polled.
     ///
-    /// If that is of [high resolution](crate::Builder::high_resolution), deadlines are rounded up
-    /// to 50 µs, and not to milliseconds; the longest is then a hundred years.
+    /// If the driver has [high resolution](crate::Builder::high_resolution), deadlines are rounded
+    /// up to 50 µs instead of whole milliseconds, and the farthest deadline is 111 years away.
     ///
-    /// After the end of the wheel's driver the queue goes on, with whole milliseconds, where it is
-    /// polled.
+    /// When the driver shuts down, the queue continues with the timers of the runtime that polls
+    /// it, so its entries are then as late as any timer of that runtime.
     ///
     /// # Examples
     ///
@@ -174,25 +186,25 @@ impl<T> DelayQueue<T> {
             true => Clock::precise(),
             false => Clock::new(),
         };
-        DelayQueue::made_of(clock, Alarm::new(Some(wheel.clone())))
+        DelayQueue::made_of(clock, Waiter::new(Some(wheel.clone())))
     }
 
-    fn made_of(clock: Clock, alarm: Alarm) -> Self {
+    fn made_of(clock: Clock, waiter: Waiter) -> Self {
         DelayQueue {
             wheel: TimingWheel::new(),
             moved: Moved::default(),
             clock,
-            alarm,
+            waiter,
             target: 0,
             behind: false,
         }
     }
 
-    /// An empty queue with memory for `capacity` entries.
+    /// Creates an empty queue with memory for `capacity` entries.
     ///
     /// # Panics
     ///
-    /// As [`reserve`](Self::reserve).
+    /// Panics under the same conditions as [`reserve`](Self::reserve).
     ///
     /// # Examples
     ///
@@ -223,7 +235,7 @@ impl<T> fmt::Debug for DelayQueue<T> {
         f.debug_struct("DelayQueue")
             .field("wheel", &self.wheel)
             .field("clock", &self.clock)
-            .field("alarm", &self.alarm)
+            .field("waiter", &self.waiter)
             .finish_non_exhaustive()
     }
 }

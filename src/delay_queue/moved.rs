@@ -1,58 +1,61 @@
-//! Which entries `compact` has moved: they are found under their old keys.
+//! The entries that `compact` has moved, and how they are found under the keys that users have.
 
 use std::collections::HashMap;
 
 use super::key::Key;
 use crate::wheel;
 
-/// The keys of moved entries, both ways. Empty in a queue that is never compacted.
+/// Two maps between the key that the user of the queue has for an entry and the entry's *place*,
+/// which is its present key in the wheel. They contain only entries that `compact` has moved.
 ///
-/// The wheel never uses a key twice, so an old key cannot become that of another entry.
+/// The wheel never returns the same key twice, so a user's key never becomes the place of another
+/// entry.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     places: HashMap<Key, wheel::Key>,
-    names: HashMap<wheel::Key, Key>,
+    keys: HashMap<wheel::Key, Key>,
 }
 
 impl Moved {
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty()
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty()
     }
 
-    /// The place of the entry with this key, if the entry was moved.
+    /// Returns the place of the entry with this key, if the entry was moved.
     pub(super) fn place(&self, key: Key) -> Option<wheel::Key> {
         self.places.get(&key).copied()
     }
 
-    /// The key given out for the entry at this place.
+    /// Returns the key that the user has for the entry at this place.
     #[inline]
-    pub(super) fn name(&self, place: wheel::Key) -> Key {
+    pub(super) fn key(&self, place: wheel::Key) -> Key {
         if self.is_empty() {
             return Key(place);
         }
-        self.names.get(&place).copied().unwrap_or(Key(place))
+        self.keys.get(&place).copied().unwrap_or(Key(place))
     }
 
-    /// The entry at this place is gone: removes it from both maps, and returns the key given out.
+    /// Removes the entry at this place from both maps, and returns the key that the user has for
+    /// it.
     #[inline]
     pub(super) fn forget(&mut self, place: wheel::Key) -> Key {
         if self.is_empty() {
             return Key(place);
         }
-        let name = self.names.remove(&place).unwrap_or(Key(place));
-        self.places.remove(&name);
-        name
+        let key = self.keys.remove(&place).unwrap_or(Key(place));
+        self.places.remove(&key);
+        key
     }
 
     pub(super) fn insert(&mut self, key: Key, place: wheel::Key) {
         self.places.insert(key, place);
-        self.names.insert(place, key);
+        self.keys.insert(place, key);
     }
 
     pub(super) fn shrink_to_fit(&mut self) {
         self.places.shrink_to_fit();
-        self.names.shrink_to_fit();
+        self.keys.shrink_to_fit();
     }
 }
 
@@ -62,16 +65,16 @@ mod tests {
     use crate::wheel::TimingWheel;
 
     #[test]
-    fn what_is_gone_leaves_nothing_behind() {
+    fn an_entry_that_is_gone_leaves_nothing_behind() {
         let mut wheel = TimingWheel::<()>::new();
         let mut keys = || wheel.insert(1, ()).unwrap();
         let (old, new, another) = (keys(), keys(), keys());
         let mut moved = Moved::default();
         moved.insert(Key(old), new);
         assert_eq!(moved.place(Key(old)), Some(new));
-        assert_eq!(moved.name(new), Key(old));
+        assert_eq!(moved.key(new), Key(old));
         assert_eq!(moved.forget(another), Key(another));
         assert_eq!(moved.forget(new), Key(old));
-        assert!(moved.names.is_empty() && moved.places.is_empty());
+        assert!(moved.keys.is_empty() && moved.places.is_empty());
     }
 }

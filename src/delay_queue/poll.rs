@@ -1,4 +1,4 @@
-//! Waiting for the next entry that is due.
+//! Polling the queue for the next entry that is due.
 
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, ready};
@@ -8,35 +8,41 @@ use tokio::task::coop;
 use super::{DelayQueue, Expired};
 use crate::wheel;
 
-/// How many entries a poll may touch: each is either due or filed on a lower level of the wheel.
+/// Maximum number of steps that one poll takes. In each step, at most one entry fires or cascades
+/// to a lower level of the wheel.
 const STEPS: usize = 128;
 
-/// The step that follows when the wheel has reached its target.
+/// What a poll does next when the wheel has reached its target.
 enum Next {
-    /// Advance the wheel further: an entry may be due.
-    Target(u64),
-    /// Wait: nothing is due before this tick.
-    Wait(u64),
-    /// Nothing: there are no entries.
-    Nothing,
+    /// Advance the wheel to this tick, because an entry may be due or the wheel is behind the
+    /// clock.
+    AdvanceTo(u64),
+    /// Wait until this tick, because nothing is due earlier.
+    WaitUntil(u64),
+    /// Return that the queue is empty.
+    ReportEmpty,
 }
 
 impl<T> DelayQueue<T> {
-    /// Waits for the next entry that is due, and takes the entry out.
+    /// Waits until an entry is due, removes it from the queue and returns it.
     ///
-    /// `None` at once if the queue is empty. A task that also inserts calls this again after each
-    /// insertion, as a loop around `select!` does, with the branch `Some(expired) = queue.next() =>`: an
-    /// empty queue then switches the branch off until another branch has run, such as an insertion.
-    /// (`None => continue` would spin.) [`poll_expired`](Self::poll_expired) is for a
-    /// queue behind a lock, which is held for each poll alone.
+    /// If the queue is empty, this returns `None` immediately. A task that waits in a loop around
+    /// `select!` should therefore use the branch `Some(expired) = queue.next() =>`: if the queue is
+    /// empty, `select!` disables this branch and waits for the others, one of which may insert an
+    /// entry. (A branch that matches `None` and continues the loop would spin.)
+    ///
+    /// If the queue is behind a lock, use [`poll_expired`](Self::poll_expired) instead, so that the
+    /// lock is held during each poll rather than while waiting.
     ///
     /// # Panics
     ///
-    /// As [`poll_expired`](Self::poll_expired), when polled.
+    /// The returned future panics, when polled, under the same conditions as
+    /// [`poll_expired`](Self::poll_expired).
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future loses no entry: an entry leaves the queue only as the future's output.
+    /// This method is cancel safe. Dropping the future loses no entry, because an entry leaves the
+    /// queue only as the output of the future.
     ///
     /// # Examples
     ///
@@ -61,31 +67,43 @@ impl<T> DelayQueue<T> {
     ///
     /// # Differences from tokio-util
     ///
-    /// A method of the queue, so no feature and no trait are needed. A call of
-    /// `StreamExt::next` that was written for tokio-util's queue means this method, and the future
-    /// is `Unpin`, as that trait's is.
+    /// In tokio-util, `next` is a method of the trait `StreamExt`. Here it is a method of the
+    /// queue, so it needs no feature and no trait. It takes precedence in method calls that were
+    /// written for that trait, and its future is `Unpin` as well.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
-    #[allow(clippy::should_implement_trait, reason = "named as a stream's")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "named like a stream's method"
+    )]
     pub fn next(&mut self) -> impl Future<Output = Option<Expired<T>>> + Unpin {
         poll_fn(|cx| self.poll_expired(cx))
     }
 
-    /// Polls for an entry that is due, and takes the entry out.
+    /// Polls for an entry that is due, removes it from the queue and returns it.
     ///
-    /// Ready with `None` if the queue is empty. Pending if no entry is due: then the task of the
-    /// last call is woken when an entry is due, or when the queue is empty. A few more wake-ups
-    /// are possible: when the first entry has been removed or put off, and when many entries are
-    /// due at about the same time. Touches 128 entries at most; if that is not enough to find an
-    /// entry that is due, the task is polled again at once.
+    /// Returns
+    ///
+    /// * `Poll::Ready(Some(expired))` if an entry is due,
+    /// * `Poll::Ready(None)` if the queue is empty; the next insertion wakes the task,
+    /// * `Poll::Pending` if no entry is due; the task is woken when one is, or when the queue
+    ///   becomes empty.
+    ///
+    /// Only the task of the last call is woken. Spurious wake-ups are possible: when the earliest
+    /// entry has been removed or reset to a later deadline, and when many entries are due at about
+    /// the same time.
+    ///
+    /// One call fires or cascades at most 128 entries. If that was not enough to find an entry that
+    /// is due, it returns `Poll::Pending` and wakes the task immediately.
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime, in a runtime built without `enable_time`, and after the end of
-    /// the runtime, if there are entries and none is due.
+    /// Panics if the queue has entries of which none is due, and this is called outside a Tokio
+    /// runtime, in a runtime that was built without `enable_time`, or after the runtime has shut
+    /// down.
     ///
     /// # Cancel safety
     ///
-    /// An entry leaves the queue only when a poll returns the entry.
+    /// An entry leaves the queue only when a poll returns it.
     ///
     /// # Examples
     ///
@@ -113,7 +131,7 @@ impl<T> DelayQueue<T> {
     }
 
     fn poll_wheel(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
-        self.alarm.answer();
+        self.waiter.stop();
         for _ in 0..STEPS {
             if self.behind {
                 if let Some(expired) = self.advance_one() {
@@ -122,10 +140,13 @@ impl<T> DelayQueue<T> {
                 continue;
             }
             match self.next_step() {
-                Next::Target(tick) => self.aim(tick),
-                Next::Wait(tick) => ready!(self.poll_alarm(tick, cx)),
-                Next::Nothing => {
-                    self.alarm.wait_for_anything(cx);
+                Next::AdvanceTo(tick) => {
+                    self.target = tick;
+                    self.behind = true;
+                }
+                Next::WaitUntil(tick) => ready!(self.poll_timer(tick, cx)),
+                Next::ReportEmpty => {
+                    self.waiter.wait_for_insertion(cx);
                     return Poll::Ready(None);
                 }
             }
@@ -134,29 +155,26 @@ impl<T> DelayQueue<T> {
         Poll::Pending
     }
 
-    /// Reads the clock for where to advance the wheel to.
+    /// Reads the clock and decides what to do next.
     fn next_step(&mut self) -> Next {
         let Some(tick) = self.wheel.next_expiration() else {
-            return Next::Nothing;
+            return Next::ReportEmpty;
         };
-        let (now, limit) = self.clock.read();
-        if tick <= limit {
-            // No further than needed: the ticks up to the limit are for entries yet to come.
-            Next::Target(tick.max(now))
-        } else if self.wheel.now() < now {
-            // Nothing is due, but entries that come now are filed lower in a wheel up to date.
-            Next::Target(now)
+        let (first, last) = self.clock.read();
+        if tick <= last {
+            // Advances no further than necessary, because later ticks of this unit are needed for
+            // entries that are already due when they are inserted.
+            Next::AdvanceTo(tick.max(first))
+        } else if self.wheel.now() < first {
+            // Nothing is due. A wheel that has caught up with the clock puts new entries on lower
+            // levels, so that they cascade less often.
+            Next::AdvanceTo(first)
         } else {
-            Next::Wait(tick)
+            Next::WaitUntil(tick)
         }
     }
 
-    fn aim(&mut self, tick: u64) {
-        self.target = tick;
-        self.behind = true;
-    }
-
-    /// Advances the wheel by one entry.
+    /// Lets at most one entry of the wheel fire or cascade, and returns the entry if it fired.
     #[inline]
     fn advance_one(&mut self) -> Option<Expired<T>> {
         let mut fired = None;
@@ -175,11 +193,11 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// Has the task woken at a tick. Ready if that has come by now.
-    fn poll_alarm(&mut self, tick: u64, cx: &mut Context<'_>) -> Poll<()> {
+    /// Polls the queue's timer, armed for this tick. Ready if the tick has been reached.
+    fn poll_timer(&mut self, tick: u64, cx: &mut Context<'_>) -> Poll<()> {
         let when = self.clock.instant_of(tick);
-        ready!(self.alarm.poll(tick, when, cx));
-        self.clock.trust(tick);
+        ready!(self.waiter.poll(tick, when, cx));
+        self.clock.note_reached(tick);
         Poll::Ready(())
     }
 }
@@ -188,7 +206,8 @@ impl<T> DelayQueue<T> {
 impl<T> futures_core::Stream for DelayQueue<T> {
     type Item = Expired<T>;
 
-    /// As [`poll_expired`](DelayQueue::poll_expired): `None` does not mean the end.
+    /// Polls for an entry that is due, as [`poll_expired`](DelayQueue::poll_expired) does. `None`
+    /// means that the queue is empty, and more entries can follow.
     fn poll_next(self: std::pin::Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().poll_expired(cx)
     }

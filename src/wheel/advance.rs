@@ -1,4 +1,9 @@
-//! The passing of time: entries that are due fire, others cascade to lower levels.
+//! The passing of time: when the clock reaches a slot, entries that are due fire, and the others
+//! cascade, which means that they move to a lower level.
+//!
+//! **No entry is lost if the closure that fires entries panics**, except the one that it was called
+//! for. Keys are out of their slot while their entries fire, so `Burst` and `Due` put them back
+//! when dropped.
 
 use std::hint::black_box;
 
@@ -7,13 +12,14 @@ use super::level::Scale;
 use super::slot::SlotId;
 use super::slots::Next;
 
-/// Whether [`TimingWheel::advance_bounded`](super::TimingWheel::advance_bounded) has done all there was to do.
+/// The outcome of [`TimingWheel::advance_bounded`](super::TimingWheel::advance_bounded).
+///
+/// # Examples
 ///
 /// ```
-/// # use wheel::timing_wheel::TimingWheel;
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-/// use wheel::timing_wheel::Progress;
+/// use wheel::timing_wheel::{Progress, TimingWheel};
 ///
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
 /// wheel.insert(1, "a").unwrap();
 /// wheel.insert(2, "b").unwrap();
 /// assert_eq!(wheel.advance_bounded(5, 1, drop), Progress::Unfinished);
@@ -22,14 +28,16 @@ use super::slots::Next;
 #[must_use = "an unfinished advance leaves due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Everything due has fired, and the clock stands at the target.
+    /// All entries that were due have fired, and the clock is at the target.
     CaughtUp,
-    /// The budget ran out first; the next advance continues.
+    /// The budget ran out first. The next advance continues from here.
     Unfinished,
 }
 
 impl Progress {
-    /// Whether everything due has fired.
+    /// Returns `true` if all entries that were due have fired.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -42,8 +50,8 @@ impl Progress {
     }
 }
 
-/// An entry that fires, in no slot. Its drop, which a panic runs as well, links it into the slot of
-/// its next deadline, or removes it from the wheel.
+/// An entry that is firing and whose key is in no slot. When it is dropped, also by a panic, it
+/// goes into the slot of its next deadline, or is removed from the wheel if it has none.
 struct Due<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
     key: u32,
@@ -53,7 +61,7 @@ struct Due<'a, T, const SLOTS: usize, const GRAIN: usize> {
 impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN> {
     fn drop(&mut self) {
         let core = &mut *self.core;
-        // After the last tick there is no other.
+        // There is no tick after the last one, so nothing can fire again there.
         match self.next.zip(core.now.checked_add(1)) {
             Some((deadline, soonest)) => {
                 let deadline = deadline.max(soonest);
@@ -65,14 +73,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
     }
 }
 
-/// So many cells at most are taken off a slot at once.
+/// Maximum number of cells that are taken off a slot together.
 const BURST: usize = 16;
 
-/// A wheel of fewer entries is in a processor's caches.
+/// Number of entries from which on it pays to read deadlines ahead. Fewer entries fit into the
+/// processor's caches.
 const MANY: usize = 4_096;
 
-/// Keys that were taken off a slot, and have yet to fire or to cascade. The drop, which a panic runs
-/// as well, puts them back.
+/// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When it is
+/// dropped, also by a panic, it puts them back.
 struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
     slot: SlotId,
@@ -89,8 +98,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Burst<'_, T, SLOTS, GRA
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
-    /// Takes a few entries out of a slot, and their number off `budget`. A due entry fires, any other
-    /// cascades to a lower level.
+    /// Takes a few entries out of a slot and subtracts their number from `budget`. Entries with a
+    /// deadline up to `due` fire, and all others cascade to a lower level.
     #[inline]
     fn fire(
         &mut self,
@@ -120,8 +129,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
         }
     }
 
-    /// Each read is a cache miss, for entries of one slot lie anywhere in memory. Misses of reads
-    /// that follow one another overlap; with a call of `fire` between the reads they would not.
+    /// Reads the deadlines of all keys, so that their cache misses overlap. The entries of a slot
+    /// are spread over memory, so each read is usually a miss, and with a call of `fire` after each
+    /// read the processor would wait for them one by one.
     fn read_ahead(&self) {
         for &key in &self.keys[..self.left] {
             black_box(self.core.deadline(key));
@@ -129,14 +139,15 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
     }
 }
 
-/// At most so many entries of a level are searched for the earliest deadline.
+/// Maximum number of entries per level that are searched for the earliest deadline.
 const FEW: usize = 16;
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
-    /// Moves the clock to `to`, slot by slot, and fires due entries on the way.
+    /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
-    /// Each entry that fires or cascades, and each run of holes, uses up 1 of `budget`. The clock never
-    /// goes back: an earlier `to` only fires entries that a former advance has left over.
+    /// Each entry that fires or cascades uses up 1 of `budget`, and so does each run of up to 16
+    /// holes. The clock never goes back: an earlier `to` only fires entries that an unfinished
+    /// advance left behind.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -149,8 +160,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         })
     }
 
-    /// The same without a budget. An entry for which `fire` has another deadline stays, and is due
-    /// then, at the next tick at the earliest.
+    /// Advances without a budget. If `fire` returns another deadline, the entry stays and fires
+    /// again then, at the next tick at the earliest.
     pub(crate) fn advance_rearming(
         &mut self,
         to: u64,
@@ -164,8 +175,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         })
     }
 
-    /// Calls `fire` with the key of an entry that is due and in no slot any more. `fire` has to remove
-    /// the entry, or to link it into a slot that is later than the clock.
+    /// Advances, and calls `fire` with the key and the deadline of each entry that is due. The key
+    /// is in no slot by then: `fire` must remove the entry, or link it into a slot after the clock.
     #[inline]
     fn advance_with(
         &mut self,
@@ -184,12 +195,13 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             if start > to {
                 break;
             }
-            debug_assert!(start >= burst.core.now, "no occupied slot is passed");
+            debug_assert!(start >= burst.core.now, "passed an occupied slot");
             burst.core.now = start;
             if budget == 0 {
                 return Progress::Unfinished;
             }
-            // Up to `GRAIN`, entries due by `to` fire at once, in any order, and do not cascade.
+            // On levels up to `GRAIN`, entries that are due by `to` fire in any order instead of
+            // cascading.
             let due = if slot.level::<SLOTS>() <= GRAIN {
                 to
             } else {
@@ -201,24 +213,24 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         Progress::CaughtUp
     }
 
-    /// Moves an entry that is in no slot to a lower level.
+    /// Moves an entry whose key is in no slot to a lower level.
     fn cascade(&mut self, key: u32, deadline: u64) {
         self.link(key, Scale::<SLOTS>::slot_of(deadline, self.now));
         self.cascaded += 1;
     }
 
-    /// A tick at which to advance next: the earliest deadline, or an earlier tick if many entries
-    /// would have to be searched for that.
+    /// Returns the tick to advance to next, or `None` if the wheel is empty. That is the earliest
+    /// deadline, or an earlier tick if finding the deadline would mean searching many entries.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
         let levels = self.slots.used_levels();
         levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
     }
 
-    /// The earlier of `earliest` and a level's earliest deadline; the start of a slot stands for the
-    /// latter if the search of a few entries does not find it.
+    /// Returns the earlier of `earliest` and the earliest deadline on a level. If there are too
+    /// many entries to search, the start of their slot takes the place of that deadline.
     ///
-    /// The first slot alone is not enough: its entries may have been put off lazily, past those of the
-    /// next slots.
+    /// Searching the first occupied slot is not enough, because the deadlines of its entries may
+    /// have been extended lazily beyond those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
         for Next { slot, start } in self.slots.occupied(level, self.now) {
@@ -233,10 +245,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         earliest
     }
 
-    /// The key of an entry that is due first, unless any was rescheduled lazily.
+    /// Returns the key of an entry with the earliest deadline. This is wrong if any entry was
+    /// rescheduled lazily, which the public wheel never does.
     ///
-    /// Searches the first slot of each level, if that starts before the earliest deadline of the
-    /// levels below.
+    /// Searches the first slot of each level whose start is before the earliest deadline found so
+    /// far.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for level in self.slots.used_levels() {
@@ -250,9 +263,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         first.map(|(_, key)| key)
     }
 
-    /// The earliest deadline in a slot. On each level it may be later than the start of the slot,
-    /// because entries may have been put off lazily. `None` if the slot has more entries than are left
-    /// of `few`.
+    /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`,
+    /// or returns `None` if the slot has more entries than that.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
         let list = self.slots.list(slot);
         *few = few.checked_sub(list.len())?;

@@ -1,12 +1,12 @@
-//! A bitmap of the slots of a level: which of them hold entries.
+//! A bitmap that records which slots of a level are occupied, which means that they hold entries.
 
-/// A bit for each slot of a level.
+/// A set of slots of one level, as one bit per slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits([u64; Bits::WORDS]);
 
 impl Bits {
     const WORDS: usize = 4;
-    /// The most slots that a level can have.
+    /// Maximum number of slots per level.
     pub(crate) const MOST: usize = Self::WORDS * 64;
     pub(crate) const NONE: Self = Self([0; Self::WORDS]);
 
@@ -22,7 +22,7 @@ impl Bits {
         *self == Self::NONE
     }
 
-    /// The first bit that is set, from `slot` on.
+    /// Returns the first bit that is set at or after `slot`.
     #[inline]
     pub(crate) fn first_from(&self, slot: usize) -> Option<usize> {
         let mut word = slot / 64;

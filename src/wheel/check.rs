@@ -1,4 +1,4 @@
-//! Every invariant of the wheel, for tests. Walks the whole wheel.
+//! Checks every invariant of the wheel, for tests. Each check walks the whole wheel.
 
 use super::core::Core;
 use super::key_list::KeyList;
@@ -11,7 +11,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied[slot.level::<SLOTS>()].has(slot.position::<SLOTS>())
     }
 
-    /// All slots with their lists.
+    /// Returns all slots with their lists.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
         let lists = self.lists.iter().enumerate();
         lists.map(|(index, list)| (SlotId::new::<SLOTS>(0, index), list))
@@ -37,7 +37,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.check_next_expiration();
     }
 
-    /// Every key belongs to an entry that holds its place, and whose deadline belongs in this slot.
+    /// Checks that every key belongs to an entry that has this place, and whose deadline may be in
+    /// this slot.
     fn check_entries(&self, slot: SlotId, list: &KeyList) {
         for (key, at) in list.places() {
             let entry = self.entries.get(key).expect("a key has an entry");
@@ -47,11 +48,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// The slot is less than a turn ahead of the clock, or is the slot that is being emptied.
+    /// Checks that the slot is less than one rotation ahead of the clock, or is the slot that the
+    /// clock has just reached.
     fn check_deadline(&self, slot: SlotId, deadline: u64) {
         let start = Scale::<SLOTS>::start(slot, self.now);
         if deadline >= start {
-            // The entry may have been put off, and has stayed in its slot.
+            // The deadline may have been extended lazily, which leaves the entry in its slot.
             return;
         }
         let number = Scale::<SLOTS>::number(deadline, slot.level::<SLOTS>());
@@ -68,7 +70,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         );
         assert!(
             number - current < SLOTS as u64,
-            "deadline {deadline} in {slot:?} is a turn ahead of {}",
+            "deadline {deadline} in {slot:?} is a rotation ahead of {}",
             self.now
         );
         if number == current {

@@ -1,4 +1,5 @@
-//! The wheel: entries in a slab, and their keys in slots. Inserting, removing and rescheduling.
+//! The wheel itself: entries in a slab, and their keys in slots. This file inserts, removes and
+//! reschedules entries; `advance.rs` fires them.
 
 use std::mem;
 
@@ -9,49 +10,55 @@ use super::paged_slab::PagedSlab;
 use super::slot::{Place, SlotId};
 use super::slots::Slots;
 
-/// A timing wheel whose keys are plain `u32`s. The owner must not use the key of an entry that is
-/// gone.
+/// A timing wheel whose keys are bare `u32`s.
 ///
-/// On the levels up to `GRAIN`, entries of one slot fire in any order. With `GRAIN` 0 a slot on
-/// those is a single tick wide, and so entries fire in the order of their ticks.
+/// **The owner must not use the key of an entry that is gone**, because the wheel reuses keys and
+/// would find another entry.
 ///
-/// With the fields in this order, an insert touches three lines of memory, if the owner puts the
-/// wheel 40 bytes behind the start of a line.
+/// On the levels up to and including `GRAIN`, the entries of one slot that are due fire together,
+/// in any order, instead of cascading first. If `GRAIN` is 0, such a slot is a single tick wide, so
+/// entries fire in the order of their ticks. The driver uses 2: its timers need no finer order than
+/// the 65 µs of a slot on that level, and each of them cascades two levels less.
+///
+/// The fields are in this order so that an insert touches only three cache lines. That holds if the
+/// owner places the wheel 40 bytes after the start of a cache line.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
     pub(super) now: u64,
     pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
-    /// How often an entry has moved to a lower level.
+    /// Number of times that an entry has moved to a lower level.
     pub(super) cascaded: u64,
     pub(super) slots: Slots<SLOTS>,
 }
 
-/// 1024 entries to a page: 32 KiB of wakers.
+/// Number of entries per page, as a power of two. In the driver's wheels, whose values are wakers,
+/// a page takes 32 KiB.
 pub(crate) const PAGE_BITS: u32 = 10;
-/// Memory is allocated and freed for so many entries at a time.
+/// Number of entries per page, for which memory is allocated and freed together.
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 #[derive(Clone)]
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
-    /// Where this entry's key is. The slot cannot be computed from the deadline alone: the slot also
-    /// depends on the clock at the time of the insert.
+    /// The place of this entry's key. It has to be stored, because the slot depends on the time of
+    /// the insert as well as on the deadline.
     pub(super) place: Place,
 }
 
 impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
-    /// There is never room for more entries.
+    /// Maximum number of entries.
     pub(crate) const MOST: usize = {
         let keys = PagedSlab::<Entry<T>, PAGE_BITS>::MOST;
         let memory = isize::MAX as usize / size_of::<Entry<T>>();
         if keys < memory { keys } else { memory }
     };
 
-    /// An empty wheel whose clock stands at `now`. The first insert allocates.
+    /// Creates an empty wheel whose clock is at `now`. Allocates nothing before the first insert.
     pub(crate) const fn starting_at(now: u64) -> Self {
-        // There is a bit for each slot of a level, and a ring has at least two.
+        // `Bits` has a bit for each slot of a level. With a single slot per level, a higher level
+        // would not have wider slots.
         const {
             assert!(
                 2 <= SLOTS && SLOTS <= Bits::MOST,
@@ -66,7 +73,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// The clock. No entry is due by now, unless the last advance ran out of budget.
+    /// Returns the tick at which the clock is. All entries are due later, unless the last advance
+    /// ran out of budget.
     pub(crate) const fn now(&self) -> u64 {
         self.now
     }
@@ -75,22 +83,22 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.entries.len()
     }
 
-    /// Entries ever inserted.
+    /// Returns the number of entries that were ever inserted.
     pub(crate) const fn inserted(&self) -> u64 {
         self.entries.inserted
     }
 
-    /// Entries that have ever left the wheel: fired or removed.
+    /// Returns the number of entries that ever left the wheel, because they fired or were removed.
     pub(crate) const fn removed(&self) -> u64 {
         self.entries.removed
     }
 
-    /// How often an entry has moved to a lower level.
+    /// Returns the number of times that an entry has moved to a lower level.
     pub(crate) const fn cascaded(&self) -> u64 {
         self.cascaded
     }
 
-    /// Inserts a value. Its deadline must be later than `now`.
+    /// Inserts a value and returns its key. The deadline must be later than `now`.
     #[inline(always)]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> u32 {
         self.expect_later(deadline);
@@ -106,7 +114,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         key
     }
 
-    /// Removes an entry and returns its value. Panics when there is none.
+    /// Removes an entry and returns its value. Panics if there is no such entry.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         match self.entries.remove_from_page(key) {
@@ -118,7 +126,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// Out of line: the value then stays in registers where the entry is in its page.
+    /// Removes an entry that is no longer in its page. This is out of line so that, for all other
+    /// entries, the compiler keeps the value in registers.
     #[cold]
     #[inline(never)]
     fn remove_survivor(&mut self, key: u32) -> T {
@@ -127,7 +136,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         entry.value
     }
 
-    /// Moves an entry to another deadline, which must be later than `now`. Panics when there is none.
+    /// Moves an entry to another deadline, which must be later than `now`. Panics if there is no
+    /// such entry.
     #[inline]
     pub(crate) fn reschedule(&mut self, key: u32, deadline: u64) {
         self.expect_later(deadline);
@@ -140,20 +150,26 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// The same, but an entry stays in its slot if the slot starts no later than the new deadline.
-    /// The entry moves only when the clock comes to the slot, however often it was put off before.
+    /// Moves an entry to another deadline, as [`reschedule`](Self::reschedule) does, but leaves it
+    /// in its slot if that slot does not start after the new deadline.
+    ///
+    /// The entry then moves only when the clock reaches its slot, no matter how often its deadline
+    /// was extended before. This makes it cheap to extend a deadline again and again.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
         self.expect_later(deadline);
         let before = mem::replace(&mut self.entries.at_mut(key).deadline, deadline);
         if deadline < before {
-            self.put_forward(key, deadline);
+            self.move_earlier(key, deadline);
         }
     }
 
-    /// Puts an entry off if the key has an entry, `is_such` holds for its value, and the new
-    /// deadline is not earlier. Returns whether all three hold; also `false` for an entry that has
-    /// survived its page, which the longer ways find.
+    /// Extends the deadline of an entry if there is one under this key, `is_such` returns `true`
+    /// for its value, and the new deadline is not earlier than the old one. Returns `true` if it
+    /// did.
+    ///
+    /// Always returns `false` for an entry that has survived its page, because looking it up would
+    /// make the fast path longer. The caller's slow path finds such an entry.
     #[inline(always)]
     pub(crate) fn put_off_if(
         &mut self,
@@ -171,41 +187,45 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     }
 
     fn expect_later(&self, deadline: u64) {
-        debug_assert!(deadline > self.now, "such a deadline is due already");
+        debug_assert!(deadline > self.now, "this deadline has passed");
     }
 
-    /// Gives an entry another value, and another deadline as
-    /// [`reschedule_lazily`](Self::reschedule_lazily) does. Returns the old value.
+    /// Replaces the value of an entry and returns the old one. Also moves the entry to another
+    /// deadline, as [`reschedule_lazily`](Self::reschedule_lazily) does.
     #[inline(always)]
     pub(crate) fn replace(&mut self, key: u32, deadline: u64, value: T) -> T {
         let entry = self.entries.at_mut(key);
         let old = mem::replace(&mut entry.value, value);
         let before = mem::replace(&mut entry.deadline, deadline);
         if deadline < before {
-            self.put_forward(key, deadline);
+            self.move_earlier(key, deadline);
         }
         old
     }
 
+    /// Moves an entry to a slot for its new, earlier deadline, unless its present slot starts early
+    /// enough.
     #[inline(never)]
-    fn put_forward(&mut self, key: u32, deadline: u64) {
+    fn move_earlier(&mut self, key: u32, deadline: u64) {
         let (place, now) = (self.entries.at(key).place, self.now);
         if Scale::<SLOTS>::start(place.slot, now) > deadline {
             self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
         }
     }
 
-    /// Moves the key of an entry from its place to another slot.
+    /// Moves the key of an entry from its place into another slot.
     fn relink(&mut self, key: u32, place: Place, slot: SlotId) {
         self.unlink(place);
         self.link(key, slot);
     }
 
-    /// Puts the key of an entry that is in no slot into a slot.
+    /// Adds the key of an entry to a slot. The key must not be in any slot.
     pub(super) fn link(&mut self, key: u32, slot: SlotId) {
         self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 
+    /// Removes the key at `place` from its slot, and updates the entries of the keys that this
+    /// moves.
     #[inline(always)]
     fn unlink(&mut self, place: Place) {
         let entries = &mut self.entries;
@@ -213,7 +233,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             .unlink(place, |key, place| entries.at_mut(key).place = place);
     }
 
-    /// The deadline of an entry. Panics when there is none.
+    /// Returns the deadline of an entry. Panics if there is no such entry.
     pub(crate) fn deadline(&self, key: u32) -> u64 {
         self.entries.at(key).deadline
     }
@@ -222,12 +242,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         Some(&self.entries.get(key)?.value)
     }
 
-    /// The value of an entry. Panics when there is none.
+    /// Returns the value of an entry. Panics if there is no such entry.
     pub(crate) fn get_mut(&mut self, key: u32) -> &mut T {
         &mut self.entries.at_mut(key).value
     }
 
-    /// Deadlines and values, in no particular order.
+    /// Returns the deadlines and values of all entries, in no particular order.
     pub(crate) fn into_values(self) -> impl Iterator<Item = (u64, T)> {
         let entries = self.entries.into_iter();
         entries.map(|(_, entry)| (entry.deadline, entry.value))
@@ -246,12 +266,14 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         self.entries.shrink_to_fit();
     }
 
-    /// Whether there is memory that is no longer used.
+    /// Returns `true` if there is memory that is no longer used, for
+    /// [`take_garbage`](Self::take_garbage).
     pub(crate) fn has_garbage(&self) -> bool {
         !self.entries.garbage.is_empty() || !self.slots.garbage.is_empty()
     }
 
-    /// The memory that has come out of use since this was last called. The drop takes long.
+    /// Returns the memory that is no longer used. **Drop it outside of any lock**, because freeing
+    /// many pages takes long.
     #[must_use = "to be dropped outside of any lock"]
     #[inline]
     pub(crate) fn take_garbage(&mut self) -> Option<impl Sized + use<T, SLOTS, GRAIN>> {

@@ -1,15 +1,12 @@
-//! `Debug` of a wheel: the clock, and for each level its occupied slots and how many entries they hold.
+//! `Debug` for the public wheel.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::TimingWheel;
 
-/// Shows the clock, the number of entries, and per level a map from occupied slots to counts.
-#[allow(
-    clippy::missing_fields_in_debug,
-    reason = "the stamps mean nothing to a reader"
-)]
+/// Shows the clock, the number of entries and, for each level, how many entries each occupied slot
+/// holds.
 impl<T, const SLOTS: usize> fmt::Debug for TimingWheel<T, SLOTS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slots = &self.core.slots;

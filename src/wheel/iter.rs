@@ -1,4 +1,4 @@
-//! Iterators over the entries of a wheel.
+//! Iterators over the entries of the public wheel.
 
 use std::convert::identity;
 use std::fmt;
@@ -10,7 +10,11 @@ use super::core::{Entry, PAGE_BITS};
 use super::key::{Key, Stamped};
 use super::paged_slab;
 
-/// Key, deadline and value of all entries, in no particular order: [`TimingWheel::iter`].
+/// An iterator over the key, deadline and value of each entry, in no particular order.
+///
+/// [`TimingWheel::iter`] returns it.
+///
+/// # Examples
 ///
 /// ```
 /// # use wheel::timing_wheel::{Iter, TimingWheel};
@@ -24,7 +28,11 @@ pub struct Iter<'a, T> {
     entries: paged_slab::Iter<'a, Entry<Stamped<T>>, PAGE_BITS>,
 }
 
-/// [`Iter`] whose values can be changed: [`TimingWheel::iter_mut`].
+/// An iterator over the key, deadline and mutable value of each entry, in no particular order.
+///
+/// [`TimingWheel::iter_mut`] returns it.
+///
+/// # Examples
 ///
 /// ```
 /// # use wheel::timing_wheel::{IterMut, TimingWheel};
@@ -37,7 +45,12 @@ pub struct IterMut<'a, T> {
     entries: paged_slab::IterMut<'a, Entry<Stamped<T>>, PAGE_BITS>,
 }
 
-/// Deadline and value of all entries of a wheel that is no more, in no particular order.
+/// An iterator over the deadline and value of each entry of a consumed wheel, in no particular
+/// order.
+///
+/// [`TimingWheel::into_iter`](IntoIterator::into_iter) returns it.
+///
+/// # Examples
 ///
 /// ```
 /// # use wheel::timing_wheel::{IntoIter, TimingWheel};
@@ -50,7 +63,11 @@ pub struct IntoIter<T> {
     entries: paged_slab::IntoIter<Entry<Stamped<T>>, PAGE_BITS>,
 }
 
-/// Deadline and value of all entries, which are removed: [`TimingWheel::drain`].
+/// An iterator over the deadline and value of each removed entry, in no particular order.
+///
+/// [`TimingWheel::drain`] returns it.
+///
+/// # Examples
 ///
 /// ```
 /// # use wheel::timing_wheel::{Drain, TimingWheel};
@@ -61,12 +78,15 @@ pub struct IntoIter<T> {
 /// ```
 pub struct Drain<'a, T> {
     entries: IntoIter<T>,
-    /// The wheel is empty already. The borrow leaves room for another implementation.
+    /// The wheel is already empty. The borrow allows another implementation in the future, which
+    /// would remove entries one by one.
     wheel: PhantomData<&'a mut T>,
 }
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// All entries in no particular order: key, deadline, value.
+    /// Returns an iterator over the key, deadline and value of each entry, in no particular order.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -81,7 +101,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
     }
 
-    /// All entries in no particular order: key, deadline, and value to be changed.
+    /// Returns an iterator over the key, deadline and mutable value of each entry, in no particular
+    /// order.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -98,10 +121,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
     }
 
-    /// Removes all entries, and yields the deadline and value of each in no particular order.
+    /// Removes all entries, and returns an iterator over the deadline and value of each, in no
+    /// particular order.
     ///
-    /// They are removed even if the iterator is not used up. The clock stays, and old keys stay
-    /// stale.
+    /// All entries are removed even if the iterator is dropped before it is exhausted. The clock
+    /// does not change, and the keys of the entries are stale.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -127,7 +153,7 @@ impl<T> Clone for Iter<'_, T> {
     }
 }
 
-/// The iterators differ only in the item that they make of an entry.
+/// Implements the iterators, which differ only in the item that they make of an entry.
 macro_rules! iterators {
     ($($iter:ident<$($life:lifetime,)? T> of $item:ty: $made:expr;)*) => {$(
         impl<$($life,)? T> Iterator for $iter<$($life,)? T> {

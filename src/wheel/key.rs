@@ -1,12 +1,17 @@
-//! Types that the wheel hands out: keys, expired entries, results of a rescheduling.
+//! The types that the public wheel returns: keys, expired entries, and the outcome of rescheduling.
 
 use std::num::NonZeroU64;
 
-/// Names an entry of a [`TimingWheel`](super::TimingWheel), and never another entry.
+/// A key that identifies one entry of a [`TimingWheel`](super::TimingWheel).
 ///
-/// Once its entry is gone a key finds nothing, also when its memory is used again: every insertion
-/// of a wheel has a stamp of its own. Do not use a key with another wheel, which cannot tell it from
-/// its own keys and may find an entry.
+/// [`insert`](super::TimingWheel::insert) returns it. Once the entry has fired or been removed, the
+/// key is *stale*: it finds nothing, even if another entry uses the same memory. This works because
+/// every insertion into a wheel gets a stamp of its own, which is part of the key.
+///
+/// Use a key only with the wheel that returned it. Another wheel cannot tell it from its own keys,
+/// so it may find an unrelated entry.
+///
+/// # Examples
 ///
 /// ```
 /// # use wheel::timing_wheel::TimingWheel;
@@ -22,7 +27,7 @@ pub struct Key {
     pub(super) stamp: NonZeroU64,
 }
 
-/// A value with the stamp of its insertion.
+/// A value, with the stamp of its insertion.
 #[derive(Clone)]
 pub(super) struct Stamped<T> {
     pub(super) stamp: NonZeroU64,
@@ -30,7 +35,7 @@ pub(super) struct Stamped<T> {
 }
 
 impl<T> Stamped<T> {
-    /// The key of this entry, which is at `index`.
+    /// Returns the key of this entry, which is at `index` in the slab.
     #[inline]
     pub(super) const fn key(&self, index: u32) -> Key {
         Key {
@@ -40,7 +45,9 @@ impl<T> Stamped<T> {
     }
 }
 
-/// An entry whose time has come, handed out by [`TimingWheel::advance`](super::TimingWheel::advance).
+/// An entry that has fired, as [`TimingWheel::advance`](super::TimingWheel::advance) passes it on.
+///
+/// # Examples
 ///
 /// ```
 /// # use wheel::timing_wheel::TimingWheel;
@@ -53,21 +60,22 @@ impl<T> Stamped<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expired<T> {
-    /// The key of the entry, which finds nothing any more.
+    /// The key of the entry, which is stale by now.
     pub key: Key,
     /// The deadline of the entry, in ticks.
     pub deadline: u64,
-    /// The inserted value.
+    /// The value that was inserted.
     pub value: T,
 }
 
 /// The outcome of [`TimingWheel::reschedule`](super::TimingWheel::reschedule).
 ///
-/// ```
-/// # use wheel::timing_wheel::TimingWheel;
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-/// use wheel::timing_wheel::Rescheduled;
+/// # Examples
 ///
+/// ```
+/// use wheel::timing_wheel::{Rescheduled, TimingWheel};
+///
+/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
 /// let key = wheel.insert(5, "five").unwrap();
 /// assert_eq!(wheel.reschedule(key, 9), Rescheduled::Moved);
 /// assert_eq!(wheel.reschedule(key, 0), Rescheduled::Expired("five"));
@@ -76,10 +84,11 @@ pub struct Expired<T> {
 #[must_use = "an expired value is handed back and is no longer in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rescheduled<T> {
-    /// The entry has its new deadline; the key stays valid.
+    /// The entry has its new deadline. Its key stays valid.
     Moved,
-    /// The new deadline is not after now: the entry is removed, and this is its value.
+    /// The new deadline is not after the wheel's clock, so the entry was removed. This is its
+    /// value.
     Expired(T),
-    /// The key's entry was gone already; nothing has changed.
+    /// The entry had already fired or been removed, so nothing has changed.
     Stale,
 }

@@ -1,36 +1,35 @@
-//! The keys of the entries in a slot: a vector of cells, each a key or a hole.
+//! The keys of the entries in one slot, as a vector of cells. Each cell holds a key or is a *hole*.
 //!
-//! A key that is removed leaves a hole behind, so that no other entry has to be told of a new place:
-//! entries lie anywhere in memory, and each is a cache miss. Later keys fill the holes once there
-//! are many. A long list in which half of the cells are holes becomes shorter by a few cells with
-//! each removal.
-
-#![allow(
-    clippy::cast_possible_truncation,
-    reason = "there are fewer than 2^32 entries"
-)]
+//! Each entry knows the place of its key, so that the key can be removed in constant time.
+//! **Removing a key leaves a hole**, because moving another key into its cell would mean telling
+//! that key's entry about the new place. Entries are spread over memory, so that would usually be a
+//! cache miss.
+//!
+//! Once there are many holes, later keys fill them. A long list in which more than half of the
+//! cells are holes also becomes shorter: each removal moves a few keys from its end into holes.
 
 use std::mem;
 
-/// A cell without a key. No entry has this key.
+/// The content of a cell without a key. No entry has this key.
 const HOLE: u32 = u32::MAX;
 
-/// A list of no more cells than this is short: it keeps its holes, and its memory when empty.
+/// Maximum number of cells in a *short* list. A short list keeps its holes, and keeps its memory
+/// when it is empty.
 pub(super) const SHORT: usize = 128;
 
-/// A search for a hole reads so many cells at most: a line of memory.
+/// Maximum number of cells that one search for a hole reads: one cache line.
 const SEARCHED: usize = 16;
 
-/// A removal from a sparse list takes so many cells off the end of the list at most.
+/// Maximum number of cells by which one removal shortens a sparse list.
 const TAKEN_OFF: usize = 4;
 
-/// Keys in no particular order.
+/// A list of keys in no particular order.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyList {
     cells: Vec<u32>,
-    /// How many cells hold a key.
+    /// Number of cells that hold a key.
     len: u32,
-    /// The cell at which the next search for a hole begins.
+    /// Index of the cell at which the next search for a hole begins.
     search: u32,
 }
 
@@ -53,7 +52,8 @@ impl KeyList {
         self.cells.iter().copied().filter(|&key| key != HOLE)
     }
 
-    /// Adds a key, and returns its place.
+    /// Adds a key and returns its place. Fills a hole if more than an eighth of the cells are
+    /// holes.
     #[inline(always)]
     pub(crate) fn push(&mut self, key: u32) -> u32 {
         let holes = self.cells.len() - self.len();
@@ -65,15 +65,15 @@ impl KeyList {
         }
         let cells = self.cells.len();
         if cells == self.cells.capacity() && cells >= SHORT {
-            // Twice the room would take more memory than the entries' deadlines.
+            // Doubling, as `push` would, could leave half of a long list's memory unused.
             self.cells.reserve_exact(cells / 4);
         }
         self.cells.push(key);
         cells as u32
     }
 
-    /// Puts a key into the hole after the one that was filled last, or into a hole in the next few
-    /// cells.
+    /// Puts a key into the cell at which the search begins, or into the first hole of the next few
+    /// cells. Returns its place, or `None` if none of these cells is a hole.
     #[inline(always)]
     fn fill_hole(&mut self, key: u32) -> Option<u32> {
         let at = self.search;
@@ -101,7 +101,8 @@ impl KeyList {
         Some(at)
     }
 
-    /// Removes the key at a place. Returns whether the list is to be [tidied](Self::tidy) then.
+    /// Removes the key at a place. Returns `true` if the list is now empty or sparse, so that the
+    /// caller has to [clear](Self::clear) or [tidy](Self::tidy) it.
     #[inline(always)]
     pub(crate) fn remove(&mut self, at: u32) -> bool {
         self.cells[at as usize] = HOLE;
@@ -110,8 +111,9 @@ impl KeyList {
         keys == 0 || cells > SHORT && cells > 2 * keys
     }
 
-    /// Takes at most `most` cells off the end of the list. Calls `taken` with each key that they held,
-    /// and how many came before. Returns how many keys that are: none where there are only holes.
+    /// Takes at most `most` cells off the end of the list. Calls `taken` for each key in them, with
+    /// the number of keys before it and the key. Returns the number of keys, which is 0 if all of
+    /// these cells are holes.
     #[inline(always)]
     pub(crate) fn take(&mut self, most: usize, mut taken: impl FnMut(usize, u32)) -> usize {
         let left = self.cells.len() - most.min(self.cells.len());
@@ -127,7 +129,8 @@ impl KeyList {
         count
     }
 
-    /// Takes the holes out of an empty list. Its memory is garbage if that is long.
+    /// Removes the holes from a list without keys. Moves its memory to `garbage` if the list was
+    /// long.
     #[inline(always)]
     pub(crate) fn clear(&mut self, garbage: &mut Vec<Vec<u32>>) {
         self.cells.clear();
@@ -136,8 +139,8 @@ impl KeyList {
         }
     }
 
-    /// Makes a sparse list shorter. `moved` is called with each key that gets another place, and that
-    /// place. Returns memory that is not needed any more.
+    /// Makes a sparse list shorter. Calls `moved` with each key that moves and its new place.
+    /// Returns memory that is no longer needed, for the caller to free outside of its lock.
     #[inline(never)]
     pub(crate) fn tidy(&mut self, moved: impl FnMut(u32, u32)) -> Option<Vec<u32>> {
         self.shorten(moved);
@@ -149,7 +152,7 @@ impl KeyList {
         })
     }
 
-    /// Moves keys from the end of the list into holes before them.
+    /// Removes the last few cells, and moves their keys into holes nearer to the start of the list.
     fn shorten(&mut self, mut moved: impl FnMut(u32, u32)) {
         for _ in 0..TAKEN_OFF {
             let Some(key) = self.cells.pop() else { return };

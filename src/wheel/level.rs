@@ -1,21 +1,22 @@
-//! The arithmetic of all levels: the slot of an entry, and the next occupied slot.
-
-#![allow(
-    clippy::cast_possible_truncation,
-    reason = "there are at most 64 levels, and 256 slots on each"
-)]
+//! The arithmetic of levels: which slot a deadline belongs to, and when a slot starts.
+//!
+//! On level `l`, slots are `SLOTS^l` ticks wide and start at multiples of that width. They are
+//! numbered from tick 0 on, as if the level were endless. The level stores them in a circular array
+//! of `SLOTS` slots, so slot number `n` is at position `n % SLOTS`. One *rotation* is the time that
+//! all slots of the array span together.
 
 use super::bits::Bits;
 use super::slot::SlotId;
 
-/// The widths of slots: on level `l` a slot is `SLOTS^l` ticks wide, and starts at a multiple of that.
+/// The widths of slots, in a wheel with `SLOTS` slots per level.
 ///
-/// `POWER_OF_TWO` is a constant, and so each branch on it costs nothing. Where it holds, shifts and
+/// `POWER_OF_TWO` is a constant, so the compiler removes each branch on it. If it holds, shifts and
 /// masks replace divisions.
 pub(crate) struct Scale<const SLOTS: usize>;
 
 impl<const SLOTS: usize> Scale<SLOTS> {
-    /// As many levels as all of `u64` needs. On the topmost any two times are less than a turn apart.
+    /// Number of levels that cover all of `u64`. On the highest of them, any two times are less
+    /// than one rotation apart.
     pub(crate) const LEVELS: usize = u64::MAX.ilog(SLOTS as u64) as usize + 1;
     const POWER_OF_TWO: bool = SLOTS.is_power_of_two();
     const BITS: u32 = SLOTS.trailing_zeros();
@@ -31,7 +32,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         units
     }
 
-    /// Width of a slot, in ticks.
+    /// Returns the width of a slot, in ticks.
     pub(crate) const fn unit(level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             1 << (Self::BITS * level as u32)
@@ -40,7 +41,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
     }
 
-    /// The number of slots of this level between tick 0 and the slot that holds `time`.
+    /// Returns the number of the slot that contains `time`, counted from tick 0.
     pub(crate) const fn number(time: u64, level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             time >> (Self::BITS * level as u32)
@@ -49,27 +50,30 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
     }
 
-    /// Position on the ring of the slot with this number.
+    /// Returns the position in the circular array of the slot with this number.
     pub(crate) const fn position(number: u64) -> usize {
         (number % SLOTS as u64) as usize
     }
 
-    /// The slot of this level that holds `time`.
+    /// Returns the slot of this level that contains `time`.
     pub(crate) fn slot_at(time: u64, level: usize) -> SlotId {
         SlotId::new::<SLOTS>(level, Self::position(Self::number(time, level)))
     }
 
-    /// Where an entry belongs: on the lowest level on which its slot is less than a turn ahead.
+    /// Returns the slot that an entry belongs to. It is on the lowest level on which the slot that
+    /// contains the deadline lies less than one rotation ahead of the slot that contains `now`.
     #[inline]
     pub(crate) fn slot_of(deadline: u64, now: u64) -> SlotId {
         let mut level = Self::level_of_distance(deadline - now);
-        // Less than a turn of ticks may still reach into the slot that is a whole turn ahead.
+        // A distance of less than one rotation can still end in the slot that is a whole rotation
+        // ahead, because `now` need not be at the start of its slot.
         if Self::number(deadline, level) - Self::number(now, level) >= SLOTS as u64 {
             level += 1;
         }
         Self::slot_at(deadline, level)
     }
 
+    /// Returns the lowest level on which one rotation is longer than `distance`.
     #[inline]
     fn level_of_distance(distance: u64) -> usize {
         if Self::POWER_OF_TWO {
@@ -79,8 +83,8 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         wider.take_while(|&&unit| unit <= distance).count()
     }
 
-    /// Start of the first occupied slot: the slot that holds `now`, or the next occupied slot
-    /// around the ring.
+    /// Returns the tick at which the first occupied slot starts. That is the slot that contains
+    /// `now`, or else the next occupied slot in the circular array.
     #[inline]
     pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
@@ -92,14 +96,16 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         Some((number + ahead as u64) * Self::unit(level))
     }
 
-    /// Whether a slot of this level starts at one of the ticks from `now` to `then`, which is the start
-    /// of a slot on a lower level.
+    /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`,
+    /// inclusive. `then` must be the start of a slot on a lower level.
     pub(crate) const fn is_between(level: usize, now: u64, then: u64) -> bool {
-        // Before tick 0 this takes the last tick of all, which is in another slot than `then`.
+        // If `now` is 0, the subtraction wraps around to the last tick of all, which is in another
+        // slot than `then`, as it should be.
         Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 
-    /// Start of a slot, which is less than a turn ahead of `now`.
+    /// Returns the tick at which a slot starts. The slot must lie less than one rotation ahead of
+    /// `now`.
     pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
         let level = slot.level::<SLOTS>();
         let number = Self::number(now, level);

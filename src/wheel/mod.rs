@@ -1,19 +1,25 @@
-//! The timing wheel. The page of [`timing_wheel`](crate::timing_wheel) explains its working;
-//! this page lists its files.
+//! The hierarchical timing wheel, which keeps entries with deadlines and fires those that are due.
 //!
-//! From the bottom up; a file uses those above it in this table, and none below:
+//! The documentation of [`timing_wheel`](crate::timing_wheel) explains the data structure: levels,
+//! slots, and how an entry cascades. Two types offer it. [`TimingWheel`] is public, and detects
+//! keys whose entry is gone. [`Core`](core::Core) has no such check and is what the timer driver
+//! uses; the public wheel is built on it.
 //!
-//! | file | idea |
+//! The table lists the files from the bottom up: a file uses only files above it.
+//!
+//! | file | content |
 //! | --- | --- |
 //! | `bits.rs` | a bit for each slot of a level |
-//! | `slot.rs` | the name of a slot: its index; the place of a key in a slot |
+//! | `slot.rs` | the number of a slot, and the place of a key within a slot |
 //! | `paged_slab.rs` | a slab that grows by pages and never moves its values |
-//! | `key_list.rs` | the keys of the entries in a slot: a vector with holes |
-//! | `level.rs` | the arithmetic of levels: the slot of an entry |
-//! | `slots.rs` | the slots of all levels, and which hold entries |
-//! | `core.rs`, `advance.rs`, `check.rs` | the wheel: its entries, the passing of time, its invariants |
-//! | `key.rs` | the types that the public wheel hands out |
-//! | `timing_wheel.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel, whose keys may be stale |
+//! | `key_list.rs` | the keys of the entries in one slot: a vector with holes |
+//! | `level.rs` | the arithmetic of levels: which slot a deadline belongs to |
+//! | `slots.rs` | the slots of all levels, and which of them are occupied |
+//! | `core.rs`, `advance.rs` | the wheel itself: its entries, and the passing of time |
+//! | `check.rs` | every invariant of the wheel, for tests |
+//! | `key.rs` | the types that the public wheel returns |
+//! | `timing_wheel.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel |
+//! | `model.rs` and its folder, `tests.rs` | tests: the public wheel beside a naive model, and `Core` |
 
 mod advance;
 mod bits;

@@ -1,63 +1,46 @@
-//! The public wheel beside the naive model of `tests/support`; every invariant is checked after each
-//! step. The fuzzer runs the same model from outside, where there is less to check.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "others use more of it, from outside"
-)]
+//! The public wheel does what a naive model does (`model/pair.rs`), and keeps every invariant after
+//! each step.
 
-// Not from the crate `support`: that crate is built against another build of the wheel.
-#[path = "../../tests/support/bytes.rs"]
-mod bytes;
-#[path = "../../tests/support/choices.rs"]
-mod choices;
-#[path = "../../tests/support/wheel_model.rs"]
-mod wheel_model;
+mod pair;
 
-use choices::{Choices, Random};
-use wheel_model::{CLOCKS, SLOTS};
+use arbitrary::Unstructured;
+use rand::rngs::StdRng;
+use rand::{RngCore, SeedableRng};
 
-use super::TimingWheel;
-use crate::wheel as timing_wheel;
+use super::{Key, Progress, Rescheduled, TimingWheel};
 
-fn check<T, const SLOTS: usize>(wheel: &TimingWheel<T, SLOTS>) {
-    wheel.core.check();
-}
+use self::pair::{CLOCKS, SLOTS};
 
-/// Of 64 powers of two, a distance mostly gets small ones: timers that meet.
-struct Near(Random);
-
-impl Choices for Near {
-    fn below(&mut self, end: u64) -> u64 {
-        let near = end == 64 && self.0.below(8) > 0;
-        self.0.below(if near { 15 } else { end })
-    }
+/// Returns random bytes, the same ones for the same seed. One step of the model takes about ten.
+fn bytes(seed: u64, steps: usize) -> Vec<u8> {
+    let mut bytes = vec![0; 12 * steps];
+    StdRng::seed_from_u64(seed).fill_bytes(&mut bytes);
+    bytes
 }
 
 #[test]
 fn every_invariant_holds_after_each_step() {
-    for seed in 0..200 {
-        wheel_model::run_chosen(&mut Random::new(seed), 60);
-        wheel_model::run_chosen(&mut Near(Random::new(seed)), 60);
+    for seed in 0..400 {
+        pair::run_chosen(&mut Unstructured::new(&bytes(seed, 60)), 60);
     }
 }
 
-/// Every kind of wheel at every clock.
+/// Tries every number of slots with every first tick.
 #[test]
 fn does_as_the_model_does_from_every_clock() {
-    let mut near = Near(Random::new(1));
-    for round in 0..4 * SLOTS.len() * CLOCKS.len() {
-        let slots = SLOTS[round % SLOTS.len()];
-        let clock = CLOCKS[round / SLOTS.len() % CLOCKS.len()];
-        wheel_model::run(slots, clock, &mut near, 50);
+    for (round, slots) in (0..4).flat_map(|_| SLOTS).enumerate() {
+        for (first, now) in CLOCKS.into_iter().enumerate() {
+            let seed = 1_000 + (round * CLOCKS.len() + first) as u64;
+            pair::run(slots, now, &mut Unstructured::new(&bytes(seed, 50)), 50);
+        }
     }
 }
 
+/// Short runs never hold thousands of entries, so they do not reach pages that give their memory
+/// back, nor long lists of keys.
 #[test]
-fn every_invariant_holds_on_what_a_fuzzer_has_found() {
-    let corpus = include_str!("../../tests/fuzz/timing_wheel.hex");
-    assert!(corpus.lines().count() > 100, "this is not the corpus");
-    for input in corpus.lines() {
-        bytes::timing_wheel(&bytes::decoded(input));
+fn a_long_run_does_as_the_model_does() {
+    for seed in 2_000..2_010 {
+        pair::run_chosen(&mut Unstructured::new(&bytes(seed, 600)), 600);
     }
 }

@@ -1,52 +1,54 @@
-//! A slab that grows by pages.
+//! A slab that grows by pages, never moves its values, and gives memory back.
 //!
-//! A full `slab::Slab` doubles its memory and copies every value, while the caller holds a lock: for
-//! a million timers that takes milliseconds. A `PagedSlab` adds a page and copies nothing.
+//! **Growing copies nothing.** A full `slab::Slab` doubles its memory and copies every value, which
+//! takes milliseconds for a million timers, all within one critical section. A `PagedSlab` adds a
+//! page instead.
 //!
-//! A page in which few values are left gives its memory back. Those few, the *survivors*, move into
-//! a map, and are found there under the keys that they have. Otherwise a timer of an hour would keep
-//! the memory of a thousand that were armed beside it. The memory is garbage, which the caller takes,
-//! and frees after the release of the lock.
-
-#![allow(
-    clippy::cast_possible_truncation,
-    reason = "there are fewer than 2^32 pages, and fewer than 2^32 values in a page"
-)]
+//! **A page in which only a few values are left gives its memory back.** Otherwise a timer of an
+//! hour would keep the memory of a thousand short timers that were armed beside it. The few values
+//! that are left, the *survivors*, move into a map, where they are found under the same keys.
+//! Removing and looking up a value try its page first, because a survivor is rare.
+//!
+//! Memory that is given back becomes garbage, which the caller takes and frees after it has
+//! released its lock.
 
 use std::collections::BTreeMap;
 use std::mem;
 
 use slab::Slab;
 
-/// Values of type `T` in pages of `2^BITS`. A key is the number of a page, then an index in that
-/// page. The fields that each insert and removal touches come first.
+/// Values of type `T`, in pages of `2^BITS`.
+///
+/// A key is made of the number of a page, in the upper bits, and an index in that page. The fields
+/// that every insert and every removal touches come first.
 #[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
-    /// Values ever removed.
+    /// Number of values that were ever removed.
     pub(super) removed: u64,
-    /// Values ever inserted, for the metrics. The length is this number less the values removed: two
-    /// counters take no more writes than a length.
+    /// Number of values that were ever inserted. The metrics report it, and the length is the
+    /// difference of both numbers, so a third counter is not needed.
     pub(super) inserted: u64,
-    /// The page that is filled, or [`NO_PAGE`].
+    /// The page that new values go into, or [`NO_PAGE`].
     current: u32,
     pages: Vec<Slab<T>>,
-    /// The other pages that are not full. Those that gave their memory back are among them.
+    /// The other pages with room for values, including pages that gave their memory back.
     others: Vec<u32>,
-    /// Pages that have memory, without the first.
+    /// Number of pages that have memory, without the first page.
     whole: usize,
     /// Values whose page gave its memory back, by key.
     survivors: BTreeMap<u32, T>,
-    /// The capacity that the owner asked for. No page within this capacity gives its memory back.
+    /// The capacity that the owner asked for. As long as it would not be met, no page gives its
+    /// memory back.
     reserved: usize,
-    /// The memory that pages gave back, for the owner to drop outside of its lock.
+    /// Memory that pages gave back, for the owner to drop outside of its lock.
     pub(super) garbage: Vec<Slab<T>>,
 }
 
-/// Not the number of a page.
+/// Stands for "no page" in [`PagedSlab::current`].
 const NO_PAGE: u32 = u32::MAX;
 
 impl<T: Clone, const BITS: u32> Clone for PagedSlab<T, BITS> {
-    /// With as much memory.
+    /// Returns a copy with the same keys and the same capacity.
     fn clone(&self) -> Self {
         let pages = self.pages.iter().map(|page| {
             let mut copy = page.clone();
@@ -64,16 +66,17 @@ impl<T: Clone, const BITS: u32> Clone for PagedSlab<T, BITS> {
 }
 
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
-    /// Values in a full page.
+    /// Number of values in a full page.
     pub(crate) const PAGE_LEN: usize = 1 << BITS;
-    /// Without the page of the key [`u32::MAX`], which the lists of slots use for a hole.
+    /// Maximum number of pages. The page with the key [`u32::MAX`] is left out, because lists of
+    /// keys use that number for a hole.
     const MOST_PAGES: usize = (1 << (u32::BITS - BITS)) - 1;
-    /// There is never room for more values.
+    /// Maximum number of values.
     pub(crate) const MOST: usize = Self::MOST_PAGES * Self::PAGE_LEN;
-    /// A page with so many values left gives its memory back.
+    /// Number of values that are left when a page gives its memory back.
     const FEW: usize = Self::PAGE_LEN / 128;
 
-    /// No pages and no memory.
+    /// Creates a slab without pages and without memory.
     pub(crate) const fn new() -> Self {
         Self {
             removed: 0,
@@ -92,7 +95,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         (self.inserted - self.removed) as usize
     }
 
-    /// Room for the next value. Panics when there is none.
+    /// Returns room for the next value, whose key is known by then. Panics if the slab is full.
     #[inline(always)]
     pub(crate) fn vacant(&mut self) -> Vacant<'_, T, BITS> {
         if self.current == NO_PAGE {
@@ -105,7 +108,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Removes and returns a value. Panics when there is none.
+    /// Removes and returns the value under a key. Panics if there is none.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         match self.remove_from_page(key) {
@@ -114,7 +117,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Removes and returns a value, unless there is none, or it has survived its page.
+    /// Removes and returns the value under a key. Returns `None` if there is none, or if it has
+    /// survived its page.
     #[inline(always)]
     pub(crate) fn remove_from_page(&mut self, key: u32) -> Option<T> {
         let (number, index) = Self::split(key);
@@ -123,14 +127,17 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         let left = page.len();
         self.removed += 1;
         if left == Self::FEW || left + 1 == Self::PAGE_LEN {
-            self.has_shrunk_to(left, number);
+            self.note_shrunk_to(left, number);
         }
         Some(value)
     }
 
-    /// The page that is filled keeps its memory, also when empty: otherwise an insert and a removal
-    /// at the end of a page would allocate and free each time.
-    fn has_shrunk_to(&mut self, left: usize, number: usize) {
+    /// Notes that a full page has room again, or gives back the memory of a page with few values
+    /// left.
+    ///
+    /// The current page keeps its memory even when it is empty. Otherwise inserting and removing
+    /// one value at the end of a page would allocate and free memory each time.
+    fn note_shrunk_to(&mut self, left: usize, number: usize) {
         if left + 1 == Self::PAGE_LEN {
             self.others.push(number as u32);
         } else if number as u32 != self.current && self.capacity() >= self.reserved + Self::PAGE_LEN
@@ -139,7 +146,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Moves the values of a page to the survivors; its memory is garbage.
+    /// Moves the values of a page to the survivors, and its memory to the garbage.
     fn give_back(&mut self, number: usize) {
         let mut page = mem::take(&mut self.pages[number]);
         self.whole -= usize::from(number != 0);
@@ -158,7 +165,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         value.or_else(|| self.survivor(key))
     }
 
-    /// The value under a key, unless there is none, or it has survived its page.
+    /// Returns the value under a key. Returns `None` if there is none, or if it has survived its
+    /// page.
     #[inline(always)]
     pub(crate) fn in_page_mut(&mut self, key: u32) -> Option<&mut T> {
         let (number, index) = Self::split(key);
@@ -184,13 +192,13 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.survivors.remove(&key).expect(NO_VALUE)
     }
 
-    /// The value under a key. Panics when there is none.
+    /// Returns the value under a key. Panics if there is none.
     #[inline]
     pub(crate) fn at(&self, key: u32) -> &T {
         self.get(key).expect(NO_VALUE)
     }
 
-    /// The value under a key. Panics when there is none.
+    /// Returns the value under a key, for changing it. Panics if there is none.
     #[inline]
     pub(crate) fn at_mut(&mut self, key: u32) -> &mut T {
         let (number, index) = Self::split(key);
@@ -200,19 +208,19 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// How many values there is memory for. In constant time: only the first page may be smaller
-    /// than the others.
+    /// Returns the number of values that there is memory for. This takes constant time, because
+    /// every page except the first has the same size.
     pub(crate) fn capacity(&self) -> usize {
         let first = self.pages.first().map_or(0, Slab::capacity);
         first + self.whole * Self::PAGE_LEN + self.survivors.len()
     }
 
-    /// Allocates memory for `additional` more values, which is kept until `shrink_to_fit`.
+    /// Allocates memory for `additional` more values and keeps it until `shrink_to_fit` is called.
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len().saturating_add(additional);
         self.reserved = self.reserved.max(wanted);
         if wanted > self.len() && self.pages.len() <= 1 {
-            // A small wheel stays small: its only page grows as far as it has to.
+            // The only page of a small wheel grows no further than necessary.
             if self.current == NO_PAGE {
                 self.open_page();
             }
@@ -221,12 +229,12 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
         while self.capacity() < wanted {
             let number = self.add_page();
-            self.furnish(number);
+            self.allocate(number);
             self.others.push(number as u32);
         }
     }
 
-    /// Frees every page that holds few values.
+    /// Frees the memory of every page with few values.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.reserved = 0;
         self.others
@@ -239,14 +247,14 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             }
         }
         self.garbage = Vec::new();
-        self.forget_last_pages();
+        self.remove_last_pages();
         if let [only] = &mut self.pages[..] {
             only.shrink_to_fit();
         }
     }
 
-    /// Forgets pages without memory and survivors, from the last on.
-    fn forget_last_pages(&mut self) {
+    /// Removes pages from the end of the list, as long as they have neither values nor survivors.
+    fn remove_last_pages(&mut self) {
         let survivor = self.survivors.last_key_value();
         let known = survivor.map_or(0, |(&key, _)| Self::split(key).0 + 1);
         while self.pages.len() > known && self.pages.last().is_some_and(Slab::is_empty) {
@@ -266,13 +274,13 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         (number << BITS | index) as u32
     }
 
-    /// Finds a page to be filled, or adds another.
+    /// Makes a page with room the current page. Adds a page if there is none.
     #[cold]
     fn open_page(&mut self) {
         let number = self.others.pop().map(|number| number as usize);
         let number = number.unwrap_or_else(|| self.add_page());
         if self.pages[number].capacity() == 0 {
-            self.furnish(number);
+            self.allocate(number);
         }
         self.current = number as u32;
     }
@@ -286,8 +294,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.pages.len() - 1
     }
 
-    /// Gives a page memory, and the values of the page that have survived.
-    fn furnish(&mut self, number: usize) {
+    /// Allocates the memory of a page, and moves its survivors back into it.
+    fn allocate(&mut self, number: usize) {
         let keys = Self::join(number, 0)..=Self::join(number, Self::PAGE_LEN - 1);
         let keys: Vec<u32> = self.survivors.range(keys).map(|(&key, _)| key).collect();
         let values = keys.into_iter().map(|key| {
@@ -295,7 +303,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             (Self::split(key).1, value)
         });
         let mut page: Slab<T> = values.collect();
-        // The first page grows by doubling instead, so that a small wheel is small.
+        // The first page grows by doubling instead, so that a wheel with few entries takes little
+        // memory.
         if number != 0 {
             page.reserve_exact(Self::PAGE_LEN - page.len());
             self.whole += 1;
@@ -327,7 +336,7 @@ impl<T, const BITS: u32> Vacant<'_, T, BITS> {
     }
 }
 
-const NO_VALUE: &str = "a key of a value";
+const NO_VALUE: &str = "there is no value under this key";
 
 mod iter;
 #[cfg(test)]

@@ -1,18 +1,16 @@
-//! The name of a slot, and the place of a key in a slot.
-
-#![allow(
-    clippy::cast_possible_truncation,
-    reason = "there are at most 64 levels, and fewer than 2^16 slots on all of them"
-)]
+//! Numbers for slots, and the place of a key within a slot.
 
 use std::num::NonZeroU16;
 
-/// A slot: its index, from the first slot of the lowest level on. A bit that is always set keeps the
-/// number from zero, so that a slab's vacant entries need no tag of their own.
+/// The number of a slot. The slots of all levels are numbered from the first slot of the lowest
+/// level on. There are at most 64 levels, and fewer than 2^15 slots in total.
+///
+/// The highest bit is always set so that the number is never zero. The slab then needs no extra
+/// word to tell a vacant place from an entry, because an entry contains a `SlotId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(NonZeroU16);
 
-/// Where the key of an entry is: its slot, and its index in the list of that slot.
+/// The place of an entry's key: its slot, and its index in the list of that slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) at: u32,
@@ -29,7 +27,7 @@ impl SlotId {
         Self(ALWAYS_SET | index)
     }
 
-    /// How many slots come before this slot.
+    /// Returns the number of slots before this one, counted over all levels.
     pub(crate) const fn index(self) -> usize {
         (self.0.get() & !ALWAYS_SET.get()) as usize
     }
@@ -38,7 +36,7 @@ impl SlotId {
         self.index() / SLOTS
     }
 
-    /// The position on the ring of the level.
+    /// Returns the position of the slot in the circular array of its level.
     pub(crate) const fn position<const SLOTS: usize>(self) -> usize {
         self.index() % SLOTS
     }

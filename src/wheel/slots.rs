@@ -1,22 +1,25 @@
-//! The slots of all levels. Slots hold keys only; entries are in `core.rs`.
+//! The slots of all levels, and which of them are occupied. A slot holds only the keys of its
+//! entries; the entries themselves are in the slab of `core.rs`.
 
 use super::bits::Bits;
 use super::key_list::KeyList;
 use super::level::Scale;
 use super::slot::{Place, SlotId};
 
-/// The slots of the levels that have been needed so far, lowest first. With the fields in this order,
-/// each operation reads one line of memory here; `occupied` is behind that line, and rarely read.
+/// The slots of the levels that have been needed so far, lowest level first.
+///
+/// Most operations touch only the first fields, which share a cache line. `occupied` comes last
+/// because it changes only when a slot becomes occupied or empty.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
-    /// The keys of the entries in each slot, by the index of the slot.
+    /// The keys of the entries in each slot, indexed by [`SlotId::index`].
     pub(super) lists: Vec<KeyList>,
-    /// A bit for each level: set while the level holds entries.
+    /// A bit for each level, which is set while the level holds entries.
     used: u64,
-    /// Memory that long lists no longer need.
+    /// Memory that long lists no longer need. The owner of the wheel frees it outside of its lock.
     pub(super) garbage: Vec<Vec<u32>>,
-    /// For each level, a bit for each slot: set while the slot holds entries.
+    /// For each level, a bit for each slot, which is set while the slot holds entries.
     pub(super) occupied: Vec<Bits>,
 }
 
@@ -37,12 +40,12 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// How many levels there are.
+    /// Returns the number of levels.
     pub(crate) fn levels(&self) -> usize {
         self.occupied.len()
     }
 
-    /// Puts a key into a slot, and returns its place.
+    /// Adds a key to a slot and returns its place. Creates the level if it does not exist yet.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
         let list = match self.lists.get_mut(slot.index()) {
@@ -67,8 +70,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied.resize(levels, Bits::NONE);
     }
 
-    /// Takes the key at a place out of its slot. If that moves other keys, `moved` is called with
-    /// each of them and its new place.
+    /// Removes the key at `place` from its slot. If that moves other keys, calls `moved` with each
+    /// of them and its new place.
     #[inline(always)]
     pub(crate) fn unlink(&mut self, place: Place, moved: impl FnMut(u32, Place)) {
         if self.lists[place.slot.index()].remove(place.at) {
@@ -76,7 +79,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Takes at most `most` cells off an occupied slot: see [`KeyList::take`].
+    /// Takes at most `most` cells off the end of an occupied slot's list and calls `taken` for each
+    /// key in them, as [`KeyList::take`] does. Returns the number of keys.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
@@ -88,25 +92,25 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let count = list.take(most, taken);
         if list.is_empty() {
             list.clear(&mut self.garbage);
-            self.has_emptied(slot);
+            self.note_emptied(slot);
         }
         count
     }
 
-    /// Makes a sparse list shorter.
+    /// Makes a sparse list shorter, or clears a list that has become empty.
     #[inline(never)]
     fn tidy(&mut self, slot: SlotId, mut moved: impl FnMut(u32, Place)) {
         let list = &mut self.lists[slot.index()];
         if list.is_empty() {
             list.clear(&mut self.garbage);
-            return self.has_emptied(slot);
+            return self.note_emptied(slot);
         }
         let garbage = list.tidy(|key, at| moved(key, Place { at, slot }));
         self.garbage.extend(garbage);
     }
 
     #[inline(always)]
-    fn has_emptied(&mut self, slot: SlotId) {
+    fn note_emptied(&mut self, slot: SlotId) {
         let level = slot.level::<SLOTS>();
         let occupied = &mut self.occupied[level];
         occupied.clear(slot.position::<SLOTS>());
@@ -115,15 +119,16 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// The occupied slot that starts first; if several start then, the slot on the highest
-    /// level. All may hold entries of that tick, and those on a higher level were inserted
-    /// earlier.
+    /// Returns the occupied slot that starts first. If several start at the same tick, returns the
+    /// one on the highest level: all of them may hold entries that are due at that tick, and those
+    /// on a higher level were inserted earlier, so they should fire first.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<Next> {
         let mut levels = self.used_levels();
         let mut first = self.first_on(levels.next()?, now)?;
         for level in levels {
-            // Where no slot of this level starts in between, none of the levels above does.
+            // If no slot of this level starts in between, none of a higher level does, because
+            // every slot of a higher level starts together with one of this level.
             if !Scale::<SLOTS>::is_between(level, now, first.start) {
                 break;
             }
@@ -135,7 +140,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         Some(first)
     }
 
-    /// The occupied slot of a level that starts first.
+    /// Returns the occupied slot of a level that starts first.
     pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<Next> {
         Self::first_of(&self.occupied[level], level, now)
     }
@@ -146,7 +151,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         Some(Next { slot, start })
     }
 
-    /// The levels that hold entries, lowest first.
+    /// Returns the levels that hold entries, lowest first.
     #[inline]
     pub(crate) fn used_levels(&self) -> impl Iterator<Item = usize> {
         let mut left = self.used;
@@ -157,7 +162,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         })
     }
 
-    /// The occupied slots of a level, in the order in which they start.
+    /// Returns the occupied slots of a level, in the order in which they start.
     pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = Next> {
         let mut left = self.occupied[level];
         std::iter::from_fn(move || {
@@ -167,19 +172,19 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         })
     }
 
-    /// The keys in a slot.
+    /// Returns the keys in a slot.
     pub(crate) fn list(&self, slot: SlotId) -> &KeyList {
         &self.lists[slot.index()]
     }
 
-    /// How many keys each slot of a level holds.
+    /// Returns how many keys each slot of a level holds.
     pub(crate) fn counts(&self, level: usize) -> impl Iterator<Item = usize> {
         self.lists[level * SLOTS..][..SLOTS]
             .iter()
             .map(KeyList::len)
     }
 
-    /// Frees the memory of empty slots, and the empty levels at the top.
+    /// Frees the memory of empty slots, and removes the highest levels while they are empty.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.garbage = Vec::new();
         self.set_levels(self.used_levels().last().map_or(0, |last| last + 1));

@@ -1,6 +1,4 @@
-//! The core as the driver uses it: with a grain, and with wakers for values.
-
-#![allow(clippy::cast_possible_truncation, clippy::items_after_statements)]
+//! `Core` as the driver uses it: with a `GRAIN`, and with wakers as values.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::core::{Core, Progress};
 use super::{Key, TimingWheel};
 
-/// A core with a grain beside a map from keys to deadlines.
+/// A core beside a naive model, which is a map from keys to deadlines and values.
 struct Grained<const SLOTS: usize, const GRAIN: usize> {
     core: Core<u64, SLOTS, GRAIN>,
-    model: BTreeMap<u32, u64>,
+    model: BTreeMap<u32, (u64, u64)>,
     random: u64,
 }
 
@@ -32,7 +30,8 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         (self.random >> 20) % below
     }
 
-    /// From one nanosecond to a minute, all scales equally likely.
+    /// Chooses a deadline between one nanosecond and a minute away, all orders of magnitude equally
+    /// likely.
     fn deadline(&mut self) -> u64 {
         let scale = self.random(36);
         let distance = 1 + self.random(1 << scale);
@@ -48,14 +47,17 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         }
         self.core.check();
         assert_eq!(self.core.len(), self.model.len());
-        assert!(self.core.next_expiration() <= self.model.values().copied().min());
+        let left = self.core.inserted() - self.core.removed();
+        assert_eq!(left, self.model.len() as u64);
+        let earliest = self.model.values().map(|&(deadline, _)| deadline).min();
+        assert!(self.core.next_expiration() <= earliest);
     }
 
     fn insert(&mut self) {
         let deadline = self.deadline();
         for deadline in deadline..deadline + 1 + self.random(3) * 40 {
             let key = self.core.insert(deadline, deadline);
-            assert_eq!(self.model.insert(key, deadline), None);
+            assert_eq!(self.model.insert(key, (deadline, deadline)), None);
         }
     }
 
@@ -70,23 +72,35 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
     fn remove(&mut self) {
         for _ in 0..self.random(60) {
             if let Some(key) = self.pick() {
-                let deadline = self.model.remove(&key).unwrap();
+                let (deadline, value) = self.model.remove(&key).unwrap();
                 assert_eq!(self.core.deadline(key), deadline);
-                self.core.remove(key);
+                assert_eq!(self.core.remove(key), value);
             }
         }
     }
 
     fn reschedule(&mut self) {
         let deadline = self.deadline();
-        if let Some(key) = self.pick() {
-            if self.random(2) == 0 {
-                self.core.reschedule(key, deadline);
-            } else {
-                self.core.reschedule_lazily(key, deadline);
+        let Some(key) = self.pick() else { return };
+        let (before, mut value) = self.model[&key];
+        match self.random(4) {
+            0 => self.core.reschedule(key, deadline),
+            1 => self.core.reschedule_lazily(key, deadline),
+            2 => {
+                assert_eq!(self.core.replace(key, deadline, deadline), value);
+                value = deadline;
             }
-            self.model.insert(key, deadline);
+            _ => {
+                assert!(!self.core.put_off_if(key, deadline, |_| false));
+                if !self.core.put_off_if(key, deadline, |&found| found == value) {
+                    let survived = self.core.entries.in_page_mut(key).is_none();
+                    assert!(deadline < before || survived);
+                    return;
+                }
+                assert!(deadline >= before);
+            }
         }
+        self.model.insert(key, (deadline, value));
     }
 
     fn advance(&mut self) {
@@ -94,16 +108,17 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
         let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
         let model = &mut self.model;
         let mut touched = 0;
-        let progress = self.core.advance(to, budget, &mut |key, deadline, _| {
+        let progress = self.core.advance(to, budget, &mut |key, deadline, value| {
             assert!(deadline <= to, "fired early");
-            assert_eq!(model.remove(&key), Some(deadline), "fired twice");
+            let expected = model.remove(&key);
+            assert_eq!(expected, Some((deadline, value)), "fired twice");
             touched += 1;
         });
         assert!(touched <= budget);
         drop(self.core.take_garbage());
         match progress {
             Progress::CaughtUp => assert!(
-                self.model.values().all(|&deadline| deadline > to),
+                self.model.values().all(|&(deadline, _)| deadline > to),
                 "fired late"
             ),
             Progress::Unfinished => assert!(self.core.now() <= to),
@@ -116,13 +131,18 @@ fn everything_due_fires_once_and_nothing_else<const SLOTS: usize, const GRAIN: u
         let now = [0, (1 << 36) - 1, 1 << 50, u64::MAX >> 1][seed as usize % 4];
         let mut grained = Grained::<SLOTS, GRAIN>::starting_at(now, seed);
         (0..150).for_each(|_| grained.step());
+        let mut left: Vec<_> = grained.core.into_values().collect();
+        let mut expected: Vec<_> = grained.model.into_values().collect();
+        left.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(left, expected);
     }
 }
 
 #[test]
 fn with_a_grain_everything_due_fires_once_and_nothing_else() {
     everything_due_fires_once_and_nothing_else::<64, 3>();
-    // The driver's.
+    // As in the driver.
     everything_due_fires_once_and_nothing_else::<256, 2>();
 }
 
@@ -132,7 +152,7 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
     core.insert(70, ());
     core.insert(100, ());
     let mut fired = Vec::new();
-    // A budget of 1 for each entry leaves none for a cascade.
+    // The budget is used up by firing both entries, so a cascade would make the advance stop early.
     assert!(
         core.advance(100, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
@@ -145,10 +165,9 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
 fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
     (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
-    assert_eq!(
-        core.advance(200, 10, &mut |_, _, ()| {}),
-        Progress::Unfinished
-    );
+    let progress = core.advance(200, 10, &mut |_, _, ()| {});
+    assert_eq!(progress, Progress::Unfinished);
+    assert!(!progress.is_caught_up());
     assert_eq!(core.now(), 64);
     core.insert(65, ());
     let mut fired = 0;
@@ -159,7 +178,7 @@ fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_
     assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
 }
 
-/// Otherwise a hold of the driver's lock would be as long as a list has holes.
+/// Otherwise the driver's critical section would grow with the number of holes in a list.
 #[test]
 fn holes_use_up_the_budget() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
@@ -172,11 +191,11 @@ fn holes_use_up_the_budget() {
 }
 
 #[test]
-fn a_timer_that_was_put_off_hides_none_behind_it() {
+fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
-    let put_off = core.insert(2 * 4096, ());
+    let extended = core.insert(2 * 4096, ());
     core.insert(3 * 4096 + 5, ());
-    core.reschedule_lazily(put_off, 50 * 4096);
+    core.reschedule_lazily(extended, 50 * 4096);
     assert_eq!(core.next_expiration(), Some(3 * 4096 + 5));
     let mut fired = Vec::new();
     let progress = core.advance(3 * 4096 + 5, 100, &mut |_, deadline, ()| {
@@ -187,12 +206,12 @@ fn a_timer_that_was_put_off_hides_none_behind_it() {
     core.check();
 }
 
-/// Also on the lowest level, where a slot is a tick wide.
+/// This holds even on the lowest level, where a slot is one tick wide.
 #[test]
-fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
+fn an_extended_timer_is_not_due_when_its_slot_starts() {
     let mut core: Core<(), 64, 0> = Core::starting_at(0);
-    let put_off = core.insert(10, ());
-    core.reschedule_lazily(put_off, 30);
+    let extended = core.insert(10, ());
+    core.reschedule_lazily(extended, 30);
     assert_eq!(core.next_expiration(), Some(30));
     core.insert(20, ());
     assert_eq!(core.next_expiration(), Some(20));
@@ -200,17 +219,17 @@ fn a_timer_that_was_put_off_is_not_due_when_its_slot_starts() {
 }
 
 #[test]
-fn the_search_for_the_next_expiration_ends_after_a_few_timers_that_were_put_off() {
+fn the_search_for_the_next_expiration_ends_after_a_few_extended_timers() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);
     for slot in 1..=40 {
-        let put_off = core.insert(slot * 4096, ());
-        core.reschedule_lazily(put_off, 60 * 4096);
+        let extended = core.insert(slot * 4096, ());
+        core.reschedule_lazily(extended, 60 * 4096);
     }
     assert_eq!(core.next_expiration(), Some(17 * 4096));
 }
 
 #[test]
-fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
+fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_its_slot() {
     let mut core: Core<(), 64, 3> = Core::starting_at(0);
     let idle = core.insert(1 << 36, ());
     for packet in 0..1000 {
@@ -221,13 +240,17 @@ fn a_timer_that_is_put_off_again_and_again_moves_when_its_slot_comes() {
     let mut late = false;
     let mut advance = |to| core.advance(to, 100, &mut |_, _, ()| late = true);
     assert!(advance(deadline - 1).is_caught_up());
-    assert_eq!(core.cascaded(), 2, "once anew, and once a level");
+    assert_eq!(
+        core.cascaded(),
+        2,
+        "once because it was extended, and once to a lower level"
+    );
     assert_eq!(core.next_expiration(), Some(deadline));
     assert!(!late);
 }
 
 #[test]
-fn few_empty_slots_keep_memory() {
+fn an_empty_slot_keeps_little_memory() {
     let mut core: Core<(), 256, 2> = Core::starting_at(0);
     for slot in (1..256).flat_map(|slot| [slot << 16, slot << 24]) {
         let key = core.insert(slot, ());
@@ -291,7 +314,8 @@ fn a_wheel_goes_where_its_values_go() {
     send::<TimingWheel<std::cell::Cell<u8>>>();
 }
 
-/// Also those that the advance has taken off their slot together with that entry.
+/// The advance has taken other keys off the slot together with the key of that entry. They must not
+/// be lost.
 #[test]
 fn a_panic_while_firing_loses_that_entry_and_no_other() {
     let mut core: Core<(), 64, 1> = Core::starting_at(0);

@@ -1,5 +1,5 @@
-//! The public wheel: a core whose keys carry a stamp, which tells stale keys. This file has its
-//! constructors, its size and its memory.
+//! The public wheel: a [`Core`] whose keys contain a stamp, by which it detects stale keys. This
+//! file has its constructors, and the methods about its size and memory.
 
 mod entries;
 mod time;
@@ -10,22 +10,31 @@ use std::num::NonZeroU64;
 use super::core::Core;
 use super::key::Stamped;
 
-/// A hierarchical timing wheel of `SLOTS` slots per level, 2 to 256.
+/// A hierarchical timing wheel, which stores values with deadlines and yields those that are due.
 ///
-/// Deadlines and the clock are absolute ticks; a tick is as long as the caller likes.
+/// Deadlines and the clock of the wheel are numbers of ticks since tick 0, and you decide how long
+/// a tick is. Time passes only when you call [`advance`](Self::advance). Inserting, removing and
+/// rescheduling an entry take constant time, however many entries there are. The [module
+/// page](crate::timing_wheel) describes the data structure.
 ///
-/// The number of slots changes speed and memory, not the ticks at which entries fire. More slots
-/// make fewer levels, so an entry moves less often before it fires; each level takes 32 bytes per
-/// slot. A power of two costs shifts where other numbers cost divisions. README's figures of a bare
-/// wheel are for 64. The driver's wheels have 256: there a million timers of 1 to 4 s took 163 ns
-/// each to fire, and 215 with 64, when that number was chosen.
+/// # Number of slots
+///
+/// A level has `SLOTS` slots, from 2 to 256; the default is 64. Their number affects speed and
+/// memory, but not the ticks at which entries fire. With more slots there are fewer levels, so an
+/// entry moves less often before it fires, while each level takes 32 bytes per slot. Prefer a power
+/// of two, because other numbers need divisions instead of shifts.
+///
+/// The wheels of the timer driver have 256 slots per level. With that number, firing each of a
+/// million timers of 1 to 4 s took 163 ns, against 215 ns with 64 slots.
+///
+/// # Examples
 ///
 /// ```
 /// use wheel::TimingWheel;
 ///
 /// let mut wheel = TimingWheel::new();
 /// let ping = wheel.insert(30, "ping").unwrap();
-/// wheel.insert(5000, "time-out").unwrap();
+/// wheel.insert(5000, "timeout").unwrap();
 ///
 /// assert_eq!(wheel.next_expiration(), Some(30));
 /// let mut fired = Vec::new();
@@ -41,14 +50,17 @@ use super::key::Stamped;
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
     pub(super) core: Core<Stamped<T>, SLOTS, 0>,
-    /// The stamp of the next insertion. The stamp never goes back: a stale key must not find
-    /// another entry.
+    /// The stamp of the next insertion. It never decreases, not even in `clear`, because otherwise
+    /// a stale key could find another entry.
     stamp: NonZeroU64,
 }
 
 impl<T> TimingWheel<T> {
-    /// An empty wheel of 64 slots a level, whose clock stands at tick 0. The first insertion
-    /// allocates.
+    /// Creates an empty wheel with 64 slots per level, whose clock is at tick 0.
+    ///
+    /// The wheel allocates nothing before the first insertion.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -61,7 +73,9 @@ impl<T> TimingWheel<T> {
         Self::starting_at(0)
     }
 
-    /// An empty wheel of 64 slots a level, whose clock stands at `now`.
+    /// Creates an empty wheel with 64 slots per level, whose clock is at `now`.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -74,11 +88,14 @@ impl<T> TimingWheel<T> {
         Self::with_slots(now)
     }
 
-    /// An empty wheel of 64 slots a level, at tick 0, with memory for `capacity` entries.
+    /// Creates an empty wheel with 64 slots per level, whose clock is at tick 0, and with memory
+    /// for `capacity` entries.
     ///
     /// # Panics
     ///
-    /// As [`reserve`](Self::reserve).
+    /// Panics under the same conditions as [`reserve`](Self::reserve).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -95,10 +112,12 @@ impl<T> TimingWheel<T> {
 }
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// An empty wheel of as many slots a level as its type says, whose clock stands at `now`.
+    /// Creates an empty wheel with `SLOTS` slots per level, whose clock is at `now`.
     ///
-    /// The other constructors make wheels of 64, and so need no type. `HashMap` does the same with
-    /// its hashers.
+    /// The other constructors always use 64 slots, so that you need not write the number. `HashMap`
+    /// does the same for its hashers.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -114,8 +133,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
     }
 
-    /// The tick at which the clock stands: the highest tick advanced to, or the first tick of the
-    /// wheel.
+    /// Returns the tick at which the clock of the wheel is.
+    ///
+    /// That is the tick that the wheel was last advanced to, or the tick at which it was created.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -128,7 +150,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.now()
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -141,7 +165,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns `true` if the wheel contains no entries.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -153,7 +179,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.len() == 0
     }
 
-    /// How many levels there are: none in a new wheel, and then as many as a deadline has needed.
+    /// Returns the number of levels.
+    ///
+    /// A new wheel has no levels. A level is created when a deadline first needs it.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -161,7 +191,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// assert_eq!(wheel.levels(), 0);
     /// wheel.insert(9, ()).unwrap();
     /// assert_eq!(wheel.levels(), 1);
-    /// wheel.insert(15, ()).unwrap(); // the overflow wheel, with slots of 10 ticks
+    /// wheel.insert(15, ()).unwrap(); // goes to the second level, with slots of 10 ticks
     /// assert_eq!(wheel.levels(), 2);
     /// ```
     #[must_use]
@@ -169,7 +199,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.slots.levels()
     }
 
-    /// How many entries there is memory for.
+    /// Returns the number of entries that the wheel has memory for.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -183,13 +215,17 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.capacity()
     }
 
-    /// Allocates memory for `additional` more entries, which is kept until
-    /// [`shrink_to_fit`](Self::shrink_to_fit).
+    /// Allocates memory for `additional` more entries.
+    ///
+    /// The wheel keeps this memory until you call [`shrink_to_fit`](Self::shrink_to_fit) or
+    /// [`clear`](Self::clear).
     ///
     /// # Panics
     ///
-    /// If this makes more than 2^32 - 2^10 entries, or more than the address space has room for:
-    /// before anything is allocated.
+    /// Panics if the number of entries and `additional` together exceed 2³² − 2¹⁰, or more than fit
+    /// into the address space. It panics before it allocates anything.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -208,7 +244,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.reserve(additional);
     }
 
-    /// Frees memory that is not in use: empty pages of the slab, and room for keys in slots.
+    /// Frees memory that is not in use, as far as that is possible without moving entries.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -221,7 +259,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.shrink_to_fit();
     }
 
-    /// Removes all entries and frees their memory. The clock stays, and old keys stay stale.
+    /// Removes all entries and frees their memory.
+    ///
+    /// The clock does not change. The keys of the removed entries are stale.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -235,6 +277,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         drop(self.take_core());
     }
 
+    /// Returns the core with all its entries, and leaves an empty one with the same clock.
     pub(super) fn take_core(&mut self) -> Core<Stamped<T>, SLOTS, 0> {
         let now = self.now();
         mem::replace(&mut self.core, Core::starting_at(now))
@@ -248,10 +291,10 @@ impl<T, const SLOTS: usize> Default for TimingWheel<T, SLOTS> {
 }
 
 impl<T: Clone, const SLOTS: usize> Clone for TimingWheel<T, SLOTS> {
-    /// The same entries under the same keys, at the same tick.
+    /// Returns a copy with the same entries, the same keys and the same clock.
     ///
-    /// The key of an entry inserted later, into either wheel, may find another entry in the other
-    /// wheel.
+    /// Keys that were returned before find the same entries in both wheels. Do not use a key that
+    /// either wheel returns later with the other one, because it may find an unrelated entry there.
     fn clone(&self) -> Self {
         Self {
             core: self.core.clone(),

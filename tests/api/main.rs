@@ -4,7 +4,6 @@
 
 mod auto_traits;
 mod builder;
-mod corpora;
 mod delay_queue;
 mod delay_queue_model;
 mod drop_in;

@@ -1,3 +1,10 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| support::bytes::timing_wheel(bytes));
+use arbitrary::Unstructured;
+use wheel::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
+
+#[allow(dead_code, reason = "the unit tests use more of it")]
+#[path = "../../src/wheel/model/pair.rs"]
+mod pair;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pair::run_chosen(&mut Unstructured::new(bytes), 300));

@@ -1,30 +1,25 @@
-//! Shared by the tests, and by the programs beside them: `soak`, and the fuzzer's targets.
+//! Shared by the tests, and by the programs beside them: `soak`, and a fuzzer's target.
 //!
 //! | file | idea |
 //! | --- | --- |
-//! | `choices.rs` | random numbers that can be repeated, or a fuzzer's |
-//! | `bytes.rs` | a fuzzer's bytes as choices |
+//! | `random.rs` | random numbers that can be repeated |
 //! | `process.rs` | a process for one test alone |
 //! | `load.rs` | tasks that keep a runtime busy, and timers in that runtime |
 //! | `panics.rs` | the words of a function's panic, and the place |
 //! | `wakers.rs` | wakers that count or call, and a single poll with them |
 //! | `time.rs` | tokio's timers and these, by the same name |
-//! | `wheel_model.rs` | the wheel beside a naive model |
-//! | `queue_model.rs` | `DelayQueue` beside a naive model (feature `test-util`) |
+//! | `queue_model.rs` | `DelayQueue` beside a naive model |
 //! | `storm/` | threads and tasks that do to timers everything that can be done |
 #![allow(missing_docs, missing_debug_implementations, reason = "nobody else's")]
 
-pub mod bytes;
-mod choices;
 pub mod load;
 mod panics;
 mod process;
-#[cfg(feature = "test-util")]
 pub mod queue_model;
+mod random;
 pub mod storm;
 pub mod time;
 mod wakers;
-pub mod wheel_model;
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -33,17 +28,14 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, LocalRuntime, Runtime};
-#[cfg(feature = "test-util")]
 use tokio::time::Instant;
 
-pub use choices::{Choices, Random};
 pub use panics::{Panic, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
+pub use random::Random;
 pub use wakers::{
     Count, Log, OnWake, counting, pending, poll, poll_quietly, registered, registered_with,
 };
-// `wheel_model.rs` uses this module of its parent.
-use wheel::timing_wheel;
 
 /// The names that nearly every test begins with.
 pub mod prelude {
@@ -106,7 +98,20 @@ pub fn with_workers(workers: usize) -> Builder {
     builder
 }
 
-#[cfg(feature = "test-util")]
+/// Stands in for tokio's method of this name in builds without tokio's `test-util`. Tests that pause a
+/// clock are compiled only with `tokio-wheel`'s feature `test-util`, which turns on tokio's; then tokio's
+/// own method takes precedence. Without this trait `support` would need a feature of its own, which
+/// `tokio-wheel`'s public feature would have to name.
+#[allow(dead_code, reason = "unused if tokio has the method")]
+trait StartPaused {
+    fn start_paused(&mut self, _: bool) -> &mut Self {
+        unimplemented!("a clock can be paused only with the feature `test-util`")
+    }
+}
+
+impl StartPaused for Builder {}
+
+/// Needs the feature `test-util`.
 pub fn paused() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -115,8 +120,7 @@ pub fn paused() -> Runtime {
         .unwrap()
 }
 
-/// A paused runtime, and its clock's time at each return from a park.
-#[cfg(feature = "test-util")]
+/// A paused runtime, and its clock's time at each return from a park. Needs the feature `test-util`.
 pub fn watched() -> (Runtime, Log<Instant>) {
     let seen = Log::new();
     let log = seen.clone();
@@ -221,6 +225,3 @@ pub fn assert_balanced(now: &wheel::MetricsSnapshot) {
     assert_eq!(now.registered, accounted, "{now:?}");
     assert_eq!(now.lag.count(), now.fired, "{now:?}");
 }
-
-/// The models from outside of the crate can look at nothing more.
-fn check<T, const SLOTS: usize>(_: &timing_wheel::TimingWheel<T, SLOTS>) {}

@@ -6,18 +6,17 @@
 
 use crate::prelude::*;
 
+use arbitrary::Unstructured;
 use wheel::DelayQueue;
 use wheel::delay_queue::{Expired, Key};
 
-use crate::bytes::{Bytes, MOST};
-
-struct Model<C> {
+struct Model<'a> {
     queue: DelayQueue<u64>,
     /// Key, value, and the instant before which the entry must not come out.
     entries: Vec<(Key, u64, Instant)>,
     stale: Vec<Key>,
     next_value: u64,
-    choices: C,
+    choices: Unstructured<'a>,
     waker: Waker,
     count: Arc<Count>,
     /// The waker's wakes when the queue last returned that no entry was due, or that there was
@@ -26,17 +25,12 @@ struct Model<C> {
     told_empty: bool,
 }
 
-/// Takes the steps that a fuzzer's bytes choose.
-pub fn run_bytes(bytes: &[u8]) {
-    run(Bytes(bytes), MOST);
-}
-
-/// Takes so many steps, in a runtime of its own.
-pub fn run(choices: impl Choices, steps: usize) {
+/// Takes the steps that these bytes choose, at most `steps`, in a runtime of its own.
+pub fn run(bytes: &[u8], steps: usize) {
     paused().block_on(async {
-        let mut model = Model::new(choices);
+        let mut model = Model::new(bytes);
         for _ in 0..steps {
-            if model.choices.is_over() {
+            if model.choices.is_empty() {
                 break;
             }
             model.step().await;
@@ -46,15 +40,15 @@ pub fn run(choices: impl Choices, steps: usize) {
     });
 }
 
-impl<C: Choices> Model<C> {
-    fn new(choices: C) -> Self {
+impl<'a> Model<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
         let (waker, count) = counting();
         Model {
             queue: DelayQueue::new(),
             entries: Vec::new(),
             stale: Vec::new(),
             next_value: 0,
-            choices,
+            choices: Unstructured::new(bytes),
             waker,
             count,
             waiting_since: None,
@@ -62,8 +56,14 @@ impl<C: Choices> Model<C> {
         }
     }
 
+    /// Chooses a number less than `end`. When no bytes are left, the number is 0.
+    fn below(&mut self, end: u64) -> u64 {
+        let chosen = self.choices.int_in_range(0..=end - 1);
+        chosen.expect("a range is never out of bytes")
+    }
+
     async fn step(&mut self) {
-        match self.choices.below(22) {
+        match self.below(22) {
             0..=5 => self.insert(),
             6..=8 => self.remove(),
             9..=11 => self.reset(),
@@ -79,13 +79,13 @@ impl<C: Choices> Model<C> {
     /// A deadline, past or to come, near or far.
     fn deadline(&mut self) -> Instant {
         let now = Instant::now();
-        match self.choices.below(8) {
-            0 => now - ms(self.choices.below(3)),
+        match self.below(8) {
+            0 => now - ms(self.below(3)),
             1 => now,
-            2 => now + Duration::from_micros(self.choices.below(5000)),
-            3 => now + Duration::from_secs(self.choices.below(1 << 36)),
-            4 => now + ms(64 * self.choices.below(70)),
-            _ => now + ms(self.choices.below(300)),
+            2 => now + Duration::from_micros(self.below(5000)),
+            3 => now + Duration::from_secs(self.below(1 << 36)),
+            4 => now + ms(64 * self.below(70)),
+            _ => now + ms(self.below(300)),
         }
     }
 
@@ -98,7 +98,7 @@ impl<C: Choices> Model<C> {
     }
 
     fn remove(&mut self) {
-        if let Some(at) = self.choices.place(self.entries.len()) {
+        if let Ok(at) = self.choices.choose_index(self.entries.len()) {
             self.remove_at(at);
         }
     }
@@ -111,7 +111,7 @@ impl<C: Choices> Model<C> {
     }
 
     fn reset(&mut self) {
-        if let Some(at) = self.choices.place(self.entries.len()) {
+        if let Ok(at) = self.choices.choose_index(self.entries.len()) {
             let when = self.deadline();
             self.entries[at].2 = when;
             self.queue.reset_at(&self.entries[at].0, when);
@@ -120,10 +120,13 @@ impl<C: Choices> Model<C> {
 
     fn tend_memory(&mut self) {
         let before = self.queue.capacity();
-        match self.choices.below(64) {
+        match self.below(64) {
             0..16 => self.queue.compact(),
             16..24 => self.queue.shrink_to_fit(),
-            24..32 => self.queue.reserve(self.choices.below(3000) as usize),
+            24..32 => {
+                let additional = self.below(3000) as usize;
+                self.queue.reserve(additional);
+            }
             32 => {
                 self.queue.clear();
                 let gone = self.entries.drain(..);
@@ -146,10 +149,10 @@ impl<C: Choices> Model<C> {
     }
 
     async fn pass(&mut self) {
-        let millis = match self.choices.below(3) {
+        let millis = match self.below(3) {
             0 => 1,
-            1 => self.choices.below(100),
-            _ => self.choices.below(10_000),
+            1 => self.below(100),
+            _ => self.below(10_000),
         };
         sleep(ms(millis)).await;
     }

@@ -1,4 +1,4 @@
-//! The first bit that is set, from each slot on.
+//! `first_from` finds the first bit that is set, whichever slot the search begins at.
 
 use super::*;
 

@@ -1,20 +1,20 @@
-//! A list alone: holes that are filled, lists that become shorter, memory that is given back.
+//! A list on its own: holes are filled, sparse lists become shorter, and memory is given back.
 
 use super::*;
 
 impl KeyList {
-    /// Each key with its place.
+    /// Returns each key with its place.
     pub(crate) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
         let cells = self.cells.iter().copied().zip(0..);
         cells.filter(|&(key, _)| key != HOLE)
     }
 
-    /// How many cells there is memory for.
+    /// Returns the number of cells that there is memory for.
     pub(crate) fn room(&self) -> usize {
         self.cells.capacity()
     }
 
-    /// Panics unless the count is right, and the list is not too long.
+    /// Panics unless the number of keys is right and the list is not too long for it.
     pub(crate) fn check(&self) {
         assert_eq!(self.keys().count(), self.len(), "keys counted and held");
         let (cells, room) = (self.cells.len(), self.room());
@@ -30,7 +30,7 @@ impl KeyList {
     }
 }
 
-/// A list, and the place of each key, which an entry would hold.
+/// A list, with the place of each key, which in a wheel is stored in the key's entry.
 struct Listed {
     list: KeyList,
     places: Vec<Option<u32>>,
@@ -48,14 +48,14 @@ impl Listed {
         listed
     }
 
-    /// Adds the next key, and returns its place.
+    /// Adds the next key and returns its place.
     fn push(&mut self) -> u32 {
         let at = self.list.push(self.places.len() as u32);
         self.places.push(Some(at));
         at
     }
 
-    /// Removes a key, and returns how many others got another place.
+    /// Removes a key and returns the number of other keys that moved.
     fn cut(&mut self, key: u32) -> usize {
         let at = self.places[key as usize]
             .take()
@@ -105,7 +105,7 @@ impl Listed {
     }
 }
 
-/// Keys in an order as good as random.
+/// Returns keys in an order that looks random.
 fn shuffled(count: u32) -> Vec<u32> {
     let mut keys: Vec<u32> = (0..count).collect();
     keys.sort_by_key(|key| key.wrapping_mul(0x9E37_79B9));
@@ -144,7 +144,7 @@ fn as_many_cells_are_taken_as_there_are() {
 #[test]
 fn holes_at_the_end_are_skipped_a_few_at_a_time() {
     let mut listed = Listed::of(3 * SHORT as u32);
-    // A list of which more than half is in use is not made shorter.
+    // More than half of the cells hold keys, so the list is not made shorter.
     (2 * SHORT as u32..3 * SHORT as u32).for_each(|key| assert_eq!(listed.cut(key), 0));
     (0..SHORT / 16).for_each(|_| assert!(listed.take(16).is_empty()));
     assert_eq!(listed.take(16).len(), 16);
@@ -162,7 +162,7 @@ fn few_holes_are_left_and_many_are_filled() {
 }
 
 #[test]
-fn a_search_looks_at_a_line_of_memory_and_the_next_begins_there() {
+fn a_search_reads_one_cache_line_and_the_next_search_continues_after_it() {
     let mut listed = Listed::of(64);
     listed.cut(0);
     (32..64).for_each(|key| _ = listed.cut(key));
@@ -238,7 +238,7 @@ fn a_short_list_keeps_its_memory_and_a_long_list_hands_its_memory_out() {
 }
 
 #[test]
-fn a_list_grows_by_a_fourth() {
+fn a_list_grows_by_a_quarter() {
     let listed = Listed::of(100_000);
     assert!(listed.list.room() <= 125_000);
 }

@@ -1,4 +1,4 @@
-//! The arithmetic of levels, from named cases to its definition.
+//! The arithmetic of levels in named cases, and compared with its definition.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn bits(slots: &[usize]) -> Bits {
     bits
 }
 
-/// The first occupied slot on level 0, from the slot with this number on.
+/// Returns the start of the first occupied slot on level 0, where slots are one tick wide.
 fn first<const SLOTS: usize>(slots: &[usize], now: u64) -> Option<u64> {
     Scale::<SLOTS>::first_start(&bits(slots), 0, now)
 }
@@ -27,7 +27,7 @@ fn the_slot_that_holds_now_is_first() {
 }
 
 #[test]
-fn the_last_slot_of_the_ring() {
+fn the_last_slot_of_the_array() {
     assert_eq!(first::<64>(&[63], 0), Some(63));
     assert_eq!(first::<60>(&[59], 61), Some(119));
     assert_eq!(first::<3>(&[2], 0), Some(2));
@@ -35,7 +35,7 @@ fn the_last_slot_of_the_ring() {
 }
 
 #[test]
-fn around_the_end_of_the_ring() {
+fn the_search_wraps_around_the_end_of_the_array() {
     assert_eq!(first::<64>(&[10, 40], 41), Some(74));
     assert_eq!(first::<20>(&[0], 39), Some(40));
     assert_eq!(first::<10>(&[1, 2], 5), Some(11));
@@ -56,7 +56,7 @@ fn the_only_slot_is_found_from_everywhere() {
 
 #[test]
 fn starts_are_multiples_of_the_unit() {
-    // On level 1 of 64 slots: now is in slot 2 of the second turn.
+    // On level 1 of 64 slots, `now` is in slot 2 of the second rotation.
     assert_eq!(
         Scale::<64>::first_start(&bits(&[5]), 1, 66 * 64 + 9),
         Some(69 * 64)
@@ -68,7 +68,7 @@ fn starts_are_multiples_of_the_unit() {
 }
 
 #[test]
-fn the_lowest_level_less_than_a_turn_away() {
+fn an_entry_goes_to_the_lowest_level_on_which_it_is_less_than_a_rotation_ahead() {
     let slot = |deadline, now| {
         let slot = Scale::<64>::slot_of(deadline, now);
         (slot.level::<64>(), slot.position::<64>())
@@ -76,15 +76,16 @@ fn the_lowest_level_less_than_a_turn_away() {
     assert_eq!(slot(1, 0), (0, 1));
     assert_eq!(slot(63, 0), (0, 63));
     assert_eq!(slot(64, 0), (1, 1));
-    assert_eq!(slot(73, 10), (0, 9)); // slides past the edge of a turn
+    assert_eq!(slot(73, 10), (0, 9)); // past the end of the array
     assert_eq!(slot(4095, 0), (1, 63));
     assert_eq!(slot(4096, 0), (2, 1));
-    assert_eq!(slot(64 + 4095, 64), (1, 0)); // the slot before that of now, a turn later
+    assert_eq!(slot(64 + 4095, 64), (1, 0)); // the last slot of the rotation that begins at `now`
 }
 
 #[test]
-fn a_distance_that_straddles_a_slot_too_many_goes_up() {
-    // 4095 ticks are less than 64 slots of 64; from the end of a slot they reach into the 64th.
+fn an_entry_that_would_be_a_whole_rotation_ahead_goes_one_level_higher() {
+    // 4095 ticks are less than 64 slots of 64 ticks, but from the end of a slot they reach into the
+    // 64th.
     assert_eq!(Scale::<64>::slot_of(63 + 4095, 63), SlotId::new::<64>(2, 1));
     assert_eq!(Scale::<10>::slot_of(9 + 99, 9), SlotId::new::<10>(2, 1));
 }
@@ -151,7 +152,7 @@ fn a_slot_of_a_level_starts_at_each_boundary() {
     }
 }
 
-/// No slot below the topmost level is as far from tick 0 as that level's last slot.
+/// Tries the last tick of the rotation below each level. No slot of a lower level starts later.
 #[test]
 fn a_slot_of_each_level_starts_at_tick_0() {
     assert!((1..64).all(|level| Scale::<2>::is_between(level, 0, (1 << level) - 1)));

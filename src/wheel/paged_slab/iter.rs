@@ -1,4 +1,4 @@
-//! Iterators over the values of all pages, and then over those that have survived their page.
+//! Iterators over the values of all pages, followed by the survivors.
 
 use std::borrow::Borrow;
 use std::collections::btree_map;
@@ -9,12 +9,12 @@ use slab::Slab;
 
 use super::PagedSlab;
 
-/// Keys and values, page by page. `P` has the pages that are left, `V` the values of a page, `S` the
-/// survivors.
+/// An iterator over keys and values, page by page. `P` iterates over the remaining pages, `V` over
+/// the values of one page, and `S` over the survivors.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<P, V, S, const BITS: u32> {
     pages: P,
-    /// The page that is being gone through, and its number.
+    /// The current page and its number.
     page: Option<(usize, V)>,
     survivors: S,
     left: usize,
@@ -35,7 +35,7 @@ pub(crate) type IterMut<'a, T, const BITS: u32> = Pages<
 pub(crate) type IntoIter<T, const BITS: u32> =
     Pages<Enumerate<vec::IntoIter<Slab<T>>>, slab::IntoIter<T>, btree_map::IntoIter<u32, T>, BITS>;
 
-/// The three iterators differ in how they borrow.
+/// Creates one of the three iterators, which differ only in how they borrow the slab.
 macro_rules! pages {
     ($slab:expr, $iter:ident) => {{
         let left = $slab.len();
@@ -96,7 +96,8 @@ where
 }
 
 impl<P, V, S, const BITS: u32> ExactSizeIterator for Pages<P, V, S, BITS> where Self: Iterator {}
-// Once the pages are used up, the last page is used up as well, and all parts are fused.
+// When no pages are left, the last page is exhausted as well, so the iterator is fused if its parts
+// are.
 impl<P: FusedIterator, V: FusedIterator, S: FusedIterator, const BITS: u32> FusedIterator
     for Pages<P, V, S, BITS>
 where

@@ -1,4 +1,5 @@
-//! Keys, the order in which memory is used, pages that are kept and pages that become garbage.
+//! Keys find their values, freed places are used first, and pages are kept or given back as they
+//! should be.
 
 use super::*;
 
@@ -10,7 +11,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         key
     }
 
-    /// Panics unless the counts and the pages agree.
+    /// Panics unless the counters agree with the pages.
     pub(crate) fn check(&self) {
         let in_pages: usize = self.pages.iter().map(Slab::len).sum();
         assert_eq!(
@@ -85,7 +86,7 @@ fn freed_memory_is_the_next_to_be_used() {
 }
 
 #[test]
-fn the_first_page_starts_small_and_the_others_are_made_whole() {
+fn the_first_page_starts_small_and_the_others_have_their_full_size() {
     assert_eq!(Small::new().capacity(), 0);
     assert!(filled(1).capacity() < Small::PAGE_LEN);
     assert_eq!(filled(9).capacity(), 2 * Small::PAGE_LEN);
@@ -113,10 +114,10 @@ fn an_empty_page_is_garbage_unless_it_is_the_page_to_fill() {
     slab.check();
 }
 
-/// Pages of 256, which give their memory back when two values are left.
+/// Pages of 256 values, which give their memory back when two are left.
 type Large = PagedSlab<u32, 8>;
 
-/// Three full pages, of which only `kept` are left.
+/// Fills three pages, and removes all values except `kept`.
 fn thinned_out(kept: &[u32]) -> Large {
     let mut slab = Large::new();
     (0..3 * 256).for_each(|_| _ = slab.insert_with(|key| key));
@@ -150,7 +151,7 @@ fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
 }
 
 #[test]
-fn a_page_that_is_filled_again_has_its_survivors_back() {
+fn a_page_that_is_filled_again_gets_its_survivors_back() {
     let mut slab = thinned_out(&[7, 300, 301, 700]);
     for round in 4..=3 * 256 {
         assert_eq!(slab.len(), round);
@@ -163,7 +164,7 @@ fn a_page_that_is_filled_again_has_its_survivors_back() {
 }
 
 #[test]
-fn the_page_to_fill_keeps_its_few_values() {
+fn the_current_page_keeps_its_few_values() {
     let mut slab = Large::new();
     (0..300).for_each(|_| _ = slab.insert_with(|key| key));
     (257..300).for_each(|key| _ = slab.remove(key));

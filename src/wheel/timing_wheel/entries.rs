@@ -1,19 +1,22 @@
-//! Operations on an entry: insert, look up by key, reschedule, remove.
+//! Operations on a single entry: inserting, removing, rescheduling, and looking it up.
 
 use super::TimingWheel;
 use crate::wheel::key::{Key, Rescheduled, Stamped};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// Adds an entry that fires when the clock reaches `deadline`. Constant time.
+    /// Inserts a value that fires when the clock reaches `deadline`, and returns its key.
+    ///
+    /// Takes constant time, except when the wheel allocates.
     ///
     /// # Errors
     ///
-    /// Hands the value back if `deadline` is not after [`now`](Self::now): such an entry is due
-    /// already.
+    /// Returns the value if `deadline` is not after [`now`](Self::now), because it is due already.
     ///
     /// # Panics
     ///
-    /// If there are 2^32 - 2^10 entries already.
+    /// Panics if the wheel already contains 2³² − 2¹⁰ entries.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -32,8 +35,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Ok(Key { index, stamp })
     }
 
-    /// Removes an entry and returns its value; `None` if the entry has fired or been removed.
-    /// Constant time.
+    /// Removes an entry and returns its value, or `None` if the entry has fired or been removed.
+    ///
+    /// Takes constant time.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -50,7 +56,12 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(removed.value)
     }
 
-    /// Gives an entry another deadline, earlier or later, under the same key. Constant time.
+    /// Changes the deadline of an entry to an earlier or a later one. Its key stays the same.
+    ///
+    /// If the new deadline is not after [`now`](Self::now), the entry is removed, and its value is
+    /// returned as [`Rescheduled::Expired`]. Takes constant time.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::{Rescheduled, TimingWheel};
@@ -73,7 +84,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
             .map_or(Rescheduled::Stale, Rescheduled::Expired)
     }
 
-    /// The value of an entry; `None` if the entry has fired or been removed.
+    /// Returns a reference to the value of an entry, or `None` if the entry has fired or been
+    /// removed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -88,7 +102,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         (stamped.stamp == key.stamp).then_some(&stamped.value)
     }
 
-    /// The value of an entry, to be changed; `None` if the entry has fired or been removed.
+    /// Returns a mutable reference to the value of an entry, or `None` if the entry has fired or
+    /// been removed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -104,7 +121,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(&mut self.core.get_mut(key.index).value)
     }
 
-    /// The tick at which an entry fires; `None` if the entry has fired or been removed.
+    /// Returns the tick at which an entry fires, or `None` if the entry has fired or been removed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;

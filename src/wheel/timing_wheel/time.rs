@@ -1,17 +1,20 @@
-//! The passing of time: the next expiration, and the advance that fires due entries.
+//! The passing of time: the next expiration, and advancing the clock, which fires entries.
 
 use super::TimingWheel;
 use crate::wheel::Progress;
 use crate::wheel::key::{Expired, Key};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// The tick at which to advance next; `None` when empty. This tick is never later than the
-    /// earliest deadline.
+    /// Returns the tick to advance to next, or `None` if the wheel is empty.
     ///
-    /// The tick is the earliest deadline itself if that is within a turn of the lowest level, or
-    /// if no more than 16 entries share its slot; else it may be the start of the slot. It is
-    /// later than [`now`](Self::now), unless an unfinished advance has left entries over. At most
-    /// 16 entries of each level are searched.
+    /// The result is never later than the earliest deadline. It equals the earliest deadline if
+    /// that lies within one rotation of the lowest level, which is `SLOTS` ticks, or if its slot
+    /// holds at most 16 entries. Otherwise it may be the start of that slot, at which entries only
+    /// cascade. The result is later than [`now`](Self::now), unless
+    /// [`advance_bounded`](Self::advance_bounded) stopped early and left due entries behind. The
+    /// search looks at no more than 16 entries per level.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -26,11 +29,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.next_expiration()
     }
 
-    /// The key of the entry that is due first; `None` when empty. Of several due at the same tick,
-    /// any.
+    /// Returns the key of the entry with the earliest deadline, or `None` if the wheel is empty.
     ///
-    /// Searches the whole first slot of a level, or of several levels: the time is in proportion
-    /// to the entries there.
+    /// If several entries have that deadline, it returns any of them. The search looks at all
+    /// entries in the first occupied slot of one or more levels, so it takes time in proportion to
+    /// their number.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -46,16 +51,21 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(Key { index, stamp })
     }
 
-    /// Moves the clock to `to` and hands all entries due by then to `fire`, in the order of
-    /// deadlines.
+    /// Advances the clock to `to`, and calls `fire` with each entry that is due by then.
     ///
-    /// Entries of the same tick come in no particular order. An entry that is not due cascades to
-    /// a lower level, at most once a level. Empty slots cost nothing, so a long step costs no more
-    /// than a short step. The clock never goes back: an earlier `to` does nothing, or fires
-    /// entries that [`advance_bounded`](Self::advance_bounded) has left over. If `fire` panics,
-    /// only the entry that it was given is lost.
+    /// Entries fire in the order of their deadlines; the order within a tick is unspecified. On the
+    /// way, entries that are not due cascade to lower levels, each at most once per level. Empty
+    /// slots cost nothing, so advancing far costs no more than advancing by a tick.
     ///
-    /// For entries that fire again and again, use [`advance_rearming`](Self::advance_rearming).
+    /// The clock never goes back. If `to` is earlier than [`now`](Self::now), this does nothing,
+    /// unless [`advance_bounded`](Self::advance_bounded) stopped early: then it fires the entries
+    /// that were left behind.
+    ///
+    /// If `fire` panics, only the entry that it was called with is lost.
+    ///
+    /// For entries that fire repeatedly, use [`advance_rearming`](Self::advance_rearming).
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -70,14 +80,18 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[inline]
     pub fn advance(&mut self, to: u64, fire: impl FnMut(Expired<T>)) {
         let progress = self.advance_bounded(to, usize::MAX, fire);
-        debug_assert!(progress.is_caught_up(), "there are fewer entries than that");
+        debug_assert!(progress.is_caught_up(), "ran out of an unlimited budget");
     }
 
-    /// [`advance`](Self::advance) that stops after a bounded amount of work, and can be continued.
+    /// Advances the clock like [`advance`](Self::advance), but stops after a bounded amount of
+    /// work.
     ///
-    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`. When the budget
-    /// is used up and there is more to do, the clock stops on the way. The wheel can be used as
-    /// usual then, and the next advance continues.
+    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`. If the budget is
+    /// used up before everything is done, the clock stops on the way, and the result is
+    /// [`Progress::Unfinished`]. You can then use the wheel as usual; the next advance continues
+    /// where this one stopped.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::{Progress, TimingWheel};
@@ -111,16 +125,23 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         progress
     }
 
-    /// [`advance`](Self::advance) in which an entry may stay, for another deadline.
+    /// Advances the clock like [`advance`](Self::advance), but lets each entry that fires stay in
+    /// the wheel with another deadline.
     ///
-    /// `fire` is given the key, the deadline and the value, and says when the entry is due next;
-    /// `None` removes the entry. An entry that stays keeps its key. A deadline that lies before
-    /// `to` fires in the same call, in its turn among the others: none is lost, however far the
-    /// clock has to go at once. A next deadline that is not after the present deadline counts as
-    /// the tick after the present deadline.
+    /// `fire` is called with the key, the deadline and the value of each entry that is due. It
+    /// returns the next deadline of the entry, or `None` to remove it. An entry that stays keeps
+    /// its key.
     ///
-    /// The time grows with the number of deadlines: an entry that is due every tick fires at every
-    /// tick up to `to`. If `fire` panics, only the entry that it was given is lost.
+    /// If the next deadline is not after `to`, the entry fires again within the same call, in order
+    /// with all other entries. Periodic entries therefore skip no deadline, however far the clock
+    /// advances. If the next deadline is not after the present one, the tick after the present one
+    /// is used instead.
+    ///
+    /// The time that this takes grows with the number of deadlines. For example, an entry that asks
+    /// for every tick fires at every tick up to `to`. If `fire` panics, only the entry that it was
+    /// called with is lost.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
@@ -135,7 +156,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///     (poison.ticks_left > 0).then(|| deadline + 10)
     /// };
     /// wheel.advance_rearming(20, &mut effect);
-    /// wheel.advance_rearming(43, &mut effect); // a frame took long: two ticks at once
+    /// wheel.advance_rearming(43, &mut effect); // the frame took long, so the poison acts twice
     /// assert_eq!(wheel.get(poison).unwrap().health, 100 - 4 * 7);
     /// wheel.advance_rearming(50, &mut effect);
     /// assert!(wheel.is_empty());
@@ -150,7 +171,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
             .advance_rearming(to, &mut |index, deadline, stamped| {
                 fire(stamped.key(index), deadline, &mut stamped.value)
             });
-        debug_assert!(progress.is_caught_up(), "there is no budget to use up");
+        debug_assert!(progress.is_caught_up(), "ran out of an unlimited budget");
         drop(self.core.take_garbage());
     }
 }

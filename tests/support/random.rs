@@ -1,26 +1,4 @@
-//! A model's next operation: chosen at random, or by a fuzzer's bytes.
-
-/// Where a model's operations come from: a generator, or a fuzzer's bytes.
-pub trait Choices {
-    /// A number less than `end`.
-    fn below(&mut self, end: u64) -> u64;
-
-    /// A place in a list of this length, if the list has any.
-    fn place(&mut self, len: usize) -> Option<usize> {
-        (len > 0).then(|| self.below(len as u64) as usize)
-    }
-
-    /// Whether there is nothing left to choose from.
-    fn is_over(&self) -> bool {
-        false
-    }
-}
-
-impl Choices for Random {
-    fn below(&mut self, end: u64) -> u64 {
-        Random::below(self, end)
-    }
-}
+//! Random numbers that can be repeated.
 
 /// A small generator of repeatable random numbers (xorshift64*).
 pub struct Random(u64);
@@ -39,6 +17,11 @@ impl Random {
 
     pub fn below(&mut self, end: u64) -> u64 {
         (self.number() >> 11) % end
+    }
+
+    /// A place in a list of this length, if the list has any.
+    pub fn place(&mut self, len: usize) -> Option<usize> {
+        (len > 0).then(|| self.below(len as u64) as usize)
     }
 
     /// Of fewer than so many bits, each number of bits as likely as any other.

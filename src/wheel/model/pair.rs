@@ -1,35 +1,43 @@
-//! The wheel beside a sorted map that does the same naively.
+//! The public wheel beside a sorted map that does the same naively.
 //!
-//! After every step: the fired entries are the first of the map, none early, none late, ticks in
-//! order; stale keys find nothing; and the parent module's function `check` holds. Outside of the
-//! crate `check` is empty; `src/wheel/model.rs` includes this file, and checks every invariant.
+//! After every step, the entries that fired must be the first entries of the map, in the order of
+//! their ticks, none early and none late, and stale keys must find nothing. Inside the crate every
+//! invariant of the wheel is checked as well. The fuzzer's target `tests/fuzz/timing_wheel.rs`
+//! includes this file and sees only what is public.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::choices::Choices;
-use super::timing_wheel::{Key, Progress, Rescheduled, TimingWheel};
+use arbitrary::Unstructured;
 
-fn choose_budget(choices: &mut impl Choices) -> usize {
-    match choices.below(8) {
+use super::{Key, Progress, Rescheduled, TimingWheel};
+
+/// Chooses a number less than `end`. When no bytes are left, the number is 0.
+fn below(choices: &mut Unstructured<'_>, end: u64) -> u64 {
+    let chosen = choices.int_in_range(0..=end - 1);
+    chosen.expect("a range is never out of bytes")
+}
+
+fn choose_budget(choices: &mut Unstructured<'_>) -> usize {
+    match below(choices, 8) {
         0..=2 => usize::MAX,
         3 => 0,
         4 => 1,
-        _ => choices.below(100) as usize,
+        _ => below(choices, 100) as usize,
     }
 }
 
-/// Entries at a time.
+/// Maximum number of entries at a time, because every step looks at all of them.
 const MOST: usize = 2000;
 
 struct Pair<const SLOTS: usize> {
     wheel: TimingWheel<u64, SLOTS>,
     model: BTreeMap<(u64, u64), Key>,
     gone: Vec<Key>,
+    /// The value of the last entry.
     serial: u64,
 }
 
-/// Operations that choices make.
 impl<const SLOTS: usize> Pair<SLOTS> {
     fn starting_at(now: u64) -> Self {
         Self {
@@ -40,13 +48,14 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    /// All numbers are chosen, whichever operation takes them: so a fuzzer's bytes keep their places.
-    fn step(&mut self, choices: &mut impl Choices) {
-        let pick = choices.below(1 << 16) as usize;
+    /// Takes one step. It chooses every number, even those that the operation does not use, so that
+    /// a fuzzer that changes one byte changes one step.
+    fn step(&mut self, choices: &mut Unstructured<'_>) {
+        let pick = below(choices, 1 << 16) as usize;
         let distance = Self::choose_distance(choices);
         let budget = choose_budget(choices);
-        let count = 1 + choices.below(200);
-        match choices.below(24) {
+        let count = 1 + below(choices, 200);
+        match below(choices, 24) {
             0..=6 => self.insert(distance),
             7 => self.insert_crowd(count, distance),
             8..=10 => self.remove(pick),
@@ -54,16 +63,16 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             12..=14 => self.reschedule(pick, distance),
             15..=17 => self.advance(self.wheel.now().saturating_add(distance), budget),
             18 | 19 => self.advance(self.next(), budget),
-            // Finishes the timers that were left over and no others.
+            // Fires what an earlier advance has left over, and nothing else.
             20 => self.advance(self.wheel.now() / 2, budget),
             21 => self.panic(count as usize % 4),
-            22 => match choices.below(3) {
+            22 => match below(choices, 3) {
                 0 => self.wheel.shrink_to_fit(),
-                // Goes on with a copy, and drops the original.
+                // Continues with the copy and drops the original.
                 1 => self.wheel = self.wheel.clone(),
                 _ => self.rearm(distance, count % 8),
             },
-            _ => match choices.below(4) {
+            _ => match below(choices, 4) {
                 0 => self.clear(),
                 1 => self.drain(),
                 _ => self.reserve(pick % 4096),
@@ -72,11 +81,13 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.compare();
     }
 
-    /// A number of ticks: `2^power` or `SLOTS^level`, with an offset.
-    fn choose_distance(choices: &mut impl Choices) -> u64 {
-        let is_of_level = choices.below(2) == 0;
-        let power = choices.below(64) as u32;
-        let offset = choices.below(8) as i64 - 3;
+    /// Chooses a number of ticks: `2^power` or `SLOTS^level`, plus a small offset. Small powers are
+    /// more likely, so that entries meet in slots.
+    fn choose_distance(choices: &mut Unstructured<'_>) -> u64 {
+        let is_of_level = below(choices, 2) == 0;
+        let powers = if below(choices, 2) == 0 { 64 } else { 15 };
+        let power = below(choices, powers) as u32;
+        let offset = below(choices, 8) as i64 - 3;
         let distance = match is_of_level {
             true => (SLOTS as u64).saturating_pow(power % 12),
             false => 1 << power,
@@ -84,18 +95,17 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         distance.saturating_add_signed(offset)
     }
 
-    /// The next expiration, by the wheel.
+    /// Returns the tick to advance to next, according to the wheel.
     fn next(&self) -> u64 {
         self.wheel.next_expiration().unwrap_or(self.wheel.now())
     }
 
-    /// Many entries that share a slot or two, so that chains grow and thin out.
+    /// Inserts many entries that share a slot or two, so that its list grows and later thins out.
     fn insert_crowd(&mut self, count: u64, distance: u64) {
         (0..count).for_each(|i| self.insert(distance.saturating_add(i % 3)));
     }
 
     fn insert(&mut self, distance: u64) {
-        // Each step looks at all of them.
         if self.model.len() >= MOST {
             return;
         }
@@ -163,8 +173,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    /// An entry that is armed anew fires in its turn among the others, in the same call if the call
-    /// advances so far.
+    /// Advances, and gives some of the entries that fire another deadline. Such an entry must fire
+    /// again in order, within the same call if its new deadline is not after the target.
     fn rearm(&mut self, distance: u64, times: u64) {
         let to = self.next().saturating_add(distance / 2);
         let (model, gone, mut left) = (&mut self.model, &mut self.gone, times);
@@ -186,7 +196,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.assert_caught_up(to);
     }
 
-    /// Advances with a closure that panics at its entry of this number, the only entry that may be lost.
+    /// Advances with a closure that panics when the entry with this number fires. Only that entry
+    /// may be lost.
     fn panic(&mut self, at: usize) {
         let to = self.next();
         let (wheel, mut fired) = (&mut self.wheel, Vec::new());
@@ -194,7 +205,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             wheel.advance(to, |expired| {
                 fired.push((expired.deadline, expired.value));
                 if fired.len() > at {
-                    // No panic hook: a fuzzer's ends the process.
+                    // Does not call the panic hook, because a fuzzer's hook ends the process.
                     resume_unwind(Box::new("fired"));
                 }
             })
@@ -239,7 +250,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
     }
 
     fn compare(&self) {
-        super::check(&self.wheel);
+        #[cfg(test)]
+        self.wheel.core.check();
         assert_eq!(self.wheel.len(), self.model.len());
         let earliest = self.model.keys().next().map(|id| id.0);
         let next = self.wheel.next_expiration();
@@ -257,7 +269,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    /// Lets all that is left fire, a little at a time, and looks at every key that ever went.
+    /// Fires all entries that are left, a few at a time, and then checks every key that went stale.
     fn finish(mut self) {
         while !self.model.is_empty() {
             let budget = 7 + self.model.len();
@@ -272,8 +284,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
     }
 }
 
-/// Clocks at the edges of levels, of powers of two, and of time.
-pub const CLOCKS: [u64; 9] = [
+/// First ticks at the edges of levels, of powers of two, and of time.
+pub(crate) const CLOCKS: [u64; 9] = [
     0,
     1,
     63,
@@ -285,11 +297,12 @@ pub const CLOCKS: [u64; 9] = [
     u64::MAX - 1,
 ];
 
-/// Numbers of slots: the least, odd numbers, a clock's, the most.
-pub const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
+/// Numbers of slots per level: the smallest, three that are not powers of two, and the default.
+pub(crate) const SLOTS: [usize; 5] = [2, 3, 10, 60, 64];
 
-/// Takes up to so many steps on such a wheel, from such a clock.
-pub fn run(slots: usize, now: u64, choices: &mut impl Choices, most: usize) {
+/// Takes at most `most` steps with a wheel of `slots` slots per level whose clock starts at `now`.
+/// Stops early when no bytes are left.
+pub(crate) fn run(slots: usize, now: u64, choices: &mut Unstructured<'_>, most: usize) {
     match slots {
         2 => run_with::<2>(now, choices, most),
         3 => run_with::<3>(now, choices, most),
@@ -299,10 +312,10 @@ pub fn run(slots: usize, now: u64, choices: &mut impl Choices, most: usize) {
     }
 }
 
-fn run_with<const SLOTS: usize>(now: u64, choices: &mut impl Choices, most: usize) {
+fn run_with<const SLOTS: usize>(now: u64, choices: &mut Unstructured<'_>, most: usize) {
     let mut pair = Pair::<SLOTS>::starting_at(now);
     for _ in 0..most {
-        if choices.is_over() {
+        if choices.is_empty() {
             break;
         }
         pair.step(choices);
@@ -310,9 +323,9 @@ fn run_with<const SLOTS: usize>(now: u64, choices: &mut impl Choices, most: usiz
     pair.finish();
 }
 
-/// Lets `choices` decide on the wheel and its clock, too.
-pub fn run_chosen(choices: &mut impl Choices, most: usize) {
-    let slots = SLOTS[choices.below(SLOTS.len() as u64) as usize];
-    let now = CLOCKS[choices.below(CLOCKS.len() as u64) as usize];
+/// Chooses the number of slots and the first tick as well.
+pub(crate) fn run_chosen(choices: &mut Unstructured<'_>, most: usize) {
+    let slots = SLOTS[below(choices, SLOTS.len() as u64) as usize];
+    let now = CLOCKS[below(choices, CLOCKS.len() as u64) as usize];
     run(slots, now, choices, most);
 }

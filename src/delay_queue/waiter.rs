@@ -1,0 +1,126 @@
+//! Waking the task that polls the queue, by the queue's only timer or by a change of the queue.
+
+use std::task::{Context, Poll, Waker};
+
+use tokio::time::Instant;
+
+use crate::handle::Wheel;
+use crate::sleep::{Sleep, sleep_until};
+
+/// Value of [`Waiter::until`] if no task waits, because the last poll returned an entry or the task
+/// has been woken since.
+const NO_TASK: u64 = 0;
+
+/// Value of [`Waiter::until`] if the last poll returned that the queue is empty. The next insertion
+/// wakes its task.
+const ANY_INSERTION: u64 = u64::MAX;
+
+/// The state of the task that polls the queue: what it waits for, and what wakes it.
+///
+/// | `until` | the last poll | `sleep` | the task is woken by |
+/// | --- | --- | --- | --- |
+/// | `NO_TASK` | returned an entry, or the task has been woken since | any | nothing |
+/// | `ANY_INSERTION` | returned that the queue is empty | `None` | an insertion |
+/// | a tick | was pending | registered for that tick | the timer, or a change of the queue that affects the next poll |
+#[derive(Debug)]
+pub(super) struct Waiter {
+    until: u64,
+    /// The queue's timer. It is reset for each deadline, and dropped when the queue becomes empty.
+    sleep: Option<Sleep>,
+    /// The waker of the last poll. It is kept while no task waits, because the next poll usually
+    /// comes from the same task and then need not clone it again.
+    waker: Option<Waker>,
+    /// The handle whose driver the timer belongs to, or `None` for the default driver of the
+    /// runtime that polls the queue.
+    wheel: Option<Wheel>,
+}
+
+impl Waiter {
+    pub(super) const fn new(wheel: Option<Wheel>) -> Self {
+        Waiter {
+            wheel,
+            until: NO_TASK,
+            sleep: None,
+            waker: None,
+        }
+    }
+
+    /// Returns `true` if an entry at this tick is due before the tick that the task waits for.
+    #[inline]
+    pub(super) const fn waits_beyond(&self, tick: u64) -> bool {
+        tick < self.until
+    }
+
+    /// Returns `true` if an entry at this tick may be the one that the task waits for.
+    #[inline]
+    pub(super) const fn may_wait_for(&self, tick: u64) -> bool {
+        tick <= self.until
+    }
+
+    /// Stops waiting, because the task is polling the queue and need not be woken.
+    pub(super) fn stop(&mut self) {
+        self.until = NO_TASK;
+    }
+
+    /// Polls the timer, armed for `tick`, which is at `when`. Ready if that time has been reached.
+    pub(super) fn poll(&mut self, tick: u64, when: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let wheel = &self.wheel;
+        let sleep = self.sleep.get_or_insert_with(|| match wheel {
+            Some(wheel) => wheel.sleep_until(when),
+            None => sleep_until(when),
+        });
+        if sleep.deadline() != when {
+            sleep.reset_unpin(when);
+        }
+        // Without the task's budget, because polling the queue has already spent from it.
+        let polled = sleep.poll_unconstrained(cx);
+        if polled.is_pending() {
+            self.keep_waker(cx);
+            self.until = tick;
+        }
+        polled
+    }
+
+    /// Waits for the next insertion, which wakes the task.
+    pub(super) fn wait_for_insertion(&mut self, cx: &mut Context<'_>) {
+        self.sleep = None;
+        self.keep_waker(cx);
+        self.until = ANY_INSERTION;
+    }
+
+    fn keep_waker(&mut self, cx: &mut Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waker = Some(cx.waker().clone()),
+        }
+    }
+
+    /// Resets the timer to an earlier tick, for an entry that is due before the one that the task
+    /// waits for. Wakes the task instead if it waits for any insertion.
+    pub(super) fn move_earlier(&mut self, tick: u64, when: Instant) {
+        if self.until == ANY_INSERTION {
+            return self.wake();
+        }
+        self.until = tick;
+        if let Some(sleep) = &mut self.sleep {
+            // If `when` has passed, this wakes the task.
+            sleep.reset_unpin(when);
+        }
+    }
+
+    /// Wakes the task if it waits.
+    pub(super) fn wake(&mut self) {
+        if self.until != NO_TASK {
+            self.until = NO_TASK;
+            if let Some(waker) = self.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Cancels the timer and wakes the task, because the queue has become empty.
+    pub(super) fn cancel(&mut self) {
+        self.sleep = None;
+        self.wake();
+    }
+}
