@@ -2,7 +2,7 @@
 //!
 //! New code calls `wheel::sleep`. Code that says `tokio::time::sleep` says `wheel::time::sleep`.
 //!
-//! `cargo run -p hello`
+//! `cargo run --example hello`
 
 use tokio::sync::mpsc;
 use wheel::{Duration, Instant};
