@@ -1,5 +1,5 @@
-//! The tasks one after the other, as fast as the workers can: each fans out to calls, and
-//! everything is under a timeout. Nearly all are answered, so nearly all timeouts are cancelled.
+//! Tasks, as fast as the workers can: each fans out to calls, and everything is under a timeout. Nearly all calls are
+//! answered, so nearly all timeouts are cancelled.
 
 use std::future::pending;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use tokio::time::Instant;
 
 use crate::{CALLS, LOST};
 
-/// Of a task, and of a call that is answered: never reached, though the machine stalls.
+/// The timeout of a task, and of a call that is answered. It never fires, even if the machine stalls.
 const LONG: Duration = Duration::from_secs(60);
-/// Of a call that is never answered: from this on, in steps of a part of a millisecond.
+/// The shortest timeout of a call that is never answered. They differ by steps that are no whole milliseconds.
 const SHORT: Duration = Duration::from_millis(50);
 const STEP: Duration = Duration::from_micros(10_007);
-/// Tasks that a spawner has under way at most: a service that is loaded, not flooded.
+/// Maximum number of tasks that a spawner has in progress, as in a service that is loaded rather than flooded.
 const UNDER_WAY: usize = 64;
 
-/// What came of one run of the load.
+/// The result of one run.
 #[derive(Debug)]
 pub(crate) struct Load {
-    /// From the first task to the last answer.
+    /// The time from the first task to the last answer.
     pub(crate) took: Duration,
-    /// How late those timeouts were that fired, in nanoseconds.
+    /// How late the fired timeouts were, in nanoseconds.
     pub(crate) late: Histogram<u64>,
 }
 
-/// Each worker's share of the tasks has a spawner. It is an error where a task ends otherwise than it should.
+/// Runs the tasks, with one spawner per worker. Returns an error if a task does not end as it should.
 pub(crate) fn run<T: Timers>(runtime: &Runtime, tasks: u64, workers: usize) -> Result<Load> {
     let spawners: Vec<_> = (0..workers as u64)
         .map(|first| runtime.spawn(share::<T>((first..tasks).step_by(workers))))
@@ -69,7 +69,7 @@ async fn share<T: Timers>(tasks: impl Iterator<Item = u64> + Send) -> Result<Loa
     Ok(Load { took, late })
 }
 
-/// A task all of whose calls are answered: not at once, but after the others of the worker had their turn.
+/// A task whose calls are all answered, each after the worker has polled its other tasks.
 async fn is_answered<T: Timers>() -> Result<()> {
     let work = join_all((0..CALLS).map(|_| T::timeout(LONG, yield_now())));
     let calls = T::timeout(LONG, work).await;
@@ -78,7 +78,7 @@ async fn is_answered<T: Timers>() -> Result<()> {
     Ok(())
 }
 
-/// A task one of whose calls never is: its timeout fires. How late.
+/// A task with a call that is never answered, so that its timeout fires. Returns how late.
 async fn times_out<T: Timers>(task: u64) -> Result<Duration> {
     let limit = SHORT + STEP * (task % 10) as u32;
     let others = join_all((1..CALLS).map(|_| T::timeout(LONG, yield_now())));

@@ -1,6 +1,5 @@
-//! A million tasks, each under a timeout and each fanning out to calls under timeouts of their
-//! own, nearly all of which are cancelled: on `tokio::time`, on `wheel`, and on
-//! `wheel` with high resolution, in turn.
+//! A million tasks, each under a timeout and each fanning out to calls under timeouts of their own, nearly all of which are
+//! cancelled: with tokio's timers, with tokio-wheel, and with tokio-wheel's high resolution.
 //!
 //! ```text
 //! task ──┬─ call ── answered           a timeout around the task, one around each call;
@@ -8,85 +7,82 @@
 //!        └─ call ── never: times out   and its timeout fires
 //! ```
 //!
-//! It shows timeouts per second by workers, and how late those fire that do (`load.rs`); how long arming a timer takes
-//! while a million others expire, and what memory they take (`benches/timers/expiry.rs`).
+//! The table and the chart show timeouts per second by workers, and how late those fire that do (`load.rs`); how long
+//! arming a timer takes while a million others expire, and how much memory they take (`benches/timers/expiry.rs`).
 //!
-//! The sides take turns, in changing order, and each round of a side is a process of its own, so
-//! that no side uses memory that another has left. What every task must have come to is known
-//! beforehand, and checked. Lateness beside other load: `--busy 2`.
+//! The implementations run in alternating order, and each round of each in a process of its own, so that none uses memory
+//! that another has freed. What every task must return is known beforehand, and checked. `--busy 2` runs other work
+//! alongside.
 //!
-//! `--ceiling` is another question: how many timers per second this machine's processors can arm, together (`ceiling.rs`).
+//! `--ceiling` answers another question: how many timers per second this machine's processors can arm together
+//! (`ceiling.rs`).
 //!
 //! `cargo run --release -p fanout -- --help`
 
 mod ceiling;
 mod chart;
 mod load;
-mod sides;
+mod rounds;
 
+use std::fs;
 use std::iter::successors;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Parser, value_parser};
-use common::others::{self, Neighbours};
-use common::picture;
+use common::conditions::Conditions;
 use common::process::{self, Busy};
 use common::table::Columns;
-use common::{Side, println};
-use indicatif::{HumanCount, HumanDuration};
+use common::{println, thousands};
 
-use self::sides::{Outcome, Rounds, TAIL};
+use self::rounds::{IMPLEMENTATIONS, Rounds, TAIL};
 
-/// Calls of each task at a time, each under a timeout of its own.
+/// Calls of each task at the same time, each under a timeout of its own.
 const CALLS: u64 = 4;
-/// Of each task: one around itself, and one around each call.
+/// Timeouts of each task: one around itself, and one around each call.
 const TIMEOUTS: u64 = 1 + CALLS;
-/// One task in so many has a call that is never answered.
+/// One task in this many has a call that is never answered.
 const LOST: u64 = 200;
 
-/// A million tasks under timeouts, nearly all cancelled: on tokio's timers, and on the wheel's
+/// A million tasks under timeouts, nearly all of which are cancelled: tokio's timers and tokio-wheel
 #[derive(Clone, Debug, Parser)]
 #[command(name = "fanout")]
 pub(crate) struct Options {
-    /// Tasks, each under a timeout
+    /// Number of tasks, each under a timeout
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..=100_000_000))]
     tasks: u64,
 
-    /// How often each side runs, in turns; a figure is the median, and the least and the most
+    /// Rounds per implementation, interleaved; reports the median, minimum and maximum
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=1000))]
     rounds: u64,
 
-    /// Threads that compute beside
+    /// Run N CPU-bound threads alongside the benchmark
     #[arg(long, value_name = "N", default_value_t = 0)]
     busy: usize,
 
-    /// Measure in place of that how many timers per second can be armed by one worker up to all, and what limits them
+    /// Measure how many timers per second can be armed, by one worker up to one per processor
     #[arg(long)]
     ceiling: bool,
 
-    /// With --ceiling: the most workers; one per processor without it
-    #[arg(long, value_name = "N", requires = "ceiling", value_parser = value_parser!(u64).range(1..=1024))]
-    workers: Option<u64>,
+    /// File for the chart
+    #[arg(long, value_name = "PATH", default_value = "target/fanout.svg")]
+    svg: PathBuf,
 
-    /// Where the picture goes; target/fanout.svg or target/ceiling.svg without it
-    #[arg(long, value_name = "PATH", value_parser = common::writable)]
-    svg: Option<PathBuf>,
-
-    /// Run a round of one side in this process, and print what came of it as JSON
-    #[arg(long, value_enum, hide = true)]
-    side: Option<Side>,
+    /// Run one round of one implementation in this process, and print its results as numbers
+    #[arg(long, hide = true)]
+    implementation: Option<usize>,
 }
 
-/// One per core.
+/// One per processor.
 fn workers() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// The numbers of workers to measure with: powers of two, and the most.
-fn worker_counts(most: usize) -> impl Iterator<Item = usize> {
+/// Returns the numbers of workers to measure with: powers of two, and one worker per processor.
+fn worker_counts() -> impl Iterator<Item = usize> {
+    let most = workers();
     let powers = successors(Some(1), |workers| Some(workers * 2));
     let below = powers.take_while(move |&workers| workers < most);
     below.chain([most])
@@ -94,86 +90,88 @@ fn worker_counts(most: usize) -> impl Iterator<Item = usize> {
 
 fn main() -> Result<()> {
     let options = Options::parse();
-    match options.side {
-        Some(side) => sides::run(side, options.tasks),
-        None if options.ceiling => ceiling::run(&options),
+    match options.implementation {
+        Some(index) => rounds::run(index, options.tasks),
+        None if options.ceiling => ceiling::run(options.rounds),
         None => compare(&options),
-    }
-}
-
-impl Options {
-    /// Where the picture goes.
-    fn svg(&self, usual: &str) -> Result<PathBuf> {
-        let path = self.svg.clone().map_or_else(|| common::writable(usual), Ok);
-        Ok(path?)
     }
 }
 
 fn compare(options: &Options) -> Result<()> {
     println!(
-        "Timeouts: {}, of which {} fire and the others are cancelled.",
-        HumanCount(options.tasks * TIMEOUTS),
-        HumanCount(options.tasks.div_ceil(LOST)),
+        "{} tasks under {} timeouts: {} will fire, the rest will be cancelled.",
+        thousands(options.tasks),
+        thousands(options.tasks * TIMEOUTS),
+        thousands(options.tasks.div_ceil(LOST)),
     );
-    let svg = options.svg("target/fanout.svg")?;
-    println!("It takes about {}.", HumanDuration(expected(options)));
-    let neighbours = Neighbours::watch();
+    println!("Estimated time: {} seconds.", estimate(options).as_secs());
+    // Fails before the minute that a run takes rather than after it.
+    let svg = &options.svg;
+    svg.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let cannot_write = || format!("cannot write {}", svg.display());
+    let file = fs::OpenOptions::new().append(true).create(true).open(svg);
+    file.with_context(cannot_write)?;
+
+    let conditions = Conditions::watch();
     let busy = Busy::start(options.busy);
-    let sides = sides::all(options.rounds)?;
+    let rounds = rounds::all(options.rounds, &conditions)?;
     drop(busy);
-    let mark = neighbours.as_ref().map_or("", Neighbours::mark);
-    others::warn(neighbours.as_ref());
-    println!("{}", table(&sides, mark));
+    conditions.warn();
+    println!("{}", table(&rounds, conditions.mark()));
     println!(
-        "Medians of the rounds, in parentheses how many times tokio's; below each the least and the most of the rounds."
+        "Each cell shows the median (and its ratio to tokio), then the minimum and maximum over all rounds."
     );
-    let draw = |note: &str| chart::draw(options.tasks, &sides, note);
-    picture::save(&svg, neighbours, draw)?;
-    println!("Every task came to what it should, and no timer fired early.");
+    println!("{conditions}");
+    let chart = chart::draw(options.tasks, &rounds, &conditions.to_string());
+    fs::write(svg, chart).with_context(cannot_write)?;
+    println!("Chart: {}", svg.display());
+    println!("All tasks finished as expected, and no timer fired early.");
     Ok(())
 }
 
-/// Mass expiry and memory take seconds each; the load takes some microseconds a task, with each number of workers.
-fn expected(options: &Options) -> Duration {
-    const A_TASK: Duration = Duration::from_nanos(1_000);
-    let loads = worker_counts(workers()).count() as u32;
-    let run = A_TASK * options.tasks as u32 * (loads + 5);
-    run * options.rounds as u32 * Side::ALL.len() as u32
+/// Mass expiry and memory take seconds each; the load takes some microseconds per task, with each number of workers.
+fn estimate(options: &Options) -> Duration {
+    const PER_TASK: Duration = Duration::from_nanos(1_000);
+    let loads = worker_counts().count() as u32;
+    let run = PER_TASK * options.tasks as u32 * (loads + 5);
+    run * options.rounds as u32 * IMPLEMENTATIONS.len() as u32
 }
 
-/// A row for each figure, a column for each side: the median, how many times the first side's, and the range.
-fn table<'a>(sides: &'a [Rounds], mark: &str) -> Columns<'a, Rounds> {
-    let mut columns = Columns::new(sides.iter().map(|side| (side.side.name(), side)));
-    let mut row = |label: String, get: &dyn Fn(&Outcome) -> f64, show: fn(f64) -> String| {
-        let first = sides[0].median(get);
-        columns.row(label, |side| {
-            let (median, (least, most)) = (side.median(get), side.range(get));
-            let ratio = median / first;
-            let (least, middle, most) = (show(least), show(median), show(most));
-            format!("{middle} ({ratio:.2}×){mark}\n{least} – {most}{mark}")
-        });
-    };
-    let rate = |rate| HumanCount(rate as u64).to_string();
-    for (index, workers) in worker_counts(workers()).enumerate() {
+type Show = fn(f64) -> String;
+
+/// What each number of a round is called, and how it is shown.
+fn rows() -> Vec<(String, Show)> {
+    let mut rows: Vec<(String, Show)> = Vec::new();
+    for workers in worker_counts() {
         let label = format!("timeouts per second, workers: {workers}");
-        row(label, &|round| round.timeouts_per_second[index], rate);
+        rows.push((label, |rate| thousands(rate as u64)));
     }
-    for (index, (name, _)) in TAIL.iter().enumerate() {
-        let label = format!("lateness of those that fire, {name}");
-        row(label, &|round| round.late[index], duration);
-    }
-    for (index, (name, _)) in TAIL.iter().enumerate() {
-        let label = format!("arming during a mass expiry, {name}");
-        row(label, &|round| round.waits[index], duration);
+    for what in ["lateness of fired timeouts", "arming during a mass expiry"] {
+        let tail = TAIL.iter().map(|(name, _)| format!("{what}, {name}"));
+        rows.extend(tail.map(|label| (label, duration as Show)));
     }
     if counts_memory() {
-        let label = "memory of a pending timer in its box".to_owned();
-        row(label, &|round| round.bytes_per_timer, bytes);
+        let label = "memory per pending boxed timer".to_owned();
+        rows.push((label, bytes));
+    }
+    rows
+}
+
+fn table<'a>(rounds: &'a [Rounds], mark: &str) -> Columns<'a, Rounds> {
+    let mut columns = Columns::new(rounds.iter().map(|one| (one.of.name, one)));
+    for (at, (label, show)) in rows().into_iter().enumerate() {
+        let first = rounds[0].median(at);
+        columns.row(label, |one| {
+            let (median, (least, most)) = (one.median(at), one.range(at));
+            let ratio = median / first;
+            let [least, middle, most] = [least, median, most].map(show);
+            format!("{middle} ({ratio:.2}×){mark}\n{least} – {most}{mark}")
+        });
     }
     columns
 }
 
-/// On Linux alone.
+/// Only Linux reports the memory of a process.
 fn counts_memory() -> bool {
     process::resident().is_some()
 }

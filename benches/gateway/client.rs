@@ -1,7 +1,8 @@
-//! The clients: each sends one request after the other, and notes how long each took; beside them some
-//! fall silent in the middle of a head.
+//! The clients: each sends one request after the other and records how long each took. A few others stop in the middle of a
+//! head.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
@@ -16,27 +17,30 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::plan::{BACKENDS, Plan};
+use crate::{BACKENDS, CLIENTS, HEAD_TIMEOUT, REQUEST_TIMEOUT, REQUESTS, SILENT, Tally};
 
-/// A connection that is kept.
+/// A kept-alive connection.
 type Client = SendRequest<Empty<Bytes>>;
 
-/// Of each request, in microseconds.
+/// The latency of each request, in microseconds.
 pub(crate) type Latency = Histogram<u32>;
 
-/// Runs every client; the first failure drops, and so closes, the others. Says what each request took, and how long it
-/// was from the first connection to the last answer.
-pub(crate) async fn run_all(gateway: SocketAddr, plan: &Plan) -> Result<(Latency, Duration)> {
+/// Runs all clients; the first failure drops, and so disconnects, the others. Returns the latencies, and the time from the
+/// first connection to the last answer.
+pub(crate) async fn run_all(
+    gateway: SocketAddr,
+    tally: &Arc<Tally>,
+) -> Result<(Latency, Duration)> {
     let began = Instant::now();
     let mut silent = JoinSet::new();
-    for _ in 0..plan.all_silent() {
-        silent.spawn(fall_silent(gateway, plan.clone()));
+    for _ in 0..SILENT {
+        silent.spawn(fall_silent(gateway, Arc::clone(tally)));
     }
     let mut clients = JoinSet::new();
-    for _ in 0..plan.load.connections {
-        // One after the other: a listener's queue has room for 128.
+    for _ in 0..CLIENTS {
+        // One after the other, because a listener's queue has room for 128.
         let client = connect(gateway).await?;
-        clients.spawn(run(client, gateway, plan.clone()));
+        clients.spawn(run(client, gateway, Arc::clone(tally)));
     }
     let mut latency = Histogram::new(3)?;
     while let Some(ended) = clients.join_next().await {
@@ -49,27 +53,27 @@ pub(crate) async fn run_all(gateway: SocketAddr, plan: &Plan) -> Result<(Latency
     Ok((latency, took))
 }
 
-async fn run(mut client: Client, gateway: SocketAddr, plan: Plan) -> Result<Latency> {
-    let (mut heard, mut latency) = (0, Histogram::new(3)?);
-    for _ in 0..plan.load.requests {
+async fn run(mut client: Client, gateway: SocketAddr, tally: Arc<Tally>) -> Result<Latency> {
+    let (mut received, mut latency) = (0, Histogram::new(3)?);
+    for _ in 0..REQUESTS / CLIENTS {
         let sent = Instant::now();
         let mut answer = ask(&mut client).await;
         if answer.is_err() {
-            // Closed on a client that was slow to go on: on a machine that stands still, that happens.
+            // The gateway disconnects a client that is slow to continue, which happens if the machine stops.
             client = connect(gateway).await?;
             answer = ask(&mut client).await;
         }
         let took = sent.elapsed();
         latency.record(took.as_micros() as u64)?;
         let answer = answer?;
-        heard += answer.unwrap_or(0);
+        received += answer.unwrap_or(0);
         if answer != Some(BACKENDS) {
-            plan.tally.partial.add(1);
-            let is_early = answer.is_none() && took < plan.request_timeout();
-            plan.tally.early.add(u64::from(is_early));
+            tally.partial.add(1);
+            let is_early = answer.is_none() && took < REQUEST_TIMEOUT;
+            tally.early.add(u64::from(is_early));
         }
     }
-    plan.tally.heard.add(heard);
+    tally.received.add(received);
     Ok(latency)
 }
 
@@ -81,7 +85,7 @@ async fn connect(gateway: SocketAddr) -> Result<Client> {
     Ok(client)
 }
 
-/// How many backends have answered; `None` where the gateway's limit ended the request.
+/// Returns how many backends have answered, or `None` if the gateway's timeout ended the request.
 async fn ask(client: &mut Client) -> Result<Option<u64>> {
     client.ready().await?;
     let request = Request::get("/").header("host", "gateway");
@@ -92,18 +96,18 @@ async fn ask(client: &mut Client) -> Result<Option<u64>> {
     match status {
         StatusCode::OK => Ok(Some(text.parse()?)),
         StatusCode::GATEWAY_TIMEOUT => Ok(None),
-        other => bail!("the gateway says {other}: {text}"),
+        other => bail!("the gateway answered {other}: {text}"),
     }
 }
 
-/// Sends half a head, and holds the connection open until the gateway ends it.
-async fn fall_silent(gateway: SocketAddr, plan: Plan) -> Result<()> {
+/// Sends half a head, and keeps the connection open until the gateway closes it.
+async fn fall_silent(gateway: SocketAddr, tally: Arc<Tally>) -> Result<()> {
     let began = Instant::now();
     let mut socket = TcpStream::connect(gateway).await?;
     socket.write_all(b"GET / HTTP/1.1\r\nHost: gate").await?;
-    let heard = socket.read_to_end(&mut Vec::new()).await.unwrap_or(0);
-    ensure!(heard == 0, "an answer to half a request");
-    let is_early = began.elapsed() < plan.head_timeout();
-    plan.tally.early.add(u64::from(is_early));
+    let bytes = socket.read_to_end(&mut Vec::new()).await.unwrap_or(0);
+    ensure!(bytes == 0, "an answer to half a request");
+    let is_early = began.elapsed() < HEAD_TIMEOUT;
+    tally.early.add(u64::from(is_early));
     Ok(())
 }

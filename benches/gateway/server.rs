@@ -1,8 +1,8 @@
-//! What the service's stack, hyper and tower, takes of each side's timers; and an axum router behind a listener of this
-//! machine, served with a limit for the head of each request.
+//! Each implementation's timers for hyper and for tower, and an axum router that is served with a timeout for the head of
+//! each request.
 //!
-//! `axum::serve` is shorter and sets no timer: there a client that sends half a head, or nothing
-//! after an answer, holds its connection for ever.
+//! `axum::serve` is shorter and has no such timeout: a client that sends half a head, or nothing after an answer, keeps its
+//! connection forever.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,27 +10,27 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::timers::{Timers, Tokio, Wheel};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::serve::Listener;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use timers::{Timers, Tokio, Wheel};
 use tokio::net::{TcpListener, TcpStream};
 use wheel::ext::hyper::WheelTimer;
 
-use crate::plan::Tally;
+use crate::{ANYWHERE, Tally};
 
 const TOO_LATE: StatusCode = StatusCode::GATEWAY_TIMEOUT;
 
-/// Timers that hyper and tower know, too.
-pub trait Stack: Timers {
-    /// For hyper's servers, and for the pool of its client.
+/// Timers that hyper and tower can use.
+pub(crate) trait Stack: Timers {
+    /// The timer for hyper's servers and for the pool of its client.
     type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
 
-    /// Answers requests that take longer than that with 504.
+    /// Answers requests that take longer than `limit` with 504.
     fn limit(routes: Router, limit: Duration) -> Router;
 }
 
@@ -52,26 +52,24 @@ impl Stack for Wheel {
     }
 }
 
-/// Listens on `address`, on a free port if that has none, until the runtime ends. Counts its connections.
+/// Listens on a free port until the runtime ends, and counts connections. Returns the address.
 pub(crate) fn start<T: Stack>(
-    address: SocketAddr,
     routes: Router,
     head_timeout: Duration,
     tally: Arc<Tally>,
 ) -> Result<SocketAddr> {
-    let listener = std::net::TcpListener::bind(address);
-    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let listener = std::net::TcpListener::bind(ANYWHERE)?;
     listener.set_nonblocking(true)?;
     let mut listener = TcpListener::from_std(listener)?;
     let address = listener.local_addr()?;
-    // To tell HTTP/2 from HTTP/1 it would read the first bytes, and that under no timer.
+    // HTTP/1 only, because no timeout covers the detection of the HTTP version.
     let mut server = Builder::new(TokioExecutor::new()).http1_only();
     let mut http1 = server.http1();
     http1.timer(T::Hyper::default());
     http1.header_read_timeout(head_timeout);
     tokio::spawn(async move {
         loop {
-            // axum's: it goes on after an error.
+            // axum's `accept` continues after an error.
             let (socket, _) = Listener::accept(&mut listener).await;
             tally.opened.add(1);
             let (routes, tally) = (routes.clone(), Arc::clone(&tally));
@@ -90,8 +88,8 @@ async fn serve(
     socket.set_nodelay(true)?;
     let routes = TowerToHyperService::new(routes);
     let mut connection = pin!(server.serve_connection(TokioIo::new(socket), routes));
-    // Any other error is seen, and told, by the other end. It sees the connection's end when this function's is there, and
-    // what is counted is counted by then.
+    // The other end reports any other error. It sees the end of the connection when this function returns, after the
+    // count.
     if let Err(error) = connection.as_mut().await {
         let is_timeout = error.downcast_ref().is_some_and(hyper::Error::is_timeout);
         tally.timed_out.add(u64::from(is_timeout));

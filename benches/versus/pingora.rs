@@ -1,4 +1,4 @@
-//! Timers that take part beside those that other programs measure, too.
+//! `pingora_timeout`: 10 ms ticks; timers that share a deadline share an entry, and nothing is ever removed.
 
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
@@ -8,36 +8,14 @@ use futures::FutureExt as _;
 use futures::future::Map;
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
 use pingora_timeout::{Elapsed, Timeout};
-use timers::{Timers, as_in_tokio, builder};
-use tokio::runtime::Runtime;
+use timers::Timers;
 use tokio::time::Instant;
 
-/// The library with high resolution, and so many microseconds from ring to ring.
-pub(crate) struct Precise<const MICROS: u64>;
-
-impl<const MICROS: u64> Timers for Precise<MICROS> {
-    const NAME: &'static str = "precise";
-
-    as_in_tokio!(wheel);
-
-    fn runtime(workers: usize) -> Runtime {
-        let runtime = builder(workers).build().expect("a runtime");
-        #[cfg(all(feature = "high-resolution", target_os = "linux"))]
-        let _driver = runtime.block_on(async {
-            let tick = Duration::from_micros(MICROS);
-            let precise = wheel::Builder::new().high_resolution(true).tick(tick);
-            precise.install().expect("a descriptor")
-        });
-        runtime
-    }
-}
-
-/// `pingora_timeout`: 10 ms ticks, timers that share a deadline share an entry, nothing is ever removed.
 pub(crate) struct Pingora;
 
 impl Timers for Pingora {
     const NAME: &'static str = "pingora";
-    /// Its own `fast_sleep` cannot be named, a timeout of a future that never ends can.
+    /// The type of its own `fast_sleep` has no name; that of a timeout around a future that never ends has one.
     type Sleep = Map<Timeout<Pending<()>, FastOrTokioTimeout>, fn(Result<(), Elapsed>)>;
     type Elapsed = Elapsed;
 
