@@ -57,13 +57,16 @@ impl Value {
     }
 }
 
+/// The name of an implementation, and what measures it once.
+type Implementation = (&'static str, fn() -> Measured);
+
 /// A benchmark in the catalogue.
 pub(crate) struct Benchmark {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) rounds: u32,
     /// tokio-wheel first.
-    pub(crate) implementations: Vec<(&'static str, fn() -> Measured)>,
+    pub(crate) implementations: Vec<Implementation>,
 }
 
 impl Benchmark {
@@ -85,7 +88,7 @@ impl Benchmark {
         if number % 2 == 0 {
             order.reverse();
         }
-        let measure = |(at, (_, measure)): (usize, &(_, fn() -> Measured))| (at, measure());
+        let measure = |(at, (_, measure)): (usize, &Implementation)| (at, measure());
         let mut measured: Vec<_> = order.into_iter().map(measure).collect();
         measured.sort_by_key(|(at, _)| *at);
         for (at, one) in &measured {
