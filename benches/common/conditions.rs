@@ -78,7 +78,7 @@ impl Display for Conditions {
         }
         let lines = self.lines.borrow();
         if lines.is_empty() {
-            return Ok(());
+            return write!(f, "\nThe time of a cache line could not be measured.");
         }
         let (middle, (least, most)) = (median(&lines), range(&lines));
         let place = match middle {

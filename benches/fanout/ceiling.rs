@@ -39,9 +39,10 @@ pub(crate) fn run(rounds: u64) -> Result<()> {
                 measured.push(measure(workers) / 1e6);
             }
         }
+        let mark = conditions.mark();
         let cell = |millions: &Vec<f64>| {
             let (middle, (least, most)) = (median(millions), range(millions));
-            number(format!("{middle:.2} ({least:.2}–{most:.2})"))
+            number(format!("{middle:.2} ({least:.2}–{most:.2}){mark}"))
         };
         let cells = measured.iter().map(cell);
         table.add_row([number(workers)].into_iter().chain(cells));

@@ -163,9 +163,12 @@ fn table<'a>(rounds: &'a [Rounds], mark: &str) -> Columns<'a, Rounds> {
         let first = rounds[0].median(at);
         columns.row(label, |one| {
             let (median, (least, most)) = (one.median(at), one.range(at));
-            let ratio = median / first;
+            let ratio = match first {
+                0.0 => String::new(),
+                _ => format!(" ({:.2}×)", median / first),
+            };
             let [least, middle, most] = [least, median, most].map(show);
-            format!("{middle} ({ratio:.2}×){mark}\n{least} – {most}{mark}")
+            format!("{middle}{ratio}{mark}\n{least} – {most}{mark}")
         });
     }
     columns

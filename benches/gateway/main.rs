@@ -110,7 +110,7 @@ fn main() -> Result<()> {
     let conditions = Conditions::watch();
     let runs = [run::<Tokio>()?, run::<Wheel>()?];
     conditions.warn();
-    println!("{}", table(&runs));
+    println!("{}", table(&runs, conditions.mark()));
     println!("{conditions}");
     runs.iter().try_for_each(check)?;
     println!("All counts are as expected, and no timer fired early.");
@@ -149,24 +149,24 @@ fn start<T: Stack>(tally: &Arc<Tally>) -> Result<SocketAddr> {
     server::start::<T>(routes, HEAD_TIMEOUT, Arc::clone(tally))
 }
 
-fn table(runs: &[Run]) -> Columns<'_, Run> {
+fn table<'a>(runs: &'a [Run], mark: &str) -> Columns<'a, Run> {
     let mut columns = Columns::new(runs.iter().map(|run| (run.name, run)));
     for (index, (label, ..)) in counts(&runs[0]).iter().enumerate() {
         columns.row(label, |run| thousands(counts(run)[index].2));
     }
     columns.row("requests per second", |run| {
-        format!("{:.0}", REQUESTS as f64 / run.took.as_secs_f64())
+        format!("{:.0}{mark}", REQUESTS as f64 / run.took.as_secs_f64())
     });
     for (label, quantile) in [("latency p50", 0.5), ("  p99", 0.99), ("  p99.9", 0.999)] {
         columns.row(label, |run| {
             let micros = run.latency.value_at_quantile(quantile);
-            format!("{:.2?}", Duration::from_micros(micros))
+            format!("{:.2?}{mark}", Duration::from_micros(micros))
         });
     }
     // Of the whole process: clients, gateway and backends.
     columns.row("CPU time per request", |run| {
         let cpu = run.cpu.map(|cpu| cpu / REQUESTS as u32);
-        cpu.map_or("unknown".to_owned(), |cpu| format!("{cpu:.1?}"))
+        cpu.map_or("unknown".to_owned(), |cpu| format!("{cpu:.1?}{mark}"))
     });
     columns
 }

@@ -145,7 +145,7 @@ pub enum Precise<const MICROS: u64> {}
 impl<const MICROS: u64> Timers for Precise<MICROS> {
     const NAME: &'static str = match MICROS {
         1 => "tick of 1 µs",
-        50 => "high resolution",
+        50 => "tokio-wheel, high resolution",
         100 => "tick of 100 µs",
         200 => "tick of 200 µs",
         500 => "tick of 500 µs",

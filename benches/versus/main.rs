@@ -102,7 +102,7 @@ fn main() -> ExitCode {
         rows.extend(outcome.into_iter().flatten());
     }
     conditions.warn();
-    println!("{}", report::table(&rows));
+    println!("{}", report::table(&rows, conditions.mark()));
     println!(
         "Ratio: how many times as good as the other result tokio-wheel's is, as the median of the rounds; above 1 tokio-wheel is better."
     );

@@ -83,7 +83,7 @@ fn ratio(unit: Unit, [other, wheel]: [f64; 2]) -> f64 {
     }
 }
 
-pub(crate) fn table(rows: &[Row]) -> Table {
+pub(crate) fn table(rows: &[Row], mark: &str) -> Table {
     let header = [
         "benchmark",
         "value",
@@ -110,7 +110,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
             Cell::new(&row.other),
             other,
             wheel,
-            number(factor(row.ratio)),
+            number(format!("{}{mark}", factor(row.ratio))),
             number(format!("{}–{}", factor(least), factor(most))),
         ]);
     }
