@@ -31,12 +31,12 @@ pub(crate) fn draw(tasks: u64, rounds: &[Rounds], note: &str) -> String {
     );
     svg.text("pale", (MARGIN, 74.0), &about);
     for (index, one) in IMPLEMENTATIONS.iter().enumerate() {
-        let x = 560.0 + 150.0 * index as f64;
-        svg.bar(index, (x - 20.0, 36.0), (14.0, 14.0));
-        svg.text("head", (x, 48.0), one.name);
+        let x = MARGIN + 20.0 + 150.0 * index as f64;
+        svg.bar(index, (x - 20.0, 90.0), (14.0, 14.0));
+        svg.text("head", (x, 102.0), one.name);
     }
     for (line, text) in note.lines().enumerate() {
-        svg.text("pale", (MARGIN, 838.0 + 18.0 * line as f64), text);
+        svg.text("pale", (MARGIN, 866.0 + 18.0 * line as f64), text);
     }
 
     let counts: Vec<_> = worker_counts().map(|count| count.to_string()).collect();
@@ -79,8 +79,8 @@ pub(crate) fn draw(tasks: u64, rounds: &[Rounds], note: &str) -> String {
         svg.bars(&panel, &[medians(at, 1.0)], bytes);
     }
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1120 890\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
-         <rect class=\"card\" width=\"1120\" height=\"890\"/>\n{}</svg>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1120 918\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+         <rect class=\"card\" width=\"1120\" height=\"918\"/>\n{}</svg>\n",
         svg.0
     )
 }
@@ -90,6 +90,7 @@ struct Svg(String);
 /// The area inside the axes.
 struct Panel {
     left: f64,
+    right: f64,
     bottom: f64,
     /// The width of a group of bars, or from point to point of a curve.
     group: f64,
@@ -123,7 +124,7 @@ impl Svg {
     ) -> Panel {
         let (width, height) = PANEL;
         let x = MARGIN + (width + 28.0) * (index % 2) as f64;
-        let y = 112.0 + (height + 20.0) * (index / 2) as f64;
+        let y = 140.0 + (height + 20.0) * (index / 2) as f64;
         self.text("head", (x, y + 14.0), title);
         self.text("pale", (x, y + 36.0), about);
         let (left, bottom) = (x + 58.0, y + height - 48.0);
@@ -139,6 +140,7 @@ impl Svg {
         );
         Panel {
             left,
+            right: x + width,
             bottom,
             group,
             height: bottom - y - 60.0,
@@ -148,11 +150,9 @@ impl Svg {
     /// Draws a line across the panel at this part of its height.
     fn rule(&mut self, panel: &Panel, part: f64, label: &str) {
         let (x, y) = (panel.left, panel.bottom - part * panel.height);
-        let right = MARGIN + PANEL.0 + if x > PANEL.0 { 28.0 + PANEL.0 } else { 0.0 };
-        let _ = writeln!(
-            self.0,
-            "<path class=\"rule\" d=\"M{x:.0} {y:.1}H{right:.0}\"/>"
-        );
+        let right = panel.right;
+        let path = format!("<path class=\"rule\" d=\"M{x:.0} {y:.1}H{right:.0}\"/>");
+        let _ = writeln!(self.0, "{path}");
         self.text("pale end", (x - 8.0, y + 4.0), label);
     }
 

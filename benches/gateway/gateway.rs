@@ -106,7 +106,7 @@ pub(crate) fn calls<T: Stack>() -> Router {
         if call % CALLS_PER_SLOW == 0 {
             T::sleep(SLOW).await;
         }
-        "here you are"
+        "the answer"
     };
     Router::new().route("/calls/{number}", get(answer))
 }
