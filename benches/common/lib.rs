@@ -1,28 +1,23 @@
-//! What the programs that measure have in common.
+//! What the benchmarks have in common.
 
 use std::fmt::Arguments;
-use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::path::PathBuf;
 use std::process::exit;
 
+pub mod conditions;
+pub mod line;
 pub mod machine;
-
-pub mod others;
-pub mod picture;
 pub mod process;
-mod side;
 pub mod table;
 
-pub use self::side::Side;
-
-/// As the standard library's, but where nothing reads on, as after `| head`, the program ends in silence.
+/// Like the standard library's, except that the program ends silently if nobody reads its output any more, for example
+/// after `| head`.
 #[macro_export]
 macro_rules! println {
     ($($text:tt)*) => { $crate::print_line(::std::format_args!($($text)*)) };
 }
 
-/// What [`println!`] does.
+/// Implements [`println!`].
 #[doc(hidden)]
 pub fn print_line(line: Arguments<'_>) {
     match writeln!(io::stdout(), "{line}") {
@@ -32,31 +27,15 @@ pub fn print_line(line: Arguments<'_>) {
     }
 }
 
-/// A path on the command line that can be written: it says so before the minutes that a run takes. The file and its folder
-/// are made where there are none; what it holds stays.
-pub fn writable(path: &str) -> io::Result<PathBuf> {
-    let path = PathBuf::from(path);
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    OpenOptions::new().append(true).create(true).open(&path)?;
-    Ok(path)
-}
-
-/// What stands for this value on the command line.
+/// Returns the word that stands for this value on the command line.
 pub fn word(value: &impl clap::ValueEnum) -> String {
-    let value = value.to_possible_value().expect("it is not skipped");
+    let value = value
+        .to_possible_value()
+        .expect("a value that is not skipped");
     value.get_name().to_owned()
 }
 
-/// What the help says of this value.
-pub fn about(value: &impl clap::ValueEnum) -> String {
-    let value = value.to_possible_value().expect("it is not skipped");
-    value
-        .get_help()
-        .map(ToString::to_string)
-        .unwrap_or_default()
-}
-
-/// The middle one, or what is half-way between the two.
+/// Returns the middle value, or the mean of the two middle values.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -68,7 +47,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The least and the most.
+/// Returns the minimum and the maximum.
 pub fn range(values: &[f64]) -> (f64, f64) {
     let all = values.iter().copied();
     (
@@ -77,10 +56,10 @@ pub fn range(values: &[f64]) -> (f64, f64) {
     )
 }
 
-/// Cargo runs a bench in its package's folder. A file's path is meant from where Cargo was called.
-pub fn go_where_cargo_was_called() {
-    if let Some(called) = std::env::var_os("PWD") {
-        // Where that is gone, paths are meant from here.
-        let _ = std::env::set_current_dir(called);
+/// Formats a number with separators: 1,234,567.
+pub fn thousands(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", thousands(number / 1_000), number % 1_000),
     }
 }

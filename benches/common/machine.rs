@@ -1,4 +1,4 @@
-//! What figures depend on: the machine, and the versions of everything that takes part.
+//! The machine, and the versions of everything that takes part.
 
 use std::env::consts::{ARCH, OS};
 use std::fmt::{self, Display, Formatter};
@@ -8,23 +8,23 @@ use std::thread::available_parallelism;
 
 use crate::process::field;
 
-/// Where figures are taken, and with what.
+/// What results are taken on and with.
 #[derive(Debug)]
 pub struct Circumstances {
-    /// The processor, how many of them, the system.
+    /// The processor, the number of processors, the system.
     pub machine: String,
-    /// This crate's, tokio's and the compiler's.
+    /// The versions of this crate, of tokio and of the compiler.
     pub versions: String,
 }
 
 impl Circumstances {
-    /// Those of this process.
+    /// Looks them up for this process.
     pub fn look() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = field(&cpu, "model name").unwrap_or(ARCH);
         let processors = available_parallelism().map_or(1, usize::from);
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        // What follows is the distribution's or the machine's own name.
+        // The rest is the name of the distribution or of the machine.
         let release = release.split(['-', '+', '\n']).next().unwrap_or_default();
         let (wheel, tokio) = (locked("tokio-wheel"), locked("tokio"));
         Self {
@@ -40,7 +40,7 @@ impl Display for Circumstances {
     }
 }
 
-/// The version that Cargo chose.
+/// Returns the version that Cargo chose.
 fn locked(package: &str) -> &'static str {
     let begin = format!("name = \"{package}\"\nversion = \"");
     let lock = include_str!("../../Cargo.lock").split_once(&begin);
@@ -48,7 +48,7 @@ fn locked(package: &str) -> &'static str {
     version.unwrap_or("unknown")
 }
 
-/// Its name and version.
+/// Returns the compiler's name and version.
 fn compiler() -> String {
     let output = Command::new("rustc").arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

@@ -1,4 +1,4 @@
-//! What Linux says of this process, elsewhere every answer is `None`; and threads that keep processors busy beside it.
+//! What Linux reports about this process (other systems: `None`), and threads that keep processors busy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,35 +7,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A tick in `/proc/*/stat`: Linux shows programs 100 a second, whatever the kernel's own clock.
+/// A tick in `/proc/*/stat`. Linux reports 100 ticks per second to programs, whatever its own clock.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// The processor time of the whole process so far, user and system, threads that ended included.
+/// Returns the processor time of the whole process, user and system, including threads that have ended.
 #[must_use]
 pub fn cpu_time() -> Option<Duration> {
     times(2)
 }
 
-/// The first so many of this process's user and system time and of the same of processes that it has waited for, added up.
+/// Adds up the first `count` of: this process's user and system time, and those of the processes that it has waited for.
 pub(crate) fn times(count: usize) -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name, in parentheses, may hold spaces, so fields are counted from behind it.
+    // The name in parentheses may contain spaces, so fields are counted from its end.
     let (_, fields) = stat.rsplit_once(')')?;
     let times = fields.split_whitespace().skip(11).take(count);
     let ticks: Option<u32> = times.map(|time| time.parse::<u32>().ok()).sum();
     Some(TICK * ticks?)
 }
 
-/// What stands behind a name and a colon, in a file of `/proc`.
+/// Returns the text after a name and a colon, in a file of `/proc`.
 pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     let (_, value) = lines.find(|(called, _)| called.trim() == name)?;
     Some(value.trim())
 }
 
-/// The threads of this name, of which the kernel keeps 15 bytes; all of this process without one.
-#[must_use]
-pub fn threads(name: Option<&str>) -> Vec<PathBuf> {
+/// Finds the threads of this name, of which the kernel keeps 15 bytes, or all threads of this process.
+fn threads(name: Option<&str>) -> Vec<PathBuf> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
     let paths = threads.filter_map(|thread| Some(thread.ok()?.path()));
     let is_so_called = |path: &PathBuf| {
@@ -45,7 +44,7 @@ pub fn threads(name: Option<&str>) -> Vec<PathBuf> {
     paths.filter(is_so_called).collect()
 }
 
-/// The processor time of these threads so far, exactly; of those that live.
+/// Returns the exact processor time of the threads of this name, or of all, that are still running.
 #[must_use]
 pub fn cpu_of_threads(name: Option<&str>) -> Option<Duration> {
     let of = |thread: PathBuf| {
@@ -54,11 +53,11 @@ pub fn cpu_of_threads(name: Option<&str>) -> Option<Duration> {
         Some(Duration::from_nanos(nanos))
     };
     fs::metadata("/proc/self/schedstat").ok()?;
-    // A thread that ends meanwhile is gone.
+    // A thread that ends meanwhile has no file any more.
     Some(threads(name).into_iter().filter_map(of).sum())
 }
 
-/// Memory in use, in KiB.
+/// Returns the resident memory in KiB.
 #[must_use]
 pub fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -66,12 +65,12 @@ pub fn resident() -> Option<u64> {
     memory.split_whitespace().next()?.parse().ok()
 }
 
-/// Threads that do nothing but compute, until this is dropped: other work for the machine beside what is measured.
+/// Threads that compute until this is dropped, as other work for the machine.
 #[derive(Debug)]
 pub struct Busy(Arc<AtomicBool>);
 
 impl Busy {
-    /// So many.
+    /// Starts this many threads.
     #[must_use]
     pub fn start(threads: usize) -> Self {
         let busy = Busy(Arc::new(AtomicBool::new(true)));

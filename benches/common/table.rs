@@ -1,4 +1,4 @@
-//! Tables: for the terminal, with a row for each figure and a column for each run, and as Markdown.
+//! Tables: for the terminal, with a row per result and a column per run, and as Markdown.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Row};
 
 pub use comfy_table::{Cell, Table};
 
-/// A table that is being filled.
+/// A table for the terminal.
 #[derive(Debug)]
 pub struct Columns<'a, R> {
     runs: Vec<&'a R>,
@@ -15,31 +15,31 @@ pub struct Columns<'a, R> {
 }
 
 impl<'a, R> Columns<'a, R> {
-    /// A column for each of `runs`, under its name.
+    /// Creates a table with a column for each run, under its name.
     pub fn new(runs: impl IntoIterator<Item = (&'a str, &'a R)>) -> Self {
         let (names, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
         let mut table = Table::new();
         table
-            .load_preset(UTF8_FULL_CONDENSED)
+            .load_style(UTF8_FULL_CONDENSED)
             .set_header(cells("", names));
         Self { runs, table }
     }
 
-    /// `cell` says what stands in a run's column.
+    /// Adds a row. `cell` returns the text for a run's column.
     pub fn row(&mut self, label: impl Display, cell: impl Fn(&R) -> String) {
         let figures = self.runs.iter().map(|run| cell(run));
         self.table.add_row(cells(label, figures));
     }
 }
 
-/// An empty table as Markdown has them.
+/// Creates an empty Markdown table.
 pub fn markdown(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header);
+    table.load_style(ASCII_MARKDOWN).set_header(header);
     table
 }
 
-/// At the right of its column.
+/// Creates a cell that is aligned to the right.
 pub fn number(text: impl ToString) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }

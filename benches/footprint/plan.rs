@@ -1,4 +1,4 @@
-//! What there is to be counted, and counting all of it.
+//! What is counted, and how often.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -18,19 +18,19 @@ pub(crate) enum Shape {
     Fresh,
     /// 64 tasks arm, then all cancel; per pair
     Crowd,
-    /// armed here, dropped on another worker
+    /// armed on one worker, dropped on another
     Elsewhere,
-    /// a timeout around what is ready
+    /// a timeout around a ready future
     Ready,
     /// a pending timer is polled again
     Repoll,
-    /// the same, by a waker that is no task's
+    /// the same with a waker that belongs to no task
     RepollOwn,
-    /// a pending timer is put off and polled
+    /// a pending timer is reset to a later deadline and polled
     Reset,
     /// 64 timers are due together; per timer
     Fire,
-    /// a timer is armed, and fires alone
+    /// a timer is armed and fires alone
     Alone,
     /// 64 calls under timeouts in a FuturesUnordered, then their answers; per pair
     Set,
@@ -54,12 +54,12 @@ pub(crate) enum Runtime {
 /// A shape on a runtime, in a build.
 pub(crate) type Operation = (Build, Runtime, Shape);
 
-/// What an operation costs with tokio's timers and then with ours, each less the same run without a timer.
+/// What an operation costs with tokio's timers and then with tokio-wheel, each less the same run without a timer.
 pub(crate) type Row = [f64; 6];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
-/// Those of these shapes, or of all; a current-thread runtime has no other worker.
+/// Returns the operations of these shapes, or of all shapes if there are none. A current-thread runtime has no other worker.
 fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let mut all = Vec::new();
     for &build in Build::value_variants() {
@@ -78,7 +78,7 @@ fn operations(shapes: &[Shape]) -> Vec<Operation> {
     all
 }
 
-/// Counts all of them, as many at a time as there are processors: a simulated program is the same on a busy machine.
+/// Counts all of them, as many at a time as there are processors, because a busy machine does not change a simulation.
 pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
     let operations = operations(shapes);
     let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -99,7 +99,7 @@ pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
 }
 
 fn row(simulator: &Simulator, (build, runtime, shape): Operation) -> Result<Row> {
-    let count = |side| simulator.count(build, side, &word(&shape), &word(&runtime));
+    let count = |timers| simulator.count(build, timers, &word(&shape), &word(&runtime));
     let [bare, tokio, wheel] = [count("bare")?, count("tokio")?, count("wheel")?];
     Ok(std::array::from_fn(|index| match index {
         0..3 => tokio[index] - bare[index],

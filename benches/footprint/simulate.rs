@@ -21,7 +21,7 @@ const PROGRAM: &str = "footprint-played";
 const CLOCK: &str = "clock.so";
 
 impl Simulator {
-    /// `None` where the machine has no simulator.
+    /// Builds the program. Returns `None` if the machine has no simulator.
     pub(crate) fn new() -> Result<Option<Self>> {
         let found = Command::new("valgrind").arg("--version").output();
         if !found.is_ok_and(|output| output.status.success()) {
@@ -41,12 +41,12 @@ impl Simulator {
         Ok(Some(Self { target }))
     }
 
-    /// One run, counted per operation. The same surroundings everywhere: what the environment holds moves memory, and libc
-    /// has other code that copies memory for other processors.
+    /// Counts one run, per operation. The environment is always the same, because its contents move memory, and libc copies memory
+    /// by other code on other processors.
     pub(crate) fn count(
         &self,
         how: Build,
-        side: &str,
+        timers: &str,
         shape: &str,
         runtime: &str,
     ) -> Result<Counts> {
@@ -54,7 +54,7 @@ impl Simulator {
         let mut child = Command::new("valgrind")
             .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])
             .arg(Path::new(".").join(PROGRAM))
-            .args([side, shape, runtime])
+            .args([timers, shape, runtime])
             .current_dir(self.target.join(profile(how)))
             .env_clear()
             .envs(kept.filter_map(|name| Some((name, env::var_os(name)?))))
@@ -68,13 +68,13 @@ impl Simulator {
         let counts = trace::read(BufReader::with_capacity(1 << 20, output));
         let status = child.wait()?;
         let counts =
-            counts.with_context(|| format!("{shape} with {side} on a {runtime} runtime"))?;
+            counts.with_context(|| format!("{shape} with {timers} on a {runtime} runtime"))?;
         ensure!(status.success(), "{PROGRAM}: {status}");
         Ok(counts)
     }
 }
 
-/// The profile of a build, and so the name of its directory.
+/// Returns the profile of a build, which is also the name of its directory.
 fn profile(how: Build) -> &'static str {
     match how {
         Build::Release => "release",
@@ -82,7 +82,7 @@ fn profile(how: Build) -> &'static str {
     }
 }
 
-/// Features are those that the program asks for, and not those of the whole workspace.
+/// Builds with the features of the program rather than those of the whole workspace.
 fn build(target: &Path, how: Build) -> Result<()> {
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--quiet", "--profile", profile(how)])

@@ -1,4 +1,4 @@
-//! The table in the tree: what the counts were when they were last accepted, and new counts against those.
+//! The table in the repository: the counts when they were last accepted, and the comparison with new counts.
 
 use std::fs;
 
@@ -32,10 +32,10 @@ const HEADER: [&str; 9] = [
 
 const ABOUT: &str = "Per operation, less the same run without a timer. Printed by `cargo bench -p footprint -- --accept`.";
 
-/// By so much a count may rise.
+/// The factor by which a count may rise.
 const MOST: f64 = 1.03;
 
-/// Or by so much, where the share above is less: where the heap and the stacks begin moves up to two lines.
+/// By how much a small count may rise: the addresses of the heap and the stacks change the count by up to two lines.
 const SLACK: f64 = 2.5;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/table.md");
@@ -70,13 +70,15 @@ impl Table {
         table.to_string()
     }
 
-    /// Prints what differs by more than it may, of operations that are in both. Whether something is more. Another compiler or
-    /// another tokio moves both sides, and so shares of tokio's are compared.
+    /// Prints which operations of both tables differ by more than they may. Returns whether a count has risen. Another compiler or
+    /// another tokio changes both counts, so then the shares of tokio's counts are compared.
     pub(crate) fn is_more_than(&self, before: &Table) -> bool {
         let by_share = self.versions != before.versions;
         if by_share {
             let (then, now) = (&before.versions, &self.versions);
-            println!("The table is of {then}, this is {now}: compared as shares of tokio's.");
+            println!(
+                "The table was made with {then}, this run has {now}: compared as shares of tokio's counts."
+            );
         }
         let mut is_more = false;
         for (operation, now) in &self.rows {

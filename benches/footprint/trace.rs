@@ -1,4 +1,4 @@
-//! The trace of a program: every instruction and every access to memory, and what of them is between the marks.
+//! The trace of a program: every instruction and every memory access, and which of them are between the marks.
 //!
 //! ```text
 //! marks 4c6f40 4c6f48           where the marks are, by the program itself
@@ -33,13 +33,13 @@ pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
 
 #[derive(Default)]
 struct Reader {
-    /// Where a window begins and ends; nothing is at 0.
+    /// The addresses of the marks; nothing is at 0.
     marks: [u64; 2],
     /// What is counted since the window has begun.
     open: Option<Window>,
     sum: Counts,
     operations: f64,
-    /// What the program has to say in place of a number of operations.
+    /// What the program printed instead of a number of operations.
     other: String,
 }
 
@@ -59,8 +59,8 @@ const LINE: u64 = 64;
 const ALIGNMENT: u64 = 16;
 
 impl Window {
-    /// A function may begin at each quarter of a line, and any change elsewhere moves the function. So the average over all
-    /// four places is what counts: a change to one function does not change the lines of the others.
+    /// A function may begin at each quarter of a line, and a change elsewhere may move it. The average over all four places is
+    /// counted, so that a change to one function does not change the count of others.
     fn code_lines(&self) -> f64 {
         const PLACES: u64 = LINE / ALIGNMENT;
         let lines = |shift| {

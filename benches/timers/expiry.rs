@@ -1,4 +1,5 @@
-//! Many timers that are due in the same millisecond, and how long it takes, meanwhile, to arm and cancel another one.
+//! A mass expiry: many timers that are due in the same millisecond, and how long it takes meanwhile to arm and cancel
+//! another one.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -19,22 +20,22 @@ use tokio::time::Instant;
 
 use crate::{Timers, arm, on_task};
 
-/// Time to arm one timer, generously; they are due when all should be armed.
+/// A generous time to arm one timer. The timers are due when all should be armed.
 const TO_ARM: Duration = Duration::from_nanos(1_600);
 const AT_LEAST: Duration = Duration::from_millis(100);
 const LOST: Duration = Duration::from_secs(60);
 /// Far enough to be cancelled in time.
 const FAR: Duration = Duration::from_secs(600);
 const BATCH: usize = 1_000;
-/// Others would have come this often, in nanoseconds, and waited for what was left.
+/// In nanoseconds: how often others would have armed a timer during a long wait, and waited for the rest of it.
 const INTERVAL: u64 = 10_000;
 
-/// What came of the expiry.
+/// The result of a mass expiry.
 #[derive(Debug)]
 pub struct Expiry {
-    /// Wakes: one for each timer, if all is well.
+    /// Number of wakes: one for each timer if all is well.
     pub fired: u64,
-    /// Waits for an armed and cancelled timer while the others fired, in nanoseconds.
+    /// How long it took to arm and cancel a timer while the others fired, in nanoseconds.
     pub waits: Histogram<u64>,
 }
 
@@ -43,17 +44,17 @@ pub struct Expiry {
 pub struct Count(AtomicUsize);
 
 impl Count {
-    /// So far.
+    /// Returns the count.
     pub fn get(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }
 
-    /// One more.
+    /// Adds one.
     pub fn add(&self) {
         self.0.fetch_add(1, Ordering::Release);
     }
 
-    /// Blocks until the counter stands at `count`.
+    /// Blocks until the counter reaches `count`.
     pub fn wait_for(&self, count: usize) {
         let began = Instant::now();
         while self.get() < count {
@@ -74,20 +75,20 @@ impl Wake for Count {
     }
 }
 
-/// Timers in boxes of their own.
+/// Boxed timers.
 pub type Sleeps<T> = Vec<Pin<Box<<T as Timers>::Sleep>>>;
 
-/// Timers that are going to fire.
+/// Armed timers that will fire.
 #[expect(missing_debug_implementations, reason = "not all timers have one")]
 pub struct Volley<T: Timers> {
-    /// When the first is due.
+    /// When the first one is due.
     pub due: Instant,
     fired: Arc<Count>,
     sleeps: Sleeps<T>,
 }
 
 impl<T: Timers> Volley<T> {
-    /// Armed on a worker, due at random within `spread`, and soon.
+    /// Arms timers on a worker, which are due at random within `spread`, and soon.
     pub fn arm(runtime: &Handle, count: usize, spread: Duration) -> Self {
         let mut lead = (TO_ARM * count as u32).max(AT_LEAST);
         loop {
@@ -97,7 +98,7 @@ impl<T: Timers> Volley<T> {
             if let Some(sleeps) = sleeps {
                 return Volley { due, fired, sleeps };
             }
-            // Some were due before all were armed: the machine is busy.
+            // The machine is busy: some timers were due before all were armed.
             lead *= 2;
         }
     }
@@ -107,15 +108,15 @@ impl<T: Timers> Volley<T> {
         self.fired.wait_for(self.sleeps.len());
     }
 
-    /// Wakes: one for each timer, if all is well.
+    /// Number of wakes: one for each timer if all is well.
     pub fn wakes(self) -> u64 {
-        // None may be woken twice.
+        // Time for a second wake, which would be an error.
         thread::sleep(Duration::from_millis(20));
         self.fired.get() as u64
     }
 }
 
-/// Has `count` timers fire, and arms others on every worker, so that one is at it whichever fires.
+/// Lets `count` timers fire, and meanwhile arms others on every worker, whichever worker fires the timers.
 pub fn run<T: Timers>(runtime: &Handle, workers: usize, count: usize) -> Expiry {
     let volley = Volley::<T>::arm(runtime, count, Duration::from_millis(1));
     thread::sleep(volley.due.saturating_duration_since(Instant::now()));
@@ -131,7 +132,7 @@ pub fn run<T: Timers>(runtime: &Handle, workers: usize, count: usize) -> Expiry 
     Expiry { fired, waits }
 }
 
-/// As many timers that are far away.
+/// Arms timers that are not due for a long time.
 pub fn arm_far<T: Timers>(runtime: &Handle, count: usize) -> Sleeps<T> {
     let (far, spread) = (Instant::now() + FAR, Duration::from_millis(1));
     let sleeps = on_worker(runtime, move || {
@@ -140,13 +141,13 @@ pub fn arm_far<T: Timers>(runtime: &Handle, count: usize) -> Sleeps<T> {
     sleeps.expect("they are far away")
 }
 
-/// Runs `work` in a task, whose budget does not end.
+/// Runs `work` in a task without a cooperative budget.
 fn on_worker<R: Send + 'static>(runtime: &Handle, work: impl FnOnce() -> R + Send + 'static) -> R {
     let task = runtime.spawn(unconstrained(on_task(|_| work())));
     runtime.block_on(task).expect("the task panicked")
 }
 
-/// `None` where a timer is due already.
+/// Returns `None` if a timer was due already.
 fn arm_all<T: Timers>(
     count: usize,
     due: Instant,
@@ -168,8 +169,7 @@ fn arm_all<T: Timers>(
     Some(sleeps)
 }
 
-/// Arms and cancels until all others have fired. It gives way now and then, so that its worker
-/// can fire them, too.
+/// Arms and cancels until all others have fired. Yields now and then, so that its worker can fire them too.
 async fn insert_while<T: Timers>(fired: Arc<Count>, armed: usize) -> Histogram<u64> {
     let insert = |cx: &mut Context<'_>, index| {
         let began = std::time::Instant::now();

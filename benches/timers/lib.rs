@@ -1,4 +1,5 @@
-//! Whose timers a program measures: one trait, so that everything is written once and compiled for each side.
+//! The timers that a benchmark measures: one trait, so that each benchmark is written once and compiled for each
+//! implementation.
 
 use std::convert::Infallible;
 use std::future::{Future, Pending, pending, poll_fn};
@@ -14,12 +15,12 @@ use tokio::time::Instant;
 pub mod expiry;
 pub mod shapes;
 
-/// The name of all workers, by which their CPU time is found.
+/// The name of all worker threads, by which benchmarks find their CPU time.
 pub const WORKER: &str = "timers-worker";
 
-/// What is measured of a timer library.
+/// An implementation of timers.
 pub trait Timers: Send + Sync + 'static {
-    /// As tables say it.
+    /// Its name in tables.
     const NAME: &'static str;
     /// Whether the timers ever fire.
     const FIRES: bool = true;
@@ -29,16 +30,16 @@ pub trait Timers: Send + Sync + 'static {
     /// The error of a timeout.
     type Elapsed: Send + 'static;
 
-    /// As `tokio::time` has it.
+    /// Like the function of `tokio::time`.
     fn sleep(after: Duration) -> Self::Sleep;
 
-    /// As `tokio::time` has it.
+    /// Like the function of `tokio::time`.
     fn sleep_until(at: Instant) -> Self::Sleep;
 
-    /// As `tokio::time` has it.
+    /// Like the function of `tokio::time`.
     fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant);
 
-    /// As `tokio::time` has it.
+    /// Like the function of `tokio::time`.
     fn timeout<F>(
         after: Duration,
         future: F,
@@ -46,13 +47,13 @@ pub trait Timers: Send + Sync + 'static {
     where
         F: Future<Output: Send> + Send;
 
-    /// A runtime that has what the timers need.
+    /// Creates a runtime that has what the timers need, with as many workers; without workers a current-thread runtime.
     fn runtime(workers: usize) -> Runtime {
         builder(workers).build().expect("a runtime")
     }
 }
 
-/// As `#[tokio::main]` builds it, I/O and all; without workers a current-thread one.
+/// Like the runtime of `#[tokio::main]`, with I/O.
 pub fn builder(workers: usize) -> Builder {
     let mut builder = match workers {
         0 => Builder::new_current_thread(),
@@ -63,7 +64,7 @@ pub fn builder(workers: usize) -> Builder {
     builder
 }
 
-/// What [`Timers`] are in all modules with the API of `tokio::time`.
+/// Implements [`Timers`] for a module with the API of `tokio::time`.
 #[macro_export]
 macro_rules! as_in_tokio {
     ($($time:ident)::+) => {
@@ -125,18 +126,46 @@ impl Timers for Alt {
     }
 }
 
-/// This crate.
+/// tokio-wheel.
 #[derive(Debug)]
 pub enum Wheel {}
 
 impl Timers for Wheel {
-    const NAME: &'static str = "wheel";
+    const NAME: &'static str = "tokio-wheel";
 
     as_in_tokio!(wheel);
 }
 
-/// No timer: what sleeps is pending for ever, and registers nothing. No timer can go below it. May read the clock where a
-/// timer is made, since every timer with a relative deadline has to.
+/// tokio-wheel with high resolution, and at least `MICROS` microseconds from one wake-up to the next.
+#[cfg(feature = "high-resolution")]
+#[derive(Debug)]
+pub enum Precise<const MICROS: u64> {}
+
+#[cfg(feature = "high-resolution")]
+impl<const MICROS: u64> Timers for Precise<MICROS> {
+    const NAME: &'static str = match MICROS {
+        1 => "tick of 1 µs",
+        50 => "tokio-wheel, high resolution",
+        100 => "tick of 100 µs",
+        200 => "tick of 200 µs",
+        500 => "tick of 500 µs",
+        _ => "another tick",
+    };
+
+    as_in_tokio!(wheel);
+
+    fn runtime(workers: usize) -> Runtime {
+        let runtime = builder(workers).build().expect("a runtime");
+        let precise = wheel::Builder::new().high_resolution(true);
+        let precise = precise.tick(Duration::from_micros(MICROS));
+        let installed = runtime.block_on(async { precise.install() });
+        installed.expect("a timer descriptor");
+        runtime
+    }
+}
+
+/// No timer: a sleep is pending forever and registers nothing, so no implementation can be faster. May read the clock when a
+/// timer is created, because every timer with a relative deadline must.
 #[derive(Debug)]
 pub enum Bare<const READS_CLOCK: bool = false> {}
 
@@ -181,19 +210,19 @@ fn read_clock<const READS: bool>() {
     }
 }
 
-/// Out of line: what is taken off all sides must not depend on what the compiler inlines elsewhere.
+/// Kept out of line: what is subtracted from all implementations must not depend on what the compiler inlines elsewhere.
 #[inline(never)]
 fn read_it() {
     black_box(Instant::now());
 }
 
-/// Runs `work` once with the context of the task, in the only poll of a future.
+/// Runs `work` once with the context of the task, in a future's only poll.
 pub async fn on_task<R>(work: impl FnOnce(&mut Context<'_>) -> R) -> R {
     let mut work = Some(work);
     poll_fn(move |cx| Poll::Ready(work.take().expect("one poll")(cx))).await
 }
 
-/// Arms a timer: polls it once, and it must not be due.
+/// Arms a timer by polling it once. It must not be due.
 #[inline(always)]
 pub fn arm<S: Future<Output = ()>>(sleep: Pin<&mut S>, cx: &mut Context<'_>) {
     assert!(sleep.poll(cx).is_pending(), "a timer of the future is due");

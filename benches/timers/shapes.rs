@@ -1,6 +1,6 @@
-//! Services in small, whose tasks move: workers steal them, and others wake them, between arming and cancelling.
+//! Small services whose tasks move: between arming and cancelling, workers steal them and other tasks wake them.
 //!
-//! The same tasks run with any timer and, as the peer `bare`, with none.
+//! The same tasks run with any implementation, including [`Bare`](crate::Bare), which has no timer.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -11,19 +11,19 @@ use tokio::sync::mpsc;
 
 use crate::{Timers, arm, on_task};
 
-/// How many tasks there are, and what they do.
+/// What the tasks do, and how many there are.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// As many tasks that live on, each with one timer after the other.
+    /// Long-lived tasks, each with one timer after the other.
     Conns(usize),
-    /// As many pairs of tasks that call each other, with every wait under a timeout.
+    /// Pairs of tasks that call each other, with every wait under a timeout.
     Calls(usize),
-    /// A task for every timer, as many at a time.
+    /// A new task for every timer, spawned in batches of this size.
     Fresh(usize),
 }
 
 impl Shape {
-    /// Runs about `count` operations, from `spawners` tasks at once where tasks are spawned all the time. Returns how many.
+    /// Runs about `count` operations and returns how many. `spawners` tasks spawn the new tasks of [`Fresh`](Self::Fresh).
     pub async fn play<T: Timers>(self, spawners: usize, count: usize) -> u64 {
         match self {
             Self::Conns(tasks) => {
@@ -42,8 +42,8 @@ impl Shape {
     }
 }
 
-/// Lets all run as tasks, and adds up what they did.
-pub async fn all<F>(futures: impl Iterator<Item = F>) -> u64
+/// Runs all futures as tasks, and adds up their results.
+async fn all<F>(futures: impl Iterator<Item = F>) -> u64
 where
     F: Future<Output = u64> + Send + 'static,
 {
@@ -90,7 +90,7 @@ async fn arm_and_cancel<T: Timers>(seed: u64) {
     .await;
 }
 
-/// A client that makes `count` calls, one after the other, and the server that answers them.
+/// A client that makes `count` calls one after the other, and the server that answers them.
 async fn pair<T: Timers>(seed: u64, count: u64) -> u64 {
     let (request, mut requests) = mpsc::channel::<u64>(4);
     let (answer, mut answers) = mpsc::channel::<u64>(4);
@@ -110,7 +110,7 @@ async fn pair<T: Timers>(seed: u64, count: u64) -> u64 {
     count
 }
 
-/// What `future` returns. Its timeout is armed when it is first found pending, and is never due.
+/// Returns what `future` returns. Its timeout is armed when `future` is first pending, and is never due.
 async fn limited<T: Timers, F: Future>(after: Duration, future: F) -> F::Output {
     let mut future: Pin<&mut F> = pin!(future);
     if let Poll::Ready(output) = on_task(|cx| future.as_mut().poll(cx)).await {
@@ -127,7 +127,7 @@ async fn limited<T: Timers, F: Future>(after: Duration, future: F) -> F::Output 
     .await
 }
 
-/// Half a minute, and up to a second more.
+/// Half a minute and up to one second more.
 fn half_a_minute(seed: u64) -> Duration {
     Duration::from_millis(30_000 + seed % 1000)
 }

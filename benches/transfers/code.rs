@@ -1,4 +1,4 @@
-//! Which functions made lines go: the addresses of instructions, as binutils' addr2line knows them.
+//! Which functions caused transfers: addresses of instructions, looked up by binutils' addr2line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// The functions around each instruction of a program that was loaded at `start`, the innermost first. A text is
+/// Returns the functions around each instruction of a program that was loaded at `start`, the innermost first, for example
 ///
 /// ```text
 /// wheel::arm at /home/me/tokio-wheel/src/driver/timer.rs:12
@@ -33,8 +33,8 @@ pub(crate) fn functions(
     Ok(code.into_iter().zip(blocks).collect())
 }
 
-/// Whether this code is of tokio's two operations that take the lock of its timers, arming and cancelling: what takes the
-/// lock, and what is done while it is held. Code of the standard library's that waits for the lock is not.
+/// Returns whether this code belongs to tokio's two operations that take the lock of its timers, arming and cancelling: what
+/// takes the lock, and what runs while it is held. The standard library's code that waits for the lock does not.
 pub(crate) fn holds_tokios_lock(functions: &str) -> bool {
     let is_wheels = functions.contains("/runtime/time/wheel/");
     is_wheels || functions.contains("time::handle::Handle>::")

@@ -1,9 +1,8 @@
-//! What is simulated: one service in small, with one kind of timer, on as many workers as there are to be processors.
+//! The simulated program: one small service, with one implementation of timers, on as many workers as there are processors.
 
 use std::fs;
 use std::time::Duration;
 
-use ::gateway::{Load, Stack};
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use timers::shapes::Shape;
@@ -17,24 +16,25 @@ pub(crate) enum Service {
     Calls,
     /// a new task per timer
     Fresh,
-    /// requests to an HTTP gateway
-    // A whole service, which has no timers to be left out, and a runtime of its own.
-    Gateway,
-}
-
-impl Service {
-    /// Those in small, which are simulated where none is named.
-    pub(crate) const SMALL: [Self; 3] = [Self::Conns, Self::Calls, Self::Fresh];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Peer {
+pub(crate) enum Implementation {
     /// The same work without a timer.
     Bare,
     Tokio,
     /// tokio's timer per worker.
     TokioAlt,
+    #[value(name = "tokio-wheel")]
     Wheel,
+}
+
+impl Implementation {
+    /// Returns those that this build has.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let all = Self::value_variants().iter().copied();
+        all.filter(|one| *one != Self::TokioAlt || cfg!(tokio_unstable))
+    }
 }
 
 /// A service on as many workers.
@@ -45,57 +45,32 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Those that the service can do with and that this build has.
-    pub(crate) fn peers(self) -> impl Iterator<Item = Peer> {
-        let is_whole = self.service == Service::Gateway;
-        Peer::value_variants()
-            .iter()
-            .copied()
-            .filter(move |peer| match peer {
-                Peer::Bare => !is_whole,
-                Peer::TokioAlt => !is_whole && cfg!(tokio_unstable),
-                Peer::Tokio | Peer::Wheel => true,
-            })
-    }
-
-    /// One run. It says to the plugin when to count, and then how many operations there were.
-    pub(crate) fn play(self, peer: Peer) -> Result<()> {
-        let operations = match (self.service, peer) {
-            (Service::Gateway, Peer::Tokio) => self.gateway::<Tokio>()?,
-            (Service::Gateway, _) => self.gateway::<Wheel>()?,
-            (_, Peer::Bare) => self.small::<Bare>(),
-            (_, Peer::Tokio) => self.small::<Tokio>(),
-            (_, Peer::TokioAlt) => self.small::<Alt>(),
-            (_, Peer::Wheel) => self.small::<Wheel>(),
+    /// One run. Tells the plugin when to count, and prints the number of operations and where the program was loaded.
+    pub(crate) fn play(self, implementation: Implementation) -> Result<()> {
+        let operations = match implementation {
+            Implementation::Bare => self.run::<Bare>(),
+            Implementation::Tokio => self.run::<Tokio>(),
+            Implementation::TokioAlt => self.run::<Alt>(),
+            Implementation::Wheel => self.run::<Wheel>(),
         };
         let maps = fs::read_to_string("/proc/self/maps")?;
         let (start, _) = maps.split_once('-').context("no program")?;
-        println!("[{operations},{}]", u64::from_str_radix(start, 16)?);
+        println!("{operations} {}", u64::from_str_radix(start, 16)?);
         Ok(())
     }
 
-    /// Four connections per worker, clients and backends on the same workers. A request is an operation.
-    fn gateway<T: Stack>(self) -> Result<u64> {
-        let load = Load {
-            workers: self.workers,
-            connections: 4 * self.workers as u64,
-            requests: 20,
-            limit: Duration::from_secs(100),
-        };
-        load.play::<T>(|| println!())
-    }
-
-    fn small<T: Timers>(self) -> u64 {
+    /// Returns the number of operations.
+    fn run<T: Timers>(self) -> u64 {
         let workers = self.workers;
         let shape = match self.service {
             Service::Conns => Shape::Conns(4 * workers),
             Service::Calls => Shape::Calls(2 * workers),
-            _ => Shape::Fresh(100),
+            Service::Fresh => Shape::Fresh(100),
         };
-        // As many as it takes for what the first ones cost to be forgotten.
+        // Enough that the cost of the first operations does not matter.
         let count = (1000 * workers).max(25_000);
         let runtime = T::runtime(workers);
-        // Another timer is always due before those that are counted, as in a service.
+        // As in a service, another timer is always due earlier than those that are counted.
         runtime.spawn(async {
             loop {
                 T::sleep(Duration::from_millis(500)).await;

@@ -1,19 +1,17 @@
 /*
- * Counts how often a cache line goes from one processor to another.
+ * Counts cache-line transfers from one processor to another.
  *
- * A plugin for QEMU's user-mode emulation. Every thread of the program stands for a processor with a cache of its own
- * that never evicts: a load needs a copy of the line, a store needs the only one. A load that has to fetch its copy from
- * others, and a store that has to take theirs away, are a transfer each.
+ * A plugin for QEMU's user-mode emulation. Every thread of the program stands for a processor with a cache of its own that
+ * never evicts: a load needs a copy of the line, and a store needs the only copy. A load that has to fetch its copy from
+ * other processors, and a store that has to invalidate theirs, are a transfer each.
  *
- * Counting begins when the program writes to its standard output, and ends when it does so again.
+ * Counting starts when the program writes to its standard output, and ends when it does so again.
  *
- * Threads of the machine are fewer than those of the program, and would run for milliseconds each: whole operations
- * would follow one another instead of meeting. So each gives way after `quantum` accesses.
+ * The machine has fewer processors than the program has threads, so threads would run for milliseconds each and whole
+ * operations would follow one another instead of overlapping. Therefore each yields after `quantum` accesses.
  *
- * Arguments: quantum=N, and hot=N to report the N lines that went most often, with the code that made them go.
- * Report, on standard error, as JSON: how many transfers; how often the tables were too small; the code that made lines
- * go, as the instruction's address and how often; with hot=N the hot lines in place of that, each with the code that made
- * it go, as the byte of the line, the instruction's address and how often.
+ * Argument: quantum=N. Report, on standard error: the number of transfers and how often the tables were too small; then,
+ * per line, the address of an instruction that caused transfers, and how many.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -43,20 +41,19 @@ void qemu_plugin_register_vcpu_syscall_cb(plugin_id, void (*)(plugin_id, unsigne
 void qemu_plugin_register_atexit_cb(plugin_id, void (*)(plugin_id, void *), void *);
 EXPORT int qemu_plugin_version = 1;
 
-enum { LINE_BITS = 6, TABLE_BITS = 22, TABLE = 1 << TABLE_BITS, PROBES = 64, PROCESSORS = 128, ANY = 1 };
+enum { LINE_BITS = 6, TABLE_BITS = 22, TABLE = 1 << TABLE_BITS, PROBES = 64, PROCESSORS = 128 };
 typedef unsigned __int128 processors; /* a set */
 
-/* A cache line. All but its address is guarded by `busy`. */
+/* A cache line. `busy` guards its holders. */
 struct line {
-    _Atomic uint64_t number; /* address >> LINE_BITS; 0 where the table is free */
+    _Atomic uint64_t number; /* address >> LINE_BITS; 0 if this entry of the table is free */
     _Atomic uint32_t busy;
-    uint32_t transfers;
     processors holders;
 };
 
-/* An instruction that made lines go by one of their bytes, or by any of them. */
+/* An instruction that caused transfers. */
 struct site {
-    _Atomic uint64_t address, code; /* both 0 where the table is free; without hot=N the address is ANY */
+    _Atomic uint64_t code; /* 0 if this entry of the table is free */
     _Atomic uint64_t transfers;
 };
 
@@ -64,7 +61,7 @@ static struct line *lines;
 static struct site *sites;
 static _Atomic uint64_t transfers, overflows;
 static _Atomic unsigned marks; /* counting while it is 1 */
-static unsigned hot, quantum = 100;
+static unsigned quantum = 100;
 static struct {
     unsigned accesses;
     char line[60];
@@ -87,22 +84,15 @@ static bool transferred(struct line *line, unsigned processor, bool store) {
     while (atomic_exchange_explicit(&line->busy, 1, memory_order_acquire))
         sched_yield();
     bool others = line->holders & ~self, fetched = !(line->holders & self);
-    bool goes = others && (store || fetched);
     line->holders = store ? self : line->holders | self;
-    line->transfers += goes;
     atomic_store_explicit(&line->busy, 0, memory_order_release);
-    return goes;
+    return others && (store || fetched);
 }
 
-static void count_site(uint64_t address, uint64_t code) {
+static void count_site(uint64_t code) {
     for (size_t probe = 0; probe < PROBES; probe++) {
-        struct site *site = &sites[(slot(address ^ code << 20) + probe) % TABLE];
+        struct site *site = &sites[(slot(code) + probe) % TABLE];
         uint64_t there = 0;
-        bool mine = site->address == address || atomic_compare_exchange_strong(&site->address, &there, address) ||
-                    there == address;
-        if (!mine)
-            continue;
-        there = 0;
         if (site->code == code || atomic_compare_exchange_strong(&site->code, &there, code) || there == code) {
             site->transfers++;
             return;
@@ -120,7 +110,7 @@ static void on_access(unsigned processor, mem_info info, uint64_t address, void 
         overflows++;
     } else if (transferred(line, processor, qemu_plugin_mem_is_store(info))) {
         transfers++;
-        count_site(hot ? address : ANY, (uint64_t)code);
+        count_site((uint64_t)code);
     }
     if (++turns[processor].accesses >= quantum) {
         turns[processor].accesses = 0;
@@ -142,56 +132,16 @@ static void on_syscall(plugin_id id, unsigned processor, int64_t number, uint64_
         marks++;
 }
 
-static int more_line(const void *left, const void *right) {
-    const struct line *a = left, *b = right;
-    return (a->transfers < b->transfers) - (a->transfers > b->transfers);
-}
-
-static int more_site(const void *left, const void *right) {
-    const struct site *a = left, *b = right;
-    return (a->transfers < b->transfers) - (a->transfers > b->transfers);
-}
-
-static void report_lines(void) {
-    qsort(sites, TABLE, sizeof *sites, more_site);
-    qsort(lines, TABLE, sizeof *lines, more_line);
-    for (size_t rank = 0; rank < hot && lines[rank].transfers; rank++) {
-        fprintf(stderr, "%s{\"address\":%" PRIu64 ",\"transfers\":%u,\"sites\":[", rank ? "," : "",
-                lines[rank].number << LINE_BITS, lines[rank].transfers);
-        const char *separator = "";
-        for (size_t index = 0; index < TABLE && sites[index].transfers; index++) {
-            uint64_t address = sites[index].address;
-            if (address >> LINE_BITS != lines[rank].number)
-                continue;
-            fprintf(stderr, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", separator, address & 63,
-                    (uint64_t)sites[index].code, (uint64_t)sites[index].transfers);
-            separator = ",";
-        }
-        fprintf(stderr, "]}");
-    }
-}
-
-static void report_code(void) {
-    const char *separator = "";
-    for (size_t index = 0; index < TABLE; index++) {
-        if (!sites[index].transfers)
-            continue;
-        fprintf(stderr, "%s[%" PRIu64 ",%" PRIu64 "]", separator, (uint64_t)sites[index].code,
-                (uint64_t)sites[index].transfers);
-        separator = ",";
-    }
-}
-
 static void on_exit_of_program(plugin_id id, void *unused) {
-    fprintf(stderr, "{\"transfers\":%" PRIu64 ",\"overflows\":%" PRIu64 ",\"%s\":[", (uint64_t)transfers,
-            (uint64_t)overflows, hot ? "lines" : "code");
-    hot ? report_lines() : report_code();
-    fprintf(stderr, "]}\n");
+    fprintf(stderr, "%" PRIu64 " %" PRIu64 "\n", (uint64_t)transfers, (uint64_t)overflows);
+    for (size_t index = 0; index < TABLE; index++) {
+        if (sites[index].transfers)
+            fprintf(stderr, "%" PRIu64 " %" PRIu64 "\n", (uint64_t)sites[index].code, (uint64_t)sites[index].transfers);
+    }
 }
 
 EXPORT int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments) {
     for (int index = 0; index < count; index++) {
-        sscanf(arguments[index], "hot=%u", &hot);
         sscanf(arguments[index], "quantum=%u", &quantum);
     }
     lines = calloc(TABLE, sizeof *lines);

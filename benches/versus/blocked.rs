@@ -1,7 +1,7 @@
-//! How late timers fire when many tasks are due at once and a worker blocks just then.
+//! How late timers fire when many tasks are due together and a worker blocks just then.
 //!
-//! A task makes timers until a millisecond after the others are due, and then blocks its worker for most of a second. The
-//! request for a turn of the driver, if there was one, waits in that worker's queue.
+//! A task creates timers until a millisecond after the others are due, and then blocks its worker for most of a second. If the
+//! driver has requested an expiry pass there, the request waits in that worker's queue.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use timers::{Timers, arm};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Value};
 use crate::last::{Last, since, spawn_sleepers};
 use crate::stage::Stage;
 
@@ -23,7 +23,7 @@ const BLOCKED: Duration = Duration::from_millis(800);
 const SHORT: Duration = Duration::from_millis(5);
 const FAR: Duration = Duration::from_secs(600);
 
-/// How late the last of `count` tasks is, and an unrelated sleep of 5 ms at most.
+/// How late the last of `count` tasks is, and the longest lateness of unrelated sleeps of 5 ms.
 pub(crate) fn blocked<T: Timers>(workers: usize, count: usize) -> Measured {
     let stage = Stage::bare::<T>(workers);
     let (last, over) = (Last::new(LEAD), Arc::new(AtomicBool::new(false)));
@@ -37,10 +37,14 @@ pub(crate) fn blocked<T: Timers>(workers: usize, count: usize) -> Measured {
     over.store(true, Ordering::Relaxed);
     let unrelated = stage.runtime.block_on(unrelated).expect("no panic");
     stage.runtime.block_on(blocks).expect("no panic");
-    Measured::fired([late, unrelated as f64], count as u64)
+    let values = [
+        Value::nanos("the last", late),
+        Value::nanos("unrelated", unrelated as f64),
+    ];
+    Measured::fired(values, count as u64)
 }
 
-/// The longest lateness of short sleeps that end after `from`.
+/// Returns the longest lateness of short sleeps that end after `from`.
 async fn sleep_shortly<T: Timers>(from: Instant, over: Arc<AtomicBool>) -> u64 {
     let mut longest = 0;
     while !over.load(Ordering::Relaxed) {
@@ -53,8 +57,8 @@ async fn sleep_shortly<T: Timers>(from: Instant, over: Arc<AtomicBool>) -> u64 {
     longest
 }
 
-/// Until shortly before the others are due its worker runs other tasks between two timers, so that none
-/// of them waits in a place that no other worker takes tasks from.
+/// Until shortly before the others are due, yields between two timers, so that its worker runs other tasks and none of them
+/// waits in a slot that no other worker takes tasks from.
 async fn make_timers_and_block<T: Timers>(due: Instant) {
     const MILLISECOND: Duration = Duration::from_millis(1);
     while Instant::now() < due - MILLISECOND {

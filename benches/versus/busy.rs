@@ -1,7 +1,7 @@
-//! How late timers fire that are due at once on a worker that always has a task ready.
+//! How late timers fire that are due together, on a worker that always has a task ready.
 //!
-//! The ready tasks wake themselves, so the worker's queue is never empty. The worker does not park then, and lets the
-//! runtime's driver fire timers only between so many polls of tasks.
+//! The ready tasks wake themselves, so the worker's queue is never empty. The worker therefore does not park, and polls the
+//! runtime's drivers only after a number of polls of tasks.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,22 +13,26 @@ use timers::Timers;
 use timers::expiry::Sleeps;
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Value};
 use crate::last::{Last, spawn_sleepers};
 use crate::stage::{Stage, armed, compute};
 
 const COUNT: usize = 100_000;
 const READY: usize = 4;
-/// Time to arm all.
+/// Time to arm all of them.
 const LEAD: Duration = Duration::from_millis(1000);
 
-/// How late the last of many tasks is, and the last of many wakers that only count, the longer the polls of ready tasks.
+/// How late the last of many tasks is, and the last of many wakers that only count, with longer and longer polls of the ready
+/// tasks.
 ///
-/// The tasks wait in the scheduler's shared queue, from which a busy worker takes one now and then. Beside longer polls
-/// this takes tens of seconds with any timers.
+/// Woken tasks wait in the scheduler's shared queue, from which a busy worker takes one now and then. With longer polls this
+/// would take tens of seconds with any implementation.
 pub(crate) fn busy<T: Timers>() -> Measured {
-    let mut values = vec![tasks::<T>()];
-    values.extend([0, 50, 200].map(|micros| wakers::<T>(Duration::from_micros(micros))));
+    let mut values = vec![Value::nanos("tasks", tasks::<T>())];
+    for poll in [0, 50, 200].map(Duration::from_micros) {
+        let what = format!("wakers, polls of {poll:?}");
+        values.push(Value::nanos(what, wakers::<T>(poll)));
+    }
     let fired = values.len() * COUNT;
     Measured::fired(values, fired as u64)
 }
@@ -45,7 +49,7 @@ fn wakers<T: Timers>(poll: Duration) -> f64 {
     })
 }
 
-/// What `arm` returns lives until all timers have fired.
+/// Keeps what `arm` returns until all timers have fired.
 fn beside_ready_tasks<T: Timers, R>(
     poll: Duration,
     arm: impl FnOnce(&Stage, Arc<Last>) -> R,
@@ -69,7 +73,7 @@ fn arm_all<T: Timers>(last: &Arc<Last>) -> Sleeps<T> {
     (0..COUNT).map(|_| armed::<T>(cx, last.due)).collect()
 }
 
-/// Computes for as long as a `poll`, and then waits at the end of the worker's queue.
+/// Computes for `poll`, and then waits at the end of the worker's queue.
 async fn stay_ready(poll: Duration, over: Arc<AtomicBool>) {
     poll_fn(|cx| {
         compute(poll);

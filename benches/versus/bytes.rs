@@ -1,9 +1,6 @@
-//! What a pending timer takes: an allocator that counts, thread by thread so that it shares nothing.
+//! The memory of a pending timer, by an allocator that counts. It counts per thread, so that threads share nothing.
 
-#![allow(
-    unsafe_code,
-    reason = "an allocator cannot do without; the library does"
-)]
+#![allow(unsafe_code, reason = "an allocator needs it; the library does not")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,7 +11,7 @@ use timers::Timers;
 use timers::expiry::Sleeps;
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Unit, Value};
 use crate::stage::{Stage, armed, seeded};
 
 thread_local! {
@@ -30,39 +27,39 @@ fn count(bytes: i64) {
     LIVE.set(LIVE.get() + bytes);
 }
 
-/// What an allocation takes in glibc's heap: a word of bookkeeping, and rounded up to 16.
+/// Returns the size of an allocation in glibc's heap: with a word of bookkeeping, rounded up to 16.
 fn chunk(size: usize) -> i64 {
     (size + 8).next_multiple_of(16).max(32) as i64
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came; the counter neither allocates nor unwinds.
+// SAFETY: every call is passed on unchanged to the system's allocator; the counter neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(chunk(layout.size()));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(chunk(layout.size()));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-chunk(layout.size()));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(chunk(size) - chunk(layout.size()));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
-/// `size_of::<Sleep>()`, and the live bytes of a million pending timers, each with its box and the pointer to it.
+/// The size of a sleep, and the allocated bytes of a million pending timers, each with its box and the pointer to it.
 pub(crate) fn bytes<T: Timers>() -> Measured {
     const TIMERS: usize = 1_000_000;
     let (grown, crowd) = Stage::new::<T>(1).on_worker(|cx| {
@@ -77,6 +74,10 @@ pub(crate) fn bytes<T: Timers>() -> Measured {
         (LIVE.get() - before, crowd)
     });
     drop(crowd);
-    let sizes = [size_of::<T::Sleep>() as f64, grown as f64 / TIMERS as f64];
+    let bytes = |what, bytes| Value::new(what, bytes, Unit::Bytes);
+    let sizes = [
+        bytes("size_of", size_of::<T::Sleep>() as f64),
+        bytes("pending", grown as f64 / TIMERS as f64),
+    ];
     Measured::cancelled(sizes, TIMERS)
 }

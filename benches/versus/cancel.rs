@@ -4,38 +4,25 @@ use std::future::{Future, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use timers::shapes::Shape;
-use timers::{Timers, Wheel, arm};
+use timers::{Timers, arm};
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Value};
 use crate::stage::{DELAYS, Stage, delays, each};
 
-/// Of each worker.
-const COUNT: usize = 400_000;
-
-/// Arm and cancel, each worker on its own; `others` stay pending all the while.
+/// Arms and cancels, each worker on its own, while `others` stay pending. The slowest worker counts.
 pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
-    Measured::cancelled([cost::<T>(workers, others)], COUNT * workers)
-}
-
-/// The throughput of two workers over that of one.
-pub(crate) fn scaling<T: Timers>() -> Measured {
-    let (one, two) = (cost::<T>(1, 0), cost::<T>(2, 0));
-    Measured::cancelled([2.0 * one / two], 3 * COUNT)
-}
-
-/// Nanoseconds per timer of the slowest worker.
-fn cost<T: Timers>(workers: usize, others: usize) -> f64 {
+    /// Of each worker.
+    const COUNT: usize = 400_000;
     let stage = Stage::new::<T>(workers);
     let crowd = stage.crowd::<T>(others);
     let costs = stage.on_each_worker::<T, _>(|cx, barrier| arm_and_cancel::<T>(cx, barrier, COUNT));
     drop(crowd);
-    costs.into_iter().fold(0.0, f64::max)
+    let slowest = costs.into_iter().fold(0.0, f64::max);
+    Measured::cancelled([Value::nanos("each", slowest)], COUNT * workers)
 }
 
 fn arm_and_cancel<T: Timers>(cx: &mut Context<'_>, barrier: &Barrier, count: usize) -> f64 {
@@ -54,36 +41,8 @@ fn cancel_loop<T: Timers>(cx: &mut Context<'_>, delays: &[Duration; DELAYS], cou
     }
 }
 
-/// What it costs to be watched: metrics are read a thousand times a second, ten thousand times more often than a scraper
-/// reads them.
-pub(crate) fn scrape(is_watched: bool) -> Measured {
-    const EACH: usize = 2_000_000;
-    let stage = Stage::new::<Wheel>(1);
-    let metrics = stage.run(async { wheel::metrics() });
-    let before = metrics.snapshot().cancelled;
-    let goes_on = AtomicBool::new(is_watched);
-    let costs = thread::scope(|scope| {
-        scope.spawn(|| {
-            while goes_on.load(Ordering::Relaxed) {
-                let now = metrics.snapshot();
-                let accounted = now.fired + now.cancelled + now.pending as u64;
-                assert_eq!(now.registered, accounted, "the counts balance");
-                thread::sleep(Duration::from_millis(1));
-            }
-        });
-        let costs = stage
-            .on_each_worker::<Wheel, _>(|cx, barrier| arm_and_cancel::<Wheel>(cx, barrier, EACH));
-        goes_on.store(false, Ordering::Relaxed);
-        costs
-    });
-    // The first tenth is for warming up.
-    let cancelled = metrics.snapshot().cancelled - before;
-    assert_eq!(cancelled, (EACH + EACH / 10) as u64, "counted and done");
-    Measured::cancelled(costs, EACH)
-}
-
-/// Tasks that move between workers while their timers are pending: a service in small on a current-thread runtime, which
-/// has no workers, or on as many workers.
+/// Tasks that move between workers while their timers are pending: a small service on a current-thread runtime, which has no
+/// workers, or on as many workers.
 pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     const MOVING: usize = 200_000;
     let stage = Stage::new::<T>(workers);
@@ -92,10 +51,10 @@ pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     let begin = Instant::now();
     let count = play(MOVING);
     let cost = begin.elapsed().as_nanos() as f64 / count as f64;
-    Measured::cancelled([cost], count as usize)
+    Measured::cancelled([Value::nanos("each", cost)], count as usize)
 }
 
-/// Every timer is due before all that were armed before it, so the alarm has to move each time.
+/// Every timer is due before all that were armed before it, so the alarm is re-armed each time.
 pub(crate) fn earliest<T: Timers>() -> Measured {
     const TIMERS: usize = 100_000;
     let stage = Stage::bare::<T>(1);
@@ -110,12 +69,12 @@ pub(crate) fn earliest<T: Timers>() -> Measured {
         })
     });
     drop(far);
-    Measured::cancelled([cost], TIMERS)
+    Measured::cancelled([Value::nanos("each", cost)], TIMERS)
 }
 
-/// `timeout` around a future that is ready: the timer is never needed. On a worker, or on a current-thread runtime.
-pub(crate) fn ready_timeout<T: Timers>(workers: usize) -> Measured {
-    let (cost, passed) = Stage::new::<T>(workers).on_worker(|cx| {
+/// `timeout` around a future that is ready, so that the timer is never needed.
+pub(crate) fn ready_timeout<T: Timers>() -> Measured {
+    let (cost, passed) = Stage::new::<T>(1).on_worker(|cx| {
         let mut passed = 0;
         let cost = each(2_000_000, |some| {
             for _ in 0..some {
@@ -127,5 +86,5 @@ pub(crate) fn ready_timeout<T: Timers>(workers: usize) -> Measured {
         });
         (cost, passed)
     });
-    Measured::cancelled([cost], passed)
+    Measured::cancelled([Value::nanos("each", cost)], passed)
 }

@@ -1,113 +1,79 @@
-//! Every figure there is: `catalogue.json` says what each is, whose timers take part and what is to be reached; this file
-//! what runs for it.
+//! All benchmarks: how often each runs, on which implementations, and what.
 
-use timers::shapes::Shape;
-use timers::{Alt, Bare, Timers, Tokio, Wheel};
+use timers::shapes::Shape::{Calls, Conns, Fresh};
+use timers::{Alt, Bare, Precise, Timers, Tokio, Wheel};
 
+use crate::benchmark::{Benchmark, Measured};
 use crate::blocked::blocked;
 use crate::busy::busy;
 use crate::bytes::bytes;
-use crate::cancel::{earliest, moving, ready_timeout, register_cancel, scaling, scrape};
+use crate::cancel::{earliest, moving, ready_timeout, register_cancel};
 use crate::cold::cold;
-use crate::figure::{Figure, Measured};
-use crate::fire::{fire_counting, fire_tasks, insert_wait};
-use crate::lateness::{Load, lateness};
-use crate::loops::loops;
+use crate::fire::{fire_counting, fire_tasks};
+use crate::lateness::lateness;
+use crate::loops::{loops, select};
 use crate::peak::peak;
-use crate::peer::{Pingora, Precise};
-use crate::pending::{boxed, random_replace, repoll, reset_later, start_stop};
-use crate::quiet::{idle, quiet};
-use crate::services::{connections, gateway, purgatory};
-use crate::stall::stall;
+use crate::pending::{repoll, reset_later};
+use crate::pingora::Pingora;
+use crate::quiet::quiet;
 use crate::waits::waits;
 
-/// Those for which this build has what they take.
-pub(crate) fn all() -> Vec<Figure> {
-    let catalogue = include_str!("catalogue.json");
-    let mut figures: Vec<Figure> = serde_json::from_str(catalogue).expect("the catalogue");
-    figures.retain(|figure| has(figure.sides[0]));
-    for figure in &mut figures {
-        figure.sides.retain(|side| has(side));
-    }
-    figures
+/// An entry: name, rounds, implementations with tokio-wheel first, what runs for each implementation `T`, description.
+macro_rules! benchmarks {
+    ($($name:literal, $rounds:literal, [$($timers:ty),*], $run:expr, $about:literal;)*) => {
+        vec![$(Benchmark {
+            name: $name,
+            about: $about,
+            rounds: $rounds,
+            implementations: vec![$({
+                type T = $timers;
+                let run: fn() -> Measured = || $run;
+                (T::NAME, run)
+            }),*],
+        }),*]
+    };
 }
 
-fn has(side: &str) -> bool {
-    let is_precise = cfg!(all(feature = "high-resolution", target_os = "linux"));
-    (side != "tokio-alt" || cfg!(tokio_unstable)) && (side != "precise" || is_precise)
-}
-
-/// What one side measures in one round.
-pub(crate) fn measure(figure: &'static str, side: &str) -> Measured {
-    match (figure, side) {
-        ("gateway", "tokio") => gateway::<Tokio>(),
-        ("gateway", _) => gateway::<Wheel>(),
-        ("scrape", _) => scrape(side == "watched"),
-        (_, "wheel") => play::<Wheel>(figure),
-        (_, "tokio") => play::<Tokio>(figure),
-        (_, "tokio-alt") => play::<Alt>(figure),
-        (_, "bare") => play::<Bare>(figure),
-        (_, "pingora") => play::<Pingora>(figure),
-        (_, "precise") => late::<Precise<50>>(figure),
-        (_, "1 µs") => late::<Precise<1>>(figure),
-        (_, "100 µs") => late::<Precise<100>>(figure),
-        (_, "200 µs") => late::<Precise<200>>(figure),
-        (_, "500 µs") => late::<Precise<500>>(figure),
-        _ => panic!("{figure}: no side is called {side}"),
+/// Returns the benchmarks, with the implementations that this build and this system have.
+pub(crate) fn all() -> Vec<Benchmark> {
+    let mut all = benchmarks! {
+        "register-cancel-1", 11, [Wheel, Tokio, Alt, Bare, Pingora], register_cancel::<T>(1, 0), "arm and cancel, one worker";
+        "register-cancel-2", 11, [Wheel, Tokio, Alt, Bare, Pingora], register_cancel::<T>(2, 0), "arm and cancel, two workers";
+        "register-cancel-2-million", 5, [Wheel, Tokio, Alt, Bare], register_cancel::<T>(2, 1_000_000), "the same while a million timers are pending";
+        "cold", 5, [Wheel, Tokio, Alt, Bare], cold::<T>(), "arm and cancel with caches evicted in between";
+        "conns-0", 9, [Wheel, Tokio, Bare], moving::<T>(Conns(1000), 0), "a thousand tasks in turn, each with a timer, current-thread runtime";
+        "conns-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Conns(1000), 2), "the same on two workers";
+        "calls-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Calls(64), 2), "64 pairs of tasks call each other under timeouts, two workers";
+        "fresh-1", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Fresh(100), 1), "a new task per timer, one worker";
+        "fresh-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Fresh(100), 2), "the same on two workers";
+        "earliest", 7, [Wheel, Tokio, Alt, Bare], earliest::<T>(), "every timer is due before all earlier ones";
+        "ready-timeout", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T>(), "a timeout around a ready future";
+        "repoll", 11, [Wheel, Tokio, Alt, Bare], repoll::<T>(), "poll a pending timer again";
+        "reset-later", 11, [Wheel, Tokio, Alt, Bare], reset_later::<T>(), "reset a timer to a later deadline and poll it";
+        "fire-million-counting", 5, [Wheel, Tokio, Alt], fire_counting::<T>(), "CPU to fire a million counting wakers";
+        "fire-million-tasks", 3, [Wheel, Tokio, Alt], fire_tasks::<T>(), "CPU to wake a million sleeping tasks";
+        "waits-2", 3, [Wheel, Tokio, Alt], waits::<T>(2), "time of an operation while a million timers of two workers fire, with the slowest of three kinds of wakers";
+        "waits-16", 3, [Wheel, Tokio, Alt], waits::<T>(16), "the same on sixteen workers";
+        "blocked-4", 5, [Wheel, Tokio, Alt], blocked::<T>(4, 50_000), "lateness while one of four workers blocks: the last of 50,000 tasks due together, and an unrelated sleep";
+        "blocked-2", 5, [Wheel, Tokio, Alt], blocked::<T>(2, 100_000), "the same with 100,000 tasks and one of two workers";
+        "busy-100000", 3, [Wheel, Tokio], busy::<T>(), "lateness of the last of 100,000 timers due together, on a worker with tasks that are always ready";
+        "lateness-quiet", 5, [Wheel, Tokio, Alt], lateness::<T>(false, 100, Some(0.999)), "how late sleepers wake in a quiet runtime";
+        "lateness-busy", 5, [Wheel, Tokio, Alt], lateness::<T>(true, 40, Some(0.99)), "the same with every worker busy, in tasks that arm timers";
+        "precise-10000", 5, [Precise<50>, Wheel, Tokio, Precise<1>, Precise<100>, Precise<200>, Precise<500>],
+            lateness::<T>(false, 100, None), "high resolution: lateness and CPU of 10,000 timers per second, with ticks of 1 to 500 µs";
+        "select-zero", 3, [Precise<50>, Wheel, Tokio], select::<T>(), "high resolution: steps of a loop that waits for a message or sleep(ZERO)";
+        "quiet-1", 9, [Wheel, Tokio, Alt], quiet::<T>(), "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker that is idle in between";
+        "loops-zero", 3, [Wheel, Tokio], loops::<T>(0..1), "iterations and CPU per second of tasks that call sleep(ZERO)";
+        "loops-short", 3, [Wheel, Tokio], loops::<T>(0..1_000_000), "the same with random sleeps below a millisecond";
+        "loops-reset", 3, [Wheel, Tokio], loops::<T>(0..0), "the same with one sleep that is reset to now";
+        "bytes", 1, [Wheel, Tokio, Alt], bytes::<T>(), "size of a sleep, and memory of a pending one in its box";
+        "peak", 1, [Wheel, Tokio], peak::<T>(), "resident memory after ten million timers were armed and all but a few dropped";
+    };
+    let has_precise = cfg!(target_os = "linux");
+    all.retain(|one| has_precise || one.implementations[0].0 == Wheel::NAME);
+    for one in &mut all {
+        one.implementations
+            .retain(|(name, _)| *name != Alt::NAME || cfg!(tokio_unstable));
     }
-}
-
-fn play<T: Timers>(figure: &'static str) -> Measured {
-    const MILLION: usize = 1_000_000;
-    // What a name may end with.
-    let (_, end) = figure.rsplit_once('-').unwrap_or_default();
-    let workers = end.parse().unwrap_or_default();
-    match figure {
-        "register-cancel-1" | "register-cancel-2" => register_cancel::<T>(workers, 0),
-        "register-cancel-1-million" => register_cancel::<T>(1, MILLION),
-        "register-cancel-2-million" => register_cancel::<T>(2, MILLION),
-        "scaling-1-2" => scaling::<T>(),
-        "cold" => cold::<T>(),
-        "conns-0" | "conns-1" | "conns-2" => moving::<T>(Shape::Conns(1000), workers),
-        "calls-0" | "calls-1" | "calls-2" => moving::<T>(Shape::Calls(64), workers),
-        "fresh-0" | "fresh-1" | "fresh-2" => moving::<T>(Shape::Fresh(100), workers),
-        "earliest" => earliest::<T>(),
-        "ready-timeout" => ready_timeout::<T>(1),
-        "ready-timeout-0" => ready_timeout::<T>(0),
-        "repoll" => repoll::<T>(),
-        "reset-later" => reset_later::<T>(),
-        "fire-million-counting" => fire_counting::<T>(),
-        "fire-million-tasks" => fire_tasks::<T>(),
-        "insert-wait" => insert_wait::<T>(),
-        "blocked-4" => blocked::<T>(workers, 50_000),
-        "blocked-2" => blocked::<T>(workers, 100_000),
-        "busy-100000" => busy::<T>(),
-        "waits-2" | "waits-16" => waits::<T>(workers),
-        "quiet-1" | "quiet-2" | "quiet-4" | "quiet-8" => quiet::<T>(workers),
-        "boxed" => boxed::<T>(),
-        "random-replace" => random_replace::<T>(),
-        "start-stop" => start_stop::<T>(),
-        "purgatory-low" => purgatory::<T>(20.0, 60.0),
-        "purgatory-high" => purgatory::<T>(200.0, 400.0),
-        "connections" => connections::<T>(),
-        "bytes" => bytes::<T>(),
-        "peak" => peak::<T>(),
-        "idle" => idle::<T>(),
-        "stall" => stall::<T>(),
-        _ if figure.starts_with("loops") => loops::<T>(figure),
-        _ => late::<T>(figure),
-    }
-}
-
-fn late<T: Timers>(figure: &'static str) -> Measured {
-    // A hundred sleepers in a quiet runtime have 10,000 deadlines a second.
-    match figure {
-        "lateness-quiet" | "precise-quiet" => lateness::<T>(Load::Quiet, 100, Some(0.999)),
-        "lateness-busy" | "precise-busy" => lateness::<T>(Load::Arming, 40, Some(0.99)),
-        "lateness-busy-mixed" => lateness::<T>(Load::Mixed, 40, Some(0.99)),
-        "lateness-computing" => lateness::<T>(Load::Computing, 40, Some(0.99)),
-        "precise-1000" => lateness::<T>(Load::Quiet, 10, None),
-        "precise-10000" => lateness::<T>(Load::Quiet, 100, None),
-        _ => panic!("nothing runs the figure {figure}"),
-    }
+    all
 }

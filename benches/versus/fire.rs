@@ -1,27 +1,28 @@
-//! A million timers that fire: what it costs, and how long it keeps others waiting.
+//! A million timers that fire, and the CPU time that takes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rand::Rng;
 use timers::Timers;
-use timers::expiry::{self, Count, Expiry, Volley};
+use timers::expiry::{Count, Volley};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, WORKERS, cpu_while, seeded};
 
 const MILLION: usize = 1_000_000;
-/// The timers of a million are due within that.
+/// The timers are due within this time.
 const SPREAD: Duration = Duration::from_secs(1);
 
-/// CPU time to fire a million timers over a second, each of which counts.
+/// CPU time to fire a million timers over a second, with wakers that count.
 pub(crate) fn fire_counting<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
     let volley = Volley::<T>::arm(stage.runtime.handle(), MILLION, SPREAD);
     let cpu = cpu_while(volley.due, || volley.wait());
-    Measured::fired([cpu / MILLION as f64], volley.wakes())
+    let each = Value::nanos("each", cpu / MILLION as f64);
+    Measured::fired([each], volley.wakes())
 }
 
 /// CPU time to wake a million sleeping tasks over a second.
@@ -33,7 +34,8 @@ pub(crate) fn fire_tasks<T: Timers>() -> Measured {
     begun.wait_for(MILLION);
     assert!(Instant::now() < start, "the tasks took too long to start");
     let cpu = cpu_while(start, || awake.wait_for(MILLION));
-    Measured::fired([cpu / MILLION as f64], awake.get() as u64)
+    let each = Value::nanos("each", cpu / MILLION as f64);
+    Measured::fired([each], awake.get() as u64)
 }
 
 /// Tasks that sleep until some moment after `start`.
@@ -51,12 +53,4 @@ async fn spawn_sleepers<T: Timers>(start: Instant, counts: [Arc<Count>; 2]) {
             yield_now().await;
         }
     }
-}
-
-/// The longest wait of workers that arm and cancel while a million timers, due in one millisecond, fire.
-pub(crate) fn insert_wait<T: Timers>() -> Measured {
-    let stage = Stage::new::<T>(WORKERS);
-    let Expiry { fired, waits } = expiry::run::<T>(stage.runtime.handle(), WORKERS, MILLION);
-    let values = [waits.value_at_quantile(0.9999), waits.max()];
-    Measured::fired(values.map(|wait| wait as f64), fired)
 }

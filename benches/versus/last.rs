@@ -1,4 +1,4 @@
-//! The last of many timers that are due at once: how late it is, and whether all fired.
+//! The last of many timers that are due together: how late it is, and whether all have fired.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use timers::expiry::Count;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-/// What many timers note when they fire. As a waker it notes its wakes.
+/// Records how late timers fire. As a waker it records its wakes.
 pub(crate) struct Last {
     pub(crate) due: Instant,
     late: AtomicU64,
@@ -31,7 +31,7 @@ impl Last {
         self.fired.add();
     }
 
-    /// Blocks until `count` timers have fired. Nanoseconds by which the last was late.
+    /// Blocks until `count` timers have fired. Returns by how many nanoseconds the last one was late.
     pub(crate) fn wait_for(&self, count: usize) -> f64 {
         self.fired.wait_for(count);
         self.late.load(Ordering::Relaxed) as f64
@@ -48,7 +48,7 @@ impl Wake for Last {
     }
 }
 
-/// Tasks that sleep until they are all due.
+/// Spawns tasks that are all due at the same time.
 pub(crate) async fn spawn_sleepers<T: Timers>(count: usize, last: Arc<Last>) {
     for index in 0..count {
         let last = Arc::clone(&last);
@@ -62,7 +62,7 @@ pub(crate) async fn spawn_sleepers<T: Timers>(count: usize, last: Arc<Last>) {
     }
 }
 
-/// Nanoseconds.
+/// Returns the nanoseconds since `due`.
 pub(crate) fn since(due: Instant) -> u64 {
     due.elapsed().as_nanos() as u64
 }

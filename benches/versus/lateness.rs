@@ -11,37 +11,22 @@ use timers::Timers;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, WORKERS, compute, worker_cpu};
 
-/// What keeps the workers of the runtime busy.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Load {
-    /// Nothing: the timers alone.
-    Quiet,
-    /// More tasks than workers, each computing for 50–100 µs between yields, with a timer pending at each yield.
-    Arming,
-    /// The same without these timers: nothing but the clock tells that time passes.
-    Computing,
-    /// The same as `Arming`, and half of the sleeps are long ones.
-    Mixed,
-}
-
-/// How late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU for each time.
-pub(crate) fn lateness<T: Timers>(load: Load, sleepers: u64, quantile: Option<f64>) -> Measured {
+/// How late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU time for each sleep. If
+/// the runtime is busy, there are more tasks than workers that compute.
+pub(crate) fn lateness<T: Timers>(is_busy: bool, sleepers: u64, quantile: Option<f64>) -> Measured {
     const BURNERS: u64 = 8;
     let stage = Stage::new::<T>(WORKERS);
     let stop = Arc::new(AtomicBool::new(false));
-    if load != Load::Quiet {
-        for seed in 0..BURNERS {
-            let burning = burn::<T>(seed, load != Load::Computing, Arc::clone(&stop));
-            stage.runtime.spawn(burning);
-        }
+    for seed in 0..if is_busy { BURNERS } else { 0 } {
+        stage.runtime.spawn(burn::<T>(seed, Arc::clone(&stop)));
     }
-    let rounds = if load == Load::Quiet { 200 } else { 150 };
+    let rounds = if is_busy { 150 } else { 200 };
     let before = worker_cpu();
     let all = stage.run(async move {
-        let tasks = (0..sleepers).map(|seed| sleep_often::<T>(seed, load, rounds));
+        let tasks = (0..sleepers).map(|seed| sleep_often::<T>(seed, rounds));
         tasks.collect::<JoinSet<_>>().join_all().await
     });
     let mut late = Histogram::new(3).expect("a histogram");
@@ -51,41 +36,34 @@ pub(crate) fn lateness<T: Timers>(load: Load, sleepers: u64, quantile: Option<f6
     let each = (worker_cpu() - before) / late.len() as f64;
     stop.store(true, Ordering::Relaxed);
     let at = |quantile| late.value_at_quantile(quantile) as f64;
-    let values = [at(0.5), quantile.map_or(each, at)];
-    Measured::fired(values, late.len())
+    let second = match quantile {
+        Some(quantile) => Value::nanos(format!("p{}", 100.0 * quantile), at(quantile)),
+        None => Value::nanos("CPU", each),
+    };
+    Measured::fired([Value::nanos("p50", at(0.5)), second], late.len())
 }
 
-/// Computes for 50–100 µs at a time. Where it `arms`, it then yields under a timeout, as a request would.
-async fn burn<T: Timers>(seed: u64, arms: bool, stop: Arc<AtomicBool>) {
+/// Computes for 50–100 µs at a time, and then yields under a timeout, as a request would.
+async fn burn<T: Timers>(seed: u64, stop: Arc<AtomicBool>) {
     let mut rng = SmallRng::seed_from_u64(seed);
     while !stop.load(Ordering::Relaxed) {
         compute(Duration::from_micros(rng.random_range(50..100)));
-        if arms {
-            let answer = T::timeout(Duration::from_secs(30), yield_now()).await;
-            assert!(answer.is_ok(), "{} was early", T::NAME);
-        } else {
-            yield_now().await;
-        }
+        let answer = T::timeout(Duration::from_secs(30), yield_now()).await;
+        assert!(answer.is_ok(), "{} was early", T::NAME);
     }
 }
 
-/// Sleeps `rounds` times for 1–20 ms, or longer where the load is mixed, and records how late it woke.
-async fn sleep_often<T: Timers>(seed: u64, load: Load, rounds: usize) -> Histogram<u64> {
+/// Sleeps `rounds` times for 1–20 ms, and records how late it woke.
+async fn sleep_often<T: Timers>(seed: u64, rounds: usize) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
-    let long = load == Load::Mixed && seed % 2 == 1;
-    let (between, rounds) = if long {
-        (20_000..300_000, rounds / 15)
-    } else {
-        (1_000..20_000, rounds)
-    };
     for _ in 0..rounds {
-        let at = Instant::now() + Duration::from_micros(rng.random_range(between.clone()));
+        let at = Instant::now() + Duration::from_micros(rng.random_range(1_000..20_000));
         T::sleep_until(at).await;
         let now = Instant::now();
         assert!(now >= at, "{} woke a sleeper {:?} early", T::NAME, at - now);
-        late.record((now - at).as_nanos() as u64)
-            .expect("a lateness");
+        let late_by = (now - at).as_nanos() as u64;
+        late.record(late_by).expect("a lateness");
     }
     late
 }

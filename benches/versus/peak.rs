@@ -1,7 +1,7 @@
 //! What a peak leaves behind: resident memory after ten million timers were armed and all but a few dropped.
 //!
-//! Each side runs in a process of its own, so none finds memory that another has freed. The allocator gives back every
-//! page that is free before the look. What stays is what the timers that are left keep with them.
+//! Each implementation runs in a process of its own, so that none uses memory that another has freed. The allocator returns
+//! every free page before the memory is read, so what stays is what the remaining timers keep in use.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -14,40 +14,43 @@ use timers::expiry::Sleeps;
 use timers::{Timers, Tokio, Wheel};
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Unit, Value};
 use crate::stage::{Stage, armed, seeded};
 
 const TIMERS: usize = 10_000_000;
-/// None is due meanwhile.
+/// Far enough that no timer is due meanwhile.
 const FAR: Duration = Duration::from_secs(3600);
-/// For what a driver does later.
+/// Time for what a driver does later.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// With one in 2,048 kept, and with one in 200.
+/// One timer in 2,048 is kept, or one in 200.
 pub(crate) fn peak<T: Timers>() -> Measured {
-    let left = [2048, 200].map(|one_in| in_a_process(T::NAME, one_in));
+    let left = [2048, 200].map(|one_in| {
+        let bytes = in_a_process(T::NAME, one_in);
+        Value::new(format!("1 in {one_in} kept"), bytes, Unit::Bytes)
+    });
     Measured::cancelled(left, TIMERS)
 }
 
-/// Has this program run [`alone`].
-fn in_a_process(side: &str, one_in: usize) -> f64 {
+/// Runs [`alone`] in a process of this program.
+fn in_a_process(name: &str, one_in: usize) -> f64 {
     let program = env::current_exe().expect("this program");
     let output = Command::new(program)
-        .args(["--peak", side, &one_in.to_string()])
+        .args(["--peak", name, &one_in.to_string()])
         .stderr(Stdio::inherit())
         .output()
         .expect("a process");
-    assert!(output.status.success(), "{side}: {}", output.status);
+    assert!(output.status.success(), "{name}: {}", output.status);
     let bytes = String::from_utf8(output.stdout).expect("a number");
     bytes.trim().parse().expect("a number of bytes")
 }
 
-/// Bytes that are resident in this process in the end, on one side and with one timer in so many kept.
-pub(crate) fn alone(side: &str, one_in: usize) -> u64 {
-    match side {
+/// Returns the bytes that stay resident in this process.
+pub(crate) fn alone(name: &str, one_in: usize) -> u64 {
+    match name {
         Tokio::NAME => left::<Tokio>(one_in),
         Wheel::NAME => left::<Wheel>(one_in),
-        _ => panic!("no side is called {side}"),
+        _ => panic!("unknown implementation: {name}"),
     }
 }
 
@@ -67,7 +70,7 @@ fn left<T: Timers>(one_in: usize) -> u64 {
     bytes
 }
 
-/// Drops the others in the order in which they were made.
+/// Drops the other timers in the order in which they were created.
 fn keep_some<T: Timers>(all: Sleeps<T>, one_in: usize) -> Sleeps<T> {
     let mut some = Vec::with_capacity(TIMERS.div_ceil(one_in));
     for (index, sleep) in all.into_iter().enumerate() {
@@ -81,16 +84,16 @@ fn keep_some<T: Timers>(all: Sleeps<T>, one_in: usize) -> Sleeps<T> {
 mod allocator {
     #![allow(
         unsafe_code,
-        reason = "nothing else has glibc return pages between others that are in use"
+        reason = "nothing else makes glibc return pages between others that are in use"
     )]
 
-    /// Returns free pages to the system. Other allocators than glibc's do as they do.
+    /// Returns free pages to the system, with glibc's allocator.
     pub(super) fn give_back() {
         #[cfg(target_env = "gnu")]
         malloc_trim(0);
     }
 
-    // SAFETY: glibc declares it so. It takes its own locks, and may be called at any time.
+    // SAFETY: glibc declares it this way. It takes its own locks and may be called at any time.
     #[cfg(target_env = "gnu")]
     unsafe extern "C" {
         safe fn malloc_trim(pad: usize) -> i32;

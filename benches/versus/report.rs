@@ -1,67 +1,123 @@
-//! Outcomes on the terminal, and in a file with which a later run is compared.
+//! The results of all benchmarks, as a table.
 
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::iter::zip;
 
-use common::machine::Circumstances;
-use common::table::{Cell, markdown, number};
-use serde_json::{Value, json};
+use common::table::{Cell, Table, markdown, number};
+use common::{median, range};
 
-use crate::figure::{Figure, Unit};
-use crate::outcome::{Outcome, Row};
+use crate::benchmark::{Measured, Unit};
 
-const HEADER: [&str; 7] = ["figure", "", "peer", "theirs", "ours", "ratio", "of rounds"];
-
-/// The names of all figures and what they are.
-pub(crate) fn list(figures: &[Figure]) -> String {
-    let width = figures.iter().map(|figure| figure.name.len()).max();
-    let width = width.unwrap_or(0);
-    let line = |figure: &Figure| format!("{:width$}  {}\n", figure.name, figure.about);
-    figures.iter().map(line).collect()
+/// One value of a benchmark, of tokio-wheel and of another implementation.
+pub(crate) struct Row {
+    benchmark: &'static str,
+    what: String,
+    unit: Unit,
+    other: String,
+    /// Medians: the other implementation's, and tokio-wheel's.
+    medians: [f64; 2],
+    /// How many times as good as the other value tokio-wheel's is.
+    ratio: f64,
+    /// The minimum and the maximum of the rounds' ratios.
+    range: (f64, f64),
 }
 
-pub(crate) fn table(outcomes: &[Outcome<'_>], goals: bool) -> String {
-    let mut table = markdown(HEADER.into_iter().chain(goals.then_some("goal")));
-    for outcome in outcomes {
-        let mut name = outcome.name;
-        for row in &outcome.rows {
-            let [low, high] = row.range.map(ratio);
-            let mut cells = vec![
-                Cell::new(std::mem::take(&mut name)),
-                Cell::new(format!("{}{}", row.line.what, row.own)),
-                Cell::new(row.peer),
-                number(amount(row.theirs, row.line.unit)),
-                number(amount(row.ours, row.line.unit)),
-                number(ratio(row.ratio)),
-                number(format!("{low}–{high}")),
-            ];
-            cells.extend(goals.then(|| Cell::new(goal(row))));
-            table.add_row(cells);
+impl Row {
+    /// `rounds` has what each implementation measured; the first is tokio-wheel's.
+    pub(crate) fn all(
+        benchmark: &'static str,
+        names: &[&str],
+        rounds: &[Vec<Measured>],
+    ) -> Vec<Self> {
+        let bare = names.iter().position(|name| *name == "bare");
+        let mut rows = Vec::new();
+        for (index, value) in rounds[0][0].values.iter().enumerate() {
+            let amounts = |at: usize| -> Vec<f64> {
+                let amounts = rounds.iter().map(|round| round[at].values[index].amount);
+                amounts.collect()
+            };
+            let row = |other: usize, bare: Option<usize>| {
+                let without = if bare.is_some() { ", without bare" } else { "" };
+                let bare = bare.map(|bare| median(&amounts(bare)));
+                let both = [amounts(other), amounts(0)];
+                let (medians, ratios) = compare(value.unit, both, bare);
+                let ratio = match bare {
+                    None => median(&ratios),
+                    // The difference of a single round is too uncertain to divide by.
+                    Some(_) => ratio(value.unit, medians),
+                };
+                Self {
+                    benchmark,
+                    what: value.what.clone(),
+                    unit: value.unit,
+                    other: format!("{}{without}", names[other]),
+                    medians,
+                    ratio,
+                    range: range(&ratios),
+                }
+            };
+            let others = 1..names.len();
+            rows.extend(others.clone().map(|other| row(other, None)));
+            let timers = others.filter(|other| bare.is_some_and(|bare| bare != *other));
+            rows.extend(timers.map(|other| row(other, bare)));
         }
+        rows
     }
-    table.to_string()
 }
 
-/// What is to be reached, and whether it is.
-fn goal(row: &Row<'_>) -> String {
-    let ratio = row
-        .line
-        .goals
-        .get(format!("{}{}", row.peer, row.own).as_str());
-    let (goal, is_reached) = match (ratio, row.line.at_most) {
-        (Some(ratio), _) => (format!("{ratio}×"), row.ratio >= *ratio),
-        (None, Some(most)) => (
-            format!("≤ {}", amount(most, row.line.unit)),
-            row.ours <= most,
-        ),
-        (None, None) => return String::new(),
-    };
-    let verdict = if is_reached { "reached" } else { "MISSED" };
-    format!("{goal} {verdict}")
+/// Returns the medians and the ratio of each round, less what `bare` took.
+fn compare(unit: Unit, both: [Vec<f64>; 2], bare: Option<f64>) -> ([f64; 2], Vec<f64>) {
+    // Less than that cannot be told from nothing.
+    const LEAST: f64 = 1.0;
+    let less = |value: f64| bare.map_or(value, |bare| (value - bare).max(LEAST));
+    let [other, wheel] = both.map(|values| values.into_iter().map(less).collect::<Vec<_>>());
+    let ratios = zip(&other, &wheel).map(|(&other, &wheel)| ratio(unit, [other, wheel]));
+    let ratios = ratios.collect();
+    ([median(&other), median(&wheel)], ratios)
 }
 
-fn ratio(value: f64) -> String {
+fn ratio(unit: Unit, [other, wheel]: [f64; 2]) -> f64 {
+    match unit {
+        _ if other == wheel => 1.0,
+        Unit::PerSecond => wheel / other,
+        _ => other / wheel,
+    }
+}
+
+pub(crate) fn table(rows: &[Row], mark: &str) -> Table {
+    let header = [
+        "benchmark",
+        "value",
+        "compared with",
+        "its result",
+        "tokio-wheel",
+        "ratio",
+        "range",
+    ];
+    let mut table = markdown(header);
+    let mut last = "";
+    for row in rows {
+        let name = if row.benchmark == last {
+            ""
+        } else {
+            row.benchmark
+        };
+        last = row.benchmark;
+        let [other, wheel] = row.medians.map(|value| number(amount(value, row.unit)));
+        let (least, most) = row.range;
+        table.add_row([
+            Cell::new(name),
+            Cell::new(&row.what),
+            Cell::new(&row.other),
+            other,
+            wheel,
+            number(format!("{}{mark}", factor(row.ratio))),
+            number(format!("{}–{}", factor(least), factor(most))),
+        ]);
+    }
+    table
+}
+
+fn factor(value: f64) -> String {
     let decimals = if value < 10.0 { 2 } else { 1 };
     format!("{value:.decimals$}")
 }
@@ -73,61 +129,6 @@ fn amount(value: f64, unit: Unit) -> String {
         Unit::Nanos => format!("{:.2} ms", value / 1e6),
         Unit::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
         Unit::Bytes => format!("{value:.1} B"),
-        Unit::Times | Unit::SpeedUp => format!("{value:.2}×"),
-        Unit::Count => format!("{value:.0}"),
+        Unit::Count | Unit::PerSecond => format!("{value:.0}"),
     }
-}
-
-/// The medians, kept in a file: figure → line → side → median. `others` is how many processors were not ours meanwhile: with
-/// many, the file is not worth much.
-pub(crate) fn write(
-    path: &Path,
-    circumstances: &Circumstances,
-    others: Option<f64>,
-    outcomes: &[Outcome<'_>],
-) -> io::Result<()> {
-    // No figure is known better.
-    let rounded = |value: f64| (value * 1e3).round() / 1e3;
-    let mut baseline = json!({
-        "machine": circumstances.machine,
-        "versions": circumstances.versions,
-        "others busy": others.map(rounded),
-    });
-    for outcome in outcomes {
-        for (line, side, median) in &outcome.medians {
-            baseline["figures"][outcome.name][line.what][side] = json!(rounded(*median));
-        }
-    }
-    fs::write(path, format!("{baseline:#}\n"))
-}
-
-/// A file that [`write()`] has written. It is read before it may be written again.
-pub(crate) fn read(path: &str) -> Result<Value, String> {
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let figures = value.get("figures").is_some();
-    figures.then_some(value).ok_or("it has no figures".into())
-}
-
-/// This run against one of the past; a peer's ratio tells what the machine's mood did to ours.
-pub(crate) fn changes(before: &Value, outcomes: &[Outcome<'_>]) -> String {
-    let mut table = markdown(["figure", "", "side", "then", "now", "ratio"]);
-    for outcome in outcomes {
-        let mut name = outcome.name;
-        for &(line, side, now) in &outcome.medians {
-            let then = before["figures"][outcome.name][line.what][side].as_f64();
-            let Some(then) = then else { continue };
-            table.add_row([
-                Cell::new(std::mem::take(&mut name)),
-                Cell::new(line.what),
-                Cell::new(side),
-                number(amount(then, line.unit)),
-                number(amount(now, line.unit)),
-                number(ratio(line.compare(then, now))),
-            ]);
-        }
-    }
-    let [machine, versions] =
-        ["machine", "versions"].map(|what| before[what].as_str().unwrap_or("unknown"));
-    format!("\nThen: {machine}; {versions}\n\n{table}\nThen ÷ now: larger is better.")
 }

@@ -1,7 +1,7 @@
-//! Where the workloads play: a peer's runtime, code on its workers, crowds of pending timers.
+//! Where the workloads run: an implementation's runtime, code on its workers, crowds of pending timers.
 //!
-//! Timers are polled by hand, from inside a spawned task and without its cooperative budget: a `Sleep` that is never
-//! polled registers nothing, and one polled on an exhausted budget is pending without being registered.
+//! Timers are polled by hand, inside a spawned task and without its cooperative budget, because a `Sleep` that is never polled
+//! registers nothing, and one that is polled on an exhausted budget is pending without being registered.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,22 +20,21 @@ use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-/// Where there is more than one.
+/// The number of workers of benchmarks that need more than one.
 pub(crate) const WORKERS: usize = 2;
 
 const SETTLE: Duration = Duration::from_millis(20);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A peer's runtime. It is shut down when dropped.
+/// An implementation's runtime. It is shut down when dropped.
 pub(crate) struct Stage {
     pub(crate) runtime: Runtime,
     workers: usize,
 }
 
 impl Stage {
-    /// A runtime on which another timer is always due before those under test, as in a service.
-    ///
-    /// Without one tokio writes to its eventfd for every timer, since each would be the earliest.
+    /// Creates a runtime on which another timer is always due before those under test, as in a service. Without it tokio
+    /// writes to its eventfd for every timer, because each would be the earliest.
     pub(crate) fn new<T: Timers>(workers: usize) -> Self {
         let stage = Self::bare::<T>(workers);
         stage.runtime.spawn(async {
@@ -47,7 +46,7 @@ impl Stage {
         stage
     }
 
-    /// A runtime with no timer at all.
+    /// Creates a runtime without any timer.
     pub(crate) fn bare<T: Timers>(workers: usize) -> Self {
         let runtime = T::runtime(workers);
         let stage = Self { runtime, workers };
@@ -55,7 +54,7 @@ impl Stage {
         stage
     }
 
-    /// Drives `future` as a spawned task.
+    /// Runs `future` as a spawned task.
     pub(crate) fn run<R: Send + 'static>(
         &self,
         future: impl Future<Output = R> + Send + 'static,
@@ -64,7 +63,7 @@ impl Stage {
         self.runtime.block_on(task).expect("the workload panicked")
     }
 
-    /// Runs `work` on a worker, inside a task whose waker it gets.
+    /// Runs `work` on a worker, inside a task whose context it receives.
     pub(crate) fn on_worker<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Context<'_>) -> R + Send + 'static,
@@ -72,10 +71,10 @@ impl Stage {
         self.run(unconstrained(on_task(work)))
     }
 
-    /// Runs `work` on every worker at once. Each calls the barrier when it is warm.
+    /// Runs `work` on every worker together. `work` waits at the barrier when it is warm.
     ///
-    /// Before that each worker has a task that makes a timer and yields, as those of a service
-    /// do: a driver may learn there whose worker this is.
+    /// Before that each worker runs a task that creates a timer and yields, as tasks of a service do, so that a driver can bind
+    /// the thread to its worker.
     pub(crate) fn on_each_worker<T: Timers, R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Context<'_>, &Barrier) -> R + Clone + Send + 'static,
@@ -97,7 +96,7 @@ impl Stage {
             .expect("the workload panicked")
     }
 
-    /// `count` pending timers, an hour away give or take half of it.
+    /// Arms `count` timers that are due in half an hour to one and a half hours.
     pub(crate) fn crowd<T: Timers>(&self, count: usize) -> Sleeps<T> {
         self.on_worker(move |cx| {
             let start = Instant::now() + HOUR / 2;
@@ -115,13 +114,13 @@ pub(crate) fn armed<T: Timers>(cx: &mut Context<'_>, at: Instant) -> Pin<Box<T::
     sleep
 }
 
-/// CPU time of all worker threads so far, in nanoseconds.
+/// Returns the CPU time of all worker threads so far, in nanoseconds.
 pub(crate) fn worker_cpu() -> f64 {
     let cpu = cpu_of_threads(Some(WORKER)).expect("Linux's schedstat");
     cpu.as_nanos() as f64
 }
 
-/// CPU time of the workers from a little before `start` until `wait` returns, in nanoseconds.
+/// Returns the CPU time of the workers from shortly before `start` until `wait` returns, in nanoseconds.
 pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
     let ahead = start.saturating_duration_since(Instant::now());
     thread::sleep(ahead.saturating_sub(Duration::from_millis(5)));
@@ -130,7 +129,7 @@ pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
     worker_cpu() - before
 }
 
-/// Nanoseconds for each of `count` operations, of which `run` does as many as it is told; the first tenth is for warming up.
+/// Returns the nanoseconds for each of `count` operations. `run` does as many as it is told; a tenth is done first as a warm-up.
 pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
     run(count / 10);
     let begin = Instant::now();
@@ -138,7 +137,7 @@ pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// Keeps this thread's processor busy for so long.
+/// Keeps this thread's processor busy for this time.
 pub(crate) fn compute(time: Duration) {
     let until = Instant::now() + time;
     while Instant::now() < until {
@@ -146,14 +145,14 @@ pub(crate) fn compute(time: Duration) {
     }
 }
 
-/// The same random numbers for every peer.
+/// Returns the same random numbers for every implementation.
 pub(crate) fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(0x7143)
 }
 
 pub(crate) const DELAYS: usize = 4096;
 
-/// Random delays of 1 s to 30 s, to be taken in turn.
+/// Returns random delays of 1 s to 30 s, to be used in turn.
 pub(crate) fn delays() -> Box<[Duration; DELAYS]> {
     let mut rng = seeded();
     let between = Duration::from_secs(1)..Duration::from_secs(30);

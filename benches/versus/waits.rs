@@ -1,8 +1,8 @@
-//! What a task waits for while a million timers fire, in one operation on a timer of its own.
+//! How long a task waits in one operation on a timer of its own while a million timers fire.
 //!
-//! The million is armed on all workers, so that each worker's timers fire for a while. A task arms a timer every 30 µs,
-//! polls it again with another waker, resets it and drops it, and takes the time of each. The wakers are those of tasks,
-//! `Waker::noop()`, and wakers of their own, as parts of a `FuturesUnordered` have. Of these the slowest counts.
+//! The million is armed on all workers, so that each worker's timers fire for a while. Every 30 µs a task arms a timer, polls it
+//! again with another waker, resets it and drops it, and measures each operation. The wakers are those of tasks,
+//! `Waker::noop()`, and wakers that belong to no task, as in a `FuturesUnordered`. The slowest of these counts.
 
 use std::future::poll_fn;
 use std::hint::black_box;
@@ -21,32 +21,31 @@ use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::figure::Measured;
+use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, armed, seeded};
 
 const MILLION: usize = 1_000_000;
-/// For each kind of wakers: one alone is over after a few thousand operations.
+/// For each kind of wakers, because a mass expiry is over after a few thousand operations.
 const MILLIONS: usize = 4;
-/// Until the first of a million is due: time to arm all of them.
+/// Time to arm all of a million before the first is due.
 const LEAD: Duration = Duration::from_millis(1500);
 const SPREAD: Duration = Duration::from_millis(1);
 const BETWEEN: Duration = Duration::from_micros(30);
-/// Iterations from one yield to the next: the task's worker fires timers, too.
+/// Iterations between two yields, because the task's worker fires timers as well.
 const BATCH: usize = 30;
 const FAR: Duration = Duration::from_secs(600);
 const LOST: Duration = Duration::from_secs(60);
 
-/// Arming, polling again, resetting, dropping.
-const OPERATIONS: usize = 4;
+const OPERATIONS: [&str; 4] = ["arm", "poll again", "reset", "drop"];
 
-type Waits = [Histogram<u64>; OPERATIONS];
+type Waits = [Histogram<u64>; OPERATIONS.len()];
 
-/// The wakers that a timer is polled with, one after the other.
+/// The wakers with which a timer is polled, one after the other.
 type Wakers = [Waker; 2];
 
 /// The 99.99th percentile and the longest time of each operation.
 pub(crate) fn waits<T: Timers>(workers: usize) -> Measured {
-    let (mut slowest, mut fired) = ([[0_u64; 2]; OPERATIONS], 0);
+    let (mut slowest, mut fired) = ([[0_u64; 2]; OPERATIONS.len()], 0);
     for wakers in [tasks as fn(&Stage) -> Wakers, noop, own] {
         let stage = Stage::new::<T>(workers);
         let (wakers, mut waits) = (wakers(&stage), histograms());
@@ -62,11 +61,14 @@ pub(crate) fn waits<T: Timers>(workers: usize) -> Measured {
             *slowest = std::array::from_fn(|at| slowest[at].max(seen[at]));
         }
     }
-    let values: Vec<f64> = slowest
-        .as_flattened()
-        .iter()
-        .map(|&wait| wait as f64)
-        .collect();
+    let mut values = Vec::new();
+    for (operation, [most, longest]) in OPERATIONS.into_iter().zip(slowest) {
+        values.push(Value::nanos(format!("{operation}, p99.99"), most as f64));
+        values.push(Value::nanos(
+            format!("{operation}, longest"),
+            longest as f64,
+        ));
+    }
     Measured::fired(values, fired)
 }
 

@@ -12,21 +12,21 @@ use tokio::sync::oneshot;
 
 use crate::shapes::{MANY, half_a_minute, settle};
 use crate::window::Window;
-use timers::{Timers as Side, arm, on_task};
+use timers::{Timers, arm, on_task};
 
-/// So many rounds of [`MANY`].
+/// The number of rounds of [`MANY`] timers.
 const ROUNDS: usize = 2;
 
-/// Where a timer is made and dropped; the place stays.
-type Place<S> = Pin<Box<Option<<S as Side>::Sleep>>>;
+/// The place in which a timer is created and dropped.
+type Place<T> = Pin<Box<Option<<T as Timers>::Sleep>>>;
 
-/// Many tasks arm, then all cancel. An operation is a pair of both.
-pub(crate) fn crowd<S: Side>(window: &Window, wakers: &[Waker]) -> usize {
-    let mut crowd: Vec<Place<S>> = wakers.iter().map(|_| Box::pin(None)).collect();
+/// Many tasks arm, then all cancel. An operation is one of each.
+pub(crate) fn crowd<T: Timers>(window: &Window, wakers: &[Waker]) -> usize {
+    let mut crowd: Vec<Place<T>> = wakers.iter().map(|_| Box::pin(None)).collect();
     for _ in 0..ROUNDS {
         for (index, (place, waker)) in crowd.iter_mut().zip(wakers).enumerate() {
             let cx = &mut Context::from_waker(waker);
-            arm_in::<S>(window, place.as_mut(), index, cx);
+            arm_in::<T>(window, place.as_mut(), index, cx);
         }
         for place in &mut crowd {
             window.around(|| place.set(None));
@@ -36,28 +36,28 @@ pub(crate) fn crowd<S: Side>(window: &Window, wakers: &[Waker]) -> usize {
 }
 
 #[inline(always)]
-fn arm_in<S: Side>(
+fn arm_in<T: Timers>(
     window: &Window,
-    mut place: Pin<&mut Option<S::Sleep>>,
+    mut place: Pin<&mut Option<T::Sleep>>,
     index: usize,
     cx: &mut Context<'_>,
 ) {
     let after = half_a_minute(index);
     window.around(|| {
-        place.set(Some(S::sleep(after)));
+        place.set(Some(T::sleep(after)));
         arm(place.as_mut().as_pin_mut().expect("a timer"), cx);
     });
 }
 
 /// Many calls, each under a timeout, in a `FuturesUnordered`; then all are answered. An operation is a call and its answer.
-pub(crate) async fn set<S: Side>(window: &Window) -> usize {
+pub(crate) async fn set<T: Timers>(window: &Window) -> usize {
     for _ in 0..ROUNDS {
-        on_task(|cx| call_and_answer::<S>(window, cx)).await;
+        on_task(|cx| call_and_answer::<T>(window, cx)).await;
     }
     ROUNDS * MANY
 }
 
-fn call_and_answer<S: Side>(window: &Window, cx: &mut Context<'_>) {
+fn call_and_answer<T: Timers>(window: &Window, cx: &mut Context<'_>) {
     let mut places: Vec<_> = (0..MANY).map(|_| Box::pin(None)).collect();
     let mut calls = FuturesUnordered::new();
     let mut answers = Vec::with_capacity(MANY);
@@ -66,7 +66,7 @@ fn call_and_answer<S: Side>(window: &Window, cx: &mut Context<'_>) {
         answers.push(answer);
         let after = half_a_minute(index);
         window.around(|| {
-            place.set(Some(S::timeout(after, answered).map(Result::ok)));
+            place.set(Some(T::timeout(after, answered).map(Result::ok)));
             calls.push(Call(place.as_mut()));
             assert!(calls.poll_next_unpin(cx).is_pending(), "an answer too many");
         });
@@ -80,8 +80,7 @@ fn call_and_answer<S: Side>(window: &Window, cx: &mut Context<'_>) {
     }
 }
 
-/// A call in a place outside of the set. The set's own allocations are then of one size, whatever the size of a timer, and
-/// cost all sides the same.
+/// A call in a place outside of the set, so that the set allocates the same, whatever the size of a timer.
 struct Call<'a, F>(Pin<&'a mut Option<F>>);
 
 impl<F: Future> Future for Call<'_, F> {
@@ -97,17 +96,17 @@ impl<F: Future> Future for Call<'_, F> {
     }
 }
 
-/// Timers armed here and dropped on another worker.
-pub(crate) async fn elsewhere<S: Side>(
+/// Timers that are armed on one worker and dropped on another.
+pub(crate) async fn elsewhere<T: Timers>(
     window: &'static Window,
-    dropper: Option<&Dropper<S>>,
+    dropper: Option<&Dropper<T>>,
 ) -> usize {
     let dropper = dropper.expect("another worker");
     let mut batch: Vec<_> = (0..MANY / 2).map(|_| Box::pin(None)).collect();
     for _ in 0..2 * ROUNDS {
         on_task(|cx| {
             for (index, place) in batch.iter_mut().enumerate() {
-                arm_in::<S>(window, place.as_mut(), index, cx);
+                arm_in::<T>(window, place.as_mut(), index, cx);
             }
         })
         .await;
@@ -116,18 +115,18 @@ pub(crate) async fn elsewhere<S: Side>(
     2 * ROUNDS * batch.len()
 }
 
-/// A task that keeps its worker for itself, and drops there.
-pub(crate) struct Dropper<S: Side> {
-    batches: Sender<(&'static Window, Vec<Place<S>>)>,
-    dropped: Mutex<Receiver<Vec<Place<S>>>>,
+/// A task that blocks its worker, and drops timers there.
+pub(crate) struct Dropper<T: Timers> {
+    batches: Sender<(&'static Window, Vec<Place<T>>)>,
+    dropped: Mutex<Receiver<Vec<Place<T>>>>,
 }
 
-impl<S: Side> Dropper<S> {
+impl<T: Timers> Dropper<T> {
     pub(crate) fn new(runtime: &Runtime) -> Self {
-        let (batches, receiver) = channel::<(&'static Window, Vec<Place<S>>)>();
+        let (batches, receiver) = channel::<(&'static Window, Vec<Place<T>>)>();
         let (done, dropped) = channel();
         runtime.spawn(async move {
-            settle::<S>().await;
+            settle::<T>().await;
             done.send(Vec::new()).expect("a dropper");
             for (window, mut batch) in receiver {
                 for place in &mut batch {
@@ -136,14 +135,14 @@ impl<S: Side> Dropper<S> {
                 done.send(batch).expect("a dropper");
             }
         });
-        // From here on the task keeps its worker.
+        // From now on the task keeps its worker.
         dropped.recv().expect("the task panicked");
         let dropped = Mutex::new(dropped);
         Self { batches, dropped }
     }
 
-    /// Returns the places, which are empty then.
-    fn drop_all(&self, window: &'static Window, batch: Vec<Place<S>>) -> Vec<Place<S>> {
+    /// Drops the timers and returns their empty places.
+    fn drop_all(&self, window: &'static Window, batch: Vec<Place<T>>) -> Vec<Place<T>> {
         self.batches
             .send((window, batch))
             .expect("the task panicked");

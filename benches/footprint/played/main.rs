@@ -1,11 +1,11 @@
-//! The counted program: one shape, with one side's timers, on one kind of runtime.
+//! The counted program: one shape, with one implementation of timers, on one kind of runtime.
 //!
 //! ```text
-//! footprint-played SIDE SHAPE RUNTIME
+//! footprint-played TIMERS SHAPE RUNTIME
 //! ```
 //!
-//! Run by the bench `footprint` under a simulator. Everything here is lean, since the simulator slows the start-up down as
-//! well. Each operation stands between two marks ([`window::Window`]).
+//! The benchmark `footprint` runs it in a simulator. The program is small because the simulator also slows down its start. Each
+//! operation is enclosed by two marks ([`window::Window`]).
 
 use std::env;
 use std::thread;
@@ -13,7 +13,7 @@ use std::thread;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::window::COUNTED;
-use timers::{Bare, Timers as Side, Tokio, Wheel};
+use timers::{Bare, Timers, Tokio, Wheel};
 
 mod crowds;
 mod fire;
@@ -23,30 +23,30 @@ mod window;
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [side, shape, runtime] = arguments.as_slice() else {
-        panic!("usage: footprint-played SIDE SHAPE RUNTIME");
+    let [timers, shape, runtime] = arguments.as_slice() else {
+        panic!("usage: footprint-played TIMERS SHAPE RUNTIME");
     };
     COUNTED.announce();
-    let (side, shape, runtime) = (side.clone(), shape.clone(), runtime.clone());
-    // A thread's stack is mapped. The place of the first thread's depends on the environment.
-    let thread = thread::spawn(move || match side.as_str() {
+    let (timers, shape, runtime) = (timers.clone(), shape.clone(), runtime.clone());
+    // A spawned thread, because the address of the first thread's stack depends on the environment.
+    let thread = thread::spawn(move || match timers.as_str() {
         "bare" => play::<Bare<true>>(&shape, &runtime),
         "tokio" => play::<Tokio>(&shape, &runtime),
         "wheel" => play::<Wheel>(&shape, &runtime),
-        _ => panic!("no side is called {side}"),
+        _ => panic!("unknown implementation: {timers}"),
     });
     thread.join().expect("the shape panicked");
 }
 
-fn play<S: Side>(shape: &str, runtime: &str) {
-    // One worker, so that nothing else runs between two marks; a second where timers are dropped there.
+fn play<T: Timers>(shape: &str, runtime: &str) {
+    // One worker, so that nothing else runs between two marks; a second one if timers are dropped there.
     let workers = if shape == "elsewhere" { 2 } else { 1 };
     let runtime = match runtime {
         "multi-thread" => multi_thread(workers),
         "current-thread" => current_thread(),
-        _ => panic!("no runtime is called {runtime}"),
+        _ => panic!("unknown runtime: {runtime}"),
     };
-    let operations = shapes::play::<S>(shape, &runtime);
+    let operations = shapes::play::<T>(shape, &runtime);
     window::tell(format!("operations {operations}"));
 }
 

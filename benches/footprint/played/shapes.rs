@@ -1,4 +1,4 @@
-//! Which shapes there are, and what all of them have in common.
+//! The shapes, and what they have in common.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,38 +11,38 @@ use tokio::task::yield_now;
 
 use crate::window::{COUNTED, WARM_UP};
 use crate::{crowds, fire, single};
-use timers::{Timers as Side, arm, on_task};
+use timers::{Timers, arm, on_task};
 
-/// A timer in a place of its own.
-pub(crate) type Boxed<S> = Pin<Box<<S as Side>::Sleep>>;
+/// A boxed timer.
+pub(crate) type Boxed<T> = Pin<Box<<T as Timers>::Sleep>>;
 
-/// How many timers are alive at once where many are, and how many tasks there are where each timer is another task's.
+/// The number of timers of shapes with many timers, and of tasks if each timer belongs to another task.
 pub(crate) const MANY: usize = 64;
 
-/// Plays the shape twice, and has only the second run counted. Returns how many operations that run consists of.
-pub(crate) fn play<S: Side>(shape: &str, runtime: &Runtime) -> usize {
-    let dropper = (shape == "elsewhere").then(|| crowds::Dropper::<S>::new(runtime));
+/// Runs the shape twice, of which only the second run is counted. Returns the number of its operations.
+pub(crate) fn play<T: Timers>(shape: &str, runtime: &Runtime) -> usize {
+    let dropper = (shape == "elsewhere").then(|| crowds::Dropper::<T>::new(runtime));
     let shape = shape.to_owned();
     let task = runtime.spawn(unconstrained(async move {
         let wakers = wakers().await;
-        let mut pending = pending::<S>();
+        let mut pending = pending::<T>();
         arm_all(&mut pending).await;
-        settle::<S>().await;
+        settle::<T>().await;
         let mut operations = 0;
         for (round, window) in [&WARM_UP, &COUNTED].into_iter().enumerate() {
             operations = match shape.as_str() {
-                "same" => single::same::<S>(window).await,
-                "fresh" => single::fresh::<S>(window, &wakers),
-                "ready" => single::ready::<S>(window).await,
-                "repoll-own" => single::repoll_own::<S>(window, &mut pending).await,
-                "repoll" => single::repoll::<S>(window, &mut pending).await,
-                "reset" => single::reset::<S>(window, &mut pending, round).await,
-                "crowd" => crowds::crowd::<S>(window, &wakers),
-                "set" => crowds::set::<S>(window).await,
+                "same" => single::same::<T>(window).await,
+                "fresh" => single::fresh::<T>(window, &wakers),
+                "ready" => single::ready::<T>(window).await,
+                "repoll-own" => single::repoll_own::<T>(window, &mut pending).await,
+                "repoll" => single::repoll::<T>(window, &mut pending).await,
+                "reset" => single::reset::<T>(window, &mut pending, round).await,
+                "crowd" => crowds::crowd::<T>(window, &wakers),
+                "set" => crowds::set::<T>(window).await,
                 "elsewhere" => crowds::elsewhere(window, dropper.as_ref()).await,
-                "fire" => fire::fire::<S>(window).await,
-                "alone" => fire::alone::<S>(window).await,
-                _ => panic!("no shape is called {shape}"),
+                "fire" => fire::fire::<T>(window).await,
+                "alone" => fire::alone::<T>(window).await,
+                _ => panic!("unknown shape: {shape}"),
             };
         }
         operations
@@ -50,7 +50,7 @@ pub(crate) fn play<S: Side>(shape: &str, runtime: &Runtime) -> usize {
     runtime.block_on(task).expect("the shape panicked")
 }
 
-/// A waker of a task each.
+/// Returns wakers of different tasks.
 async fn wakers() -> Vec<Waker> {
     let mut wakers = Vec::with_capacity(MANY);
     for _ in 0..MANY {
@@ -60,28 +60,28 @@ async fn wakers() -> Vec<Waker> {
     wakers
 }
 
-/// Timers that stay, as in a service. The first is due before every counted timer; otherwise each of those is the
-/// earliest, and sets the runtime's alarm.
-fn pending<S: Side>() -> Vec<Boxed<S>> {
+/// Timers that stay pending, as in a service. The first is due before every counted timer; otherwise each of those would be the
+/// earliest and re-arm the runtime's alarm.
+fn pending<T: Timers>() -> Vec<Boxed<T>> {
     let early = Duration::from_secs(20);
     let late = |index| Duration::from_secs(3000 + 7 * index);
     let delays = std::iter::once(early).chain((0..MANY as u64).map(late));
-    delays.map(|after| Box::pin(S::sleep(after))).collect()
+    delays.map(|after| Box::pin(T::sleep(after))).collect()
 }
 
-async fn arm_all<S: Future<Output = ()>>(sleeps: &mut [Pin<Box<S>>]) {
+async fn arm_all<T: Future<Output = ()>>(sleeps: &mut [Pin<Box<T>>]) {
     on_task(|cx| sleeps.iter_mut().for_each(|sleep| arm(sleep.as_mut(), cx))).await;
 }
 
-/// A few timers made in a task that yields, as tasks of a service do: a driver learns there whose worker runs the task.
-pub(crate) async fn settle<S: Side>() {
+/// Creates a few timers in a task that yields, as tasks of a service do, so that a driver can bind the thread to its worker.
+pub(crate) async fn settle<T: Timers>() {
     for _ in 0..20 {
-        drop(S::sleep(Duration::from_millis(1)));
+        drop(T::sleep(Duration::from_millis(1)));
         yield_now().await;
     }
 }
 
-/// Half a minute and up to five seconds more: not in the order in which the timers are made.
+/// Half a minute and up to five seconds more, in another order than the timers are created.
 #[inline(always)]
 pub(crate) fn half_a_minute(index: usize) -> Duration {
     Duration::from_millis(30_000 + (37 * index as u64) % 5000)

@@ -11,36 +11,36 @@ use tokio::time::Instant;
 
 use crate::shapes::{Boxed, MANY, half_a_minute};
 use crate::window::Window;
-use timers::{Timers as Side, arm, on_task};
+use timers::{Timers, arm, on_task};
 
 const OPERATIONS: usize = 2 * MANY;
 
-/// One task arms and cancels.
-pub(crate) async fn same<S: Side>(window: &Window) -> usize {
-    on_task(|cx| (0..OPERATIONS).for_each(|index| arm_and_cancel::<S>(window, index, cx))).await;
+/// One task arms and cancels timers.
+pub(crate) async fn same<T: Timers>(window: &Window) -> usize {
+    on_task(|cx| (0..OPERATIONS).for_each(|index| arm_and_cancel::<T>(window, index, cx))).await;
     OPERATIONS
 }
 
 /// The same with another task's waker each time.
-pub(crate) fn fresh<S: Side>(window: &Window, wakers: &[Waker]) -> usize {
+pub(crate) fn fresh<T: Timers>(window: &Window, wakers: &[Waker]) -> usize {
     for index in 0..OPERATIONS {
         let cx = &mut Context::from_waker(&wakers[index % wakers.len()]);
-        arm_and_cancel::<S>(window, index, cx);
+        arm_and_cancel::<T>(window, index, cx);
     }
     OPERATIONS
 }
 
 #[inline(always)]
-fn arm_and_cancel<S: Side>(window: &Window, index: usize, cx: &mut Context<'_>) {
+fn arm_and_cancel<T: Timers>(window: &Window, index: usize, cx: &mut Context<'_>) {
     let after = half_a_minute(index);
-    window.around(|| arm(pin!(S::sleep(after)), cx));
+    window.around(|| arm(pin!(T::sleep(after)), cx));
 }
 
-/// A timeout around what is ready.
-pub(crate) async fn ready<S: Side>(window: &Window) -> usize {
+/// A timeout around a ready future.
+pub(crate) async fn ready<T: Timers>(window: &Window) -> usize {
     const AFTER: Duration = Duration::from_secs(30);
     let operation = |cx: &mut Context<'_>| {
-        let mut timeout = pin!(S::timeout(AFTER, ready_once()).map(Result::ok));
+        let mut timeout = pin!(T::timeout(AFTER, ready_once()).map(Result::ok));
         assert!(black_box(timeout.as_mut().poll(cx)).is_ready());
     };
     on_task(|cx| (0..OPERATIONS).for_each(|_| window.around(|| operation(cx)))).await;
@@ -52,40 +52,39 @@ fn ready_once() -> impl Future<Output = u64> + Send {
 }
 
 /// Polls a pending timer again.
-pub(crate) async fn repoll<S: Side>(window: &Window, pending: &mut [Boxed<S>]) -> usize {
+pub(crate) async fn repoll<T: Timers>(window: &Window, pending: &mut [Boxed<T>]) -> usize {
     each(pending, |sleep, _, cx| window.around(|| arm(sleep, cx))).await
 }
 
-/// The same by a waker that is no task's. In the run before the counted run, that waker takes the
-/// place of the task's.
-pub(crate) async fn repoll_own<S: Side>(window: &Window, pending: &mut [Boxed<S>]) -> usize {
+/// The same with a waker that belongs to no task. It replaces the task's waker in the run before the counted one.
+pub(crate) async fn repoll_own<T: Timers>(window: &Window, pending: &mut [Boxed<T>]) -> usize {
     each(pending, |sleep, _, _| {
         window.around(|| arm(sleep, &mut Context::from_waker(Waker::noop())));
     })
     .await
 }
 
-/// Puts a pending timer off, and polls it.
-pub(crate) async fn reset<S: Side>(
+/// Resets a pending timer to a later deadline, and polls it.
+pub(crate) async fn reset<T: Timers>(
     window: &Window,
-    pending: &mut [Boxed<S>],
+    pending: &mut [Boxed<T>],
     round: usize,
 ) -> usize {
     let later = Instant::now() + Duration::from_secs(4000 + round as u64);
     each(pending, |mut sleep, index, cx| {
         let at = later + Duration::from_micros(index as u64);
         window.around(|| {
-            S::reset(sleep.as_mut(), at);
+            T::reset(sleep.as_mut(), at);
             arm(sleep, cx);
         });
     })
     .await
 }
 
-/// Does `operation` with one pending timer after the other, but for the first, which has to stay the earliest.
-async fn each<S: Future>(
-    pending: &mut [Pin<Box<S>>],
-    mut operation: impl FnMut(Pin<&mut S>, usize, &mut Context<'_>),
+/// Applies `operation` to one pending timer after the other, except the first, which must stay the earliest.
+async fn each<T: Future>(
+    pending: &mut [Pin<Box<T>>],
+    mut operation: impl FnMut(Pin<&mut T>, usize, &mut Context<'_>),
 ) -> usize {
     on_task(|cx| {
         for index in 0..OPERATIONS {

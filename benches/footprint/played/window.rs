@@ -1,19 +1,19 @@
-//! The marks between which the bench counts.
+//! The marks between which the benchmark counts.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bench sees the addresses of all accesses. An access to `begin` opens a window, an access to `end` closes it.
+/// The benchmark sees the addresses of all accesses. An access to `begin` opens a window, an access to `end` closes it.
 #[repr(align(64))]
 pub(crate) struct Window {
     begin: AtomicU64,
     end: AtomicU64,
 }
 
-/// Between these marks the bench counts.
+/// The benchmark counts between these marks.
 pub(crate) static COUNTED: Window = Window::new();
 
-/// The same instructions, without an effect: for operations before the counted ones.
+/// The same instructions without an effect, for operations before the counted ones.
 pub(crate) static WARM_UP: Window = Window::new();
 
 impl Window {
@@ -24,7 +24,7 @@ impl Window {
         }
     }
 
-    /// Tells the bench where the marks are.
+    /// Tells the benchmark where the marks are.
     pub(crate) fn announce(&self) {
         let address = |mark: &AtomicU64| ptr::from_ref(mark).addr();
         tell(format!(
@@ -34,7 +34,7 @@ impl Window {
         ));
     }
 
-    /// The compiler moves nothing across a swap, which orders all memory.
+    /// A swap, because the compiler moves nothing across it: it orders all memory accesses.
     #[inline(always)]
     pub(crate) fn begin(&self) {
         self.begin.swap(1, Ordering::SeqCst);
@@ -55,7 +55,7 @@ impl Window {
     }
 }
 
-/// Prints a line for the bench. On standard error the simulator prints as well, so a line has to be written at once.
+/// Prints a line for the benchmark. The simulator also prints to standard error, so a line must be written in one piece.
 pub(crate) fn tell(mut line: String) {
     line.push('\n');
     eprint!("{line}");

@@ -1,0 +1,105 @@
+//! What results depend on besides the code: the machine, the versions, other programs, and the time of a cache line.
+
+use std::cell::RefCell;
+use std::fmt::{self, Display, Formatter};
+use std::fs;
+use std::time::Instant;
+
+use crate::machine::Circumstances;
+use crate::process::{TICK, times};
+use crate::{line, median, range};
+
+/// How many processors other programs may use before results are in doubt.
+pub const QUIET: f64 = 0.2;
+
+/// In nanoseconds: transfers between hyper-threads of one core take less, those between cores take more.
+const BETWEEN_CORES: f64 = 50.0;
+
+/// Observes the machine while a benchmark runs. Its text belongs below every table.
+#[derive(Debug)]
+pub struct Conditions {
+    others: Option<f64>,
+    since: Instant,
+    lines: RefCell<Vec<f64>>,
+}
+
+impl Conditions {
+    /// Starts to observe.
+    #[must_use]
+    pub fn watch() -> Self {
+        let this = Self {
+            others: others(),
+            since: Instant::now(),
+            lines: RefCell::default(),
+        };
+        this.sample();
+        this
+    }
+
+    /// Measures the time of a cache line once more. Call it between rounds: on a virtual machine the time changes.
+    pub fn sample(&self) {
+        self.lines.borrow_mut().extend(line::nanos());
+    }
+
+    /// Returns how many processors other programs used on average, if the system reports that.
+    pub fn busy(&self) -> Option<f64> {
+        let spent = others()? - self.others?;
+        Some((spent / self.since.elapsed().as_secs_f64()).max(0.0))
+    }
+
+    /// Returns the mark for each cell of a table: empty if the machine was quiet.
+    pub fn mark(&self) -> &'static str {
+        if self.busy().unwrap_or(0.0) < QUIET {
+            ""
+        } else {
+            " !"
+        }
+    }
+
+    /// Prints a warning if other programs were busy. It belongs above a table whose cells have the [mark](Self::mark).
+    pub fn warn(&self) {
+        if let Some(busy) = self.busy().filter(|&busy| busy >= QUIET) {
+            crate::println!(
+                "warning: other programs used {busy:.2} processors during this run; results marked `!` may be unreliable.\n         \
+                 Stop those programs and run again."
+            );
+        }
+    }
+}
+
+impl Display for Conditions {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.", Circumstances::look())?;
+        if let Some(busy) = self.busy() {
+            write!(
+                f,
+                "\nOther programs used {busy:.2} processors during this run."
+            )?;
+        }
+        let lines = self.lines.borrow();
+        if lines.is_empty() {
+            return write!(f, "\nThe time of a cache line could not be measured.");
+        }
+        let (middle, (least, most)) = (median(&lines), range(&lines));
+        let place = match middle {
+            ..BETWEEN_CORES => "two hyper-threads of one core; about 100 ns is usual between cores",
+            _ => "two cores",
+        };
+        write!(
+            f,
+            "\nA cache line took {middle:.0} ns from one processor to another ({least:.0}–{most:.0} ns; as between {place})."
+        )
+    }
+}
+
+/// Seconds that all processors spent in user, nice, system, interrupts and stolen, which is all except idle and waiting,
+/// less those of this process and of the processes that it has waited for.
+fn others() -> Option<f64> {
+    let statistics = fs::read_to_string("/proc/stat").ok()?;
+    let fields: Vec<_> = statistics.lines().next()?.split_whitespace().collect();
+    let busy = [1, 2, 3, 6, 7, 8].into_iter();
+    let ticks: u32 = busy
+        .map(|field| fields.get(field)?.parse::<u32>().ok())
+        .sum::<Option<_>>()?;
+    Some((TICK * ticks).as_secs_f64() - times(4)?.as_secs_f64())
+}

@@ -1,0 +1,98 @@
+//! Each implementation's timers for hyper and for tower, and an axum router that is served with a timeout for the head of
+//! each request.
+//!
+//! `axum::serve` is shorter and has no such timeout: a client that sends half a head, or nothing after an answer, keeps its
+//! connection forever.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::serve::Listener;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use timers::{Timers, Tokio, Wheel};
+use tokio::net::{TcpListener, TcpStream};
+use wheel::ext::hyper::WheelTimer;
+
+use crate::{ANYWHERE, Tally};
+
+const TOO_LATE: StatusCode = StatusCode::GATEWAY_TIMEOUT;
+
+/// Timers that hyper and tower can use.
+pub(crate) trait Stack: Timers {
+    /// The timer for hyper's servers and for the pool of its client.
+    type Hyper: hyper::rt::Timer + Clone + Default + Send + Sync + 'static;
+
+    /// Answers requests that take longer than `limit` with 504.
+    fn limit(routes: Router, limit: Duration) -> Router;
+}
+
+impl Stack for Tokio {
+    type Hyper = hyper_util::rt::TokioTimer;
+
+    fn limit(routes: Router, limit: Duration) -> Router {
+        use tower_http::timeout::TimeoutLayer;
+        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
+    }
+}
+
+impl Stack for Wheel {
+    type Hyper = WheelTimer;
+
+    fn limit(routes: Router, limit: Duration) -> Router {
+        use wheel::ext::tower::TimeoutLayer;
+        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
+    }
+}
+
+/// Listens on a free port until the runtime ends, and counts connections. Returns the address.
+pub(crate) fn start<T: Stack>(
+    routes: Router,
+    head_timeout: Duration,
+    tally: Arc<Tally>,
+) -> Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind(ANYWHERE)?;
+    listener.set_nonblocking(true)?;
+    let mut listener = TcpListener::from_std(listener)?;
+    let address = listener.local_addr()?;
+    // HTTP/1 only, because no timeout covers the detection of the HTTP version.
+    let mut server = Builder::new(TokioExecutor::new()).http1_only();
+    let mut http1 = server.http1();
+    http1.timer(T::Hyper::default());
+    http1.header_read_timeout(head_timeout);
+    tokio::spawn(async move {
+        loop {
+            // axum's `accept` continues after an error.
+            let (socket, _) = Listener::accept(&mut listener).await;
+            tally.opened.add(1);
+            let (routes, tally) = (routes.clone(), Arc::clone(&tally));
+            tokio::spawn(serve(socket, server.clone(), routes, tally));
+        }
+    });
+    Ok(address)
+}
+
+async fn serve(
+    socket: TcpStream,
+    server: Builder<TokioExecutor>,
+    routes: Router,
+    tally: Arc<Tally>,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let routes = TowerToHyperService::new(routes);
+    let mut connection = pin!(server.serve_connection(TokioIo::new(socket), routes));
+    // The other end reports any other error. It sees the end of the connection when this function returns, after the
+    // count.
+    if let Err(error) = connection.as_mut().await {
+        let is_timeout = error.downcast_ref().is_some_and(hyper::Error::is_timeout);
+        tally.timed_out.add(u64::from(is_timeout));
+    }
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! `pingora_timeout`: 10 ms ticks; timers that share a deadline share an entry, and nothing is ever removed.
+
+use std::future::{Future, Pending, pending};
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::Map;
+use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
+use pingora_timeout::{Elapsed, Timeout};
+use timers::Timers;
+use tokio::time::Instant;
+
+pub(crate) struct Pingora;
+
+impl Timers for Pingora {
+    const NAME: &'static str = "pingora";
+    /// The type of its own `fast_sleep` has no name; that of a timeout around a future that never ends has one.
+    type Sleep = Map<Timeout<Pending<()>, FastOrTokioTimeout>, fn(Result<(), Elapsed>)>;
+    type Elapsed = Elapsed;
+
+    #[inline]
+    fn sleep(after: Duration) -> Self::Sleep {
+        fast_timeout(after, pending()).map(drop)
+    }
+
+    #[inline]
+    fn sleep_until(at: Instant) -> Self::Sleep {
+        Self::sleep(at.saturating_duration_since(Instant::now()))
+    }
+
+    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
+        sleep.set(Self::sleep_until(at));
+    }
+
+    #[inline]
+    fn timeout<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        fast_timeout(after, future)
+    }
+}

@@ -1,5 +1,0 @@
-//! The program: `cargo run --release -p gateway -- --help`
-
-fn main() -> anyhow::Result<()> {
-    gateway::command_line()
-}
