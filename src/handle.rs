@@ -118,7 +118,7 @@ impl Wheel {
         }
     }
 
-    /// As [`sleep`](crate::sleep), but never panics here.
+    /// As [`sleep`](crate::sleep()), but never panics here.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -146,7 +146,7 @@ impl Wheel {
         Sleep::new(deadline, Timer::of_driver(self.driver))
     }
 
-    /// As [`timeout`](crate::timeout), but never panics here.
+    /// As [`timeout`](crate::timeout()), but never panics here.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl Wheel {
         Timeout::new(future.into_future(), Some(self.sleep_until(deadline)))
     }
 
-    /// As [`interval`](crate::interval).
+    /// As [`interval`](crate::interval()).
     ///
     /// # Panics
     ///

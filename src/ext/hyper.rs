@@ -72,7 +72,7 @@ use crate::handle::Wheel;
 ///
 /// # Panics
 ///
-/// As [`sleep`](crate::sleep): hyper makes timers in the task that serves the
+/// As [`sleep`](crate::sleep()): hyper makes timers in the task that serves the
 /// connection, so that has to be a task of a Tokio runtime with time enabled.
 ///
 /// # Examples

@@ -17,7 +17,7 @@ use crate::driver::{DriverRef, registry};
 ///
 /// # Panics
 ///
-/// As [`sleep`](crate::sleep): outside a Tokio runtime, and in a runtime built without
+/// As [`sleep`](crate::sleep()): outside a Tokio runtime, and in a runtime built without
 /// `enable_time`.
 ///
 /// # Examples
