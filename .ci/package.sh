@@ -1,9 +1,9 @@
+# shellcheck shell=bash
 # Sourced by the scripts beside this file.
 
-# package NAME VERSION: has cargo download a published package, and prints the directory it is in.
-# Needs $target.
-package() {
-    local scratch=$target/fetch-$1
+# Makes cargo download a published package, and prints its directory. Needs $target.
+package() { # NAME VERSION
+    local scratch=${target:?}/fetch-$1
     mkdir -p "$scratch"
     printf '[package]\nname = "fetch"\nedition = "2021"\n[lib]\npath = "lib.rs"\n[dependencies]\n%s = "=%s"\n[workspace]\n' \
         "$1" "$2" >"$scratch/Cargo.toml"

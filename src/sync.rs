@@ -1,4 +1,4 @@
-//! Locking, and waiting for a lock, with the [real](real) primitives or those of the models
+//! Locking, and waiting for a lock, with the [real] primitives or those of the models
 //! (`model.rs`).
 //!
 //! [`Lock`] spins; of its methods only `try_lock` is used. That is right for a shard: a holder has

@@ -1,5 +1,5 @@
 //! Timers on WebAssembly, wasm32-wasip1: a current-thread runtime, as tokio has no other there.
-//! `wasi.mjs` runs the program under node, and `.ci/platforms wasm` builds it.
+//! `wasi.mjs` runs the program under node, which the weekly workflow does.
 
 use std::future::pending;
 

@@ -1,1 +1,1 @@
-//! Nothing: what there is is in `tests`.
+//! Empty: the tests are in `tests`.

@@ -1,4 +1,4 @@
-//! The driver has a task, in each runtime that has had a timer.
+//! The driver runs as a task of each runtime that has armed a timer.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ fn it_is_alive_from_the_first_timer_on() {
     });
 }
 
-/// A loop that sleeps until no task is alive does not end. This is its cure: what is alive when
-/// the first timer has been, and nothing else has begun, is the driver's.
+/// A loop that sleeps until no task is alive never ends. The remedy is to count the tasks after the first
+/// timer, before anything else is spawned: what is alive then is the driver's.
 #[test]
 fn tasks_beside_it_can_be_waited_for() {
     in_both_kinds_of_runtime(async || {
@@ -48,7 +48,7 @@ fn tasks_beside_it_can_be_waited_for() {
     });
 }
 
-/// Ids are told apart, and nothing else is promised of them.
+/// Tokio promises only that ids differ.
 #[test]
 fn ids_of_tasks_are_still_all_different() {
     in_both_kinds_of_runtime(async || {
@@ -59,7 +59,7 @@ fn ids_of_tasks_are_still_all_different() {
     });
 }
 
-/// As spawned where the first timer is made: by its place it cannot be told apart.
+/// A hook sees the task as spawned at the line of the first timer, so it cannot be recognised by its place.
 #[cfg(tokio_unstable)]
 #[test]
 fn hooks_see_it() {

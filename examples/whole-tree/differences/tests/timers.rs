@@ -1,4 +1,4 @@
-//! Timers of tokio's that stay, and what types say of themselves.
+//! Which timers stay with tokio, and the names of types.
 
 use std::any::type_name;
 use std::time::Duration;
@@ -20,8 +20,8 @@ async fn timers_of_tokio_time_are_the_wheels() {
     assert_eq!(registered() - before, 2);
 }
 
-/// It is a method of tokio's own, and so on tokio's own timer; on the same clock. The cure, where there
-/// are many of them, is a timeout around `send`.
+/// `send_timeout` is tokio's own method, so it uses tokio's own timer, on the same clock. Where many of
+/// them are armed, put a timeout around `send` instead.
 #[tokio::test(start_paused = true)]
 async fn send_timeout_stays_on_tokios_and_a_timeout_around_send_is_the_wheels() {
     const SHORT: Duration = Duration::from_millis(10);
@@ -46,7 +46,7 @@ fn types_are_the_wheels_but_for_instants_and_durations() {
     assert!(type_name::<tokio::time::Duration>() == type_name::<Duration>());
 }
 
-/// So `Box::pin` and `pin!` are not needed any more, and do no harm.
+/// So `Box::pin` and `pin!` are no longer needed, and do no harm.
 #[test]
 fn a_sleep_is_unpin() {
     fn unpin<T: Unpin>() {}

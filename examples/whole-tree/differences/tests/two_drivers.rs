@@ -1,5 +1,5 @@
-//! A package that depends on this crate from the registry too has a second copy of it, whose
-//! tokio is the tree's. Both work; each has its driver, its counts and its types.
+//! A package that also depends on this crate from the registry has a second copy of it, whose tokio is
+//! the tree's. Both copies work, each with a driver, counts and types of its own.
 
 use std::any::TypeId;
 use std::future::pending;
@@ -33,8 +33,8 @@ async fn both_follow_a_paused_clock() {
     assert_eq!(start.elapsed(), Duration::from_millis(20));
 }
 
-/// The cure: where the tree is, the tree's copy is at `tokio::wheel`; and a package that depends on
-/// it by its own name has the same one, and may have features that `tokio::wheel` is without.
+/// The remedy is to use the tree's copy, `tokio::wheel`. A package that depends on that copy by its own
+/// name gets the same one, and may turn on features that `tokio::wheel` lacks.
 #[test]
 fn each_has_its_error_and_the_trees_copy_can_be_named() {
     let times = TypeId::of::<tokio::time::error::Elapsed>();

@@ -1,9 +1,9 @@
-//! Fails to compile where `tokio` is not the one of the whole tree, and says what to do.
+//! Fails to compile if `tokio` is not the whole tree's, and says what to do then.
 //!
-//! There is one tokio 1 in a dependency tree. So if this crate has the tree's, all crates have.
+//! A dependency tree has a single tokio 1. So if this crate depends on the whole tree's, all crates do.
 
-/// The tree's tokio has a module of this name, which goes before this one: in a block, a name that
-/// a glob brings goes before a name from outside.
+/// The whole tree's tokio has a module of this name, which takes precedence over this one: inside a
+/// block, a name that a glob imports there shadows a name from outside of the block.
 #[allow(dead_code)]
 mod wheel {
     pub(super) const fn guard() {

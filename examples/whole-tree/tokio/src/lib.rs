@@ -1,21 +1,21 @@
-//! tokio, but for [`time`], whose timers are those of tokio-wheel.
+//! Tokio, except that the timers of [`time`] are those of tokio-wheel.
 //!
-//! Everything else is the real tokio's, by a glob. A name that is written out goes before what a
-//! glob brings, and so `time` is tokio-wheel's. Macros come through the glob too, and what
-//! `#[tokio::main]` expands to says `tokio`, which is this.
+//! Everything else is re-exported from the real tokio by a glob. A name that is written out takes
+//! precedence over the same name from a glob, so `time` is tokio-wheel's. Macros come through the glob
+//! as well. What `#[tokio::main]` expands to names `tokio`, which is this package.
 
 pub use real::*;
 
-/// What [`tokio::time`](real::time) has, on tokio-wheel's timers.
+/// The items of [`tokio::time`](real::time), on tokio-wheel's timers.
 #[cfg(feature = "time")]
 pub use ::wheel::time;
 
-/// tokio-wheel itself, for what `tokio::time` does not have: its `metrics()`, its `Builder`.
+/// tokio-wheel itself, for items that `tokio::time` does not have, such as `metrics()` and `Builder`.
 #[cfg(feature = "time")]
 pub mod wheel {
     pub use ::wheel::*;
 
-    /// Is here. Code that calls it, and panics where it is not, fails to compile when Cargo
-    /// did not take this package: see the guide's page on the whole tree.
+    /// Does nothing. The guard crate calls this function at compile time, and fails to compile if Cargo
+    /// took another tokio, which has no such function. The guide's page on the whole tree says more.
     pub const fn guard() {}
 }
