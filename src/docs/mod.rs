@@ -80,7 +80,3 @@ pub mod troubleshooting {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("glossary.md")]
 pub mod glossary {}
-
-#[doc = include_str!("links.md")]
-#[doc = include_str!("many_cores.md")]
-pub mod many_cores {}
