@@ -2,9 +2,9 @@
 //! nearly all of them before they fire.
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock, which a timeout takes when it is
-//! armed and again when it is cancelled. This crate gives each worker its own
-//! [hierarchical timing wheel](timing_wheel), behind the same API. A timer that is cancelled before it
-//! fires, as most are, writes no memory that all workers write.
+//! armed and again when it is cancelled. This crate gives each worker its own [hierarchical timing
+//! wheel](timing_wheel), behind the same API. A timer that is cancelled before it fires, as most
+//! are, writes no memory that all workers write.
 //!
 //! The package is called `tokio-wheel`, and its library `wheel`:
 //!
@@ -36,42 +36,42 @@
 //! # Where to find what
 //!
 //! * [The guide](docs): [getting started](docs::getting_started), [whether to
-//!   switch](docs::should_you_switch), [migrating](docs::migrating),
-//!   [patterns](docs::patterns) and [recipes](docs::recipes), [testing with paused
-//!   time](docs::testing), [troubleshooting](docs::troubleshooting).
-//! * [Guarantees](docs::guarantees): what the crate promises, each difference from `tokio::time`, and what
-//!   is unspecified. The [glossary](docs::glossary) has the terms.
+//!   switch](docs::should_you_switch), [migrating](docs::migrating), [patterns](docs::patterns) and
+//!   [recipes](docs::recipes), [testing with paused time](docs::testing),
+//!   [troubleshooting](docs::troubleshooting).
+//! * [Guarantees](docs::guarantees): what the crate promises, each difference from `tokio::time`,
+//!   and what is unspecified. The [glossary](docs::glossary) has the terms.
 //! * [`Wheel`] and [`Builder`]: custom drivers, and the settings of a driver.
 //! * [`metrics()`]: how many timers are pending, cancelled and fired, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
-//! * [`ext`]: extensions for futures, streams, hyper, tower and the `metrics` crate, and idle timeouts for
-//!   readers and writers.
+//! * [`ext`]: extensions for futures, streams, hyper, tower and the `metrics` crate, and idle
+//!   timeouts for readers and writers.
 //!
 //! # How it works
 //!
-//! Most timers are cancelled before they fire, those that fire may be a millisecond or two late, and
-//! several threads arm and cancel timers at the same time. The design follows from this. Arming and
-//! cancelling are cheap and write nothing that all workers write; finding the next timer that is due
-//! may cost more.
+//! Most timers are cancelled before they fire, those that fire may be a millisecond or two late,
+//! and several threads arm and cancel timers at the same time. The design follows from this. Arming
+//! and cancelling are cheap and write nothing that all workers write; finding the next timer that
+//! is due may cost more.
 //!
-//! Each runtime has a *driver*. The driver has one *shard* per worker. A shard is a timing wheel with a
-//! lock of its own, which other threads seldom want.
+//! Each runtime has a *driver*. The driver has one *shard* per worker. A shard is a timing wheel
+//! with a lock of its own, which other threads seldom want.
 //!
-//! * **Arming.** When a [`Sleep`] is first polled, it inserts its task's waker into the shard of the
-//!   worker on which it was created. If that shard is locked, it uses another one.
-//! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it stays in the
-//!   wheel for the worker's next timer to reuse (the *cached entry*). If the shard is locked, or
-//!   belongs to another worker because the task has moved, the cancel is *queued*. Whoever locks the
-//!   shard next applies the queued cancels.
-//! * **Firing.** Each driver has one `tokio::time::Interval`, the *alarm*, armed for the earliest deadline in
-//!   any of its shards. The alarm fires on the thread that is polling Tokio's time and I/O drivers, and
-//!   the driver makes an *expiry pass* right there, without a trip through the run queue. The pass
-//!   fires every timer that is due. It takes up to 16 timers out of a shard per lock acquisition, and wakes
-//!   their tasks after releasing the lock. Then it re-arms the alarm.
+//! * **Arming.** When a [`Sleep`] is first polled, it inserts its task's waker into the shard of
+//!   the worker on which it was created. If that shard is locked, it uses another one.
+//! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it
+//!   stays in the wheel for the worker's next timer to reuse (the *cached entry*). If the shard is
+//!   locked, or belongs to another worker because the task has moved, the cancel is *queued*.
+//!   Whoever locks the shard next applies the queued cancels.
+//! * **Firing.** Each driver has one `tokio::time::Interval`, the *alarm*, armed for the earliest
+//!   deadline in any of its shards. The alarm fires on the thread that is polling Tokio's time and
+//!   I/O drivers, and the driver makes an *expiry pass* right there, without a trip through the run
+//!   queue. The pass fires every timer that is due. It takes up to 16 timers out of a shard per
+//!   lock acquisition, and wakes their tasks after releasing the lock. Then it re-arms the alarm.
 //!
-//! Arming and cancelling take constant time and at most one lock. Only a timer that becomes the earliest of
-//! all re-arms the alarm. While there are no timers, the alarm is not armed. The alarm is a timer of
-//! Tokio's, so a paused clock advances to the right deadline.
+//! Arming and cancelling take constant time and at most one lock. Only a timer that becomes the
+//! earliest of all re-arms the alarm. While there are no timers, the alarm is not armed. The alarm
+//! is a timer of Tokio's, so a paused clock advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               Tokio polls its drivers, on the thread
@@ -89,9 +89,10 @@
 //!  └─────────────────────────────────────────┘  └───────────┘
 //! ```
 //!
-//! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest level on which
-//! its slot lies less than one full rotation ahead of the current slot. When the clock reaches that
-//! slot, its timers *cascade* into lower levels. A timer that is cancelled before then never moves.
+//! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest
+//! level on which its slot lies less than one full rotation ahead of the current slot. When the
+//! clock reaches that slot, its timers *cascade* into lower levels. A timer that is cancelled
+//! before then never moves.
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
@@ -117,13 +118,15 @@
 //!
 //! * `high-resolution`: [`Builder::high_resolution`], on Linux. Turns on Tokio's `net`.
 //! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for the builders of hyper and hyper-util.
-//! * `metrics`: a [reporter](ext::metrics) that publishes the [counts](docs::metrics) to the `metrics` crate.
+//! * `metrics`: a [reporter](ext::metrics) that publishes the [counts](docs::metrics) to the
+//!   `metrics` crate.
 //! * `stream`: [`DelayQueue`] as a `Stream`, and tokio-stream's time [methods](ext::StreamExt) and
 //!   [`IntervalStream`](ext::stream::IntervalStream).
 //! * `test-util`: `pause`, `resume` and `advance`. Turns on Tokio's own `test-util`.
-//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and timeouts for bodies, for tower's and axum's
-//!   stacks.
-//! * `tracing`: the spans and events that Tokio's timers emit, so that tokio-console shows these timers.
+//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and timeouts for bodies, for tower's and
+//!   axum's stacks.
+//! * `tracing`: the spans and events that Tokio's timers emit, so that tokio-console shows these
+//!   timers. <!-- issue 43 -->
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
 #![cfg_attr(
@@ -155,15 +158,15 @@ mod wheel;
 pub mod timing_wheel {
     //! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
     //!
-    //! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting, removing
-    //! and rescheduling take constant time, however many entries there are. Time passes when
-    //! [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
+    //! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
+    //! removing and rescheduling take constant time, however many entries there are. Time passes
+    //! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
     //! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
     //!
-    //! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0 is a
-    //! single tick wide. A slot of each further level is as wide as the whole level below it.
-    //! A level is created when a deadline first needs it. With 64 slots, eleven levels cover all
-    //! of `u64`, so no deadline is too far away.
+    //! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
+    //! is a single tick wide. A slot of each further level is as wide as the whole level below it.
+    //! A level is created when a deadline first needs it. With 64 slots, eleven levels cover all of
+    //! `u64`, so no deadline is too far away.
     //!
     //! ```text
     //! TimingWheel, 64 slots a level, now = 5
@@ -180,22 +183,22 @@ pub mod timing_wheel {
     //!      paged slab:     { value, deadline, slot and place of its key } …
     //! ```
     //!
-    //! An entry goes into the lowest level on which its slot lies less than one rotation ahead of the
-    //! slot that contains `now`. When the clock reaches its slot, an entry that is due fires. Any
-    //! other entry *cascades*: it moves to a lower level. Each entry therefore fires at exactly its
-    //! tick, and moves at most once per level.
+    //! An entry goes into the lowest level on which its slot lies less than one rotation ahead of
+    //! the slot that contains `now`. When the clock reaches its slot, an entry that is due fires.
+    //! Any other entry *cascades*: it moves to a lower level. Each entry therefore fires at exactly
+    //! its tick, and moves at most once per level.
     //!
     //! The keys of a slot are a vector. Removing an entry leaves a hole in it and touches no other
-    //! entry. Later keys fill the holes. If a long vector has more holes than keys, each
-    //! removal also moves up to four keys from the end into holes, which makes the vector shorter.
+    //! entry. Later keys fill the holes. If a long vector has more holes than keys, each removal
+    //! also moves up to four keys from the end into holes, which makes the vector shorter.
     //!
-    //! No operation moves more than a small constant number of entries, because the slab grows by pages, and
-    //! [`TimingWheel::advance_bounded`] stops when its budget is used up. The exception is a slot's vector
-    //! of keys, four bytes each, which is copied as a whole when it grows.
+    //! No operation moves more than a small constant number of entries, because the slab grows by
+    //! pages, and [`TimingWheel::advance_bounded`] stops when its budget is used up. The exception
+    //! is a slot's vector of keys, four bytes each, which is copied as a whole when it grows.
     //!
     //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
-    //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather than at a
-    //! multiple of its length.
+    //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
+    //! than at a multiple of its length.
 
     pub use crate::wheel::*;
 }

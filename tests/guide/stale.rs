@@ -14,7 +14,8 @@ use crate::{files, root};
 /// Names of other crates, of tools, of the kernel's, and of removed code, which no code here has.
 const FOREIGN: &str = "clippy.toml .hex / loom_ TimerTest TimingWheelTest RussellLuo TiKV MultiThread async_send_sync \
     TaskTracker grpc-timeout max_connection_age response_timeout new_timer TokioRuntime \
-    poll_time_histogram RuntimeMetrics fast_sleep Sse hedge Sleeper timeBeginPeriod";
+    poll_time_histogram RuntimeMetrics fast_sleep Sse hedge Sleeper timeBeginPeriod \
+    LocalRuntime build_local call_t ctrl_c dump futex task_local";
 
 /// Of our files' names those that a path begins with that is not of the file.
 const EVERYWHERE: [&str; 3] = ["retry", "task", "wheel"];
