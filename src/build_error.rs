@@ -28,8 +28,8 @@ pub enum BuildError {
     Shards(usize),
     /// More than 2²⁶ timers to make room for at once.
     Capacity(usize),
-    /// The runtime's default driver has already started. The first timer starts it, and so do
-    /// [`metrics()`](crate::metrics()) and [`Wheel::current`](crate::Wheel::current).
+    /// The runtime's default driver has started already: the first timer starts the
+    /// driver.
     AlreadyStarted,
     /// High resolution needs Linux, and the cargo feature `high-resolution`.
     NoHighResolution,
@@ -55,8 +55,7 @@ impl fmt::Display for BuildError {
                 write!(f, "`capacity` is {timers}: allowed is 0 to {MOST_CAPACITY}")
             }
             BuildError::AlreadyStarted => f.write_str(
-                "this runtime already has a timer driver: call `install` before the first timer, \
-                 `metrics()` or `Wheel::current()`",
+                "this runtime's timers have a driver already: install one before the first timer",
             ),
             BuildError::NoHighResolution => f.write_str(
                 "`high_resolution` needs Linux, and the cargo feature `high-resolution`",

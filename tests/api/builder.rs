@@ -71,7 +71,8 @@ fn install_comes_before_the_first_timer_and_only_once() {
             let before = (!is_installed).then(|| pending(HOUR));
             let error = Builder::new().tick(secs(1)).install().unwrap_err();
             assert!(matches!(error, BuildError::AlreadyStarted));
-            let message = "this runtime already has a timer driver: call `install` before the first timer, `metrics()` or `Wheel::current()`";
+            let message =
+                "this runtime's timers have a driver already: install one before the first timer";
             assert_eq!(error.to_string(), message);
             // The refused driver changes nothing.
             let _held = before.unwrap_or_else(|| pending(HOUR));
