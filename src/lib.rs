@@ -61,8 +61,8 @@
 //!   the worker on which it was created. If that shard is locked, it uses another one.
 //! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it
 //!   stays in the wheel for the worker's next timer to reuse (the *cached entry*). If the shard is
-//!   locked, or belongs to another worker because the task has moved, the cancel is *queued*.
-//!   Whoever locks the shard next applies the queued cancels.
+//!   locked, or belongs to another worker because the task has moved, the cancel is *queued*,
+//!   as a *late cancel*. Whoever locks the shard next applies it.
 //! * **Firing.** Each driver has one `tokio::time::Interval`, the *alarm*, armed for the earliest
 //!   deadline in any of its shards. The alarm fires on the thread that is polling Tokio's time and
 //!   I/O drivers, and the driver makes an *expiry pass* right there, without a trip through the run
@@ -84,7 +84,7 @@
 //!  │           │                             │  │ worker    │  └──────────────────┘
 //!  │           ▼                             │  │           │
 //!  │  the slot's timers: waker, deadline     │  │           │
-//!  ├─ queue of cancels ──────────────────────┤  │           │
+//!  ├─ late cancels ──────────────────────────┤  │           │
 //!  │  timers dropped on other workers        │  │           │
 //!  └─────────────────────────────────────────┘  └───────────┘
 //! ```
