@@ -18,7 +18,7 @@
 //! | [`compatibility`] | platforms, versions of Rust and tokio, API stability |
 //! | [`benchmarks`] | results, the model behind them, all tables |
 //! | [`troubleshooting`] | symptoms, causes, remedies |
-//! | [`glossary`] | ten terms |
+//! | [`glossary`] | the terms, one meaning each |
 //!
 //! Each program on a page compiles in a package of its own with the `[dependencies]` printed above
 //! it. The pages are also read on a code host. No line of an example is hidden for that reason, and
