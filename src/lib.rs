@@ -1,19 +1,19 @@
-//! Timers for Tokio services that arm and cancel a timeout per request, per
-//! connection, per packet.
+//! Timers for Tokio services that arm a timeout for every request, connection or packet, and cancel
+//! nearly all of them before they fire.
 //!
-//! tokio keeps all timers of a runtime behind one lock, which every armed and every cancelled
-//! timeout takes. Here each worker has a [hierarchical timing wheel](timing_wheel) of its own,
-//! and a timer that is cancelled before firing, as most are, writes nothing that all workers
-//! write.
+//! `tokio::time` keeps all of a runtime's timers behind one lock, which a timeout takes when it is
+//! armed and again when it is cancelled. This crate gives each worker its own [hierarchical timing
+//! wheel](timing_wheel), behind the same API. A timer that is cancelled before it fires, as most
+//! are, writes no memory that all workers write.
 //!
-//! The package is called `tokio-wheel`, the library `wheel`:
+//! The package is called `tokio-wheel`, and its library `wheel`:
 //!
 //! ```toml
 //! [dependencies]
 //! tokio-wheel = "0.1" # until that is published: { path = "../tokio-wheel" }, or { git = "…" }
 //! ```
 //!
-//! Say [`wheel::time`](time) where `tokio::time` stood, and change nothing else:
+//! Write [`wheel::time`](time) instead of `tokio::time`, and change nothing else:
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
@@ -30,44 +30,52 @@
 //! # }
 //! ```
 //!
-//! In new code the root is shorter, and has the same items: [`wheel::sleep`](sleep()),
+//! New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
-//! * [The guide](docs): switching, [recipes](docs::recipes) for hyper, axum, tonic, reqwest and
-//!   pools, [patterns](docs::patterns) from a graceful shutdown to a cache, and [the contract](docs::guarantees): the promises, the points left open, and each
-//!   difference from `tokio::time`.
-//! * [`Wheel`] and [`Builder`]: a driver with settings of your own.
-//! * [`metrics()`]: how many timers are cancelled and how many fire, and how late.
+//! # Where to find what
+//!
+//! * [The guide](docs): [getting started](docs::getting_started), [whether to
+//!   switch](docs::should_you_switch), [migrating](docs::migrating), [patterns](docs::patterns) and
+//!   [recipes](docs::recipes), [testing with paused time](docs::testing),
+//!   [troubleshooting](docs::troubleshooting).
+//! * [Guarantees](docs::guarantees): what the crate promises, each difference from `tokio::time`,
+//!   and what is unspecified. The [glossary](docs::glossary) has the terms.
+//! * [`Wheel`] and [`Builder`]: custom drivers, and the settings of a driver.
+//! * [`metrics()`]: how many timers are pending, cancelled and fired, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
-//! * [`ext`]: for futures, streams, hyper, tower and the crate `metrics`; idle timeouts for readers
-//!   and writers.
+//! * [`ext`]: extensions for futures, streams, hyper, tower and the `metrics` crate, and idle
+//!   timeouts for readers and writers.
 //!
 //! # How it works
 //!
-//! Most timers are cancelled before they fire. Those that fire may do so a millisecond
-//! or two late, but never early. Several threads arm and cancel timers at once. So
-//! arming and cancelling are cheap, and write nothing that all workers write; finding
-//! the next timer that is due may cost more.
+//! Most timers are cancelled before they fire, those that fire may be a millisecond or two late,
+//! and several threads arm and cancel timers at the same time. The design follows from this. Arming
+//! and cancelling are cheap and write nothing that all workers write; finding the next timer that
+//! is due may cost more.
 //!
-//! * **Arming.** A [`Sleep`] that is polled inserts its task's waker into the wheel of the
-//!   worker on which the timer was made: that worker's *shard*.
-//! * **Cancelling.** Dropped on the same worker, the timer is removed, or left in place for the
-//!   worker's next timer. Dropped elsewhere, because its task has moved to another worker,
-//!   the timer goes into the shard's *change queue*, which the next thread that uses the shard
-//!   empties.
-//! * **Firing.** The *alarm* is a `tokio::time::Interval` for all shards, armed for the
-//!   earliest deadline of all. It rings inside tokio's own turn, on the thread that drives time
-//!   and waits for I/O. Due timers fire there and then: 16 per hold of a shard's lock.
-//!   Their wakers are woken after the release of the lock.
+//! Each runtime has a *driver*. The driver has one *shard* per worker. A shard is a timing wheel
+//! with a lock of its own, which other threads seldom want.
 //!
-//! Arming and cancelling take constant time and at most one lock, which other threads seldom
-//! want. Only a timer that is due before all others has the alarm armed anew. While there are
-//! no timers, the alarm is not armed. The alarm is a timer of tokio's, and so a paused clock
-//! advances to the right deadline.
+//! * **Arming.** When a [`Sleep`] is first polled, it inserts its task's waker into the shard of
+//!   the worker on which it was created. If that shard is locked, it uses another one.
+//! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it
+//!   stays in the wheel for the worker's next timer to reuse (the *cached entry*). If the shard is
+//!   locked, or belongs to another worker because the task has moved, the cancel is *queued*,
+//!   as a *late cancel*. Whoever locks the shard next applies it.
+//! * **Firing.** Each driver has one `tokio::time::Interval`, the *alarm*, armed for the earliest
+//!   deadline in any of its shards. The alarm fires on the thread that is polling Tokio's time and
+//!   I/O drivers, and the driver makes an *expiry pass* right there, without a trip through the run
+//!   queue. The pass fires every timer that is due. It takes up to 16 timers out of a shard per
+//!   lock acquisition, and wakes their tasks after releasing the lock. Then it re-arms the alarm.
+//!
+//! Arming and cancelling take constant time and at most one lock. Only a timer that becomes the
+//! earliest of all re-arms the alarm. While there are no timers, the alarm is not armed. The alarm
+//! is a timer of Tokio's, so a paused clock advances to the right deadline.
 //!
 //! ```text
-//!   timeout(d, future)        drop               tokio's turn, on the thread
-//!           │ arm              │ cancel          that waits for I/O ── rings ──┐
+//!   timeout(d, future)        drop               Tokio polls its drivers, on the thread
+//!           │ arm              │ cancel          that waits for I/O ── fires ──┐
 //!           ▼                  ▼                                               ▼
 //!  ┌─ shard 0: a lock ───────────────────────┐  ┌─ shard 1 ─┐  ┌─ alarm ──────────┐
 //!  │ level 2  │ │▪│ │ │▪│ … 256 slots        │  │           │  │ armed for the    │
@@ -76,47 +84,49 @@
 //!  │           │                             │  │ worker    │  └──────────────────┘
 //!  │           ▼                             │  │           │
 //!  │  the slot's timers: waker, deadline     │  │           │
-//!  ├─ change queue ──────────────────────────┤  │           │
+//!  ├─ late cancels ──────────────────────────┤  │           │
 //!  │  timers dropped on other workers        │  │           │
 //!  └─────────────────────────────────────────┘  └───────────┘
 //! ```
 //!
-//! A tick is a nanosecond, so deadlines are kept as they are. A timer goes to the lowest level
-//! on which its slot is less than a turn ahead. When the clock comes to that slot, its timers
-//! *cascade* to the levels below. A timer that is cancelled before that is never moved.
+//! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest
+//! level on which its slot lies less than one full rotation ahead of the current slot. When the
+//! clock reaches that slot, its timers *cascade* into lower levels. A timer that is cancelled
+//! before then never moves.
 //!
-//! | level | a slot is | a turn is | its timers |
+//! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
 //! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any: timers of a slot of level 2 fire together once all are due |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |
 //! | 3 | 16.8 ms | 4.3 s | calls |
-//! | 4 | 4.3 s | 18 minutes | requests, heads, idle connections |
+//! | 4 | 4.3 s | 18 minutes | requests, request heads, idle connections |
 //! | 5 | 18 minutes | 78 hours | sessions |
-//! | 6 – 7 | 78 hours, 2.3 years | up to 500 years | timers that are meant never to fire |
+//! | 6 – 7 | 78 hours, 2.3 years | up to 500 years | timers that are not meant to fire |
 //!
-//! How the slots are built, and where the idea is from, is on the page of
-//! [`timing_wheel`].
+//! The page of [`timing_wheel`] describes how the slots are built, and where the idea comes from.
 //!
 //! # Limits
 //!
-//! * A runtime's clock may show at most 500 years more than at its start.
-//!   Deadlines beyond do not elapse.
-//! * Some hundred million timers per shard.
-//! * On a worker thread, in a context of another runtime, a timer belongs to the worker's
+//! * A runtime's clock may advance by at most 500 years. Deadlines beyond that do not elapse.
+//! * A shard can hold some hundred million timers.
+//! * On a worker thread that has entered another runtime, a timer belongs to the worker's
 //!   [runtime](docs::guarantees#which-runtime-a-timer-belongs-to).
 //!
 //! # Features
 //!
-//! None is on by default. All but `test-util` are in `full`.
+//! No feature is on by default. `full` turns on all except `test-util`.
 //!
-//! * `high-resolution`: [`Builder::high_resolution`], on Linux; turns on tokio's `net`.
-//! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for hyper's and hyper-util's builders.
-//! * `metrics`: a [reporter](ext::metrics) of the [counts](docs::metrics) to the `metrics` crate.
-//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and limits for bodies, for tower's and
+//! * `high-resolution`: [`Builder::high_resolution`], on Linux. Turns on Tokio's `net`.
+//! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for the builders of hyper and hyper-util.
+//! * `metrics`: a [reporter](ext::metrics) that publishes the [counts](docs::metrics) to the
+//!   `metrics` crate.
+//! * `stream`: [`DelayQueue`] as a `Stream`, and tokio-stream's time [methods](ext::StreamExt) and
+//!   [`IntervalStream`](ext::stream::IntervalStream).
+//! * `test-util`: `pause`, `resume` and `advance`. Turns on Tokio's own `test-util`.
+//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and timeouts for bodies, for tower's and
 //!   axum's stacks.
-//! * `stream`: [`DelayQueue`] is a `Stream`, and there are tokio-stream's time
-//!   [methods](ext::StreamExt) and its [`IntervalStream`](ext::stream::IntervalStream).
-//! * `test-util`: `pause`, `resume` and `advance`; turns on tokio's own.
+//! * `tracing`: the spans and events that Tokio's timers emit, so that tokio-console shows these
+//!   timers. Turns on Tokio's own `tracing`. <!-- issue 43 -->
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
 #![cfg_attr(
@@ -150,15 +160,15 @@ mod wheel;
 pub mod timing_wheel {
     //! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
     //!
-    //! Time is a `u64` of ticks, and a tick is as long as the caller likes. Inserting, removing
-    //! and rescheduling take constant time, however many entries there are. Time passes when
-    //! [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
+    //! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
+    //! removing and rescheduling take constant time, however many entries there are. Time passes
+    //! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
     //! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
     //!
-    //! A wheel has levels, and each level is a ring of `SLOTS` slots. A slot of level 0 is a
-    //! single tick wide. A slot of each further level is as wide as the whole ring below it.
-    //! Levels are made when a deadline first needs them. With 64 slots, eleven levels cover all
-    //! of `u64`, so no deadline is too far.
+    //! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
+    //! is a single tick wide. A slot of each further level is as wide as the whole level below it.
+    //! A level is created when a deadline first needs it. With 64 slots, eleven levels cover all of
+    //! `u64`, so no deadline is too far away.
     //!
     //! ```text
     //! TimingWheel, 64 slots a level, now = 5
@@ -175,22 +185,22 @@ pub mod timing_wheel {
     //!      paged slab:     { value, deadline, slot and place of its key } …
     //! ```
     //!
-    //! An entry goes to the lowest level on which its slot is less than a turn ahead of the
-    //! slot that holds `now`. When the clock comes to its slot, an entry that is due fires; any
-    //! other *cascades*, which means a move to a lower level. So each entry fires at its very
-    //! tick, and moves at most once a level.
+    //! An entry goes into the lowest level on which its slot lies less than one rotation ahead of
+    //! the slot that contains `now`. When the clock reaches its slot, an entry that is due fires.
+    //! Any other entry *cascades*: it moves to a lower level. Each entry therefore fires at exactly
+    //! its tick, and moves at most once per level.
     //!
-    //! The keys in a slot are a vector. Removing an entry leaves a hole there, and touches no other
-    //! entry. Later keys fill the holes; if there are more holes than keys in a long vector, each
-    //! removal moves up to four keys from its end into holes, and so makes it shorter.
+    //! The keys of a slot are a vector. Removing an entry leaves a hole in it and touches no other
+    //! entry. Later keys fill the holes. If a long vector has more holes than keys, each removal
+    //! also moves up to four keys from the end into holes, which makes the vector shorter.
     //!
-    //! No operation moves more than a small constant of entries: the slab grows by pages, and
-    //! [`TimingWheel::advance_bounded`] stops when its budget is used up. Only the keys of a slot,
-    //! four bytes each, are copied as a whole, when their vector grows.
+    //! No operation moves more than a small constant number of entries, because the slab grows by
+    //! pages, and [`TimingWheel::advance_bounded`] stops when its budget is used up. The exception
+    //! is a slot's vector of keys, four bytes each, which is copied as a whole when it grows.
     //!
-    //! The idea is Varghese and Lauck's (*Hashed and Hierarchical Timing Wheels*, 1987). That a
-    //! turn begins with the slot of `now`, and not at a multiple of its length, is from Kafka's
-    //! `TimingWheel`.
+    //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
+    //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
+    //! than at a multiple of its length.
 
     pub use crate::wheel::*;
 }

@@ -1,37 +1,41 @@
-//! The guide: pages of text, and no code. Each program in them compiles in a package of its own
-//! with the `[dependencies]` above the program on its page.
+//! The guide. Its pages contain text and no code of the library.
+//!
+//! The first nine pages follow the tasks of somebody who adopts the crate; the others are reference.
 //!
 //! | page | content |
 //! | --- | --- |
-//! | [`migrating`] | switching from `tokio::time`, and back; timers that stay with tokio |
-//! | [`whole_tree`] | a section of `Cargo.toml` that moves the timers of every crate in a dependency tree |
-//! | [`guarantees`] | promises, points left open, differences from tokio |
-//! | [`metrics`] | counts of timers, lag, alerts; Prometheus |
-//! | [`benchmarks`] | measurements, and their meaning for a service |
-//! | [`many_cores`] | what there is to gain, from timers per second and workers |
-//! | [`tuning`] | timers tens of microseconds after their deadlines: when, and at which costs |
-//! | [`patterns`] | graceful shutdown, idle limits, a cache, a budget, jitter, a back-off |
-//! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, pools, OpenTelemetry; the wheel alone |
+//! | [`getting_started`] | the dependency, the import, a first test, the metrics |
+//! | [`should_you_switch`] | what others measured, how to profile your service, when to stay with `tokio::time` |
+//! | [`migrating`] | moving a service from `tokio::time`, and moving it back |
+//! | [`patterns`] | graceful shutdown, idle timeouts, a cache, a time budget, jitter, a back-off |
+//! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, connection pools, OpenTelemetry |
+//! | [`testing`] | tests under a paused clock |
+//! | [`metrics`] | counts of timers, lag, alerts, Prometheus |
+//! | [`tuning`] | the settings of a driver, custom drivers, high resolution |
+//! | [`whole_tree`] | moving the timers of every crate in a dependency tree with one `[patch]` |
+//! | **reference** | |
+//! | [`guarantees`] | guarantees, differences from `tokio::time`, unspecified behaviour |
+//! | [`compatibility`] | platforms, versions of Rust and tokio, API stability |
+//! | [`benchmarks`] | results, the model behind them, all tables |
+//! | [`troubleshooting`] | symptoms, causes, remedies |
+//! | [`glossary`] | the terms, one meaning each |
 //!
-//! The pages are read on a code host as well. So no line of an example is hidden, and each
-//! link is defined twice: for the documentation in `links.md`, which comes first and so holds
-//! here, and at the end of the page, for the code host.
+//! Each program on a page compiles in a package of its own with the `[dependencies]` printed above
+//! it. The pages are also read on a code host. No line of an example is hidden for that reason, and
+//! each link is defined twice: in `links.md`, which comes first and therefore applies in this
+//! documentation, and at the end of the page, for the code host.
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("getting_started.md")]
+pub mod getting_started {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("should_you_switch.md")]
+pub mod should_you_switch {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("migrating.md")]
 pub mod migrating {}
-
-#[doc = include_str!("links.md")]
-#[doc = include_str!("whole_tree.md")]
-pub mod whole_tree {}
-
-#[doc = include_str!("links.md")]
-#[doc = include_str!("guarantees.md")]
-pub mod guarantees {}
-
-#[doc = include_str!("links.md")]
-#[doc = include_str!("tuning.md")]
-pub mod tuning {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("patterns.md")]
@@ -42,13 +46,37 @@ pub mod patterns {}
 pub mod recipes {}
 
 #[doc = include_str!("links.md")]
+#[doc = include_str!("testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("links.md")]
 #[doc = include_str!("metrics.md")]
 pub mod metrics {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("tuning.md")]
+pub mod tuning {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("whole_tree.md")]
+pub mod whole_tree {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("guarantees.md")]
+pub mod guarantees {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("compatibility.md")]
+pub mod compatibility {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("benchmarks.md")]
 pub mod benchmarks {}
 
 #[doc = include_str!("links.md")]
-#[doc = include_str!("many_cores.md")]
-pub mod many_cores {}
+#[doc = include_str!("troubleshooting.md")]
+pub mod troubleshooting {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("glossary.md")]
+pub mod glossary {}
