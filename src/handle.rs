@@ -13,6 +13,7 @@ use crate::driver::{DriverRef, registry};
 use crate::interval::Interval;
 use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
+use crate::spans::Resource;
 use crate::timeout::Timeout;
 
 /// A handle to a driver: the free functions as methods, without looking up
@@ -126,6 +127,7 @@ impl Wheel {
     /// wheel::Wheel::current().sleep(wheel::Duration::from_millis(1)).await;
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep(&self, duration: Duration) -> Sleep {
         self.sleep_to(deadline_after(duration))
     }
@@ -138,10 +140,12 @@ impl Wheel {
     /// wheel::Wheel::current().sleep_until(wheel::Instant::now()).await;
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
         self.sleep_to(Tick::of(deadline))
     }
 
+    #[track_caller]
     fn sleep_to(&self, deadline: Tick) -> Sleep {
         Sleep::new(deadline, Timer::of_driver(self.driver))
     }
@@ -159,12 +163,18 @@ impl Wheel {
     /// assert_eq!(wheel.timeout(wheel::Duration::from_secs(1), async { 7 }).await, Ok(7));
     /// # }
     /// ```
+    #[track_caller]
     pub fn timeout<F>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture>
     where
         F: IntoFuture,
     {
         let deadline = Tick::now().checked_add(duration);
-        let delay = deadline.map(|deadline| self.sleep_to(deadline));
+        // A closure would hide the caller's line.
+        #[allow(clippy::manual_map)]
+        let delay = match deadline {
+            Some(deadline) => Some(self.sleep_to(deadline)),
+            None => None,
+        };
         Timeout::new(future.into_future(), delay)
     }
 
@@ -181,6 +191,7 @@ impl Wheel {
     /// assert_eq!(wheel.timeout_at(wheel::Instant::now(), async { 7 }).await, Ok(7));
     /// # }
     /// ```
+    #[track_caller]
     pub fn timeout_at<F>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture>
     where
         F: IntoFuture,
@@ -222,7 +233,7 @@ impl Wheel {
     #[track_caller]
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
         assert!(period > Duration::ZERO, "`period` must be non-zero.");
-        Interval::new(self.sleep_until(start), period)
+        Interval::new(Resource::interval(), self.sleep_until(start), period)
     }
 
     /// How many timers are registered and have not fired.

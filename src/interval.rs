@@ -9,6 +9,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::sleep::{FAR, Sleep, deadline_after};
+use crate::spans::Resource;
 
 /// Ticks that are late by no more than this are not taken for missed.
 const TOLERANCE: Duration = Duration::from_millis(5);
@@ -43,7 +44,8 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval::new(Sleep::new(Tick::now(), Timer::new()), period)
+    let resource = Resource::interval();
+    Interval::new(resource, Sleep::new(Tick::now(), Timer::new()), period)
 }
 
 /// Ticks every `period`, for the first time at `start`.
@@ -70,7 +72,8 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval::new(Sleep::new(Tick::of(start), Timer::new()), period)
+    let resource = Resource::interval();
+    Interval::new(resource, Sleep::new(Tick::of(start), Timer::new()), period)
 }
 
 /// Ticks at a fixed rate; returned by [`interval`] and [`interval_at`].
@@ -92,16 +95,18 @@ pub struct Interval {
     delay: Sleep,
     period: Duration,
     missed_tick_behavior: MissedTickBehavior,
+    resource: Resource,
 }
 
 impl Interval {
     /// An interval whose first tick is that of `delay`. The period is not zero.
-    pub(crate) fn new(delay: Sleep, period: Duration) -> Self {
+    pub(crate) fn new(resource: Resource, delay: Sleep, period: Duration) -> Self {
         let missed_tick_behavior = MissedTickBehavior::default();
         Interval {
             delay,
             period: period.min(FAR),
             missed_tick_behavior,
+            resource,
         }
     }
 
@@ -122,7 +127,8 @@ impl Interval {
     /// # }
     /// ```
     pub async fn tick(&mut self) -> Instant {
-        poll_fn(|cx| self.poll_tick(cx)).await
+        let tick = self.resource.tick();
+        poll_fn(|cx| tick.poll_tick(|| self.poll_tick(cx))).await
     }
 
     /// Polls for the next tick.

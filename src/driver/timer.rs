@@ -113,6 +113,12 @@ fn checked(here: Found, now: Tick) -> Found {
 
 /// Polling.
 impl Timer {
+    /// Whether this is not registered, and the next poll registers it.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle { .. })
+    }
+
     /// Whether this is pending with this very waker, so that polling changes nothing.
     #[inline]
     pub(crate) fn waits(&self, with: &Waker) -> bool {

@@ -9,5 +9,7 @@ mod metrics;
 mod paused;
 mod report;
 mod semantics;
+#[cfg(feature = "tracing")]
+mod spans;
 mod stream;
 mod tower;
