@@ -1,6 +1,6 @@
 //! Under a paused clock timers are exact to the millisecond, and cancelled timers draw no time.
 //!
-//! Random programs on paused clocks, beside tokio's timers: `tests/differential/paused/`.
+//! Random programs on paused clocks, beside tokio's timers: `tests/as_tokio/random/paused/`.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;

@@ -1,6 +1,6 @@
 //! A `Sleep`, a `Timeout` and an `Interval` spend budgets, and take the longest durations, as documented.
 //!
-//! Polls, resets, wakers and missed ticks are those of random programs, `tests/differential/`.
+//! Polls, resets, wakers and missed ticks are those of random programs, `tests/as_tokio/random/`.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;

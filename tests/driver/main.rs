@@ -11,5 +11,4 @@ mod high_resolution;
 mod reentrancy;
 mod shutdown;
 mod spares;
-mod tokio_assumptions;
 mod wheel_shutdown;

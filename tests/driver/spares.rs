@@ -7,8 +7,6 @@ use std::future::pending;
 use std::iter::repeat_with;
 use std::sync::Weak;
 
-use crate::tokio_assumptions::AtEnd;
-
 /// Leaves a spare: registered, and cancelled.
 async fn cancel_one() {
     timeout(HOUR, yield_now()).await.unwrap();

@@ -43,6 +43,7 @@ fn stop_this_process(after: Duration, length: Duration) -> Child {
 #[cfg(unix)]
 #[test]
 fn the_process_is_stopped_and_continued() {
+    let _machine = crate::alone();
     if in_a_process_of_its_own() {
         return;
     }
@@ -121,6 +122,7 @@ async fn memory_of_a_burst(end: End) -> (usize, usize) {
 
 #[test]
 fn memory_of_a_burst_is_given_back() {
+    let _machine = crate::alone();
     if in_a_process_of_its_own() {
         return;
     }

@@ -1,6 +1,16 @@
-//! Nothing is lost, and nothing leaks, under all that a machine can do for a while.
+//! Nothing is lost, nothing leaks and no worker wakes up in vain, under all that a machine can do for a while.
 //!
-//! A process of its own: its allocator counts.
+//! This program is a process of its own because its allocator counts, and because `parks` compares how often
+//! workers sleep: cargo runs one test program at a time, and `alone` runs one test at a time.
 
 mod faults;
+mod parks;
 mod storms;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Waits until no other test of this program runs.
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}

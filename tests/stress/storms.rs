@@ -23,6 +23,7 @@ fn weather(size: Size, seconds: u64) {
 /// A storm at a time: each has the machine for itself.
 #[test]
 fn nothing_is_lost_in_storms() {
+    let _machine = crate::alone();
     let oversubscribed = Size {
         hands: 4,
         held: 20_000,

@@ -185,6 +185,15 @@ pub fn at_the_end_of_a_thread(prepare: impl FnOnce() -> Box<dyn FnOnce()> + Send
     thread.join().unwrap();
 }
 
+/// Calls a function when dropped.
+pub struct AtEnd<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Waits, in real time and on this thread, until something is so.
 #[track_caller]
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {

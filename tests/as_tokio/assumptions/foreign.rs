@@ -1,0 +1,55 @@
+//! Assumed of foreign code that tokio runs inside of a call: what works there, and what panics.
+
+use super::*;
+
+use tokio::task;
+use tokio::time::Interval;
+
+/// What worked in the destructor of a future that is spawned in a runtime that ends.
+#[derive(Debug, PartialEq)]
+struct Worked {
+    current: bool,
+    enter: bool,
+    enter_another: bool,
+    arm: bool,
+}
+
+fn try_all(other: &Handle, interval: &mut Interval) -> Worked {
+    let here = Handle::try_current().ok();
+    let enters = |handle: &Handle| panic_of(|| drop(handle.enter())).is_none();
+    Worked {
+        current: here.is_some(),
+        enter: here.as_ref().is_some_and(enters),
+        enter_another: enters(other),
+        arm: arm(interval, in_an_hour(), Waker::noop()).is_pending()
+            && arm(interval, past(), Waker::noop()).is_ready(),
+    }
+}
+
+#[test]
+fn while_a_task_is_spawned_entering_panics_and_arming_works() {
+    for (runtime, other) in both().into_iter().zip([multi_thread(1), current_thread()]) {
+        let (tell, told) = mpsc::channel();
+        let (other, mut interval) = (other.handle().clone(), inside(runtime.handle(), interval));
+        let mut within = Some(AtEnd(move || {
+            let _ = tell.send(try_all(&other, &mut interval));
+        }));
+        // Made here: the task may be dropped before its first poll.
+        let end = AtEnd(move || {
+            let clean_up = within.take();
+            tokio::spawn(async move { drop(clean_up) });
+        });
+        runtime.spawn(async move {
+            let _end = end;
+            std::future::pending::<()>().await;
+        });
+        runtime.block_on(task::yield_now());
+        drop(runtime);
+        let worked = told.recv_timeout(secs(20)).unwrap();
+        assumed! { "sync/real.rs";
+            "the current handle can be had while a task is spawned": worked.current,
+            "no runtime can be entered meanwhile": !worked.enter && !worked.enter_another,
+            "an interval can be armed and disarmed meanwhile": worked.arm,
+        }
+    }
+}

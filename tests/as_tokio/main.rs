@@ -1,0 +1,11 @@
+//! Programs do on these timers what they do on `tokio::time`, whose behaviour is right by definition.
+//!
+//! | folder | proof |
+//! | --- | --- |
+//! | `twins/` | programs written by hand end in the same way on both, panics and hangs included |
+//! | `random/` | random programs finish the same operations in the same way on both |
+//! | `assumptions/` | tokio does what the driver assumes of it, beyond tokio's documentation |
+
+mod assumptions;
+mod random;
+mod twins;

@@ -1,0 +1,70 @@
+//! Random programs, each run with `tokio::time` and with this crate, finish the same operations in the
+//! same way.
+//!
+//! | in | idea |
+//! | --- | --- |
+//! | `program.rs` | the parts of a program: contexts, runtimes that end, tasks, timers |
+//! | `task.rs` | the interpreter of tasks, on tokio's timers or on these |
+//! | `shelf.rs` | timers that tasks and threads share |
+//! | `world.rs` | shared state; clocks; a millisecond for each task |
+//! | `trace.rs` | finished operations, as they are compared |
+//! | `watchdog.rs` | programs that do not end |
+//! | `paused/` | programs in virtual time, to the millisecond, on current-thread runtimes (feature `test-util`) |
+//! | `real/` | programs in real time, never early, on multi-thread runtimes |
+#![cfg_attr(
+    not(feature = "test-util"),
+    allow(dead_code, reason = "only programs in virtual time use it")
+)]
+
+#[cfg(feature = "test-util")]
+mod paused;
+mod program;
+mod real;
+mod shelf;
+mod task;
+mod trace;
+mod watchdog;
+mod world;
+
+use std::env;
+use std::ops::Range;
+
+use support::prelude::*;
+
+/// A variable's number, or else the default.
+fn number(variable: &str, default: u64) -> u64 {
+    env::var(variable).map_or(default, |value| value.parse().expect("a number"))
+}
+
+/// So many seeds from 0, unless variables say otherwise.
+fn seeds(count: u64) -> Range<u64> {
+    let first = number("SEED", 0);
+    first..first + number("SEEDS", count)
+}
+
+fn numbers(seed: u64) -> Random {
+    let mut random = Random::new(seed.wrapping_add(1));
+    // The first numbers of neighbours are alike.
+    for _ in 0..8 {
+        random.number();
+    }
+    random
+}
+
+#[cfg(feature = "test-util")]
+use tokio::time::advance;
+
+/// No program for workers moves a clock.
+#[cfg(not(feature = "test-util"))]
+async fn advance(_: Duration) {
+    unreachable!("no clock is paused");
+}
+
+/// Has a runtime's timers be of high resolution, where there are such.
+fn be_precise(_runtime: &Handle) {
+    #[cfg(all(feature = "high-resolution", target_os = "linux"))]
+    inside(_runtime, || {
+        let precise = wheel::Builder::new().high_resolution(true);
+        precise.install().unwrap();
+    });
+}

@@ -1,0 +1,49 @@
+//! Runtimes with paused clocks that agree.
+
+use support::prelude::*;
+
+use tokio::runtime::Builder;
+use tokio::time::advance;
+
+use super::rules;
+use crate::random::watchdog::QUIET;
+use crate::random::world::START;
+
+/// Runtimes whose clocks show the same instant but for less than half a millisecond, each a whole
+/// number of milliseconds, and the offset, after its runtime's beginning.
+pub(crate) fn runtimes(count: usize, offset: Duration) -> Vec<(Runtime, Instant)> {
+    let first = paused();
+    let base = begin(&first);
+    let mut all = vec![(first, START)];
+    while all.len() < count {
+        let next = paused();
+        let nanos = (begin(&next) - base).as_nanos() as u64;
+        let (millis, rest) = (nanos / 1_000_000, nanos % 1_000_000);
+        // Real time goes on while they are built: a runtime that does not fit is built again.
+        if (1_000..400_000).contains(&rest) {
+            let ahead = START.saturating_sub(Duration::from_millis(millis));
+            assert!(!ahead.is_zero(), "too slow a machine");
+            all.push((next, ahead));
+        }
+    }
+    let set = |(rt, ahead): (Runtime, Duration)| {
+        rules::began(rt.handle(), begin(&rt));
+        rt.block_on(advance(ahead + offset));
+        let epoch = begin(&rt) - offset;
+        (rt, epoch)
+    };
+    all.into_iter().map(set).collect()
+}
+
+fn paused() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .thread_name(QUIET)
+        .build()
+        .unwrap()
+}
+
+fn begin(rt: &Runtime) -> Instant {
+    inside(rt.handle(), Instant::now)
+}

@@ -1,0 +1,155 @@
+//! In real time, on multi-thread runtimes, whose workers have timers of their own: there the driver
+//! finds which thread is a worker of which runtime, and takes that path from then on.
+//!
+//! | file | idea |
+//! | --- | --- |
+//! | `mod.rs` | batches of seeds side by side; differences, and early timers |
+//! | `generate.rs` | a program from a seed |
+//!
+//! The machine decides how long anything takes. So no program depends on that: a race is always
+//! between a wait that is over soon and a wait of an hour. Compared are the events of each task, in the
+//! task's own order, which tokio promises and so do we. Besides, nothing is early, and every program
+//! ends.
+//!
+//! `SEED=7 SEEDS=1 cargo test --test as_tokio random::real -- --nocapture` runs a single program.
+
+mod generate;
+
+use support::prelude::*;
+
+use std::ops::Range;
+
+use futures::executor;
+use tokio::runtime::worker_index;
+
+use crate::random::program::Step;
+use crate::random::task::Place;
+use crate::random::trace::Trace;
+use crate::random::world::World;
+use crate::random::{be_precise, seeds};
+use support::time::{Ours, Time, Tokio};
+
+/// Programs that run side by side, so that workers are busy and tasks move.
+const BATCH: u64 = 50;
+/// A batch takes a fraction of a second. With a machine that has much else to do, some.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A runtime in which only probes make timers.
+pub(crate) struct Quiet {
+    handle: Handle,
+    /// The runtime's driver, locked while a probe looks at its timers.
+    wheel: Mutex<Wheel>,
+    probes: AtomicUsize,
+    /// How often a timer was found to be the worker's, by the path that takes no handle.
+    proved: AtomicUsize,
+}
+
+impl Quiet {
+    fn new(handle: &Handle) -> Arc<Self> {
+        Arc::new(Quiet {
+            handle: handle.clone(),
+            wheel: Mutex::new(inside(handle, Wheel::current)),
+            probes: AtomicUsize::new(0),
+            proved: AtomicUsize::new(0),
+        })
+    }
+
+    /// On a worker: makes a timer inside `enter()` of this runtime, registers the timer outside, and
+    /// looks which runtime has the timer: by the rule, the worker's. On a thread that is not known to be
+    /// a worker the current handle decides, which is this runtime's.
+    pub(crate) fn probe<T: Time>(&self, waker: &Waker) -> Poll<()> {
+        if worker_index().is_none() {
+            return Poll::Ready(());
+        }
+        // A probe at a time: a timer that is pending there is this probe's.
+        let wheel = self.wheel.lock().unwrap();
+        let sleep = registered_with(inside(&self.handle, || T::boxed(HOUR)), waker);
+        self.probes.fetch_add(1, Ordering::Relaxed);
+        if wheel.pending() == 0 {
+            self.proved.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(sleep);
+        assert_eq!(wheel.pending(), 0);
+        Poll::Ready(())
+    }
+}
+
+/// What the programs of these seeds do, side by side, each in a task of one of two runtimes.
+fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Quiet>) {
+    // Blocking threads drive programs that wait for other programs' blocking threads.
+    let many = with_workers(2).max_blocking_threads(4096).build().unwrap();
+    let runtimes = [many, multi_thread(3), multi_thread(1)];
+    let [one, two, quiet] = runtimes.each_ref().map(Runtime::handle);
+    let quiet = Quiet::new(quiet);
+    [one, two].into_iter().for_each(prepare);
+    let begin = |seed| {
+        let program = generate::program(seed);
+        let mut world = World::<T>::new(&program, vec![one.clone(), two.clone()]);
+        world.quiet = Some(quiet.clone());
+        let world = Arc::new(world);
+        for step in program.steps {
+            if let Step::Spawn(task, rt) = step {
+                Place::thread(&world).spawn(task, Some(rt));
+            }
+        }
+        world
+    };
+    let worlds: Vec<_> = seeds.map(begin).collect();
+    let end = |world: Arc<World<T>>| {
+        let task = world.spawned.lock().unwrap().pop().flatten();
+        executor::block_on(task.unwrap()).expect("the interpreter does not panic");
+        Trace::new(world.take_events())
+    };
+    let traces = worlds.into_iter().map(end).collect();
+    for runtime in [one, two].into_iter().filter(|_| T::OURS) {
+        assert_balanced(&inside(runtime, wheel::metrics).snapshot());
+    }
+    runtimes.into_iter().for_each(Runtime::shutdown_background);
+    (traces, quiet)
+}
+
+#[test]
+fn programs_on_workers_do_what_they_do_with_tokio() {
+    let mut failed = Vec::new();
+    let (mut proved, mut probes) = (0, 0);
+    let all = seeds(1000);
+    for first in all.clone().step_by(BATCH as usize) {
+        let seeds = first..all.end.min(first + BATCH);
+        let of_tokio = seeds.clone();
+        let (theirs, _) = within(PATIENCE, || batch::<Tokio>(of_tokio, |_| ()));
+        for prepare in [|_: &Handle| (), be_precise] {
+            let of_wheel = seeds.clone();
+            let (ours, quiet) = within(PATIENCE, move || batch::<Ours>(of_wheel, prepare));
+            proved += quiet.proved.load(Ordering::Relaxed);
+            probes += quiet.probes.load(Ordering::Relaxed);
+            for (seed, (theirs, ours)) in seeds.clone().zip(theirs.iter().zip(&ours)) {
+                if theirs != ours {
+                    let program = generate::program(seed);
+                    let difference = theirs.difference(ours);
+                    failed.push(format!("seed {seed}: {program}{difference}"));
+                }
+            }
+        }
+    }
+    println!("{proved} of {probes} probes found the timer to be the worker's, by the proved path");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(probes > 0, "no program asks whose a timer is");
+    let some = proved * 10 > probes;
+    assert!(some, "the proved path was taken {proved} of {probes} times");
+}
+
+/// Outcomes can be told apart: programs have all kinds of events.
+#[test]
+fn programs_come_to_all_that_can_be_told() {
+    let (traces, _) = batch::<Tokio>(0..BATCH, |_| ());
+    let said: String = traces.iter().map(Trace::to_string).collect();
+    let all = "slept, in time, elapsed, tick, branch 0, all done, it is done, joined, \
+        was cancelled, was dropped, has finished, in place";
+    for what in all.split(", ") {
+        assert!(said.contains(what), "no program says: {what}");
+    }
+    assert!(
+        !said.contains("early") && !said.contains("panicked"),
+        "{said}"
+    );
+}

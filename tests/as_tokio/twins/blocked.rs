@@ -1,0 +1,108 @@
+//! A worker that blocks, and is all that drives its runtime, is reached by timers of another.
+
+use super::prelude::*;
+
+use futures::executor;
+use futures::future::pending;
+
+/// The only worker drives a future by itself, under the guard of another runtime.
+#[test]
+fn a_future_that_the_only_worker_drives_by_itself() {
+    fn body<T: Time>() -> Result<(), String> {
+        let (here, there) = (One.build(), One.build());
+        let handle = there.handle().clone();
+        in_task(&here, async move {
+            ticks::<T>().await;
+            let _guard = handle.enter();
+            executor::block_on(T::sleep(ms(5)));
+            let mut interval = T::interval(ms(2));
+            executor::block_on(async {
+                for _ in 0..4 {
+                    interval.tick().await;
+                }
+            });
+        })
+    }
+    same_once(body::<Tokio>, body::<Exact>);
+}
+
+/// The worker's runtime has begun to end, and no thread takes the worker over.
+#[test]
+fn another_runtime_blocks_a_worker_of_one_that_ends() {
+    fn body<T: Time>() {
+        let (here, there) = (One.build(), One.build());
+        let handle = there.handle().clone();
+        let (tell, told) = mpsc::channel();
+        here.spawn(async move {
+            ticks::<T>().await;
+            tell.send(()).unwrap();
+            // Its runtime is dropped meanwhile.
+            thread::sleep(ms(50));
+            block_in_place(|| handle.block_on(async { T::sleep(ms(5)).await }));
+        });
+        told.recv().unwrap();
+        drop(here);
+    }
+    same_once(body::<Tokio>, body::<Exact>);
+}
+
+/// There is no thread left to take the worker over.
+#[test]
+fn another_runtime_blocks_a_worker_that_has_no_successor() {
+    fn body<T: Time>() -> Result<(), String> {
+        let here = with_workers(1).max_blocking_threads(1).build().unwrap();
+        let there = One.build();
+        let handle = there.handle().clone();
+        in_task(&here, async move {
+            ticks::<T>().await;
+            let (tell, told) = mpsc::channel::<()>();
+            let blocks = spawn_blocking(move || told.recv().unwrap());
+            block_in_place(|| handle.block_on(async { T::sleep(ms(5)).await }));
+            tell.send(()).unwrap();
+            blocks.await.unwrap();
+        })
+    }
+    same_once(body::<Tokio>, body::<Exact>);
+}
+
+/// A thread that was a worker drives a runtime of its own, while the worker waits for that thread.
+#[test]
+fn a_worker_waits_for_the_thread_that_was_its_own() {
+    fn body<T: Time>() -> Result<(), String> {
+        in_task(&One.build(), async move {
+            ticks::<T>().await;
+            block_in_place(|| thread::sleep(ms(20)));
+            yield_now().await;
+            T::sleep(ms(1)).await;
+            for _ in 0..5 {
+                let (tell, told) = mpsc::channel();
+                spawn_blocking(move || {
+                    current_thread().block_on(async { T::sleep(ms(1)).await });
+                    tell.send(()).unwrap();
+                });
+                told.recv().unwrap();
+            }
+        })
+    }
+    same_once(body::<Tokio>, body::<Ours>);
+}
+
+/// The only worker waits for a task of another runtime, which awaits a timer that was made here.
+#[test]
+fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
+    fn body<T: Time>() -> Result<(), String> {
+        let (here, there) = (One.build(), Two.driven());
+        let handle = there.handle.clone();
+        let waited = in_task(&here, async move {
+            ticks::<T>().await;
+            let (tell, told) = mpsc::channel();
+            let _guard = handle.enter();
+            let timeout = T::timeout(ms(5), pending::<()>());
+            handle.spawn(async move { tell.send(timeout.await.is_err()).unwrap() });
+            assert!(told.recv().unwrap());
+        });
+        there.end();
+        waited
+    }
+    same_once(body::<Tokio>, body::<Exact>);
+}

@@ -1,0 +1,79 @@
+//! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set in turn, and end.
+
+use super::prelude::*;
+
+use std::rc::Rc;
+use std::sync::mpsc as blocking;
+
+use futures::executor;
+use tokio::sync::Barrier;
+
+/// In the end the second alone, when the first idles or has ended.
+#[test]
+fn a_local_set_that_one_runtime_drives_and_then_another() {
+    fn body<T: Time>((one, two, ends): (Kind, Kind, bool)) -> [Result<(), String>; 2] {
+        let local = LocalSet::new();
+        let turn = Rc::new(Barrier::new(2));
+        let waits = turn.clone();
+        let worker = local.spawn_local(async move {
+            for _ in 0..6 {
+                waits.wait().await;
+                ticks::<T>().await;
+                waits.wait().await;
+            }
+        });
+        let takes_turn = || async {
+            turn.wait().await;
+            turn.wait().await;
+            ticks::<T>().await;
+        };
+        let (one, two) = (one.build(), two.build());
+        for runtime in [&one, &two, &one, &two, &two] {
+            local.block_on(runtime, takes_turn());
+        }
+        let _idle = (!ends).then_some(one);
+        local.block_on(&two, takes_turn());
+        let worker = local.block_on(&two, joined(worker));
+        let fresh = local.spawn_local(ticks::<T>());
+        [worker, local.block_on(&two, joined(fresh))]
+    }
+    let cases = cross3(KINDS, KINDS, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
+}
+
+/// Waits, perhaps after other timers, and sends a message once the timer is registered.
+async fn waits<T: Time>(again: bool, started: blocking::Sender<()>) {
+    if again {
+        ticks::<T>().await;
+    }
+    let mut sleep = T::boxed(HOUR);
+    assert!(futures::poll!(&mut sleep).is_pending());
+    started.send(()).unwrap();
+    sleep.await;
+}
+
+/// The drop waits for the blocking thread, on which a local task sleeps, or `block_on` itself.
+#[test]
+fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
+    fn body<T: Time>((kind, again, is_local): (Kind, bool, bool)) -> Option<Result<(), String>> {
+        let runtime = kind.driven();
+        let own = runtime.handle.clone();
+        let (started, starts) = blocking::channel();
+        let (ended, end) = blocking::channel();
+        runtime.handle.spawn_blocking(move || {
+            if !is_local {
+                own.block_on(waits::<T>(again, started));
+                return ended.send(Ok(())).unwrap();
+            }
+            let local = LocalSet::new();
+            let task = local.spawn_local(waits::<T>(again, started));
+            own.block_on(local);
+            ended.send(executor::block_on(joined(task))).unwrap();
+        });
+        starts.recv().unwrap();
+        runtime.end();
+        end.recv().ok()
+    }
+    let cases = cross3(KINDS, [false, true], [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
+}

@@ -1,0 +1,84 @@
+//! Sleeps of nothing go by tokio's clock, and do not spin.
+//!
+//! The number of rounds has an upper bound by the time that they took: a sleep that goes by the clock
+//! ends once per tick of a millisecond.
+
+use super::prelude::*;
+
+use std::future::pending;
+use std::time;
+
+const NOTHING: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_nanos(1),
+    Duration::from_micros(5),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Nap {
+    Sleep(Duration),
+    Timeout(Duration),
+    /// The same timer, reset in each round.
+    Reset,
+    /// The first tick of a new interval in each round.
+    FirstTick,
+    /// A timeout of nothing around a ready future, which is no nap at all.
+    None,
+}
+
+#[derive(Debug)]
+enum Pace {
+    OfTheClock,
+    Spins,
+}
+
+async fn pace<T: Time>(nap: Nap) -> Pace {
+    let start = time::Instant::now();
+    let mut rounds = 0;
+    let mut one = T::boxed(Duration::ZERO);
+    while start.elapsed() < ms(100) {
+        rounds += 1;
+        match nap {
+            Nap::Sleep(nothing) => T::sleep(nothing).await,
+            Nap::Timeout(nothing) => T::timeout(nothing, pending::<()>()).await.unwrap_err(),
+            Nap::Reset => {
+                one.as_mut().reset(Instant::now());
+                one.as_mut().await;
+            }
+            Nap::FirstTick => {
+                let mut interval = T::interval(ms(1000));
+                interval.tick().await;
+            }
+            Nap::None => T::timeout(Duration::ZERO, async {}).await.unwrap(),
+        }
+    }
+    if rounds <= 2 * start.elapsed().as_millis() {
+        Pace::OfTheClock
+    } else {
+        Pace::Spins
+    }
+}
+
+#[test]
+fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
+    fn body<T: Time>((kind, nap, in_a_task): (Kind, Nap, bool)) -> Result<Pace, String> {
+        let runtime = kind.build();
+        match in_a_task {
+            true => in_task(&runtime, pace::<T>(nap)),
+            false => Ok(runtime.block_on(pace::<T>(nap))),
+        }
+    }
+    let mut naps = vec![Nap::Reset, Nap::None];
+    naps.extend(NOTHING.map(Nap::Sleep));
+    naps.extend(NOTHING.map(Nap::Timeout));
+    let cases = cross3(KINDS, naps, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
+
+    // tokio's first tick waits for its clock; ours is there at once.
+    let cases = KINDS.map(|kind| (kind, Nap::FirstTick, false));
+    let (waits, either) = (
+        Ok(Pace::OfTheClock),
+        [Ok(Pace::OfTheClock), Ok(Pace::Spins)],
+    );
+    differs(cases, body::<Tokio>, body::<Ours>, waits, &either);
+}

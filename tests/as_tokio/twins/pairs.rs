@@ -1,0 +1,182 @@
+//! Timers made in each context and awaited in each do as tokio's, also when a runtime has ended.
+//!
+//! The maker and the poller each have a runtime, or share the same. A third runtime, the stranger, is
+//! multi-threaded and lives on: wrapped and nested contexts run on its worker. A case is a context in
+//! which timers are made, and runs all contexts in which they are awaited, side by side.
+
+use super::prelude::*;
+
+use std::convert::identity;
+use std::fmt;
+
+use futures::executor::block_on as wait;
+use tokio_util::context::TokioContext;
+
+const FIRED: &str = "fired";
+
+/// Where a future runs, as far as a runtime is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    BlockOn,
+    Task,
+    Blocking,
+    /// On a plain thread, under the runtime's guard.
+    Entered,
+    Local,
+    /// In a task of the stranger, in place.
+    Nested,
+    /// In a task of the stranger, in the runtime's context.
+    Wrapped,
+    /// In a task of the stranger.
+    Strange,
+    /// Of any runtime.
+    Outside,
+}
+
+use Place::{BlockOn, Blocking, Entered, Local, Nested, Outside, Strange, Task, Wrapped};
+
+const PLACES: [Place; 9] = [
+    BlockOn, Task, Blocking, Entered, Local, Nested, Wrapped, Strange, Outside,
+];
+
+impl Place {
+    fn run<R: Send + 'static>(
+        self,
+        runtime: &Handle,
+        stranger: &Handle,
+        work: impl Future<Output = R> + Send + 'static,
+    ) -> Result<R, String> {
+        let handle = runtime.clone();
+        match self {
+            BlockOn => tried(|| runtime.block_on(work)),
+            Task => wait(joined(runtime.spawn(work))),
+            Blocking => {
+                let task = runtime.spawn_blocking(move || Handle::current().block_on(work));
+                wait(joined(task))
+            }
+            Entered => tried(|| inside(runtime, || wait(work))),
+            Local => {
+                let local = LocalSet::new();
+                let work = local.run_until(async { joined(spawn_local(work)).await });
+                tried(|| runtime.block_on(work)).and_then(identity)
+            }
+            Nested => {
+                let work = async move { block_in_place(|| handle.block_on(work)) };
+                wait(joined(stranger.spawn(work)))
+            }
+            Wrapped => wait(joined(stranger.spawn(TokioContext::new(work, handle)))),
+            Strange => wait(joined(stranger.spawn(work))),
+            Outside => tried(|| wait(work)),
+        }
+    }
+
+    fn is_the_strangers(self) -> bool {
+        matches!(self, Nested | Wrapped | Strange)
+    }
+}
+
+/// Which of the runtimes ends between making and awaiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    Neither,
+    Makers,
+    Pollers,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    makes: Place,
+    maker: Kind,
+    /// None: made and awaited in the same runtime.
+    poller: Option<Kind>,
+    ends: Ends,
+}
+
+fn cases() -> Vec<Case> {
+    let pollers = [None, Some(Current), Some(One)];
+    let ends = [Ends::Neither, Ends::Makers, Ends::Pollers];
+    let mut cases = Vec::new();
+    for (makes, maker, (poller, ends)) in cross3(PLACES, [Current, One], cross(pollers, ends)) {
+        if makes != Outside && (poller.is_some() || ends != Ends::Pollers) {
+            cases.push(Case {
+                makes,
+                maker,
+                poller,
+                ends,
+            });
+        }
+    }
+    cases
+}
+
+fn entry<T: Time>(case: Case, awaits: Place, registered: bool) -> String {
+    let stranger = if case.maker == One { Two } else { One }.driven();
+    let (maker, poller) = (case.maker.driven(), case.poller.map(Kind::driven));
+    let handle = poller.as_ref().unwrap_or(&maker).handle.clone();
+    let make = async move {
+        let mut sleep = T::boxed(ms(5));
+        let _pending = registered.then(|| poll_quietly(&mut sleep));
+        sleep
+    };
+    let sleep = case.makes.run(&maker.handle, &stranger.handle, make);
+    let (mut maker, mut poller) = (Some(maker), poller);
+    match case.ends {
+        Ends::Neither => {}
+        Ends::Makers => maker.take().unwrap().end(),
+        Ends::Pollers => poller.take().unwrap().end(),
+    }
+    let polled = awaits.run(&handle, &stranger.handle, sleep.unwrap());
+    for driven in [maker, poller, Some(stranger)].into_iter().flatten() {
+        driven.end();
+    }
+    polled.map_or_else(|words| words, |()| FIRED.to_owned())
+}
+
+/// All entries of a case, each on a thread of its own; a line each.
+struct Row(Vec<String>);
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|line| write!(f, "\n{line}"))
+    }
+}
+
+fn row<T: Time>(case: Case) -> Row {
+    let begin = |(awaits, registered)| {
+        thread::spawn(move || {
+            let end = tried(|| entry::<T>(case, awaits, registered));
+            format!("awaited in {awaits:?}, registered: {registered}: {end:?}")
+        })
+    };
+    let entries: Vec<_> = entries().into_iter().map(begin).collect();
+    let lines = entries.into_iter().map(|entry| entry.join().unwrap());
+    Row(lines.collect())
+}
+
+fn entries() -> Vec<(Place, bool)> {
+    cross(PLACES, [false, true])
+}
+
+/// Where tokio's panics, because the runtime of the timer has ended, ours goes on in any other.
+fn is_right(case: Case, awaits: Place, theirs: &str, ours: &str) -> bool {
+    if case.ends != Ends::Makers || !theirs.contains(SHUT_DOWN) {
+        return theirs == ours;
+    }
+    let fired = ours.contains(FIRED);
+    if awaits == Strange || (case.poller.is_some() && awaits != Outside) {
+        return fired;
+    }
+    let is_the_strangers = case.makes.is_the_strangers() || awaits.is_the_strangers();
+    theirs == ours || (fired && is_the_strangers)
+}
+
+#[test]
+fn timers_made_anywhere_are_awaited_anywhere() {
+    let are_right = |case, theirs: &Outcome, ours: &Outcome| {
+        let lines = theirs.end.lines().zip(ours.end.lines()).skip(1);
+        let lines: Vec<_> = lines.collect();
+        let is_right = |((awaits, _), (theirs, ours))| is_right(case, awaits, theirs, ours);
+        lines.len() == entries().len() && entries().into_iter().zip(lines).all(is_right)
+    };
+    compare(cases(), row::<Tokio>, row::<Ours>, are_right);
+}

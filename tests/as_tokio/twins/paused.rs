@@ -1,0 +1,122 @@
+//! A paused clock shows the same times when the clock leaps, and beside runtimes whose clocks tick.
+//!
+//! Programs on paused clocks alone are those of `random/`.
+
+use super::prelude::*;
+
+use std::pin::pin;
+
+use futures::FutureExt as _;
+use tokio::time::advance;
+
+fn since(start: Instant) -> u128 {
+    start.elapsed().as_micros()
+}
+
+/// Moves the clock, and does not let the runtime fire timers.
+fn leap(by: Duration) {
+    assert!(pin!(advance(by)).now_or_never().is_none());
+}
+
+/// A timer is overdue, because the clock has leapt, while the earliest timer is reset, or dropped.
+#[test]
+fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
+    type Case = (u64, u64, u64, Option<u64>);
+
+    fn body<T: Time>((first, second, leapt, to): Case) -> [u128; 2] {
+        paused().block_on(async {
+            let start = Instant::now();
+            let (mut earliest, mut overdue) = (T::boxed(ms(first)), T::boxed(ms(second)));
+            assert!(poll_quietly(&mut earliest).is_pending());
+            let overdue = tokio::spawn(async move {
+                overdue.as_mut().await;
+                since(start)
+            });
+            tokio::task::yield_now().await;
+            leap(ms(leapt));
+            match to {
+                Some(to) => earliest.as_mut().reset(start + ms(to)),
+                None => earliest = T::boxed(ms(0)),
+            }
+            let overdue = overdue.await.unwrap();
+            earliest.await;
+            [overdue, since(start)]
+        })
+    }
+    let mut cases = vec![
+        (3, 5, 10, Some(100)),
+        (5, 5, 5, Some(100)),
+        (3, 5, 5, Some(100)),
+        (3, 50, 50, Some(51)),
+        (1, 2, 1000, Some(1001)),
+        (3, 5, 4, Some(100)),
+    ];
+    cases.extend([1, 4, 5, 6, 60_000].map(|leapt| (3, 5, leapt, None)));
+    same(cases, body::<Tokio>, body::<Ours>);
+}
+
+#[test]
+fn a_paused_runtime_nested_in_a_task() {
+    fn body<T: Time>((before, in_place): (bool, bool)) -> Result<u128, String> {
+        in_task(&One.build(), async move {
+            if before {
+                T::sleep(ms(1)).await;
+            }
+            let nested = || {
+                paused().block_on(async {
+                    let start = Instant::now();
+                    join_all((1..20).map(|n| T::boxed(ms(n)))).await;
+                    since(start)
+                })
+            };
+            let passed = match in_place {
+                true => block_in_place(nested),
+                false => spawn_blocking(nested).await.unwrap(),
+            };
+            T::sleep(ms(1)).await;
+            passed
+        })
+    }
+    same([(false, true), (true, true)], body::<Tokio>, body::<Exact>);
+    same([(false, false), (true, false)], body::<Tokio>, body::<Ours>);
+}
+
+/// Made in a runtime whose clock ticks, awaited in a paused runtime.
+#[test]
+fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
+    fn body<T: Time>(registered: bool) -> u128 {
+        let (paused, ticking) = (paused(), One.build());
+        let mut sleep = inside(ticking.handle(), || T::boxed(ms(20)));
+        assert!(!registered || poll_quietly(&mut sleep).is_pending());
+        paused.block_on(async {
+            let start = Instant::now();
+            sleep.await;
+            since(start)
+        })
+    }
+    same([false, true], body::<Tokio>, body::<Ours>);
+}
+
+/// The first task that the hook is called for is the driver's own.
+#[cfg(tokio_unstable)]
+#[test]
+fn a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled() {
+    fn body<T: Time>() -> Duration {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.on_task_spawn(|_| assert!(poll_quietly(&mut T::boxed(ms(500))).is_pending()));
+        let runtime = builder.enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let start = Instant::now();
+            drop(T::sleep(ms(1)));
+            let (tell, told) = futures::channel::oneshot::channel();
+            let foreign = std::thread::spawn(|| {
+                std::thread::sleep(ms(50));
+                tell.send(())
+            });
+            told.await.unwrap();
+            foreign.join().unwrap().unwrap();
+            start.elapsed()
+        })
+    }
+    same_once(body::<Tokio>, body::<Ours>);
+}
