@@ -13,6 +13,7 @@
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
 //! | `borrowed.rs` | foreign code that tokio runs while a task is spawned: destructors in a runtime that ends |
+//! | `dumps.rs` | task dumps, which poll without effect (`tokio_unstable`) |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by runtimes in turn |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
@@ -26,6 +27,8 @@
 
 mod blocked;
 mod borrowed;
+#[cfg(all(tokio_unstable, target_os = "linux"))]
+mod dumps;
 mod guards;
 #[cfg(tokio_unstable)]
 mod hooks;
