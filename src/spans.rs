@@ -110,7 +110,9 @@ mod on {
         #[track_caller]
         pub(crate) fn new_sleep() -> Self {
             let resource = resource_span!("tokio::time::sleep", "Sleep");
-            Operation::on(&resource, |resource| sleep_spans(resource, "Sleep::new_timeout"))
+            Operation::on(&resource, |resource| {
+                sleep_spans(resource, "Sleep::new_timeout")
+            })
         }
 
         /// Allocates nothing if no subscriber wants the resource.

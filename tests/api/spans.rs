@@ -62,7 +62,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Record {
         span.extensions_mut().insert(Number(number));
         let (target, name) = (metadata.target(), metadata.name());
         let text = fields.text;
-        lines.push(format!("span {number} in {parent:?}: {target} {name}{text}"));
+        lines.push(format!(
+            "span {number} in {parent:?}: {target} {name}{text}"
+        ));
         if let Some(file) = fields.file.filter(|file| !file.contains("tokio-1.")) {
             assert_eq!(file, file!(), "the location is not the caller's");
         }
@@ -83,7 +85,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Record {
 }
 
 fn number<'a, S: LookupSpan<'a>>(span: &tracing_subscriber::registry::SpanRef<'a, S>) -> usize {
-    span.extensions().get::<Number>().map_or(usize::MAX, |number| number.0)
+    span.extensions()
+        .get::<Number>()
+        .map_or(usize::MAX, |number| number.0)
 }
 
 /// Runs a program on a current-thread runtime whose clock is paused, and returns what it emitted.

@@ -91,7 +91,11 @@ fn a_traced_poll_leaves_a_timer_as_it_was() {
             }
         }
     }
-    same(cross3(cross(KINDS, PLACES), USES, [false, true]), body::<Tokio>, body::<Ours>);
+    same(
+        cross3(cross(KINDS, PLACES), USES, [false, true]),
+        body::<Tokio>,
+        body::<Ours>,
+    );
 }
 
 /// The tasks of timers that are due while a dump polls them, and after it.
@@ -152,7 +156,7 @@ fn a_callback_of_a_trace_uses_a_timer() {
     same(cross(KINDS, [0, 10]), body::<Tokio>, body::<Ours>);
 }
 
-/// A task that waits for a timer can be seen in a dump: it has a leaf. 
+/// A task that waits for a timer can be seen in a dump: it has a leaf.
 #[test]
 fn a_task_that_waits_for_a_timer_has_a_leaf_in_a_dump() {
     fn body<T: Time>(uses: Use) -> bool {
@@ -171,5 +175,9 @@ fn a_task_that_waits_for_a_timer_has_a_leaf_in_a_dump() {
             dumped.is_some_and(|dumped| !dumped.trace().to_string().is_empty())
         })
     }
-    same([Use::Sleep(0), Use::Interval, Use::Timeout], body::<Tokio>, body::<Ours>);
+    same(
+        [Use::Sleep(0), Use::Interval, Use::Timeout],
+        body::<Tokio>,
+        body::<Ours>,
+    );
 }
