@@ -52,11 +52,11 @@ impl Turn {
     /// `false` when the turn was over before all due timers of this shard had been fired, and all its
     /// changes carried out.
     pub(super) fn visit(&mut self, shard: &Shard, clock: impl Fn() -> Tick) -> bool {
-        while shard.next() <= self.now || shard.has_changes() {
+        while shard.next() <= self.now || shard.has_late_cancels() {
             let Some(progress) = self.expire(shard, &clock) else {
                 return true;
             };
-            if progress.is_caught_up() && !shard.has_changes() {
+            if progress.is_caught_up() && !shard.has_late_cancels() {
                 return true;
             }
             self.left = self.left.saturating_sub(HOLD);

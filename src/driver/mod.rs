@@ -10,8 +10,7 @@
 //! | file | idea |
 //! | --- | --- |
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
-//! | `change_queue.rs` | the cancels, and the resets, that wait for the next thread that locks a shard |
-//! | `shard.rs` | a wheel behind a lock: the owner of an entry, and the operations of timers |
+//! | `shard.rs` | a wheel behind a lock: the owner of an entry, late cancels, and the operations of timers |
 //! | `shard/turn.rs` | the driver's operations on a shard |
 //! | `fire.rs` | a turn fires due timers, in bounded holds |
 //! | `alarm/` | tokio's interval rings for the earliest deadline |
@@ -39,9 +38,9 @@
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. On a thread whose
 //! last timer was made in this shard, if the lock is free, `Shard::leave` leaves the entry as the spare, or
-//! `Shard::cancel` removes the entry. On another thread, or if the shard is busy, `Shard::change_later`
-//! pushes the entry into the `ChangeQueue`. The next thread that locks the shard removes the entry
-//! (`drain_and_unlock`), and drops the waker after the release. Where the clock may be paused,
+//! `Shard::cancel` removes the entry. On another thread, or if the shard is busy, `Shard::cancel_later`
+//! pushes the entry into a list. The next thread that locks the shard removes the entry
+//! (`unlock_and_tidy`), and drops the waker after the release. Where the clock may be paused,
 //! `Driver::retract` takes the alarm back.
 //!
 //! **Ring.** The thread that drives time polls the interval and calls the alarm's waker:
@@ -54,15 +53,15 @@
 //! # Ground rules
 //!
 //! * Locks are taken in this order and never the other way: the alarm's, then tokio's own. A
-//!   shard's lock is taken alone, but for that of its change queue, which is taken under the
+//!   shard's lock is taken alone, but for that of its late cancels, which is taken under the
 //!   shard's. No waker is woken, cloned or dropped under any lock, but for the alarm's
 //!   own, which only records a ring there.
 //! * No operation of a timer leaves a mark that a panic could leave behind. None enters a runtime,
 //!   except to read a current-thread runtime's clock on another thread (`sync::now_in`). What
 //!   tokio runs in between (a hook, a destructor) may panic, or use timers.
-//! * No operation of a timer waits for a shard's lock, but for a reset to a time that has passed, a
-//!   change that finds the queue full, and a retraction of the alarm of a clock that may be paused: see
-//!   `sync.rs`. Arming and polling again take another shard; a cancel and a reset take the queue.
+//! * No operation of a timer waits for a shard's lock, but for a reset, and a retraction of the alarm
+//!   of a clock that may be paused: see `sync.rs`. Arming and polling again take another shard; a cancel
+//!   goes into the list of late cancels.
 //! * Deadlines are compared with the driver's own clock, and no other; see `alarm/mod.rs`.
 //! * Only the end of the driver task closes a driver. Drivers are never freed: a `Sleep` refers to
 //!   its driver for ever, at no cost per timer. A driver that has ended goes to a pool; the
@@ -82,20 +81,19 @@
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
 //! | arming in the place of the spare | the task's reference count; the shard's lock, an entry |
 //! | cancelling on the shard's own worker | the shard's lock, an entry; a slot, if there is a spare already; the task's reference count |
-//! | cancelling elsewhere, or while the shard is busy | the shard's change queue, and the count of changes there |
+//! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels |
 //! | polling again, with the same waker | nothing |
-//! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move; while the shard is busy, as cancelling and arming |
+//! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
 //! | arming the earliest timer of all | the alarm, and in each shard the line that all threads read |
 //! | a turn | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once; in each shard the line that all threads read |
 //!
 //! So a task that stays on its worker writes lines of that worker's only; a task that was stolen
-//! writes its former worker's change queue once per timer that the task took along.
+//! writes its former worker's list of late cancels once per timer that the task took along.
 //! `benches/transfers` counts which lines change hands.
 //!
 //! [`HOLD`]: crate::settings::HOLD
 
 mod alarm;
-mod change_queue;
 pub(crate) mod context;
 #[allow(
     clippy::module_inception,

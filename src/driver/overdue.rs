@@ -49,7 +49,7 @@ impl Driver {
     pub(super) fn leave_cancelled_out(&self, now: Tick) {
         let due_soon = self.each_shard().filter(|shard| shard.is_due_soon(now));
         // Not of a shard that another thread holds now.
-        let refresh = |shard: &Shard| shard.try_often().is_some_and(|it| shard.refresh(it));
+        let refresh = |shard: &Shard| shard.try_lock().is_some_and(|it| shard.refresh(it));
         if due_soon.filter(|shard| refresh(shard)).count() > 0 {
             self.rearm();
         }

@@ -13,24 +13,29 @@
 //!   leaves a spurious wake.)
 //! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
 //!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold makes at most [`HOLD`](crate::settings::HOLD) queued changes, fires at most as many entries,
+//! * **Bounded holds.** A hold makes at most [`HOLD`] late cancels, fires at most as many entries,
 //!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
 //!   bytes each.
-//! * **No worker waits for the lock.** The holder may have lost its processor to this very thread. So
-//!   each operation tries for a moment, and then goes another way. Arming takes another shard for that
-//!   timer. A cancel and a reset go into the queue. A poll with another waker cancels the timer and
-//!   arms it anew. Only a reset to a time that has passed, and a change that finds the queue full,
-//!   spin for as long as a hold lasts, and yield and sleep after that: see `sync.rs`.
+//! * **Only a reset waits for the lock.** The holder may have lost its processor to this very thread.
+//!   So each other operation tries for a moment, and then goes another way. Arming takes another shard
+//!   for that timer. A cancel goes into the list of late cancels. A poll with another waker cancels the
+//!   timer and arms it anew. A reset spins for as long as a hold lasts, and yields and sleeps after
+//!   that: see `sync.rs`.
 //! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
 //!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
 //!   has ended.
 //!
-//! * **Changes first.** A thread that is to change an entry under the lock first carries out the
-//!   changes that wait: one may be of that entry, for a reset that was queued. The spare has none:
-//!   its timer was cancelled after that rule.
+//! # Late cancels
 //!
-//! A race remains: a change may be queued just after the holder has read `waiting`. It waits for the
-//! next holder, or for a turn, which comes at its timer's deadline at the latest.
+//! A task that was stolen drops its timer far from the timer's shard. Taking the shard's lock there
+//! would move the lock, the entry, its slot and its bitmap to another processor, and back again for
+//! the next timer. So the timer's [`EntryRef`] goes into a list behind a lock of its own, also where the
+//! shard is busy. The next thread that locks the shard makes what is in the list, by the same rule as a
+//! cancel that comes at once: if by then the entry is the driver's, the cancel does nothing. Nothing in
+//! the list is accepted or refused before.
+//!
+//! A cancel may come just after the holder has looked at the list. It is made by the next holder, or by
+//! a turn, which comes at its timer's deadline at the latest.
 //!
 //! # The spare
 //!
@@ -51,18 +56,17 @@
 //! # Lines of memory
 //!
 //! `state` is written by the shard's own worker all the time. `published` is read by each
-//! operation, and written when the earliest deadline changes, by turns, and by changes from
-//! elsewhere. `changes` is written by other workers.
+//! operation, and written when the earliest deadline changes, and by turns. `late` is written by
+//! other workers.
 
 mod turn;
 
 use std::task::Waker;
 
-use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef, Refused};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
-use crate::settings::Generation;
+use crate::settings::{Generation, HOLD};
 use crate::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::wheel::core::Core;
 
@@ -78,8 +82,24 @@ const GRAIN: usize = 2;
 /// sleeps: that wakes up for the alarm that was set when it went to sleep.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
-/// The wakers of cancelled timers, if any changes waited.
-type Cancelled = Option<[Option<Waker>; CAPACITY]>;
+/// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
+#[derive(Clone, Copy)]
+pub(super) struct EntryRef {
+    pub(super) key: u32,
+    pub(super) generation: Generation,
+    pub(super) when: Tick,
+}
+
+/// Why a shard refuses an operation.
+pub(super) enum Refused {
+    /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
+    Due,
+    /// The driver has ended.
+    Closed,
+}
+
+/// The wakers of late cancels that were made, if there were any.
+type Cancelled = Option<[Option<Waker>; HOLD]>;
 
 /// An entry without a waker is a spare.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
@@ -91,7 +111,7 @@ type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 pub(crate) struct Shard {
     state: Lock<ShardState>,
     published: Published,
-    changes: ChangeQueue,
+    late: Late,
 }
 
 /// The shards of a driver.
@@ -109,14 +129,20 @@ struct Published {
     next: AtomicU64,
     /// From this deadline on, a timer is armed without another look: see `when.rs`.
     plain_from: AtomicU64,
-    /// Changes in the queue.
-    waiting: AtomicUsize,
     /// Counts the drivers that this shard has served.
     generation: AtomicU16,
     /// Counts the threads that have been this shard's worker: only the last of them is.
     worker: AtomicU32,
     /// When a thread last looked for overdue timers here.
     looked: AtomicU64,
+}
+
+/// Cancels from other workers, or that found the shard busy.
+#[repr(align(128))]
+struct Late {
+    /// The length of the list.
+    waiting: AtomicUsize,
+    cancels: Lock<Vec<EntryRef>>,
 }
 
 /// The fields that the lock protects: in this order, and so aligned, the wheel begins as far behind
@@ -187,17 +213,6 @@ impl ShardState {
         self.wheel.get_mut(key).take()
     }
 
-    /// Makes a change that was queued. Returns the waker of a cancelled timer.
-    fn carry_out(&mut self, change: &Change) -> Option<Waker> {
-        if change.deadline == CANCELLED {
-            return self.take(change.entry.key);
-        }
-        self.resets += 1;
-        self.wheel
-            .reschedule_lazily(change.entry.key, change.deadline.0);
-        None
-    }
-
     #[must_use = "to be dropped outside the lock"]
     fn remove_spare(&mut self) -> Option<Waker> {
         let spare = self.spare.take()?;
@@ -235,7 +250,10 @@ impl Shard {
         Shard {
             state: Lock::new(ShardState::starting_at(0)),
             published: Published::default(),
-            changes: ChangeQueue::new(),
+            late: Late {
+                waiting: AtomicUsize::new(0),
+                cancels: Lock::new(Vec::new()),
+            },
         }
     }
 
@@ -299,17 +317,11 @@ impl Shard {
         self.published.worker.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Whether changes wait here.
-    #[inline]
-    pub(super) fn has_changes(&self) -> bool {
-        self.published.waiting.load(Ordering::Acquire) != 0
-    }
-
-    /// Makes sure that `next` is not later than `when`. Under the shard's lock, or the queue's.
+    /// Makes sure that `next` is not later than `when`. Under the lock.
     #[inline]
     fn announce(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
-            self.published.next.fetch_min(when.0, Ordering::SeqCst);
+            self.publish(when);
         }
     }
 
@@ -320,63 +332,62 @@ impl Shard {
 
 /// Taking the lock, and the work before its release.
 impl Shard {
-    /// Waits for the lock: for the driver, and for a reset that the queue refuses. Carries out the
-    /// changes that wait first.
-    pub(super) fn wait(&self) -> Held<'_> {
-        let state = sync::wait(&self.state);
-        if !self.has_changes() {
-            return state;
-        }
-        self.drain_and_unlock(state);
-        sync::wait(&self.state)
+    /// Whether there are late cancels.
+    #[inline]
+    pub(super) fn has_late_cancels(&self) -> bool {
+        self.late.waiting.load(Ordering::Relaxed) != 0
     }
 
-    /// Tries once. Changes may wait: see [`drained`](Self::drained).
+    /// Waits for the lock. There are no late cancels then, unless they come now.
+    pub(super) fn wait(&self) -> Held<'_> {
+        loop {
+            let state = sync::wait(&self.state);
+            if !self.has_late_cancels() {
+                return state;
+            }
+            self.unlock_and_tidy(state);
+        }
+    }
+
+    /// Tries once.
     #[inline]
     pub(super) fn try_lock(&self) -> Option<Held<'_>> {
         self.state.try_lock()
     }
 
-    /// Tries for a moment. Changes that wait have been carried out then: what changes an entry begins
-    /// with this, or with [`drained`](Self::drained), for a change of that entry may be among them.
-    pub(super) fn try_often(&self) -> Option<Held<'_>> {
-        self.drained(sync::try_often(&self.state)?)
-    }
-
-    /// Carries out the changes that wait, if there are any, and then tries the lock once more.
-    #[inline]
-    pub(super) fn drained<'a>(&'a self, state: Held<'a>) -> Option<Held<'a>> {
-        if !self.has_changes() {
-            return Some(state);
-        }
-        self.drain_and_unlock(state);
-        self.try_lock()
-    }
-
-    /// Releases the lock. Memory that is no longer needed is freed after that.
+    /// Releases the lock, after what others have left to be done.
     #[inline]
     fn unlock(&self, state: Held<'_>) {
-        if state.wheel.has_garbage() {
-            unlock_and_free(state);
+        if self.has_late_cancels() || state.wheel.has_garbage() {
+            self.unlock_and_tidy(state);
         }
     }
 
-    /// Carries out the changes that wait, and releases the lock. Wakers are dropped after that.
+    /// Makes late cancels, and releases the lock. Their wakers, and memory that is no longer needed,
+    /// are freed after that.
     #[cold]
-    fn drain_and_unlock(&self, mut state: Held<'_>) {
-        let cancelled = self.drain(&mut state, || ());
-        self.unlock(state);
+    fn unlock_and_tidy(&self, mut state: Held<'_>) {
+        let cancelled = self.make_late_cancels(&mut state);
+        let garbage = state.wheel.take_garbage();
+        drop(state);
+        drop(garbage);
         wakers::discard(cancelled.into_iter().flatten().flatten());
     }
 
-    /// Takes the changes that wait, does `then` before any other comes, and makes them. Returns the
-    /// wakers of cancelled timers, to be dropped outside the lock.
-    fn drain(&self, state: &mut ShardState, then: impl FnOnce()) -> Cancelled {
-        let (changes, len) = self.changes.take(&self.published.waiting, then)?;
-        let mut wakers = [const { None }; CAPACITY];
-        for (change, waker) in changes[..len].iter().zip(&mut wakers) {
-            *waker = state.carry_out(change);
+    /// Makes as many late cancels as a hold may. Returns the wakers, to be dropped outside the lock.
+    fn make_late_cancels(&self, state: &mut ShardState) -> Cancelled {
+        if !self.has_late_cancels() {
+            return None;
         }
+        let mut wakers = [const { None }; HOLD];
+        let mut cancels = sync::wait(&self.late.cancels);
+        let rest = cancels.len().saturating_sub(HOLD);
+        for (entry, waker) in cancels.drain(rest..).zip(&mut wakers) {
+            if self.check(entry.generation, entry.when).is_ok() {
+                *waker = state.take(entry.key);
+            }
+        }
+        self.late.waiting.store(rest, Ordering::Relaxed);
         Some(wakers)
     }
 
@@ -412,11 +423,7 @@ impl Shard {
         self.check(generation, when).ok()?;
         let armed = state.put(when, waker);
         self.announce(when);
-        // An insert leaves no garbage.
-        match self.has_changes() {
-            false => drop(state),
-            true => self.drain_and_unlock(state),
-        }
+        self.unlock(state);
         Some(armed)
     }
 
@@ -433,7 +440,7 @@ impl Shard {
         waker: &Waker,
     ) -> Option<u32> {
         let mut state = self.try_lock()?;
-        match self.serves(generation) && !self.has_changes() {
+        match self.serves(generation) && !self.has_late_cancels() {
             true => state.put_again(when, waker),
             false => None,
         }
@@ -464,49 +471,42 @@ impl Shard {
         waker
     }
 
-    /// Queues a change of a registered timer: its cancel, or another deadline, which is announced.
-    /// Nothing else of the shard is touched, unless the queue is full.
-    pub(super) fn change_later(&self, entry: EntryRef, deadline: Tick) -> Result<(), Refused> {
-        let mut tries = 0;
-        while !self.push(Change { entry, deadline })? {
-            self.make_room(tries);
-            tries += 1;
+    /// Cancels a timer on another worker, or where the shard is busy. Never waits for the shard.
+    pub(super) fn cancel_later(&self, entry: EntryRef) {
+        // Most such timers have fired; and after the driver's end nothing would empty the list.
+        if self.check(entry.generation, entry.when).is_err() {
+            return;
         }
-        Ok(())
-    }
-
-    fn push(&self, change: Change) -> Result<bool, Refused> {
-        let Change { entry, deadline } = change;
-        let accept = || {
-            // Neither the old deadline nor the new one may have come.
-            self.check(entry.generation, deadline.min(entry.when))?;
-            self.announce(deadline);
-            Ok(())
-        };
-        self.changes.push(change, &self.published.waiting, accept)
-    }
-
-    /// The queue is full: this thread empties it, or waits for the thread that has the shard.
-    #[cold]
-    fn make_room(&self, tries: u32) {
-        match self.try_lock() {
-            Some(state) => self.drain_and_unlock(state),
-            None => sync::back_off(tries),
+        let mut cancels = sync::wait(&self.late.cancels);
+        cancels.push(entry);
+        let waiting = cancels.len();
+        self.late.waiting.store(waiting, Ordering::Relaxed);
+        drop(cancels);
+        if waiting >= HOLD {
+            if let Some(state) = self.try_lock() {
+                self.unlock_and_tidy(state);
+            }
         }
     }
 
-    /// Gives a registered timer another waker, and returns the old waker.
+    /// Gives a registered timer another waker, and returns the old waker. Where the shard is busy, that
+    /// is an error, and the new waker is handed back.
     pub(super) fn replace_waker(
         &self,
         entry: EntryRef,
         waker: Waker,
-        mut state: Held<'_>,
-    ) -> Result<Option<Waker>, Refused> {
-        // A refused waker is dropped after the guard, which is the last argument.
-        self.check(entry.generation, entry.when)?;
+    ) -> Result<Result<Option<Waker>, Refused>, Waker> {
+        let Some(mut state) = sync::try_often(&self.state) else {
+            return Err(waker);
+        };
+        if let Err(refused) = self.check(entry.generation, entry.when) {
+            // Before the waker is dropped.
+            drop(state);
+            return Ok(Err(refused));
+        }
         let old = state.wheel.get_mut(entry.key).replace(waker);
         self.unlock(state);
-        Ok(old)
+        Ok(Ok(old))
     }
 
     /// Moves a registered timer to a later deadline, if nothing else is to be done under the lock.
@@ -515,7 +515,7 @@ impl Shard {
         let Some(mut state) = self.try_lock() else {
             return false;
         };
-        if self.check(entry.generation, entry.when).is_err() || self.has_changes() {
+        if self.check(entry.generation, entry.when).is_err() || self.has_late_cancels() {
             return false;
         }
         let done = state.wheel.put_off_if(entry.key, deadline.0, |_| true);
@@ -523,8 +523,8 @@ impl Shard {
         done
     }
 
-    /// Moves a registered timer to another deadline; where the shard is busy, that is queued. A
-    /// deadline that is not after the shard's clock takes the timer out: its waker is handed back.
+    /// Moves a registered timer to another deadline; waits for the lock. A deadline that is not after
+    /// the shard's clock takes the timer out: its waker is handed back.
     pub(super) fn reschedule(
         &self,
         entry: EntryRef,
@@ -532,11 +532,7 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         // Without the lock: most such timers have fired.
         self.check(entry.generation, entry.when)?;
-        let mut state = match self.try_often() {
-            Some(state) => state,
-            None if self.change_later(entry, deadline).is_ok() => return Ok(None),
-            None => self.wait(),
-        };
+        let mut state = sync::wait(&self.state);
         self.check(entry.generation, entry.when)?;
         state.resets += 1;
         let fired = if deadline <= self.clock() {
@@ -550,13 +546,6 @@ impl Shard {
         self.unlock(state);
         Ok(fired)
     }
-}
-
-#[cold]
-fn unlock_and_free(mut state: Held<'_>) {
-    let garbage = state.wheel.take_garbage();
-    drop(state);
-    drop(garbage);
 }
 
 #[cfg(all(test, not(loom)))]

@@ -28,9 +28,9 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-use super::change_queue::{EntryRef, Refused};
 use super::context::{self, Found};
 use super::driver::{DriverRef, ShardRef};
+use super::shard::{EntryRef, Refused};
 use super::wakers::{self, VtableId};
 use crate::clock::Tick;
 use crate::settings::Generation;
@@ -179,16 +179,20 @@ impl Timer {
         // Without the lock, and without a clone of the waker: most such timers have fired.
         shard.check(entry.generation, entry.when)?;
         let waker = waker.clone();
-        let Some(state) = shard.try_often() else {
-            // Busy: the entry with the old waker goes, and the timer takes any shard.
-            self.cancel_later()?;
-            return self.register_at(entry.when, &waker);
-        };
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
-        let old = shard.replace_waker(entry, waker, state)?;
-        self.set_registered(entry.key, entry.when, data, wakers::id(vtable));
-        drop(old);
-        Ok(())
+        match shard.replace_waker(entry, waker) {
+            Ok(old) => {
+                let old = old?;
+                self.set_registered(entry.key, entry.when, data, wakers::id(vtable));
+                drop(old);
+                Ok(())
+            }
+            // Busy: the entry with the old waker goes, and the timer takes any shard.
+            Err(waker) => {
+                self.unregister();
+                self.register_at(entry.when, &waker)
+            }
+        }
     }
 
     /// Keeps the waker that a timer which is done was polled with, to be woken if the timer is
@@ -243,7 +247,11 @@ impl Timer {
         else {
             return None;
         };
-        let entry = EntryRef::new(key, generation, when);
+        let entry = EntryRef {
+            key,
+            generation,
+            when,
+        };
         Some((entry, waker, vtable))
     }
 

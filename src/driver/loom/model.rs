@@ -264,9 +264,9 @@ impl Model {
         shards.map(|home| home.shard.pending(self.generation)).sum()
     }
 
-    pub(super) fn has_changes(&self) -> bool {
+    pub(super) fn has_late_cancels(&self) -> bool {
         let mut shards = self.driver.shards().iter();
-        shards.any(|home| home.shard.has_changes())
+        shards.any(|home| home.shard.has_late_cancels())
     }
 
     /// Time runs out, and these timers fire, the last that there are.
@@ -280,7 +280,10 @@ impl Model {
     pub(super) fn assert_empty(&self) {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
-        assert!(!self.has_changes(), "a cancel waits, and was not counted");
+        assert!(
+            !self.has_late_cancels(),
+            "a cancel waits, and was not counted"
+        );
     }
 
     /// The runtime ends, and drops the driver task.

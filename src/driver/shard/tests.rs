@@ -1,9 +1,7 @@
-//! A shard's counts, and the cancels in its queue: no test from outside can tell a thread from a
+//! A shard's counts, and its late cancels: no test from outside can tell a thread from a
 //! shard's own, nor hold the shard's lock.
 
-use super::super::change_queue::CAPACITY;
 use super::*;
-use crate::settings::HOLD;
 use crate::wheel::core::{PAGE, Progress};
 
 const FIRST: Tick = Tick(1_000);
@@ -16,10 +14,18 @@ fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
     shard.set_plain_from(FIRST);
     let register = |_| {
         let key = arm(&shard, 0, FIRST);
-        EntryRef::new(key.expect("no thread holds the lock"), 0, FIRST)
+        entry(key.expect("no thread holds the lock"), 0, FIRST)
     };
     let entries = (0..timers).map(register).collect();
     (shard, entries)
+}
+
+fn entry(key: u32, generation: Generation, when: Tick) -> EntryRef {
+    EntryRef {
+        key,
+        generation,
+        when,
+    }
 }
 
 fn arm(shard: &Shard, generation: Generation, when: Tick) -> Option<u32> {
@@ -41,7 +47,7 @@ fn cancel(shard: &Shard, entry: EntryRef) -> bool {
 /// Cancels timers as another thread does.
 fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
     for &entry in entries {
-        let _ = shard.change_later(entry, CANCELLED);
+        shard.cancel_later(entry);
     }
 }
 
@@ -58,29 +64,37 @@ fn counts_of(shard: &Shard, generation: Generation) -> (u64, u64, u64, usize) {
 fn cancels_that_wait_count_as_cancelled() {
     let (shard, entries) = shard_of(100);
     cancel_later(&shard, &entries[..50]);
-    assert!(shard.has_changes());
+    assert!(shard.has_late_cancels());
     assert_eq!(counts(&shard), (100, 0, 50, 50));
     assert_eq!(shard.pending(0), 50);
 }
 
 #[test]
-fn no_more_cancels_wait_than_the_queue_holds() {
+fn few_cancels_wait_where_the_shard_is_free() {
     let (shard, entries) = shard_of(1000);
-    for &entry in &entries {
-        let _ = shard.change_later(entry, CANCELLED);
-    }
-    let left = shard.wait().pending();
-    assert!(left <= CAPACITY, "{left} wait");
+    cancel_later(&shard, &entries);
+    let left = shard.state.try_lock().unwrap().pending();
+    assert!(left < HOLD, "{left} wait");
+}
+
+/// A thread that cancels never waits, however many cancels do.
+#[test]
+fn cancels_wait_while_the_shard_is_busy() {
+    let (shard, entries) = shard_of(100);
+    let held = shard.wait();
+    cancel_later(&shard, &entries);
+    drop(held);
+    assert_eq!(counts(&shard), (100, 0, 100, 0));
 }
 
 #[test]
-fn a_hold_carries_out_all_cancels_that_wait() {
-    let (shard, entries) = shard_of(CAPACITY);
+fn a_hold_makes_all_cancels_that_wait() {
+    let (shard, entries) = shard_of(HOLD - 1);
     cancel_later(&shard, &entries);
     let state = shard.state.try_lock();
-    assert_eq!(state.unwrap().pending(), CAPACITY);
+    assert_eq!(state.unwrap().pending(), HOLD - 1);
     assert!(arm(&shard, 0, LAST).is_some());
-    assert!(!shard.has_changes());
+    assert!(!shard.has_late_cancels());
     assert_eq!(shard.wait().pending(), 1);
 }
 
@@ -89,16 +103,16 @@ fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
     let (shard, entries) = shard_of(1);
     let held = shard.wait();
     assert!(!cancel(&shard, entries[0]));
-    let _ = shard.change_later(entries[0], CANCELLED);
+    shard.cancel_later(entries[0]);
     drop(held);
-    assert!(shard.has_changes());
+    assert!(shard.has_late_cancels());
     assert_eq!(counts(&shard), (1, 0, 1, 0));
 }
 
 #[test]
 fn what_has_been_counted_as_cancelled_does_not_fire_later() {
-    let (shard, entries) = shard_of(CAPACITY + 10);
-    cancel_later(&shard, &entries[..CAPACITY]);
+    let (shard, entries) = shard_of(HOLD + 10);
+    cancel_later(&shard, &entries[..HOLD]);
     let before = counts(&shard);
     let mut batch = Vec::new();
     while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
@@ -108,11 +122,11 @@ fn what_has_been_counted_as_cancelled_does_not_fire_later() {
 
 #[test]
 fn what_waits_to_be_cancelled_does_not_fire() {
-    let (shard, entries) = shard_of(CAPACITY + 10);
-    cancel_later(&shard, &entries[..CAPACITY]);
+    let (shard, entries) = shard_of(HOLD + 9);
+    cancel_later(&shard, &entries[..HOLD - 1]);
     let mut batch = Vec::new();
     while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
-    assert_eq!((batch.len(), counts(&shard)), (10, (26, 10, 16, 0)));
+    assert_eq!((batch.len(), counts(&shard)), (10, (25, 10, 15, 0)));
 }
 
 #[test]
@@ -179,7 +193,7 @@ fn what_is_left_does_not_outlive_its_driver() {
     let next = arm(&shard, 1, LAST);
     assert_eq!((counts_of(&shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
     // Nor does a timer of the last driver take the spare of this driver's timers.
-    assert!(cancel(&shard, EntryRef::new(next.unwrap(), 1, LAST)));
+    assert!(cancel(&shard, entry(next.unwrap(), 1, LAST)));
     assert_eq!(shard.arm_again(0, LAST, &waker), None);
     assert_eq!(shard.arm_again(1, LAST, &waker), next);
 }
@@ -192,7 +206,7 @@ fn a_timer_that_has_fired_puts_nothing_off() {
     let tenant = arm(&shard, 0, LAST);
     assert_eq!(tenant, Some(entries[0].key));
     assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
-    assert!(shard.put_off(EntryRef::new(entries[0].key, 0, LAST), Tick(LAST.0 + 1)));
+    assert!(shard.put_off(entry(entries[0].key, 0, LAST), Tick(LAST.0 + 1)));
 }
 
 #[test]
@@ -219,13 +233,11 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
     }
 }
 
-/// The crate's page, its diagram and the contract repeat constants in words.
+/// The crate's page and its diagram repeat constants in words.
 #[test]
 fn the_pages_name_the_constants_of_the_code() {
     let page = include_str!("../../lib.rs");
-    let contract = include_str!("../../docs/guarantees.md");
     let slot = |level: u32| (SLOTS as u64).pow(level);
-    let per_turn = crate::driver::fire::PER_TURN;
     let level = GRAIN as u32;
     for (text, said) in [
         (page, format!("… {SLOTS} slots")),
@@ -240,14 +252,6 @@ fn the_pages_name_the_constants_of_the_code() {
                 "| {level} | {} µs | {:.1} ms |",
                 slot(level) / 1_000,
                 slot(level + 1) as f64 / 1e6
-            ),
-        ),
-        (contract, format!("at most {CAPACITY} per worker")),
-        (
-            contract,
-            format!(
-                "About {per_turn} or {} on a multi-thread runtime",
-                2 * per_turn
             ),
         ),
     ] {

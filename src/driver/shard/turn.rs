@@ -5,7 +5,7 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Cancelled, Held, Shard, ShardState};
+use super::{Held, Shard, ShardState};
 use crate::clock::Tick;
 use crate::counts::MetricsSnapshot as Snapshot;
 use crate::driver::wakers;
@@ -14,7 +14,7 @@ use crate::sync::{self, Ordering};
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// One step of a turn: moves the clock to `now`, carries out the changes that came before, and puts
+    /// One step of a turn: makes late cancels, moves the clock to `now`, and puts
     /// the wakers of at most [`HOLD`] due timers into `batch`. The timers' lag is measured at `seen`.
     /// `None` when the driver has ended.
     pub(in crate::driver) fn expire(
@@ -28,26 +28,15 @@ impl Shard {
         if !self.serves(generation) {
             return None;
         }
-        let cancelled = self.move_clock(&mut state, now);
+        let cancelled = self.make_late_cancels(&mut state);
         let left = state.remove_spare();
+        // Never back.
+        let clock = now.max(self.clock());
+        self.published.clock.store(clock.0, Ordering::Release);
         let progress = self.fire(&mut state, now, seen, batch);
         self.unlock(state);
-        wakers::discard(left);
-        if let Some(cancelled) = cancelled {
-            wakers::discard(cancelled.into_iter().flatten());
-        }
+        wakers::discard(cancelled.into_iter().flatten().flatten().chain(left));
         Some(progress)
-    }
-
-    /// Never back. An entry that is due then is the driver's, so the changes that were accepted before
-    /// are made first: see `change_queue.rs`.
-    fn move_clock(&self, state: &mut ShardState, now: Tick) -> Cancelled {
-        let (clock, before) = (&self.published.clock, self.clock().0);
-        let after = now.0.max(before);
-        match before < after || self.has_changes() {
-            true => self.drain(state, || clock.store(after, Ordering::Release)),
-            false => None,
-        }
     }
 
     fn fire(
@@ -73,22 +62,21 @@ impl Shard {
         progress
     }
 
-    /// Publishes the earliest deadline, which may be later than the one before. A change that waits
-    /// may be to an earlier deadline, which has been announced: that stays.
+    /// Publishes the earliest deadline, which may be later than the one before.
     fn publish_next(&self, state: &ShardState) {
-        let next = state.wheel.next_expiration().map_or(Tick::NEVER, Tick);
-        let publish = || self.publish(next);
-        self.changes.if_none_waits(&self.published.waiting, publish);
+        let next = state.wheel.next_expiration();
+        self.publish(next.map_or(Tick::NEVER, Tick));
     }
 
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
     /// if that deadline changed.
     pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
+        let cancelled = self.make_late_cancels(&mut state);
         let left = state.remove_spare();
         let before = self.next();
         self.publish_next(&state);
         self.unlock(state);
-        wakers::discard(left);
+        wakers::discard(cancelled.into_iter().flatten().flatten().chain(left));
         before != self.next()
     }
 
@@ -97,7 +85,7 @@ impl Shard {
         self.snapshot(generation).map_or(0, |now| now.pending)
     }
 
-    /// The counts, with all changes carried out, and without a spare: the entries of cancelled
+    /// The counts, with all late cancels made, and without a spare: the entries of cancelled
     /// timers are freed. `None` when the driver has ended.
     pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
         let mut state = self.wait();
@@ -130,12 +118,9 @@ impl Shard {
         let mut state = self.wait();
         let left = state.remove_spare();
         last(state.snapshot());
-        // Before any store of the next generation: see `check`. A change that waits is forgotten, and
-        // none is accepted after that.
-        self.changes.take(&self.published.waiting, || {
-            self.published.generation.fetch_add(1, Ordering::SeqCst);
-            self.publish(Tick::NEVER);
-        });
+        // Before any store of the next generation: see `check`. Late cancels find that it has ended.
+        self.published.generation.fetch_add(1, Ordering::SeqCst);
+        self.publish(Tick::NEVER);
         self.change_worker();
         self.set_plain_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));

@@ -1,18 +1,15 @@
 //! Resetting and cancelling.
 //!
 //! A cancel never waits for a shard. On the shard's own worker it leaves the entry as the spare, or
-//! removes it. On another worker, and where the shard is busy, the cancel goes into the shard's
-//! queue, and the next thread that locks the shard removes the entry and drops the waker. A reset
-//! uses that queue where the shard is busy.
+//! removes it. On another worker, and where the shard is busy, it goes into the shard's list of late
+//! cancels. A reset waits where the shard is busy.
 
 use std::task::Waker;
 
 use super::{State, Timer};
 use crate::clock::Tick;
-use crate::driver::change_queue::{CANCELLED, Refused};
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
-use crate::driver::shard::Held;
 use crate::driver::wakers;
 
 /// Resetting.
@@ -49,10 +46,6 @@ impl Timer {
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.home.shard.reschedule(entry, when) {
             Ok(None) => {
-                // A change that waits may be this timer's. Until the next poll its waker then passes
-                // for no task's: no straight way leaves the entry to another timer before that change.
-                let waits = self.home.shard.has_changes();
-                let vtable = if waits { wakers::NONE } else { vtable };
                 self.set_registered(entry.key, when, waker, vtable);
                 retract(self.home);
                 self.have_alarm_ring(when);
@@ -92,43 +85,19 @@ impl Timer {
 
     #[inline(never)]
     pub(super) fn unregister(&mut self) {
+        let Some((entry, waker, vtable)) = self.entry() else {
+            return;
+        };
         let home = self.home;
+        self.set_idle();
         let state = context::is_here(home).then(|| home.shard.try_lock());
         let Some(Some(mut state)) = state else {
-            let _ = self.cancel_later();
-            return;
+            home.shard.cancel_later(entry);
+            return retract(home);
         };
-        match self.entry() {
-            Some((entry, waker, wakers::OF_TASKS)) if home.shard.leave(&mut state, entry) => {
-                context::set_left(waker);
-                self.set_idle();
-            }
-            _ => self.cancel_in(state),
+        if vtable == wakers::OF_TASKS && home.shard.leave(&mut state, entry) {
+            return context::set_left(waker);
         }
-    }
-
-    /// On another worker, and where the shard is busy. Refused where the timer has fired, or the driver
-    /// has ended; the timer is idle all the same.
-    #[inline(never)]
-    pub(super) fn cancel_later(&mut self) -> Result<(), Refused> {
-        let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
-        self.set_idle();
-        self.home.shard.change_later(entry, CANCELLED)?;
-        retract(self.home);
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn cancel_in(&mut self, state: Held<'_>) {
-        let home = self.home;
-        let Some(state) = home.shard.drained(state) else {
-            let _ = self.cancel_later();
-            return;
-        };
-        let Some((entry, ..)) = self.entry() else {
-            return;
-        };
-        self.set_idle();
         let waker = home.shard.cancel(state, entry);
         retract(home);
         drop(waker);

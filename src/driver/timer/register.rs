@@ -10,9 +10,9 @@ use std::task::Waker;
 
 use super::Timer;
 use crate::clock::Tick;
-use crate::driver::change_queue::Refused;
 use crate::driver::context;
 use crate::driver::driver::ShardRef;
+use crate::driver::shard::Refused;
 use crate::driver::wakers;
 use crate::sync::{TRIES, back_off};
 
