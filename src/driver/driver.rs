@@ -11,10 +11,10 @@
 //! * Only the end of the driver task closes a driver.
 
 use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 
 use super::alarm::interval::AlarmTimer;
 use super::alarm::{self, Alarm};
-use super::request::Turns;
 use super::shard::{Shard, Shards};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
@@ -26,14 +26,15 @@ use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, lock};
 pub(crate) struct Driver {
     shards: OnceLock<&'static [DriverShard]>,
     pub(super) alarm: Alarm,
-    pub(super) turns: Turns,
+    /// The driver task, once that was polled.
+    pub(super) task: Mutex<Option<Waker>>,
     /// The last turn, or overdue check that did something.
     pub(super) checked: AtomicU64,
     pub(crate) settings: Settings,
     /// When the driver was opened.
     pub(super) opened: AtomicU64,
     /// Generations below this are to end: see [`DriverRef::shutdown`].
-    ends: AtomicU16,
+    pub(super) ends: AtomicU16,
     /// The counts of this time in service, and its generation.
     last: Mutex<(Generation, Arc<FinalCounts>)>,
 }
@@ -62,7 +63,7 @@ impl Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
             alarm: Alarm::new(settings),
-            turns: Turns::default(),
+            task: Mutex::new(None),
             checked: AtomicU64::new(0),
             settings,
             opened: AtomicU64::new(0),
@@ -91,7 +92,6 @@ impl Driver {
             shard.open(start, each);
         }
         self.opened.store(now.0, Ordering::Relaxed);
-        self.turns.reset();
         self.checked.store(now.0, Ordering::Relaxed);
         let last = Arc::new(FinalCounts::new(self.shards().len()));
         *lock(&self.last) = (self.generation(), last);
@@ -120,7 +120,8 @@ impl Driver {
                 wakers::wake(waker);
             }
         }
-        self.turns.reset();
+        let task = lock(&self.task).take();
+        drop(task);
     }
 
     pub(crate) fn shards(&self) -> &'static [DriverShard] {
@@ -133,11 +134,6 @@ impl Driver {
 
     pub(super) fn generation(&self) -> Generation {
         self.shards()[0].shard.generation()
-    }
-
-    /// Whether the driver task is to end, and not to wait.
-    pub(super) fn is_to_end(&self, generation: Generation) -> bool {
-        generation < self.ends.load(Ordering::Relaxed)
     }
 
     /// Where this generation leaves its last figures, unless a later generation has begun.
@@ -158,24 +154,11 @@ impl Driver {
         }
     }
 
-    /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
-    pub(super) fn arm(&self) -> bool {
-        self.alarm.rearm(self.each_shard())
-    }
-
-    /// The same, and asks for that turn.
+    /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, asks for a turn.
     #[cold]
     pub(super) fn rearm(&self) {
-        if !self.arm() {
+        if !self.alarm.rearm(self.each_shard()) {
             self.ask_for_turn();
-        }
-    }
-
-    /// Wakes the driver task, or, while that task is polled, has it polled again.
-    #[cold]
-    pub(super) fn ask_for_turn(&self) {
-        if let Some(task) = self.turns.ask() {
-            task.wake();
         }
     }
 
@@ -204,7 +187,7 @@ impl DriverRef {
     pub(crate) fn shutdown(self) {
         let DriverRef { driver, generation } = self;
         if self.is_open() {
-            // First: the driver task looks at `ends` after it has looked for requests.
+            // First: the driver task looks at `ends` at the end of each poll.
             driver.ends.fetch_max(generation + 1, Ordering::Relaxed);
             driver.ask_for_turn();
         }

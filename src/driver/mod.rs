@@ -12,11 +12,9 @@
 //! | `wakers.rs` | wakers are told apart, woken, dropped |
 //! | `shard.rs` | a wheel behind a lock: the owner of an entry, late cancels, and the operations of timers |
 //! | `shard/turn.rs` | the driver's operations on a shard |
-//! | `fire.rs` | a turn fires due timers, in bounded holds |
 //! | `alarm/` | tokio's interval rings for the earliest deadline |
-//! | `request.rs` | the request for a turn of the driver task; what is kept from turn to turn |
 //! | `driver.rs` | a driver is opened, closed, and has its alarm armed |
-//! | `turns.rs` | when a turn begins, and how many timers it fires |
+//! | `turns.rs` | a turn fires all that is due, in bounded holds |
 //! | `overdue.rs` | a busy runtime's timers fire on time |
 //! | `when.rs` | when a timer fires: rounding, tokio's milliseconds, clocks that may be paused |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
@@ -43,12 +41,11 @@
 //! (`unlock_and_tidy`), and drops the waker after the release. Where the clock may be paused,
 //! `Driver::retract` takes the alarm back.
 //!
-//! **Ring.** The thread that drives time polls the interval and calls the alarm's waker:
-//! `Driver::alarm_rings` notes the ring and begins a `turn`. `Turn::visit` goes through the shards.
-//! `Shard::expire` holds a shard's lock, moves its clock, and collects the wakers of [`HOLD`] due
-//! timers, which are woken after the release. Then `Alarm::rearm` arms for the earliest deadline that
-//! is left. If the turn has reached its limit, `ask_for_turn` wakes the driver task, whose
-//! `poll_task` is another turn.
+//! **Ring.** The thread that drives time polls the interval and calls the alarm's waker, which notes the
+//! ring and begins a `Driver::turn`, which goes through the shards. `Shard::expire` holds a shard's
+//! lock, moves its clock, and collects the wakers of [`HOLD`] due timers, which are woken after the
+//! release, until all that are due have fired. Then `Alarm::rearm` arms for the earliest deadline that
+//! is left.
 //!
 //! # Ground rules
 //!
@@ -100,12 +97,10 @@ pub(crate) mod context;
     reason = "the driver, among the files around it"
 )]
 mod driver;
-mod fire;
 #[cfg(all(test, loom))]
 mod loom;
 mod overdue;
 pub(crate) mod registry;
-mod request;
 pub(crate) mod shard;
 pub(crate) mod timer;
 mod turns;

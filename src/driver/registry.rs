@@ -21,7 +21,6 @@ use tokio::runtime::{self, Handle};
 use super::alarm::interval::AlarmTimer;
 use super::alarm::timerfd::HighResolution;
 use super::driver::{Driver, DriverRef};
-use super::wakers;
 use crate::settings::{Generation, Settings};
 
 #[derive(Default)]
@@ -122,18 +121,14 @@ impl Service {
         Service { serving, runtime }
     }
 
-    /// Starts the driver task, which fires the timers that a turn inside tokio's left over, and
-    /// arms anew. For a hook, the task is spawned at the line that makes the first timer.
+    /// Starts the driver task, which has a turn whenever it is woken. For a hook, the task is spawned at the line that makes the first timer.
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let serving = self.serving;
         STARTING.set(Some(serving));
         let starting = Starting;
-        let mut is_first = true;
-        handle.spawn(poll_fn(move |cx| {
-            // Through a method: the closure takes the whole service along, not a copy of a field.
-            self.poll(mem::take(&mut is_first), cx.waker())
-        }));
+        // Through a method: the closure takes the whole service along, not a copy of a field.
+        handle.spawn(poll_fn(move |cx| self.poll(cx.waker())));
         // First: what follows may run foreign code.
         drop(starting);
         serving.driver.begin(serving.generation);
@@ -141,14 +136,9 @@ impl Service {
     }
 
     /// Ready when the driver is to end: the task then drops this.
-    fn poll(&self, is_first: bool, task: &Waker) -> Poll<()> {
-        wakers::note_task(task);
+    fn poll(&self, task: &Waker) -> Poll<()> {
         let DriverRef { driver, generation } = self.serving;
-        driver.poll_task(generation, is_first, task);
-        match driver.is_to_end(generation) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
+        driver.poll_task(generation, task)
     }
 }
 

@@ -1,40 +1,58 @@
 //! Turns: due timers fire, and the alarm is armed for the next.
 //!
-//! A turn begins in one of two places:
+//! **A turn fires all timers that are due, at most [`HOLD`] of them per hold of a shard's lock, and arms
+//! the alarm for what is left.** It begins in one of two places:
 //!
-//! 1. The alarm rings, inside tokio's own turn: [`Driver::alarm_rings`]. On a multi-thread runtime
-//!    the turn ends after about a thousand timers, because tokio looks at I/O only after it.
-//! 2. The driver task is polled: [`Driver::poll_task`]. A thread has asked for that turn: a ring left
-//!    timers over, the alarm has passed while it was set, or an [overdue check](super::overdue) found
-//!    a late timer in a busy runtime.
+//! 1. The alarm rings, inside tokio's own turn. Why is the turn in the waker, and not in a task? A task
+//!    that is woken waits in the queue of a worker, which may be long; and where that worker blocks, no
+//!    other worker takes the task over.
+//! 2. The driver task is polled. A thread has asked for that turn: the alarm rang early, or while it was
+//!    set; or an [overdue check](super::overdue) found a late timer in a busy runtime.
 //!
 //! # Ground rules
 //!
-//! * Each turn ends by arming the alarm, whether it is done or not. The driver task may wait in the
-//!   queue of a worker that blocks, so what is left over may not depend on that task alone: the next
-//!   ring finds the request still open.
-//! * A turn of the driver task may take twice as long as the task has waited for it, and a ring's turn
-//!   ten times as long. So where other tasks keep the workers busy, timers get their share of the
-//!   time. What a turn takes itself is no wait, so no turn grows by the one before.
-//! * Between two turns of the driver task tokio looks at I/O and at its own timers, where that is
-//!   cheap: see [`poll_again`].
+//! * A request for a turn is a wake of the driver task. tokio polls a task again that is woken while it
+//!   is polled, so no request is lost.
+//! * Wakers are woken with no lock held. A waker that panics takes nothing else down: the other
+//!   wakers are woken, and the driver goes on.
+//! * A turn may outlive its runtime, in a slow waker, and the shards may serve another runtime by
+//!   then. Every hold checks the generation; the rest of such a turn does nothing.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 
 use super::alarm::interval::AlarmTimer;
 use super::driver::{Driver, DriverRef};
-use super::fire::Turn;
+use super::wakers;
 use crate::clock::Tick;
-use crate::settings::Generation;
-use crate::sync::Ordering;
+use crate::settings::{Generation, HOLD};
+use crate::sync::{Ordering, lock};
+
+/// A turn that is under way.
+pub(super) struct Turn {
+    pub(super) generation: Generation,
+    /// Timers that are due by then are fired.
+    pub(super) now: Tick,
+    /// The time, read before this hold.
+    pub(super) seen: Tick,
+    /// The wakers that this hold has taken out.
+    pub(super) batch: Vec<Waker>,
+}
 
 /// A driver in service is the waker of its own alarm.
 impl Wake for DriverRef {
+    /// The alarm goes off: inside of tokio's turn, or on a thread that is arming.
     fn wake(self: Arc<Self>) {
-        if self.is_open() {
-            self.driver.alarm_rings(self.generation);
+        let DriverRef { driver, generation } = *self;
+        if !self.is_open() || driver.alarm.note_ring() {
+            return;
+        }
+        // Early: the clock went back, or the runtime is about to end. The driver task, if that
+        // still runs, rearms; the interval is not touched here.
+        let now = driver.alarm.now();
+        match now < driver.alarm.earliest_ring() {
+            true => driver.ask_for_turn(),
+            false => driver.turn(generation, now),
         }
     }
 }
@@ -48,83 +66,59 @@ impl Driver {
         serving
     }
 
-    /// The alarm goes off: inside of tokio's turn, or on a thread that is arming.
-    pub(super) fn alarm_rings(&self, generation: Generation) {
-        if self.alarm.note_ring() {
-            return;
-        }
-        // Early: the clock went back, or the runtime is about to end. The driver task, if that
-        // still runs, rearms; the interval is not touched here.
+    /// A poll of the driver task; ready when the driver is to end. The first poll was not asked for;
+    /// where a clock was advanced, that poll might fire timers that tokio's clock has not come to yet.
+    pub(super) fn poll_task(&self, generation: Generation, task: &Waker) -> Poll<()> {
+        wakers::note_task(task);
+        let is_first = lock(&self.task).replace(task.clone()).is_none();
         let now = self.alarm.now();
-        if now < self.alarm.earliest_ring() {
-            return self.ask_for_turn();
+        match is_first && self.alarm.may_pause() {
+            true => self.rearm(),
+            false => self.turn(generation, now),
         }
-        // The driver task may wait in the queue of a worker that blocks. This turn makes up for it, and for
-        // the rings to come: so it takes up to ten times as long as the request has waited.
-        let takes = match self.settings.current_thread {
-            true => u64::MAX,
-            false => 10 * self.turns.waits(),
-        };
-        let is_done = self.turn(generation, now, takes);
-        if !self.settings.current_thread {
-            self.turns.end_turn(is_done, None);
-        }
-        if !(self.arm() && is_done) {
-            self.ask_for_turn();
+        // Last: whoever wants the end stores that, and then wakes this task.
+        match generation < self.ends.load(Ordering::Relaxed) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         }
     }
 
-    /// A poll of the driver task. The first poll was not asked for; where a clock was advanced,
-    /// that poll might fire timers that tokio's clock has not come to yet.
-    pub(super) fn poll_task(&self, generation: Generation, is_first: bool, task: &Waker) {
-        let (waited, _last) = self.turns.take_request();
-        let (began, now) = (Tick::really_now(), self.alarm.now());
-        let skips_turn = is_first && self.alarm.may_pause();
-        let is_done = skips_turn || self.turn(generation, now, 2 * waited) & self.arm();
-        if self.turns.end_turn(is_done, Some(task)) {
-            let took = Tick::really_now().0.saturating_sub(began.0);
-            poll_again(waited, took, task);
-        }
-    }
-
-    /// Fires the timers that are due at `now`; `true` if all. If not, about a thousand, and more if
-    /// those take less than `takes` nanoseconds.
-    pub(super) fn turn(&self, generation: Generation, now: Tick, takes: u64) -> bool {
+    /// Fires all timers that are due at `now`, and arms for what is left.
+    pub(super) fn turn(&self, generation: Generation, now: Tick) {
         self.alarm.raise_plain_from(self.each_shard(), now);
         self.checked.store(now.0, Ordering::Relaxed);
-        let mut turn = Turn::new(generation, now, takes);
-        let is_done = self.fire(&mut turn);
-        if let Some(counts) = self.last(generation) {
-            counts.count_turn(turn.is_idle);
-        }
-        is_done
-    }
-
-    fn fire(&self, turn: &mut Turn) -> bool {
-        let shards = self.shards();
-        let first = self.turns.first.load(Ordering::Relaxed);
-        for index in (first..shards.len()).chain(0..first) {
-            if !turn.visit(&shards[index].shard, || self.alarm.now()) {
-                // The next turn begins with the next shard, however many timers are due in this
-                // shard.
-                let next = (index + 1) % shards.len();
-                self.turns.first.store(next, Ordering::Relaxed);
-                return false;
+        let batch = Vec::with_capacity(HOLD);
+        let mut turn = Turn {
+            generation,
+            now,
+            seen: now,
+            batch,
+        };
+        let mut is_idle = true;
+        for shard in self.each_shard() {
+            while shard.next() <= now || shard.has_late_cancels() {
+                let Some(progress) = shard.expire(&mut turn) else {
+                    break;
+                };
+                is_idle &= turn.batch.is_empty();
+                turn.batch.drain(..).for_each(wakers::wake);
+                if progress.is_caught_up() {
+                    break;
+                }
+                // A timer that fires late in a long turn is late by that, too.
+                turn.seen = self.alarm.now();
             }
         }
-        true
+        if let Some(counts) = self.last(generation) {
+            counts.count_turn(is_idle);
+        }
+        self.rearm();
     }
-}
 
-/// Has the driver task polled again, after a turn that `took` so many nanoseconds.
-///
-/// *Short queue*: the task waited for less than a fourth of that. The task yields, so that tokio polls
-/// I/O and its own timers first. *Long queue*: the task goes to the end of the queue. tokio polls I/O
-/// every 61 tasks, and by yielding a mass expiry would take 61 tasks per turn.
-fn poll_again(waited: u64, took: u64, task: &Waker) {
-    if waited >= took / 4 {
-        return task.wake_by_ref();
+    /// Wakes the driver task. Before its first poll there is no need.
+    #[cold]
+    pub(super) fn ask_for_turn(&self) {
+        let task = lock(&self.task).clone();
+        task.into_iter().for_each(wakers::wake);
     }
-    let yields = pin!(tokio::task::yield_now());
-    let _pending = yields.poll(&mut Context::from_waker(task));
 }

@@ -176,42 +176,6 @@ fn loom_a_ring_while_the_alarm_is_set() {
     });
 }
 
-/// The driver task sits in the queue of a worker that is blocked.
-#[test]
-fn loom_what_a_turn_leaves_over_waits_for_no_task() {
-    check(|| {
-        let model = Model::new(1);
-        let timers = [model.arm(0, 10), model.arm(0, 11), model.arm(0, 12)];
-        let other = model.spawn(|model| model.turn_at(12));
-        let later = model.arm(0, 50);
-        other.join().unwrap();
-        // Each ring fires at least as many timers as a turn does, here one.
-        for fired in [2, 3] {
-            model.ring_without_the_task();
-            let woken = timers.iter().map(|timer| timer.wakes.count());
-            assert!((fired..=3).contains(&woken.sum::<usize>()));
-        }
-        model.run_out();
-        timers.into_iter().for_each(|timer| timer.assert_fired());
-        later.assert_fired();
-        model.assert_empty();
-    });
-}
-
-/// The alarm, too, is set for what a turn leaves over: but tokio's clock may be behind.
-#[test]
-fn loom_what_a_turn_leaves_over_waits_for_no_alarm() {
-    check(|| {
-        let model = Model::new(1);
-        let timers = [model.arm(0, 10), model.arm(0, 11)];
-        fake::advance_to(Tick(12).to_instant());
-        model.bell.ring_early();
-        while model.poll_task_if_woken() {}
-        assert!(timers.iter().all(|timer| timer.wakes.count() == 1));
-        model.assert_all_fire(timers);
-    });
-}
-
 /// A model in which no clock is read for timers that are due in the alarm's millisecond.
 fn with_a_known_grid(shards: usize) -> Model {
     let model = Model::new(shards);

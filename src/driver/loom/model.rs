@@ -13,7 +13,6 @@ use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::driver::{Driver, ShardRef};
 use crate::driver::timer::Timer;
 use crate::driver::timerfd::HighResolution;
-use crate::driver::wakers;
 use crate::settings::{Generation, Settings};
 use crate::sync::fake::{self, Bell, Chime, Descriptor};
 use crate::sync::lock;
@@ -114,7 +113,6 @@ impl Model {
             chime,
             task: Arc::default(),
         };
-        wakers::note_task(&model.task.waker());
         model.poll_task();
         model
     }
@@ -203,7 +201,7 @@ impl Model {
 
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
-        self.driver.poll_task(self.generation, false, &waker);
+        let _ = self.driver.poll_task(self.generation, &waker);
     }
 
     /// Polls the driver task if woken.

@@ -221,7 +221,7 @@ fn loom_a_turn_of_the_last_driver_and_arm() {
             let tenant = next.arm(0, 60);
             (next, tenant)
         });
-        model.driver.turn(model.generation, Tick(1_000), 0);
+        model.driver.turn(model.generation, Tick(1_000));
         let (next, tenant) = other.join().unwrap();
         assert_eq!(tenant.wakes.count(), 0, "fired by a stranger's turn");
         assert_released(gone);

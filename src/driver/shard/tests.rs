@@ -2,6 +2,7 @@
 //! shard's own, nor hold the shard's lock.
 
 use super::*;
+use crate::driver::turns::Turn;
 use crate::wheel::core::{PAGE, Progress};
 
 const FIRST: Tick = Tick(1_000);
@@ -49,6 +50,23 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
     for &entry in entries {
         shard.cancel_later(entry);
     }
+}
+
+/// One hold.
+fn expire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) -> Option<Progress> {
+    let mut turn = Turn {
+        generation: 0,
+        now,
+        seen: now,
+        batch: Vec::new(),
+    };
+    let progress = shard.expire(&mut turn);
+    batch.append(&mut turn.batch);
+    progress
+}
+
+fn fire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) {
+    while let Some(Progress::Unfinished) = expire(shard, now, batch) {}
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
@@ -115,7 +133,7 @@ fn what_has_been_counted_as_cancelled_does_not_fire_later() {
     cancel_later(&shard, &entries[..HOLD]);
     let before = counts(&shard);
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
+    fire(&shard, LAST, &mut batch);
     assert_eq!(before, (26, 0, 16, 10));
     assert_eq!((batch.len(), counts(&shard)), (10, (26, 10, 16, 0)));
 }
@@ -125,7 +143,7 @@ fn what_waits_to_be_cancelled_does_not_fire() {
     let (shard, entries) = shard_of(HOLD + 9);
     cancel_later(&shard, &entries[..HOLD - 1]);
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
+    fire(&shard, LAST, &mut batch);
     assert_eq!((batch.len(), counts(&shard)), (10, (25, 10, 15, 0)));
 }
 
@@ -134,13 +152,13 @@ fn a_cancel_that_comes_too_late_counts_as_fired() {
     let all = HOLD as u64 + 2;
     let (shard, entries) = shard_of(HOLD + 2);
     let mut batch = Vec::new();
-    let progress = shard.expire(0, LAST, LAST, &mut batch);
+    let progress = expire(&shard, LAST, &mut batch);
     assert_eq!(progress, Some(Progress::Unfinished));
     // Still in the wheel, but the driver's.
     let fired = batch.len() as u64;
     cancel_later(&shard, &entries[HOLD + 1..]);
     assert_eq!(counts(&shard), (all, fired, 0, HOLD + 2 - batch.len()));
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
+    fire(&shard, LAST, &mut batch);
     assert_eq!(counts(&shard), (all, all, 0, 0));
 }
 
@@ -202,7 +220,7 @@ fn what_is_left_does_not_outlive_its_driver() {
 #[test]
 fn a_timer_that_has_fired_puts_nothing_off() {
     let (shard, entries) = shard_of(1);
-    while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, &mut Vec::new()) {}
+    fire(&shard, FIRST, &mut Vec::new());
     let tenant = arm(&shard, 0, LAST);
     assert_eq!(tenant, Some(entries[0].key));
     assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
@@ -218,7 +236,7 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(&shard, entries[0]));
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
+    fire(&shard, LAST, &mut batch);
     assert_eq!((batch.len(), counts(&shard)), (0, (1, 0, 1, 0)));
 }
 

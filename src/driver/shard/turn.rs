@@ -8,58 +8,39 @@ use std::task::Waker;
 use super::{Held, Shard, ShardState};
 use crate::clock::Tick;
 use crate::counts::MetricsSnapshot as Snapshot;
+use crate::driver::turns::Turn;
 use crate::driver::wakers;
 use crate::settings::{Generation, HOLD};
 use crate::sync::{self, Ordering};
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// One step of a turn: makes late cancels, moves the clock to `now`, and puts
-    /// the wakers of at most [`HOLD`] due timers into `batch`. The timers' lag is measured at `seen`.
-    /// `None` when the driver has ended.
-    pub(in crate::driver) fn expire(
-        &self,
-        generation: Generation,
-        now: Tick,
-        seen: Tick,
-        batch: &mut Vec<Waker>,
-    ) -> Option<Progress> {
+    /// One hold of a turn: makes late cancels, moves the clock, and puts the wakers of at most [`HOLD`]
+    /// due timers into the turn's batch. `None` when the driver has ended.
+    pub(in crate::driver) fn expire(&self, turn: &mut Turn) -> Option<Progress> {
         let mut state = sync::wait(&self.state);
-        if !self.serves(generation) {
+        if !self.serves(turn.generation) {
             return None;
         }
         let cancelled = self.make_late_cancels(&mut state);
         let left = state.remove_spare();
         // Never back.
-        let clock = now.max(self.clock());
+        let clock = turn.now.max(self.clock());
         self.published.clock.store(clock.0, Ordering::Release);
-        let progress = self.fire(&mut state, now, seen, batch);
-        self.unlock(state);
-        wakers::discard(cancelled.into_iter().flatten().flatten().chain(left));
-        Some(progress)
-    }
-
-    fn fire(
-        &self,
-        state: &mut ShardState,
-        now: Tick,
-        seen: Tick,
-        batch: &mut Vec<Waker>,
-    ) -> Progress {
         let ShardState { wheel, lag, .. } = &mut *state;
         // No deadline that fires is later.
-        let seen = seen.max(now).0.max(wheel.now());
-        let progress = wheel.advance(now.0, HOLD, &mut |_, deadline, waker| {
-            if let Some(waker) = waker {
-                batch.push(waker);
-            }
+        let seen = turn.seen.max(turn.now).0.max(wheel.now());
+        let progress = wheel.advance(turn.now.0, HOLD, &mut |_, deadline, waker| {
+            turn.batch.extend(waker);
             lag.record(seen - deadline);
         });
         match progress {
-            Progress::CaughtUp => self.publish_next(state),
-            Progress::Unfinished => self.publish(now),
+            Progress::CaughtUp => self.publish_next(&state),
+            Progress::Unfinished => self.publish(turn.now),
         }
-        progress
+        self.unlock(state);
+        wakers::discard(cancelled.into_iter().flatten().flatten().chain(left));
+        Some(progress)
     }
 
     /// Publishes the earliest deadline, which may be later than the one before.
