@@ -36,6 +36,7 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use super::driver::{DriverRef, ShardRef};
 use super::registry;
+use crate::clock::Tick;
 use crate::settings::Generation;
 use crate::sync::{thread_local, worker_index};
 
@@ -78,13 +79,23 @@ struct Local {
     here: Cell<Option<Here>>,
     /// The data pointer of the waker that this thread has left in a spare last: a hint.
     left: Cell<usize>,
+    /// When this thread last checked for late timers, by the clock of that place.
+    checked: Cell<u64>,
+    /// When it last did something about them.
+    acted: Cell<u64>,
     /// Timers to go until this thread asks for a proof.
     wait: Cell<u32>,
 }
 
 thread_local! {
     static LOCAL: Local = const {
-        Local { here: Cell::new(None), left: Cell::new(0), wait: Cell::new(0) }
+        Local {
+            here: Cell::new(None),
+            left: Cell::new(0),
+            checked: Cell::new(0),
+            acted: Cell::new(0),
+            wait: Cell::new(0),
+        }
     };
 }
 
@@ -107,6 +118,24 @@ pub(super) fn set_left(waker: usize) {
 #[inline]
 pub(super) fn has_left(waker: &Waker) -> bool {
     LOCAL.with(|local| local.left.get()) == waker.data() as usize
+}
+
+/// How many nanoseconds ago this thread last checked for late timers. (That may have been in another
+/// runtime, whose clock may be ahead.)
+pub(super) fn since_last_check(now: Tick) -> u64 {
+    LOCAL.with(|local| now.0.abs_diff(local.checked.replace(now.0)))
+}
+
+/// Whether this thread's last check that did something was so many nanoseconds ago. If so, this one counts
+/// as such.
+pub(super) fn is_time_to_act(now: Tick, interval: u64) -> bool {
+    LOCAL.with(|local| {
+        let is_time = now.0.abs_diff(local.acted.get()) >= interval;
+        if is_time {
+            local.acted.set(now.0);
+        }
+        is_time
+    })
 }
 
 #[inline]

@@ -28,8 +28,6 @@ pub(crate) struct Driver {
     pub(super) alarm: Alarm,
     /// The driver task, once that was polled.
     pub(super) task: Mutex<Option<Waker>>,
-    /// The last turn, or overdue check that did something.
-    pub(super) checked: AtomicU64,
     pub(crate) settings: Settings,
     /// When the driver was opened.
     pub(super) opened: AtomicU64,
@@ -64,7 +62,6 @@ impl Driver {
             shards: OnceLock::new(),
             alarm: Alarm::new(settings),
             task: Mutex::new(None),
-            checked: AtomicU64::new(0),
             settings,
             opened: AtomicU64::new(0),
             ends: AtomicU16::new(0),
@@ -92,7 +89,6 @@ impl Driver {
             shard.open(start, each);
         }
         self.opened.store(now.0, Ordering::Relaxed);
-        self.checked.store(now.0, Ordering::Relaxed);
         let last = Arc::new(FinalCounts::new(self.shards().len()));
         *lock(&self.last) = (self.generation(), last);
         self.alarm.open(alarm);
@@ -166,7 +162,7 @@ impl Driver {
     /// must not stop at its deadline.
     #[cold]
     pub(super) fn retract(&self, shard: &Shard) {
-        let is_later = self.alarm.may_pause() && shard.refresh(shard.wait());
+        let is_later = self.alarm.may_pause() && shard.refresh_in(shard.wait());
         if is_later && self.alarm.armed_for() < alarm::earliest(self.each_shard()) {
             self.rearm();
         }

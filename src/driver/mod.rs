@@ -15,7 +15,7 @@
 //! | `alarm/` | tokio's interval rings for the earliest deadline |
 //! | `driver.rs` | a driver is opened, closed, and has its alarm armed |
 //! | `turns.rs` | a turn fires all that is due, in bounded holds |
-//! | `overdue.rs` | a busy runtime's timers fire on time |
+//! | `overdue.rs` | the look: a busy runtime's timers fire on time |
 //! | `when.rs` | when a timer fires: rounding, tokio's milliseconds, clocks that may be paused |
 //! | `registry.rs` | which driver serves which runtime; the driver task; drivers that have ended |
 //! | `context.rs` | which driver and shard a timer belongs to that is made here |

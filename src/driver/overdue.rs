@@ -1,56 +1,50 @@
-//! Overdue checks: timers fire on time in a busy runtime.
+//! The check for late timers: a task that makes a timer checks, at the price of a comparison, whether the
+//! next timer of its shard is late, or was cancelled.
 //!
-//! tokio looks at its timers only where a worker has run out of tasks, or has polled 61 of them. A
-//! task that makes a timer looks here whether the next timer of its shard is late, at the price of a
-//! comparison. If so, the driver task is woken, and runs sooner than tokio's look.
+//! *Late.* tokio polls its timers only when a worker has run out of tasks, or has polled 61 of them. In a
+//! busy runtime, the driver task is woken instead, and runs sooner than that.
 //!
-//! A quiet runtime has another use for the look. Where timers are cancelled, the alarm stays armed
-//! for one of them, and a worker that sleeps would wake up for nothing. So a task that makes a timer
-//! shortly before has the alarm armed anew.
+//! *Cancelled.* The alarm stays armed for a timer that was cancelled, and a worker that sleeps would wake
+//! up for nothing. In an idle runtime, the alarm is re-armed shortly before.
 
+use super::context;
 use super::driver::Driver;
 use super::shard::{SOON, Shard};
 use crate::clock::{MILLISECOND, Tick};
-use crate::sync::Ordering;
 
-/// Minimum interval from a turn, or a check, to a check that asks for a turn.
-const BETWEEN_TURNS: u64 = 250_000;
-/// The same to a check that has the alarm armed anew.
+/// How long a thread waits, after a check that did something, before a check requests a pass.
+const BETWEEN_REQUESTS: u64 = 250_000;
+/// How long a thread waits before a check re-arms the alarm. An idle runtime that arms and cancels gains
+/// little from each, and pays for each with tokio's lock.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 impl Driver {
-    /// The next timer of this shard is overdue, or will soon be due.
+    /// The next timer of this shard is late, or will soon be due.
     #[cold]
-    pub(super) fn check_for_overdue(&self, shard: &Shard, now: Tick) {
-        // If the last look in the shard was longer ago, polls take over a millisecond, or the worker
-        // was without its processor. Then a check adds no turn: the tasks that a turn wakes would put
-        // off tokio's own look at its timers.
-        let polls_are_quick = shard.look(now) < MILLISECOND;
-        let is_overdue = shard.next() <= now;
-        let apart = match is_overdue {
-            true => BETWEEN_TURNS,
-            false => BETWEEN_ARMINGS,
+    pub(super) fn check_for_late(&self, shard: &Shard, now: Tick) {
+        // If this thread's last check was longer ago, polls take over a millisecond, or the worker was
+        // without its processor. Then a check requests no pass: the tasks that a pass wakes would delay
+        // tokio's own poll of its timers.
+        let polls_are_quick = context::since_last_check(now) < MILLISECOND;
+        let is_late = shard.next() <= now;
+        let interval = if is_late {
+            BETWEEN_REQUESTS
+        } else {
+            BETWEEN_ARMINGS
         };
-        // A turn that outlived a runtime with an advanced clock may have left a far later time.
-        if now.0.abs_diff(self.checked.load(Ordering::Relaxed)) < apart {
+        if !context::is_time_to_act(now, interval) {
             return;
         }
-        // By the driver's own clock: `now` may be another runtime's.
-        self.checked.store(self.alarm.now().0, Ordering::Relaxed);
-        if !is_overdue {
-            self.leave_cancelled_out(now);
+        if !is_late {
+            self.leave_cancelled_out(shard);
         } else if polls_are_quick && !self.settings.current_thread {
             self.ask_for_turn();
         }
     }
 
-    /// Has each shard whose next timer is due soon look whether that was cancelled. If so, arms for
-    /// the earliest timer that is left.
-    pub(super) fn leave_cancelled_out(&self, now: Tick) {
-        let due_soon = self.each_shard().filter(|shard| shard.is_due_soon(now));
-        // Not of a shard that another thread holds now.
-        let refresh = |shard: &Shard| shard.try_lock().is_some_and(|it| shard.refresh(it));
-        if due_soon.filter(|shard| refresh(shard)).count() > 0 {
+    /// Arms for the earliest timer that is left, if the shard's next timer was cancelled.
+    pub(super) fn leave_cancelled_out(&self, shard: &Shard) {
+        if shard.refresh() {
             self.rearm();
         }
     }

@@ -133,8 +133,6 @@ struct Published {
     generation: AtomicU16,
     /// Counts the threads that have been this shard's worker: only the last of them is.
     worker: AtomicU32,
-    /// When a thread last looked for overdue timers here.
-    looked: AtomicU64,
 }
 
 /// Cancels from other workers, or that found the shard busy.
@@ -274,13 +272,6 @@ impl Shard {
         self.next().0 <= now.0.wrapping_add(SOON)
     }
 
-    /// A thread looks for overdue timers `now`. Returns the nanoseconds since the last look.
-    pub(super) fn look(&self, now: Tick) -> u64 {
-        let last = self.published.looked.load(Ordering::Relaxed);
-        self.published.looked.store(now.0, Ordering::Relaxed);
-        now.0.abs_diff(last)
-    }
-
     #[inline]
     pub(super) fn plain_from(&self) -> Tick {
         Tick(self.published.plain_from.load(Ordering::SeqCst))
@@ -288,12 +279,6 @@ impl Shard {
 
     pub(super) fn set_plain_from(&self, from: Tick) {
         self.published.plain_from.store(from.0, Ordering::SeqCst);
-    }
-
-    pub(super) fn raise_plain_from(&self, from: Tick) {
-        self.published
-            .plain_from
-            .fetch_max(from.0, Ordering::SeqCst);
     }
 
     #[inline]

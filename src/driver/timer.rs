@@ -77,7 +77,7 @@ impl Timer {
         Timer::on(context::shard())
     }
 
-    /// The same, `now`. Checks for overdue timers in this shard, and for timers that soon will be
+    /// The same, `now`. Checks for late timers in this shard, and for timers that soon will be
     /// due: a runtime that makes timers all the time has them fire on time, however seldom tokio's
     /// timers are looked at.
     #[inline]
@@ -103,11 +103,11 @@ impl Timer {
     }
 }
 
-/// The shard for a timer that is made `now`, after a check for overdue timers. Out of line, and
-/// before there is a timer: a timer that outlasts a call has to be in memory.
+/// The shard for a timer that is made `now`, after a check for late timers. Out of line, and before there is
+/// a timer: a timer that outlasts a call has to be in memory.
 #[cold]
 fn checked(here: Found, now: Tick) -> Found {
-    here.0.driver.check_for_overdue(&here.0.shard, now);
+    here.0.driver.check_for_late(&here.0.shard, now);
     here
 }
 
@@ -299,6 +299,3 @@ impl Drop for Timer {
         }
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests;

@@ -85,8 +85,6 @@ impl Driver {
 
     /// Fires all timers that are due at `now`, and arms for what is left.
     pub(super) fn turn(&self, generation: Generation, now: Tick) {
-        self.alarm.raise_plain_from(self.each_shard(), now);
-        self.checked.store(now.0, Ordering::Relaxed);
         let batch = Vec::with_capacity(HOLD);
         let mut turn = Turn {
             generation,

@@ -3,7 +3,7 @@
 //! *The plain case.* A timer whose deadline is at or after its shard's `plain_from` keeps its
 //! deadline, to the nanosecond; a turn at that time or later fires the timer. `timer.rs` does not
 //! call this file for such a timer. `plain_from` is a millisecond after `armed_for`; exceptions are
-//! in `Alarm::plain_from` and `raise_plain_from`. For earlier deadlines [`Driver::when_near`]
+//! in `Alarm::plain_from`. For earlier deadlines [`Driver::when_near`]
 //! decides. No deadline is rounded down.
 //!
 //! *A tick.* A driver with a configured tick has no plain timers. It rounds each deadline up to a
@@ -27,8 +27,7 @@
 //! loop of timers for now would spin. A deadline that passed earlier than that is due at once.
 //!
 //! A race remains. Where an alarm is late by more than a millisecond, a timer for now or a little
-//! later counts as plain until the late turn begins, and fires in that turn. A timer for now that a
-//! waker makes a millisecond or more after its turn began is plain, too, and fires in a later turn.
+//! later counts as plain until the late turn has armed anew, and fires in that turn.
 
 use std::time::Duration;
 

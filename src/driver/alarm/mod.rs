@@ -239,7 +239,7 @@ impl Alarm {
         loop {
             let settled = target();
             self.armed_for.store(settled.0, Ordering::SeqCst);
-            let plain_from = self.plain_from(settled);
+            let plain_from = self.plain_from(settled.max(now));
             for shard in shards.clone().filter(|it| it.plain_from() != plain_from) {
                 shard.set_plain_from(plain_from);
             }
@@ -264,24 +264,15 @@ impl Alarm {
         }
     }
 
-    /// Before a turn, whose alarm may have rung late: raises `plain_from` above now. Timers for now
-    /// take the slow way. Never lower: a timer that had to move the alarm still does.
-    pub(super) fn raise_plain_from(&self, shards: impl Shards, now: Tick) {
-        let plain_from = self.plain_from(now);
-        for shard in shards.filter(|shard| shard.plain_from() < plain_from) {
-            shard.raise_plain_from(plain_from);
-        }
-    }
-
     /// From which deadline on a timer is armed as given: nothing has to be rounded, the alarm need
-    /// not be moved, and unless the alarm is overdue, a millisecond of tokio's lies between.
-    fn plain_from(&self, armed_for: Tick) -> Tick {
+    /// not be moved, and a millisecond of tokio's lies between.
+    fn plain_from(&self, rings_at: Tick) -> Tick {
         if self.settings.tick != 1 || self.may_pause() {
             Tick::NEVER
         } else if self.settings.is_precise {
-            armed_for
+            rings_at
         } else {
-            Tick(armed_for.0.saturating_add(MILLISECOND))
+            Tick(rings_at.0.saturating_add(MILLISECOND))
         }
     }
 

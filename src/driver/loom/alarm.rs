@@ -123,7 +123,7 @@ fn with_a_timer_that_is_gone() -> (Model, Arc<Wakes>) {
 fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     check(|| {
         let (model, gone) = with_a_timer_that_is_gone();
-        model.driver.leave_cancelled_out(START);
+        model.leave_cancelled_out(0);
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.bell_rings_at(), Some(next.deadline));
@@ -138,7 +138,7 @@ fn loom_a_check_and_arm() {
     check(|| {
         let (model, gone) = with_a_timer_that_is_gone();
         let other = model.spawn(|model| model.arm(1, 20));
-        model.driver.leave_cancelled_out(START);
+        model.leave_cancelled_out(0);
         let mine = model.arm(0, 30);
         let others = other.join().unwrap();
         model.assert_all_fire([mine, others]);
@@ -214,7 +214,7 @@ fn loom_arm_in_a_turn_after_a_check() {
         let model = with_a_known_grid(1);
         let due = [model.arm(0, 10), model.arm(0, 10)];
         let other = model.spawn(|model| model.turn_at(10));
-        model.driver.leave_cancelled_out(Tick(8));
+        model.leave_cancelled_out(0);
         let near = model.arm(0, 11);
         other.join().unwrap();
         model.assert_all_fire(due.into_iter().chain([near]));

@@ -204,6 +204,11 @@ impl Model {
         let _ = self.driver.poll_task(self.generation, &waker);
     }
 
+    /// What a check of an idle runtime does.
+    pub(super) fn leave_cancelled_out(&self, shard: usize) {
+        self.driver.leave_cancelled_out(&self.home(shard).shard);
+    }
+
     /// Polls the driver task if woken.
     pub(super) fn poll_task_if_woken(&self) -> bool {
         let woken = self.task.take();

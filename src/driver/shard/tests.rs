@@ -231,7 +231,7 @@ fn a_timer_that_has_fired_puts_nothing_off() {
 fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(&shard, entries[0]));
-    assert!(shard.refresh(shard.wait()));
+    assert!(shard.refresh());
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(&shard, entries[0]));
@@ -246,7 +246,7 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
     let (shard, entries) = shard_of(4 * PAGE);
     for entry in entries {
         assert!(cancel(&shard, entry));
-        shard.refresh(shard.wait());
+        shard.refresh();
         assert!(!shard.wait().wheel.has_garbage());
     }
 }

@@ -50,8 +50,12 @@ impl Shard {
     }
 
     /// Publishes the earliest deadline anew, after a timer was cancelled or put off. Returns true
-    /// if that deadline changed.
-    pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
+    /// if that deadline changed. Nothing is done in a shard that another thread holds.
+    pub(in crate::driver) fn refresh(&self) -> bool {
+        self.try_lock().is_some_and(|state| self.refresh_in(state))
+    }
+
+    pub(in crate::driver) fn refresh_in(&self, mut state: Held<'_>) -> bool {
         let cancelled = self.make_late_cancels(&mut state);
         let left = state.remove_spare();
         let before = self.next();
