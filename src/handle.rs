@@ -271,9 +271,9 @@ impl Wheel {
     /// Ends the driver, and frees its memory.
     ///
     /// Returns at once; the driver ends when the runtime next runs its task. No timer is lost: the
-    /// tasks that wait are woken, and their timers go on with the driver of the free functions, for
-    /// the same deadlines, without this driver's [`tick`] or [high resolution]. Timers that are made
-    /// with the handle later do the same.
+    /// tasks that wait are woken, and their timers go on as Tokio's own, for the same deadlines, without
+    /// this driver's [`tick`] or [high resolution]. Timers that are made with the handle later do the
+    /// same.
     ///
     /// This is for a driver of [`Builder::build`] that is no longer needed. A driver ends with its
     /// runtime anyway, so the shutdown of a service need not call this. Where the driver of the free
@@ -294,7 +294,7 @@ impl Wheel {
     /// let idle = Builder::new().tick(Duration::from_secs(1)).build()?;
     /// let timer = tokio::spawn(idle.sleep(Duration::from_millis(5)));
     /// idle.shutdown();
-    /// timer.await.unwrap(); // by the runtime's own driver
+    /// timer.await.unwrap(); // by Tokio
     /// # Ok(())
     /// # }
     /// ```

@@ -7,7 +7,7 @@
 //! | `Idle` | not registered | poll, reset |
 //! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
 //! | `Done` | fired, or found due. Keeps the waker of the poll that was ready: a task that resets its timer then is woken, though the task may not poll before | reset, drop; after the driver's end, poll |
-//! | `Fallback` | the driver has ended, and the runtime of the poll has ended or is about to. A timer of tokio's own takes over | poll, reset, drop |
+//! | `Tokios` | the driver has ended. A timer of tokio's own has taken over | reset, drop |
 //!
 //! This file makes and polls timers. `register.rs` puts a timer into a wheel, `cancel.rs` moves it and
 //! takes it out, and `ended.rs` has what happens after the driver's end.
@@ -58,7 +58,7 @@ enum State {
         generation: Generation,
         waker: Option<Waker>,
     },
-    Fallback {
+    Tokios {
         generation: Generation,
         sleep: Pin<Box<tokio::time::Sleep>>,
     },
@@ -156,7 +156,8 @@ impl Timer {
             State::Registered { .. } => self.poll_registered(waker),
             // Unchanged: the waker of an earlier poll is kept.
             State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
-            _ended => Err(Refused::Closed),
+            State::Done { .. } => Err(Refused::Closed),
+            State::Tokios { .. } => return self.poll_tokios(waker),
         };
         self.polled(registered, deadline, waker)
     }
@@ -164,7 +165,10 @@ impl Timer {
     fn polled(&mut self, result: Result<(), Refused>, deadline: Tick, waker: &Waker) -> Poll<()> {
         match result {
             Ok(()) => Poll::Pending,
-            Err(Refused::Closed) => self.poll_after_the_end(deadline, waker),
+            Err(Refused::Closed) => {
+                self.hand_over(deadline);
+                self.poll_tokios(waker)
+            }
             Err(Refused::Due) => {
                 self.set_done();
                 Poll::Ready(())
@@ -211,7 +215,7 @@ impl Timer {
                 self.home.shard.check(self.generation(), *when).is_err()
             }
             State::Done { .. } => true,
-            State::Fallback { sleep, .. } => sleep.is_elapsed(),
+            State::Tokios { sleep, .. } => sleep.is_elapsed(),
         }
     }
 }
@@ -224,7 +228,7 @@ impl Timer {
             State::Idle { generation }
             | State::Registered { generation, .. }
             | State::Done { generation, .. }
-            | State::Fallback { generation, .. } => generation,
+            | State::Tokios { generation, .. } => generation,
         }
     }
 

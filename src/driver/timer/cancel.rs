@@ -64,7 +64,7 @@ impl Timer {
     #[cold]
     fn reset_unregistered(&mut self, deadline: Tick) {
         let kept = match &mut self.state {
-            State::Fallback { sleep, .. } => return sleep.as_mut().reset(deadline.to_instant()),
+            State::Tokios { sleep, .. } => return sleep.as_mut().reset(deadline.to_instant()),
             State::Done { waker, .. } => waker.take(),
             _ => None,
         };
