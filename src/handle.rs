@@ -247,7 +247,7 @@ impl Wheel {
     pub fn pending(&self) -> usize {
         let DriverRef { driver, generation } = self.driver;
         let shards = driver.shards().iter();
-        shards.map(|home| home.shard.pending(generation)).sum()
+        shards.map(|shard| shard.pending(generation)).sum()
     }
 
     /// Counts of this driver's timers.

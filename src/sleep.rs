@@ -257,7 +257,7 @@ impl Sleep {
     /// Polls without spending from the task's budget.
     #[inline]
     pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.timer.waits(cx.waker()) {
+        if self.timer.is_pending_with(cx.waker()) {
             return Poll::Pending;
         }
         self.timer.poll(self.deadline, cx.waker())

@@ -92,8 +92,8 @@ impl WheelMetrics {
             sum.add(&self.shard(index));
         }
         if let Some(counts) = &self.last {
-            sum.driver_wakeups = counts.turns();
-            sum.driver_noops = counts.idle_turns();
+            sum.driver_wakeups = counts.passes();
+            sum.driver_noops = counts.idle_passes();
         }
         sum
     }
@@ -146,7 +146,7 @@ impl WheelMetrics {
             index < count,
             "there are {count} shards, and none is {index}"
         );
-        let now = shards[index].shard.snapshot(generation);
+        let now = shards[index].snapshot(generation);
         now.or_else(|| Some(self.last.as_ref()?.of_shard(index)))
             .unwrap_or_default()
     }

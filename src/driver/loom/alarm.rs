@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::model::{START, Wakes};
+use super::model::Wakes;
 use super::{Model, check, fake};
 use crate::clock::Tick;
 
@@ -87,8 +87,8 @@ fn loom_a_look_and_a_late_ring() {
         fake::advance_to(Tick(12).to_instant());
         let other = model.spawn(|model| model.bell.turn());
         model.poll_task();
-        let plain_from = model.home(0).shard.plain_from();
-        assert!(plain_from > Tick(12), "a timer for now is plain");
+        let fast_path_from = model.home(0).fast_path_from();
+        assert!(fast_path_from > Tick(12), "a timer for now is plain");
         other.join().unwrap();
         model.assert_all_fire([due, later]);
     });
@@ -152,7 +152,7 @@ fn loom_a_check_and_arm() {
 fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     check(|| {
         let model = Model::new(1);
-        let shard = &model.home(0).shard;
+        let shard = model.home(0);
         let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
         assert!(announced.is_some());
         let timer = model.arm(0, 20);
@@ -179,7 +179,7 @@ fn loom_a_ring_while_the_alarm_is_set() {
 /// A model in which no clock is read for timers that are due in the alarm's millisecond.
 fn with_a_known_grid(shards: usize) -> Model {
     let model = Model::new(shards);
-    model.driver.alarm.grid.know(0);
+    model.driver.alarm.grid.set(0);
     model
 }
 
