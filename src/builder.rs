@@ -5,8 +5,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
-use crate::driver::registry;
-use crate::driver::timerfd::{DEFAULT_SPACING, HighResolution};
+use crate::driver::{DEFAULT_SPACING, HighResolution, registry};
 use crate::handle::Wheel;
 use crate::settings::Settings;
 

@@ -274,7 +274,7 @@ impl Wheel {
     pub fn pending(&self) -> usize {
         let DriverRef { driver, generation } = self.driver;
         let shards = driver.shards().iter();
-        shards.map(|home| home.shard.pending(generation)).sum()
+        shards.map(|shard| shard.pending(generation)).sum()
     }
 
     /// Returns a handle to the counts of this driver's timers.
@@ -300,8 +300,8 @@ impl Wheel {
     ///
     /// Returns immediately; the driver shuts down when the runtime next polls the driver's task. No timer is
     /// lost: the waiting tasks are woken, and their timers continue as timers of tokio's own, for the same
-    /// deadlines but without this driver's [`tick`] or [high resolution]. Timers that are made with this
-    /// handle later belong to the free functions' driver.
+    /// deadlines but without this driver's [`tick`] or [high resolution]. So do timers
+    /// that are made with this handle later.
     ///
     /// The driver's entries are freed. About 2 KB per shard stay allocated, and are used again by the next
     /// driver with exactly the same settings.
@@ -325,7 +325,7 @@ impl Wheel {
     /// let idle = Builder::new().tick(Duration::from_secs(1)).build()?;
     /// let timer = tokio::spawn(idle.sleep(Duration::from_millis(5)));
     /// idle.shutdown();
-    /// timer.await.unwrap(); // by the runtime's own driver
+    /// timer.await.unwrap(); // by Tokio
     /// # Ok(())
     /// # }
     /// ```

@@ -273,7 +273,7 @@ impl Sleep {
     fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
         let registers = self.timer.is_idle().then_some(self.deadline);
         let polling = self.spans.poll(in_budget, registers);
-        polling.end(if self.timer.waits(cx.waker()) {
+        polling.end(if self.timer.is_pending_with(cx.waker()) {
             Poll::Pending
         } else {
             self.timer.poll(self.deadline, cx.waker())

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::driver::timerfd::DEFAULT_SPACING;
+use crate::driver::DEFAULT_SPACING;
 
 const MILLISECOND: u32 = 1_000_000;
 

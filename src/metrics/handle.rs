@@ -92,8 +92,8 @@ impl WheelMetrics {
             sum.add(&self.shard(index));
         }
         if let Some(counts) = &self.last {
-            sum.driver_wakeups = counts.turns();
-            sum.driver_noops = counts.idle_turns();
+            sum.driver_wakeups = counts.passes();
+            sum.driver_noops = counts.idle_passes();
         }
         sum
     }
@@ -147,7 +147,7 @@ impl WheelMetrics {
             index < count,
             "shard index {index} is out of range: there are {count} shards"
         );
-        let now = shards[index].shard.snapshot(generation);
+        let now = shards[index].snapshot(generation);
         now.or_else(|| Some(self.last.as_ref()?.of_shard(index)))
             .unwrap_or_default()
     }
