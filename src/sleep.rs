@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::spans::Operation;
+use crate::sync::is_traced;
 
 /// Longer than any service runs: tokio's own limit for `sleep`.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
@@ -271,6 +272,10 @@ impl Sleep {
 
     #[inline]
     fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
+        // A task dump polls without effect, as it polls tokio's timers.
+        if is_traced(cx.waker()) {
+            return Poll::Pending;
+        }
         let registers = self.timer.is_idle().then_some(self.deadline);
         let polling = self.spans.poll(in_budget, registers);
         polling.end(if self.timer.is_pending_with(cx.waker()) {

@@ -15,18 +15,21 @@
 //! type here is empty and each function does nothing.
 
 #[cfg(feature = "tracing")]
-pub(crate) use on::{Operation, Resource};
+pub(crate) use on::{Operation, Resource, spawn, unseen};
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use off::{Operation, Resource};
+pub(crate) use off::{Operation, Resource, spawn, unseen};
 
 #[cfg(feature = "tracing")]
 mod on {
     use std::panic::Location;
     use std::task::Poll;
 
+    use tokio::runtime::Handle;
     use tokio::task::coop;
+    use tracing::level_filters::LevelFilter;
     use tracing::span::Entered;
+    use tracing::subscriber::{DefaultGuard, NoSubscriber, set_default};
     use tracing::{Span, trace, trace_span};
 
     use crate::clock::Tick;
@@ -87,6 +90,11 @@ mod on {
         #[track_caller]
         pub(crate) fn interval() -> Self {
             Resource(resource_span!("tokio::time::interval", "Interval"))
+        }
+
+        /// The resource of a driver's alarm.
+        pub(crate) fn alarm() -> Self {
+            Resource(resource_span!("wheel::driver", "wheel::Alarm"))
         }
 
         /// Begins a call of `tick`.
@@ -195,6 +203,27 @@ mod on {
         }
     }
 
+    /// Hides what this thread does from the subscriber, until the guard is dropped.
+    ///
+    /// A driver arms a timer of tokio's under a mutex. Its spans would show no timer of the user's, and
+    /// a subscriber may use timers itself, which would deadlock there.
+    pub(crate) fn unseen() -> Option<DefaultGuard> {
+        let is_watched = LevelFilter::current() == LevelFilter::TRACE;
+        is_watched.then(|| set_default(NoSubscriber::new()))
+    }
+
+    /// Spawns the driver task, under a name if tokio can give it one.
+    #[track_caller]
+    pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static, handle: &Handle) {
+        #[cfg(tokio_unstable)]
+        {
+            let named = tokio::task::Builder::new().name("tokio-wheel driver");
+            drop(named.spawn_on(task, handle));
+        }
+        #[cfg(not(tokio_unstable))]
+        handle.spawn(task);
+    }
+
     #[cold]
     fn note_poll(name: &'static str, is_ready: bool) {
         trace!(target: "runtime::resource::poll_op", op_name = name, is_ready);
@@ -215,6 +244,8 @@ mod on {
 mod off {
     use std::task::Poll;
 
+    use tokio::runtime::Handle;
+
     use crate::clock::Tick;
 
     #[derive(Debug)]
@@ -228,6 +259,10 @@ mod off {
     impl Resource {
         #[inline]
         pub(crate) fn interval() -> Self {
+            Resource
+        }
+
+        pub(crate) fn alarm() -> Self {
             Resource
         }
 
@@ -262,5 +297,12 @@ mod off {
         pub(crate) fn end(self, polled: Poll<()>) -> Poll<()> {
             polled
         }
+    }
+
+    pub(crate) fn unseen() {}
+
+    #[track_caller]
+    pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static, handle: &Handle) {
+        handle.spawn(task);
     }
 }

@@ -22,7 +22,7 @@ use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::FinalCounts;
 use crate::settings::{Generation, Settings};
-use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, is_traced, lock, worker_index};
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
@@ -136,8 +136,20 @@ impl Driver {
     }
 
     /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
+    ///
+    /// While a task dump traces this thread, tokio arms nothing. So the driver task does it after the
+    /// dump: tokio wakes that task if a scheduler runs this thread, and otherwise this wakes it.
     #[cold]
     pub(super) fn rearm(&'static self) {
+        if cfg!(tokio_unstable) {
+            let task = lock(&self.task).clone();
+            if is_traced(task.as_ref().unwrap_or(Waker::noop())) {
+                if worker_index().is_none() {
+                    self.request_pass();
+                }
+                return;
+            }
+        }
         if !self.alarm.rearm(self.shards()) {
             self.request_pass();
         }

@@ -15,12 +15,15 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::mem;
 use std::sync::{LazyLock, Mutex, PoisonError};
+use std::task::Poll;
 
 use tokio::runtime::{self, Handle};
 
 use super::alarm::interval::{AlarmTimer, HighResolution};
 use super::driver::{Driver, DriverRef};
 use crate::settings::{Generation, Settings};
+use crate::spans;
+use crate::sync::is_traced;
 
 #[derive(Default)]
 struct Registry {
@@ -122,11 +125,16 @@ impl Service {
         let Service(running) = self;
         STARTING.set(Some(running));
         let starting = Starting;
-        handle.spawn(poll_fn(move |cx| {
+        let task = poll_fn(move |cx| {
             // The task owns the service, not only its copy of this field.
             let Service(running) = &self;
+            // A pass would wake tasks while a dump has the scheduler borrowed.
+            if is_traced(cx.waker()) {
+                return Poll::Pending;
+            }
             running.poll_task(cx.waker())
-        }));
+        });
+        spans::spawn(task, handle);
         // First: what follows may run user code.
         drop(starting);
         running.driver.begin(running.generation);

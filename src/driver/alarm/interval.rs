@@ -44,11 +44,14 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
 use crate::settings::Generation;
+use crate::spans;
 use crate::sync::time::{self, Interval, Sleep};
 use crate::sync::{Descriptor, now_if_current, now_in, thread_local};
 
 /// A runtime's interval, and the tick that it is armed for.
 pub(in crate::driver) struct AlarmTimer {
+    /// The alarm, as tokio-console sees it.
+    _resource: spans::Resource,
     pub(in crate::driver) interval: Interval,
     /// Tells which deadlines tokio has come to; never left registered. (Unlike an interval, a sleep
     /// reads no clock.)
@@ -76,11 +79,14 @@ impl AlarmTimer {
     /// runtime without timers.
     #[track_caller]
     pub(in crate::driver) fn new(runtime: &Handle, precise: Option<HighResolution>) -> Self {
+        let resource = spans::Resource::alarm();
+        let _unseen = spans::unseen();
         // First: tokio's `sleep` reports the caller's line, and its `interval` does not.
         let probe = Box::pin(time::sleep(Duration::ZERO));
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         AlarmTimer {
+            _resource: resource,
             interval,
             probe,
             precise,
@@ -132,13 +138,15 @@ impl AlarmTimer {
         let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
         // Even if tokio has panicked.
         ARMING.with(|arming| arming.set(false));
-        // A poll that panics, because the runtime has ended, counts as pending forever.
-        let is_pending = polled.map_or(true, |polled| polled.is_pending());
+        // If tokio panics, because the runtime has ended, or a subscriber of its spans does, nothing is
+        // armed.
+        let is_pending = polled.is_ok_and(|polled| polled.is_pending());
         self.armed = Some(if is_pending { target } else { Tick::NEVER });
         is_pending
     }
 
     fn poll_at(&mut self, at: Tick) -> Poll<Instant> {
+        let _unseen = spans::unseen();
         self.interval.reset_at(at.to_instant());
         let interval = &mut self.interval;
         // With an exhausted budget the interval would be pending without being registered.
@@ -149,6 +157,7 @@ impl AlarmTimer {
     /// Whether tokio has come to the millisecond in which this deadline fires. Leaves the probe
     /// unregistered.
     pub(in crate::driver) fn has_come(&mut self, deadline: Tick) -> bool {
+        let _unseen = spans::unseen();
         self.probe.as_mut().reset(deadline.to_instant());
         let probe = pin!(coop::unconstrained(self.probe.as_mut()));
         let polled = probe.poll(&mut Context::from_waker(Waker::noop()));

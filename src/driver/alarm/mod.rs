@@ -51,6 +51,7 @@
 pub(super) mod interval;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
 use std::time::Duration;
 
 use self::interval::{AlarmTimer, NEAR, is_arming};
@@ -58,7 +59,7 @@ use super::shard::Shard;
 use super::when::{Grid, UNKNOWN};
 use crate::clock::{MILLISECOND, Tick};
 use crate::settings::{Generation, Settings};
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 
 /// Deadlines further ahead than this are approached in steps.
 const DISTANT: u64 = 1_000 * MILLISECOND;
@@ -159,6 +160,10 @@ impl Alarm {
     /// tokio panics: the runtime's time may end before that task is dropped, if a waker holds the
     /// task up.
     pub(super) fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
+        // Tokio's timers do not answer while a task dump traces this thread.
+        if is_traced(Waker::noop()) {
+            return None;
+        }
         let mut timer = lock(&self.timer);
         let timer = timer.as_mut().filter(|timer| timer.has_task)?;
         catch_unwind(AssertUnwindSafe(|| ask(timer))).ok()

@@ -78,7 +78,7 @@ fn a_traced_poll_leaves_a_timer_as_it_was() {
     fn body<T: Time>(((kind, place), uses, is_first): Case) {
         let runtime = kind.build();
         if !is_first {
-            runtime.block_on(T::sleep(ms(2)));
+            runtime.block_on(async { T::sleep(ms(2)).await });
         }
         match place {
             Place::BlockOn => runtime.block_on(uses.of::<T>()),
@@ -143,7 +143,7 @@ fn a_callback_of_a_trace_uses_a_timer() {
         kind.build().block_on(async move {
             let mut sleep = T::boxed(ms(after));
             poll_fn(|cx| {
-                let mut traced = || {
+                let traced = || {
                     let mut another = T::boxed(ms(after));
                     let _ = poll_quietly(&mut another);
                 };

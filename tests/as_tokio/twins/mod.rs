@@ -19,6 +19,7 @@
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
 //! | `pairs.rs` | made in each context, awaited in each |
 //! | `shutdowns.rs` | runtimes that end while their tasks poll timers with wakers of all sorts |
+//! | `subscribers.rs` | subscribers of tokio's own spans (`tokio_unstable`) |
 //! | `threads.rs` | a current-thread runtime per thread, and several on one thread |
 //! | `nothing.rs` | sleeps of nothing, first ticks, deadlines that have passed |
 //! | `misuse.rs` | no runtime, no timers, a runtime that has ended |
@@ -41,6 +42,8 @@ mod pairs;
 mod paused;
 mod runtimes;
 mod shutdowns;
+#[cfg(all(tokio_unstable, target_os = "linux"))]
+mod subscribers;
 mod threads;
 mod twin;
 mod wrapped;
