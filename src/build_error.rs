@@ -1,5 +1,4 @@
-//! The reasons for which a driver is not made, and the limits of a
-//! [`Builder`](crate::Builder).
+//! [`BuildError`], and the limits of a [`Builder`](crate::Builder).
 
 use std::time::Duration;
 use std::{error, fmt, io};
@@ -7,36 +6,38 @@ use std::{error, fmt, io};
 pub(crate) const MOST_SHARDS: usize = 1024;
 pub(crate) const MOST_CAPACITY: usize = 1 << 26;
 
-/// Why a driver was not made.
+/// The reason why a driver could not be started.
 ///
-/// [`source`](error::Error::source) is the kernel's error, if any.
+/// [`source`](error::Error::source) returns the operating system's error if there is one.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let error = wheel::Builder::new().shards(0).build().unwrap_err();
-/// assert_eq!(error.to_string(), "`shards` is 0: allowed is 1 to 1024");
+/// assert_eq!(error.to_string(), "invalid `shards`: 0 (expected 1 to 1024)");
 /// # }
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The tick is neither a divisor nor a multiple of a millisecond, or is longer than a
-    /// day.
+    /// The tick is neither a divisor nor a multiple of a millisecond, or it is longer than a day.
     Tick(Duration),
-    /// No shards, or more than 1024.
+    /// The number of shards is 0, or greater than 1024.
     Shards(usize),
-    /// More than 2²⁶ timers to make room for at once.
+    /// The capacity is greater than 2²⁶ timers.
     Capacity(usize),
-    /// The runtime's default driver has started already: the first timer starts the
-    /// driver.
+    /// The runtime's default driver is already running.
+    ///
+    /// The first timer starts it, and so do [`metrics()`](crate::metrics()) and
+    /// [`Wheel::current`](crate::Wheel::current).
     AlreadyStarted,
-    /// High resolution needs Linux, and the cargo feature `high-resolution`.
+    /// High resolution was asked for on a system other than Linux, or without the cargo feature
+    /// `high-resolution`.
     NoHighResolution,
-    /// High resolution needs a runtime that was built with `enable_io`.
+    /// High resolution was asked for on a runtime that was built without `enable_io`.
     IoDisabled,
-    /// The kernel gave no descriptor for high resolution, or tokio could not register the
-    /// descriptor. The error is the [`source`](error::Error::source), too.
+    /// The kernel did not provide the timer descriptor that high resolution needs, or tokio could not
+    /// register it. [`source`](error::Error::source) returns the error, too.
     Descriptor(io::Error),
 }
 
@@ -45,26 +46,33 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Tick(tick) => write!(
                 f,
-                "`tick` is {tick:?}: allowed is a divisor of a millisecond, \
-                 or a multiple of one up to a day",
+                "invalid `tick`: {tick:?} (expected a divisor of 1 ms, \
+                 or a multiple of 1 ms up to one day)",
             ),
             BuildError::Shards(shards) => {
-                write!(f, "`shards` is {shards}: allowed is 1 to {MOST_SHARDS}")
+                write!(
+                    f,
+                    "invalid `shards`: {shards} (expected 1 to {MOST_SHARDS})"
+                )
             }
             BuildError::Capacity(timers) => {
-                write!(f, "`capacity` is {timers}: allowed is 0 to {MOST_CAPACITY}")
+                write!(
+                    f,
+                    "invalid `capacity`: {timers} (expected 0 to {MOST_CAPACITY})"
+                )
             }
             BuildError::AlreadyStarted => f.write_str(
-                "this runtime's timers have a driver already: install one before the first timer",
+                "this runtime already has a timer driver: call `install` before the first timer, \
+                 `metrics()` or `Wheel::current()`",
             ),
-            BuildError::NoHighResolution => f.write_str(
-                "`high_resolution` needs Linux, and the cargo feature `high-resolution`",
-            ),
+            BuildError::NoHighResolution => {
+                f.write_str("`high_resolution` needs Linux and the cargo feature `high-resolution`")
+            }
             BuildError::IoDisabled => f.write_str(
-                "`high_resolution` needs I/O: call `enable_io` on the runtime's builder",
+                "`high_resolution` needs a runtime with I/O: call `enable_io` on its builder",
             ),
             BuildError::Descriptor(_) => {
-                f.write_str("`high_resolution` needs a descriptor, and there is none")
+                f.write_str("could not set up the timer descriptor that `high_resolution` needs")
             }
         }
     }

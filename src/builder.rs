@@ -1,30 +1,29 @@
-//! [`Builder`]: a driver with other settings than the defaults.
+//! [`Builder`], which starts a driver with settings other than the defaults.
 
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
-use crate::driver::registry;
-use crate::driver::timerfd::{DEFAULT_SPACING, HighResolution};
+use crate::driver::{DEFAULT_SPACING, HighResolution, registry};
 use crate::handle::Wheel;
 use crate::settings::Settings;
 
-/// Sets up a driver.
+/// Configures and starts a timer driver.
 ///
-/// [`install`](Self::install) makes the runtime's default driver, which the free functions use;
-/// [`build`](Self::build) makes a driver beside the default driver. Every setting has a default.
+/// [`install`](Self::install) starts the runtime's default driver, which the free functions use.
+/// [`build`](Self::build) starts a custom driver beside the default one. Every setting has a default.
 ///
-/// | setting | default | |
+/// | setting | default | effect |
 /// | --- | --- | --- |
-/// | [`tick`](Self::tick) | none | rounds deadlines up to multiples, so that timers share wake-ups |
-/// | [`capacity`](Self::capacity) | 0 | room for so many timers from the start |
-/// | [`shards`](Self::shards) | the number of workers | wheels, each behind its own lock |
-/// | [`high_resolution`](Self::high_resolution) | off | wakes the driver when a timer is due, and not in tokio's next millisecond |
+/// | [`tick`](Self::tick) | none | rounds deadlines up, so that timers share wake-ups |
+/// | [`capacity`](Self::capacity) | 0 | preallocates memory for pending timers |
+/// | [`shards`](Self::shards) | the number of workers | splits the timers over this many wheels, each with its own lock |
+/// | [`high_resolution`](Self::high_resolution) | off | fires a timer when it is due instead of in tokio's next millisecond |
 ///
 /// # Examples
 ///
-/// A driver whose timers need not be exact, so that they share wake-ups:
+/// A driver whose timers may be late, so that they share wake-ups:
 ///
 /// ```
 /// use wheel::{Builder, Duration};
@@ -46,7 +45,7 @@ pub struct Builder {
 }
 
 impl Wheel {
-    /// Sets up a driver of your own.
+    /// Creates a [`Builder`] for a custom driver.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -64,7 +63,7 @@ const MILLISECOND: u128 = 1_000_000;
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Builder {
-    /// The defaults.
+    /// Creates a builder with the default settings.
     ///
     /// ```
     /// assert_eq!(format!("{:?}", wheel::Builder::new()), format!("{:?}", wheel::Wheel::builder()));
@@ -73,12 +72,13 @@ impl Builder {
         Builder::default()
     }
 
-    /// Rounds deadlines up to a multiple of `tick`, counted from when the driver
-    /// starts, so that timers share wake-ups.
+    /// Rounds deadlines up to a multiple of `tick`, counted from when the driver starts, so that timers share
+    /// wake-ups.
     ///
-    /// A multiple of a millisecond, at most a day, or a divisor of a millisecond. A divisor rounds
-    /// nothing: tokio's clock has milliseconds anyway. With
-    /// [`high_resolution`](Self::high_resolution) a divisor is the least time between wake-ups.
+    /// A `tick` is a multiple of a millisecond, up to one day, or a divisor of a millisecond. A divisor
+    /// rounds nothing, because tokio's clock counts milliseconds anyway. With
+    /// [`high_resolution`](Self::high_resolution), a divisor is the shortest time between two wake-ups of the
+    /// driver.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -98,8 +98,7 @@ impl Builder {
         self
     }
 
-    /// Number of shards, each behind a lock of its own: 1 to 1024. By default the number of
-    /// workers.
+    /// Sets the number of shards, from 1 to 1024, each with its own lock. Defaults to the number of workers.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -115,8 +114,9 @@ impl Builder {
         self
     }
 
-    /// Makes room for this many pending timers, over all shards: at most 2²⁶. There can be
-    /// more.
+    /// Preallocates memory for `timers` pending timers, spread over all shards.
+    ///
+    /// At most 2²⁶ can be preallocated. This is not a limit: the driver allocates more when needed.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -130,15 +130,15 @@ impl Builder {
         self
     }
 
-    /// Fires timers when they are due, and not in tokio's next millisecond: tens of microseconds
-    /// late on a quiet machine. Off by default.
+    /// Fires timers when they are due instead of in tokio's next millisecond. Off by default.
     ///
-    /// Needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the
-    /// driver share a descriptor, set for the earliest deadline within a second. Wake-ups are at
-    /// least 50 µs apart, or a [`tick`](Self::tick) that divides a millisecond: timers due in
-    /// between fire together. Where a clock may be paused, tokio's timer wakes the driver.
+    /// On an otherwise idle machine, a timer then fires some tens of microseconds after its deadline. This
+    /// needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the driver share
+    /// one timer descriptor of the kernel, which is set for the earliest deadline within a second. Two wake-ups
+    /// are at least 50 µs apart, or at least a [`tick`](Self::tick) that divides a millisecond, and timers that
+    /// are due in between fire together. If the clock may be paused, tokio's timer wakes the driver instead.
     ///
-    /// [When to use high resolution, and its costs](crate::docs::tuning).
+    /// [When to use high resolution, and what it costs](crate::docs::tuning).
     ///
     /// ```
     /// # #[tokio::main]
@@ -153,33 +153,33 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Not here. On a runtime without I/O, [`build`](Self::build) and [`install`](Self::install)
-    /// catch a panic of tokio's and return [`BuildError::IoDisabled`]. With `panic = "abort"` that
-    /// panic cannot be caught, and ends the process.
+    /// Never panics. If the runtime has no I/O driver, tokio panics inside [`build`](Self::build) or
+    /// [`install`](Self::install), which catch that panic and return [`BuildError::IoDisabled`]. With
+    /// `panic = "abort"` the panic cannot be caught, and the process aborts.
     ///
     /// # Differences from tokio
     ///
-    /// A sleep of zero completes with the driver's next wake-up, at most 50 µs or a `tick` later,
-    /// and not in the next millisecond.
+    /// A sleep of zero completes at the driver's next wake-up, at most 50 µs or one `tick` later, instead of in
+    /// the next millisecond.
     pub fn high_resolution(mut self, on: bool) -> Self {
         self.high_resolution = on;
         self
     }
 
-    /// Starts a driver on the current runtime, beside the driver of the free functions.
+    /// Starts a custom driver on the current runtime, beside the free functions' driver.
     ///
-    /// Spawns a task, which ends with the runtime or by [`Wheel::shutdown`], and not when the handle
-    /// is dropped. Make a driver for each setting, and not for each request.
+    /// This spawns a task, which ends with the runtime or through [`Wheel::shutdown`]. Dropping the handle
+    /// does not end it. Build one driver for each configuration that you need, rather than one per request.
     ///
     /// # Errors
     ///
-    /// When a setting is out of range, or high resolution lacks a requirement; the error names the
-    /// allowed range, or the missing requirement.
+    /// Returns an error if a setting is out of range, or if something that high resolution needs is missing. The
+    /// error names the accepted range, or what is missing.
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line
-    /// and with tokio's message.
+    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
+    /// message, and the caller's line.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -197,17 +197,19 @@ impl Builder {
         Ok(Wheel::new(registry::start(&handle, settings, precise)))
     }
 
-    /// Starts the default driver of the current runtime, which the free functions use: before the
-    /// first timer.
+    /// Starts the current runtime's default driver, which the free functions use.
+    ///
+    /// Call this before the runtime's first timer.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and when the runtime's driver has started already: with the first timer,
-    /// [`metrics()`](crate::metrics()) or [`Wheel::current`].
+    /// Returns an error under the same conditions as [`build`](Self::build), and
+    /// [`BuildError::AlreadyStarted`] if the runtime's driver is already running: the first timer starts it, and
+    /// so do [`metrics()`](crate::metrics()) and [`Wheel::current`].
     ///
     /// # Panics
     ///
-    /// As [`build`](Self::build).
+    /// Panics under the same conditions as [`build`](Self::build).
     ///
     /// # Examples
     ///
@@ -260,7 +262,7 @@ impl Builder {
     }
 }
 
-/// The tick in nanoseconds, 1 for a tick that makes no difference.
+/// Returns the tick in nanoseconds, or 1 for a tick that rounds nothing.
 fn checked_tick(tick: Duration) -> Result<u64, BuildError> {
     let nanos = tick.as_nanos();
     if nanos == 0 || tick > LONGEST_TICK {

@@ -2,14 +2,15 @@
 
 use std::{error, fmt, io};
 
-/// The deadline of a [`Timeout`](crate::Timeout) passed first, or an item of a stream under
-/// a time limit is late.
+/// The error of a [`Timeout`](crate::Timeout) whose deadline passed before its future completed.
+///
+/// Streams with a timeout and tower's services return it, too.
 ///
 /// # Differences from tokio
 ///
-/// A type of its own, since tokio's cannot be made outside of tokio. Message and
-/// conversions are the same. This crate has the same error for late futures, streams and
-/// tower's services; tokio-stream and tower have an error type each.
+/// This is a type of its own, because tokio's cannot be constructed outside of tokio. Its message and its
+/// conversions are the same. tokio-stream and tower each have an error type of their own, in place of
+/// which this crate uses this one.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -46,7 +47,6 @@ impl From<Elapsed> for io::Error {
     }
 }
 
-/// tokio's own, for code that names it: no function of this crate or of tokio returns this
-/// error.
+/// tokio's own error, for code that names the type. No function of this crate or of tokio returns it.
 #[doc(no_inline)]
 pub use tokio::time::error::Error;

@@ -1,4 +1,4 @@
-//! [`Wheel`]: an explicit handle to a driver.
+//! [`Wheel`], a handle to a timer driver.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -13,19 +13,20 @@ use crate::driver::{DriverRef, registry};
 use crate::interval::Interval;
 use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
+use crate::spans::Resource;
 use crate::timeout::Timeout;
 
-/// A handle to a driver: the free functions as methods, without looking up
-/// which runtime this is.
+/// A handle to a timer driver.
 ///
-/// Two words, cloned at no cost. Timers made with a handle belong to its driver wherever they are
-/// made, also outside any runtime. The driver lives until its runtime ends or
-/// [`shutdown`](Self::shutdown) is called, whether or not there is a handle. After that the handle
-/// can still be used: its timers are those of the free functions, in the runtime in which they are
-/// [polled](crate::docs::guarantees#when-a-driver-ends).
+/// A `Wheel` offers the crate's free functions as methods. A timer made through a handle belongs to that
+/// handle's driver no matter where it is made, even outside a runtime. A handle is two words and cheap to
+/// clone. Dropping it does not stop the driver, which runs until its runtime shuts down or
+/// [`shutdown`](Self::shutdown) is called. The handle can still be used after that: its timers then
+/// behave like those of the free functions, in the runtime that [polls
+/// them](crate::docs::guarantees#when-a-driver-ends).
 ///
-/// Durations are counted from now by the clock of the runtime this is called in, which matters
-/// only where a clock is paused.
+/// Durations count from the present time of the runtime in which the method is called. That matters only
+/// if a clock is paused.
 ///
 /// # Examples
 ///
@@ -48,7 +49,7 @@ use crate::timeout::Timeout;
 ///
 /// # Differences from tokio
 ///
-/// tokio has no such handle; its timers are found through `Handle::enter`.
+/// tokio has no such handle: its timers use the runtime that `Handle::enter` entered.
 #[derive(Clone)]
 pub struct Wheel {
     driver: DriverRef,
@@ -59,22 +60,22 @@ impl Wheel {
         Wheel { driver }
     }
 
-    /// Whether the driver is of high resolution; false after the driver's end.
+    /// Returns `true` if the driver has high resolution. After the driver has shut down, returns `false`.
     pub(crate) fn is_precise(&self) -> bool {
         self.driver.is_open() && self.driver.driver.settings.is_precise
     }
 
-    /// The driver that the free functions use in the current runtime.
+    /// Returns the driver that the free functions use in the current runtime.
     ///
-    /// Always that of the current runtime, also on a worker thread of another runtime. (Timers of the
-    /// free functions belong to [the worker's](crate::docs::guarantees#which-runtime-a-timer-belongs-to)
-    /// there.)
-    /// Starts the driver if no timer has been made yet: a task is spawned then.
+    /// If no timer has been made there yet, this starts the driver, which spawns a task. On a worker thread
+    /// that has entered another runtime, this is the driver of the entered runtime, although a timer of the
+    /// free functions belongs to [the worker's
+    /// runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) there.
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line
-    /// and with tokio's message.
+    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
+    /// message, and the caller's line.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -88,18 +89,17 @@ impl Wheel {
         Wheel::new(registry::driver_of(&Handle::current()))
     }
 
-    /// The same where there may be no runtime.
+    /// Returns the driver that the free functions use in the current runtime, if there is a runtime.
     ///
-    /// As [`current`](Self::current), this starts the driver if there is none yet.
+    /// Like [`current`](Self::current), this starts the driver if no timer has been made yet.
     ///
     /// # Errors
     ///
-    /// Outside a Tokio runtime: [`Handle::try_current`]'s.
+    /// Returns the error of [`Handle::try_current`] outside a Tokio runtime.
     ///
     /// # Panics
     ///
-    /// In a runtime built without `enable_time`, at the caller's line and with tokio's
-    /// message.
+    /// Panics in a runtime built without `enable_time`, with tokio's message and the caller's line.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -118,7 +118,10 @@ impl Wheel {
         }
     }
 
-    /// As [`sleep`](crate::sleep()), but never panics here.
+    /// Waits until `duration` has elapsed.
+    ///
+    /// Behaves like [`sleep`](crate::sleep()), but never panics when it is called, because it needs no current
+    /// runtime.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -126,11 +129,15 @@ impl Wheel {
     /// wheel::Wheel::current().sleep(wheel::Duration::from_millis(1)).await;
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep(&self, duration: Duration) -> Sleep {
         self.sleep_to(deadline_after(duration))
     }
 
-    /// As [`sleep_until`](crate::sleep_until), but never panics here.
+    /// Waits until `deadline`.
+    ///
+    /// Behaves like [`sleep_until`](crate::sleep_until), but never panics when it is called, because it needs
+    /// no current runtime.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -138,19 +145,24 @@ impl Wheel {
     /// wheel::Wheel::current().sleep_until(wheel::Instant::now()).await;
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
         self.sleep_to(Tick::of(deadline))
     }
 
+    #[track_caller]
     fn sleep_to(&self, deadline: Tick) -> Sleep {
         Sleep::new(deadline, Timer::of_driver(self.driver))
     }
 
-    /// As [`timeout`](crate::timeout()), but never panics here.
+    /// Requires a future to complete within `duration`.
+    ///
+    /// Behaves like [`timeout`](crate::timeout()), but never panics when it is called, because it needs no
+    /// current runtime.
     ///
     /// # Errors
     ///
-    /// The future's: [`Elapsed`](crate::error::Elapsed) when the time is over.
+    /// The future returns [`Elapsed`](crate::error::Elapsed) if `duration` elapses first.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -159,20 +171,29 @@ impl Wheel {
     /// assert_eq!(wheel.timeout(wheel::Duration::from_secs(1), async { 7 }).await, Ok(7));
     /// # }
     /// ```
+    #[track_caller]
     pub fn timeout<F>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture>
     where
         F: IntoFuture,
     {
         let deadline = Tick::now().checked_add(duration);
-        let delay = deadline.map(|deadline| self.sleep_to(deadline));
+        // A closure would hide the caller's line.
+        #[allow(clippy::manual_map)]
+        let delay = match deadline {
+            Some(deadline) => Some(self.sleep_to(deadline)),
+            None => None,
+        };
         Timeout::new(future.into_future(), delay)
     }
 
-    /// As [`timeout_at`](crate::timeout_at), but never panics here.
+    /// Requires a future to complete before `deadline`.
+    ///
+    /// Behaves like [`timeout_at`](crate::timeout_at), but never panics when it is called, because it needs no
+    /// current runtime.
     ///
     /// # Errors
     ///
-    /// The future's: [`Elapsed`](crate::error::Elapsed) when the time is over.
+    /// The future returns [`Elapsed`](crate::error::Elapsed) if the deadline passes first.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -181,6 +202,7 @@ impl Wheel {
     /// assert_eq!(wheel.timeout_at(wheel::Instant::now(), async { 7 }).await, Ok(7));
     /// # }
     /// ```
+    #[track_caller]
     pub fn timeout_at<F>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture>
     where
         F: IntoFuture,
@@ -188,11 +210,13 @@ impl Wheel {
         Timeout::new(future.into_future(), Some(self.sleep_until(deadline)))
     }
 
-    /// As [`interval`](crate::interval()).
+    /// Creates an [`Interval`] that ticks every `period`, for the first time immediately.
+    ///
+    /// Behaves like [`interval`](crate::interval()), but needs no current runtime.
     ///
     /// # Panics
     ///
-    /// When `period` is zero.
+    /// Panics if `period` is zero.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -205,11 +229,13 @@ impl Wheel {
         self.interval_at(Instant::now(), period)
     }
 
-    /// As [`interval_at`](crate::interval_at).
+    /// Creates an [`Interval`] that ticks every `period`, for the first time at `start`.
+    ///
+    /// Behaves like [`interval_at`](crate::interval_at), but needs no current runtime.
     ///
     /// # Panics
     ///
-    /// When `period` is zero.
+    /// Panics if `period` is zero.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -222,13 +248,14 @@ impl Wheel {
     #[track_caller]
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
         assert!(period > Duration::ZERO, "`period` must be non-zero.");
-        Interval::new(self.sleep_until(start), period)
+        Interval::new(Resource::interval(), self.sleep_until(start), period)
     }
 
-    /// How many timers are registered and have not fired.
+    /// Returns how many timers are registered and have not fired yet.
     ///
-    /// Timers that were never polled are not registered. Counted shard by shard, so exact only
-    /// while no thread arms or cancels. Zero once the driver has ended.
+    /// A timer is registered when it is first polled. The shards are counted one after the other, each under
+    /// its lock, so the sum is exact only while no thread arms or cancels a timer. Once the driver has shut
+    /// down, this returns zero.
     ///
     /// ```
     /// use futures::FutureExt;
@@ -247,13 +274,14 @@ impl Wheel {
     pub fn pending(&self) -> usize {
         let DriverRef { driver, generation } = self.driver;
         let shards = driver.shards().iter();
-        shards.map(|home| home.shard.pending(generation)).sum()
+        shards.map(|shard| shard.pending(generation)).sum()
     }
 
-    /// Counts of this driver's timers.
+    /// Returns a handle to the counts of this driver's timers.
     ///
-    /// A handle taken before the end of the driver keeps the last counts. A handle taken after
-    /// the end may show zeros: another runtime may use the memory by then.
+    /// If the handle is taken while the driver runs, it keeps the last counts after the driver has shut down.
+    /// A handle that is taken later may show zeros, because another runtime may be using the driver's memory
+    /// by then.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -268,16 +296,19 @@ impl Wheel {
         WheelMetrics::new(self.driver)
     }
 
-    /// Ends the driver, and frees its memory.
+    /// Shuts the driver down.
     ///
-    /// Returns at once; the driver ends when the runtime next runs its task. No timer is lost: the
-    /// tasks that wait are woken, and their timers go on with the driver of the free functions, for
-    /// the same deadlines, without this driver's [`tick`] or [high resolution]. Timers that are made
-    /// with the handle later do the same.
+    /// Returns immediately; the driver shuts down when the runtime next polls the driver's task. No timer is
+    /// lost: the waiting tasks are woken, and their timers continue as timers of tokio's own, for the same
+    /// deadlines but without this driver's [`tick`] or [high resolution]. So do timers
+    /// that are made with this handle later.
     ///
-    /// This is for a driver of [`Builder::build`] that is no longer needed. A driver ends with its
-    /// runtime anyway, so the shutdown of a service need not call this. Where the driver of the free
-    /// functions itself is shut down, the next timer starts another, or [`Builder::install`] does.
+    /// The driver's entries are freed. About 2 KB per shard stay allocated, and are used again by the next
+    /// driver with exactly the same settings.
+    ///
+    /// Call this for a driver from [`Builder::build`] that is no longer needed. A driver shuts down with its
+    /// runtime anyway, so a service that shuts down need not call this. If the free functions' own driver is
+    /// shut down, the next timer starts another one, and so does [`Builder::install`].
     ///
     /// [`tick`]: crate::Builder::tick
     /// [high resolution]: crate::Builder::high_resolution
@@ -294,7 +325,7 @@ impl Wheel {
     /// let idle = Builder::new().tick(Duration::from_secs(1)).build()?;
     /// let timer = tokio::spawn(idle.sleep(Duration::from_millis(5)));
     /// idle.shutdown();
-    /// timer.await.unwrap(); // by the runtime's own driver
+    /// timer.await.unwrap(); // by Tokio
     /// # Ok(())
     /// # }
     /// ```

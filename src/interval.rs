@@ -9,21 +9,22 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::sleep::{FAR, Sleep, deadline_after};
+use crate::spans::Resource;
 
-/// Ticks that are late by no more than this are not taken for missed.
+/// How late a tick may be before it counts as missed.
 const TOLERANCE: Duration = Duration::from_millis(5);
 
-/// Ticks every `period`, for the first time at once.
+/// Creates an [`Interval`] that ticks every `period`, for the first time immediately.
 ///
-/// Ticks are `period` apart from when the interval was made, however long the
-/// code between them takes: there is no drift. [`MissedTickBehavior`] decides on
-/// ticks that are missed because that code takes longer than `period`. A period
-/// beyond 30 years is taken for 30 years.
+/// Ticks are due at fixed multiples of `period` after the interval was made, however long the code
+/// between two ticks takes, so an interval does not drift. If that code takes longer than `period`, ticks
+/// are missed, and [`MissedTickBehavior`] decides when the next ones come. A `period` beyond 30 years is
+/// treated as 30 years.
 ///
 /// # Panics
 ///
-/// When `period` is zero; outside a Tokio runtime, and in a runtime built
-/// without `enable_time`: at the caller's line and with tokio's messages.
+/// Panics if `period` is zero, outside a Tokio runtime, and in a runtime built without `enable_time`. The
+/// panic has tokio's message, and the caller's line.
 ///
 /// # Examples
 ///
@@ -43,16 +44,17 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval::new(Sleep::new(Tick::now(), Timer::new()), period)
+    let resource = Resource::interval();
+    Interval::new(resource, Sleep::new(Tick::now(), Timer::new()), period)
 }
 
-/// Ticks every `period`, for the first time at `start`.
+/// Creates an [`Interval`] that ticks every `period`, for the first time at `start`.
 ///
-/// As [`interval`] otherwise.
+/// Apart from its first tick, the interval behaves like one made by [`interval`].
 ///
 /// # Panics
 ///
-/// As [`interval`].
+/// Panics under the same conditions as [`interval`].
 ///
 /// # Examples
 ///
@@ -70,14 +72,15 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    Interval::new(Sleep::new(Tick::of(start), Timer::new()), period)
+    let resource = Resource::interval();
+    Interval::new(resource, Sleep::new(Tick::of(start), Timer::new()), period)
 }
 
-/// Ticks at a fixed rate; returned by [`interval`] and [`interval_at`].
+/// A timer that ticks at a fixed rate, created by [`interval`] and [`interval_at`].
 ///
 /// # Differences from tokio
 ///
-/// Holds its timer itself: there is no allocation.
+/// The timer is a part of the `Interval`, so making an interval allocates nothing.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -92,24 +95,26 @@ pub struct Interval {
     delay: Sleep,
     period: Duration,
     missed_tick_behavior: MissedTickBehavior,
+    resource: Resource,
 }
 
 impl Interval {
-    /// An interval whose first tick is that of `delay`. The period is not zero.
-    pub(crate) fn new(delay: Sleep, period: Duration) -> Self {
+    /// Creates an interval whose first tick is when `delay` completes. The period must not be zero.
+    pub(crate) fn new(resource: Resource, delay: Sleep, period: Duration) -> Self {
         let missed_tick_behavior = MissedTickBehavior::default();
         Interval {
             delay,
             period: period.min(FAR),
             missed_tick_behavior,
+            resource,
         }
     }
 
-    /// Completes at the next tick, with the instant at which that tick was due.
+    /// Waits for the next tick, and returns the instant at which that tick was due.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future before completion consumes no tick.
+    /// Dropping the future before it completes consumes no tick.
     ///
     /// # Examples
     ///
@@ -122,13 +127,15 @@ impl Interval {
     /// # }
     /// ```
     pub async fn tick(&mut self) -> Instant {
-        poll_fn(|cx| self.poll_tick(cx)).await
+        let tick = self.resource.tick();
+        poll_fn(|cx| tick.poll_tick(|| self.poll_tick(cx))).await
     }
 
     /// Polls for the next tick.
     ///
-    /// When pending, the task of the last call is woken at the tick; when ready,
-    /// nothing is registered for the following tick.
+    /// If the tick is not due yet, the task is woken when it is. As with any future, only the task of the last
+    /// call is woken. If the tick is due, this registers nothing for the tick after it: that takes another
+    /// call.
     ///
     /// ```
     /// use std::future::poll_fn;
@@ -147,7 +154,7 @@ impl Interval {
         Poll::Ready(due.to_instant())
     }
 
-    /// The tick after a tick that was due at `due` and is seen `now`.
+    /// Returns when the next tick is due, after a tick that was due at `due` and is seen `now`.
     fn after(&self, due: Tick, now: Tick) -> Tick {
         let late = now.saturating_since(due);
         let (from, wait) = match self.missed_tick_behavior {
@@ -159,7 +166,9 @@ impl Interval {
         from.saturating_add(wait)
     }
 
-    /// Moves the next tick to a period from now.
+    /// Resets the interval so that the next tick completes one period from now.
+    ///
+    /// The ticks after that are `period` apart again.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -174,7 +183,9 @@ impl Interval {
         self.delay.reset_to(deadline_after(self.period));
     }
 
-    /// Has the next tick now.
+    /// Resets the interval so that the next tick completes immediately.
+    ///
+    /// The ticks after that are `period` apart again.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -189,7 +200,9 @@ impl Interval {
         self.delay.reset_to(Tick::now());
     }
 
-    /// Has the next tick after a duration of its own.
+    /// Resets the interval so that the next tick completes after `after` instead of after one period.
+    ///
+    /// The ticks after that are `period` apart again.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -204,7 +217,9 @@ impl Interval {
         self.delay.reset_to(deadline_after(after));
     }
 
-    /// Has the next tick at `deadline`.
+    /// Resets the interval so that the next tick completes at `deadline`.
+    ///
+    /// The ticks after that are `period` apart again.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -220,7 +235,7 @@ impl Interval {
         self.delay.reset_to(Tick::of(deadline));
     }
 
-    /// The setting for missed ticks.
+    /// Returns what the interval does about missed ticks.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -233,7 +248,7 @@ impl Interval {
         self.missed_tick_behavior
     }
 
-    /// Sets the behaviour at missed ticks.
+    /// Sets what the interval does about missed ticks.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -246,7 +261,7 @@ impl Interval {
         self.missed_tick_behavior = behavior;
     }
 
-    /// The time between ticks.
+    /// Returns the time between two ticks.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -260,7 +275,7 @@ impl Interval {
     }
 }
 
-/// `duration % period`; the period is not zero, and at most 30 years.
+/// Returns `duration % period`. The period must not be zero, and is at most 30 years.
 fn remainder(duration: Duration, period: Duration) -> Duration {
     let nanos = duration.as_nanos() % period.as_nanos();
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))

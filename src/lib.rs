@@ -152,6 +152,7 @@ mod interval;
 mod metrics;
 mod settings;
 mod sleep;
+mod spans;
 mod sync;
 pub mod time;
 mod timeout;

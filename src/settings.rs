@@ -3,11 +3,11 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Counts a driver's times in service: the runtimes that the driver has served, one after the other.
+/// Counts the runtimes that a driver has run for, one after the other.
 pub(crate) type Generation = u16;
 
-/// Entries that a hold of a shard's lock fires or moves, or cancels that it carries out.
-pub(crate) const HOLD: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
+/// Maximum number of entries that one critical section of a shard fires, or of late cancels that it applies.
+pub(crate) const BATCH: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// The settings of a driver. All are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,8 +19,7 @@ pub(crate) struct Settings {
     pub(crate) capacity: usize,
     /// The driver has a timerfd.
     pub(crate) is_precise: bool,
-    /// On a current-thread runtime, a turn inside tokio's fires all due timers, and the clock may
-    /// be paused.
+    /// The runtime is a current-thread runtime, so its clock may be paused.
     pub(crate) current_thread: bool,
 }
 

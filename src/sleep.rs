@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
+use crate::spans::Operation;
+use crate::sync::is_traced;
 
 /// Longer than any service runs: tokio's own limit for `sleep`.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
@@ -136,12 +138,19 @@ pub struct Sleep {
     /// The deadline that the caller set; `timer` has the registered deadline.
     deadline: Tick,
     timer: Timer,
+    spans: Operation,
 }
 
 impl Sleep {
     #[inline]
+    #[track_caller]
     pub(crate) fn new(deadline: Tick, timer: Timer) -> Self {
-        Sleep { deadline, timer }
+        let spans = Operation::new_sleep();
+        Sleep {
+            deadline,
+            timer,
+            spans,
+        }
     }
 
     /// The instant at which this completes, as set by the caller, not rounded.
@@ -223,6 +232,7 @@ impl Sleep {
 
     pub(crate) fn reset_to(&mut self, deadline: Tick) {
         self.deadline = deadline;
+        self.spans.reset(deadline);
         self.timer.reset(deadline);
     }
 
@@ -242,7 +252,7 @@ impl Sleep {
     pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // A pending poll spends no budget, so the budget is checked only when due: most polls are
         // pending.
-        ready!(self.poll_unconstrained(cx));
+        ready!(self.poll_timer(true, cx));
         spend_budget(cx)
     }
 
@@ -257,10 +267,22 @@ impl Sleep {
     /// Polls without spending from the task's budget.
     #[inline]
     pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.timer.waits(cx.waker()) {
+        self.poll_timer(false, cx)
+    }
+
+    #[inline]
+    fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
+        // A task dump polls without effect, as it polls tokio's timers.
+        if is_traced(cx.waker()) {
             return Poll::Pending;
         }
-        self.timer.poll(self.deadline, cx.waker())
+        let registers = self.timer.is_idle().then_some(self.deadline);
+        let polling = self.spans.poll(in_budget, registers);
+        polling.end(if self.timer.is_pending_with(cx.waker()) {
+            Poll::Pending
+        } else {
+            self.timer.poll(self.deadline, cx.waker())
+        })
     }
 }
 
@@ -270,7 +292,7 @@ impl Future for Sleep {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let me = self.get_mut();
-        ready!(me.poll_unconstrained(cx));
+        ready!(me.poll_timer(true, cx));
         me.complete(cx)
     }
 }
@@ -297,5 +319,8 @@ const _: () = {
     // A part of every `timeout` future; and in a box of its own, with the allocator's
     // word, 48 bytes and not 64.
     #[cfg(target_pointer_width = "64")]
-    assert!(size_of::<Sleep>() == 40, "documented");
+    assert!(
+        size_of::<Sleep>() == if cfg!(feature = "tracing") { 48 } else { 40 },
+        "documented"
+    );
 };

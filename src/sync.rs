@@ -49,14 +49,6 @@ fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
 /// lasts.
 pub(crate) const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
-/// Tries for a moment.
-pub(crate) fn try_often<T>(lock: &Lock<T>) -> Option<LockGuard<'_, T>> {
-    (0..TRIES).find_map(|_| {
-        std::hint::spin_loop();
-        lock.try_lock()
-    })
-}
-
 /// Spins before a thread yields: tens of microseconds, as long as a hold lasts in a mass expiry
 /// with cold caches.
 const SPINS: u32 = 1_000;

@@ -1,5 +1,4 @@
-//! The items of [`tokio::time`], and no more: `tokio::time` becomes `wheel::time`, in
-//! every import.
+//! The items of [`tokio::time`], and nothing else: replace `tokio::time` by `wheel::time` in every import.
 //!
 //! ```
 //! use wheel::time::{self, Duration, error::Elapsed}; // was: use tokio::time::{…};
@@ -12,9 +11,9 @@
 //! # }
 //! ```
 //!
-//! The crate's root has the same items, so new code says `wheel::sleep`. The root has more
-//! besides. A glob takes every public name into scope, so a module that says
-//! `use tokio::time::*;` says `use wheel::time::*;`, and not `use wheel::*;`.
+//! The crate's root has the same items, so new code can write `wheel::sleep`. The root has more items
+//! besides. A glob import brings every public name into scope, so replace `use tokio::time::*;` by
+//! `use wheel::time::*;` rather than by `use wheel::*;`.
 
 #[doc(no_inline)]
 pub use crate::error;

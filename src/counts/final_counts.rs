@@ -36,8 +36,8 @@ use super::MetricsSnapshot as Snapshot;
 /// The counts of a driver from its start to its end, kept for later snapshots.
 pub(crate) struct FinalCounts {
     /// How often the driver woke up, and how often nothing was due then.
-    turns: AtomicU64,
-    idle_turns: AtomicU64,
+    passes: AtomicU64,
+    idle_passes: AtomicU64,
     /// Set when a shard is closed.
     shards: Box<[OnceLock<Snapshot>]>,
 }
@@ -45,24 +45,24 @@ pub(crate) struct FinalCounts {
 impl FinalCounts {
     pub(crate) fn new(shards: usize) -> Self {
         FinalCounts {
-            turns: AtomicU64::new(0),
-            idle_turns: AtomicU64::new(0),
+            passes: AtomicU64::new(0),
+            idle_passes: AtomicU64::new(0),
             shards: (0..shards).map(|_| OnceLock::new()).collect(),
         }
     }
 
-    pub(crate) fn count_turn(&self, is_idle: bool) {
-        self.turns.fetch_add(1, Ordering::Relaxed);
-        self.idle_turns
+    pub(crate) fn count_pass(&self, is_idle: bool) {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        self.idle_passes
             .fetch_add(u64::from(is_idle), Ordering::Relaxed);
     }
 
-    pub(crate) fn turns(&self) -> u64 {
-        self.turns.load(Ordering::Relaxed)
+    pub(crate) fn passes(&self) -> u64 {
+        self.passes.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn idle_turns(&self) -> u64 {
-        self.idle_turns.load(Ordering::Relaxed)
+    pub(crate) fn idle_passes(&self) -> u64 {
+        self.idle_passes.load(Ordering::Relaxed)
     }
 
     /// Called under the shard's lock, as the generation ends: a thread that finds the generation

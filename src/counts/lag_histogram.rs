@@ -5,18 +5,17 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Width of the first bucket in nanoseconds. Sixteen are a millisecond, so that wider buckets
-/// begin at 1, 2, 4, … ms.
+/// The width of the first bucket in nanoseconds. Sixteen of it are a millisecond, so that wider
+/// buckets begin at 1, 2, 4, … ms.
 const FIRST: u64 = 62_500;
-/// The last bucket begins at 62.5 µs · 2²⁰ = 65.536 s.
+/// The number of buckets. The last one begins at 62.5 µs · 2²⁰ = 65.536 s.
 const BUCKETS: usize = 22;
 
-/// Histogram of lag: how long after its deadline each timer fired.
+/// A histogram of lag: how long after its deadline each timer fired.
 ///
-/// Each bucket is twice as wide as the bucket before. Their ends are 62.5 µs, 125 µs, 250 µs,
-/// 500 µs, 1 ms, 2 ms and so on to 65.536 s; the last bucket has no end. tokio's timer wakes
-/// the driver on whole milliseconds, so on a healthy runtime nearly all timers are in the
-/// buckets below 2 ms.
+/// Each bucket is twice as wide as the previous one. The buckets end at 62.5 µs, 125 µs, 250 µs, 500 µs,
+/// 1 ms, 2 ms and so on up to 65.536 s, and the last bucket has no end. tokio's timer wakes the driver on
+/// whole milliseconds, so on a healthy runtime nearly all timers are in the buckets below 2 ms.
 ///
 /// # Examples
 ///
@@ -41,7 +40,7 @@ pub struct LagHistogram {
     max: u64,
 }
 
-/// The lags of a bucket: their number, and their sum in nanoseconds.
+/// The lags in a bucket: how many there are, and their sum in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Bucket {
     count: u64,
@@ -80,35 +79,40 @@ impl LagHistogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Number of timers that fired.
+    /// Returns the number of timers that fired.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.count).sum()
     }
 
-    /// Sum of all lags, to the nanosecond. Divided by [`count`](Self::count): the mean.
+    /// Returns the sum of all lags, exact to the nanosecond.
+    ///
+    /// Divide it by [`count`](Self::count) for the mean.
     #[must_use]
     pub fn total(&self) -> Duration {
         let sums = self.buckets.iter().map(|bucket| bucket.sum);
         sums.map(Duration::from_nanos).sum()
     }
 
-    /// The largest lag: to the nanosecond in counts since the driver's start. In the counts of
-    /// an interval an upper bound, the end of the highest bucket in which a timer fired.
+    /// Returns the largest lag.
+    ///
+    /// In counts since the driver's start this is exact to the nanosecond. In the counts of an interval it is an
+    /// upper bound: the end of the highest bucket in which a timer fired.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max)
     }
 
-    /// All buckets, the narrowest first: a range of lags, and the number of timers in the
-    /// range.
+    /// Returns all buckets, the narrowest first: a range of lags, and the number of timers in it.
     pub fn buckets(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
         let buckets = self.buckets.iter().enumerate();
         buckets.map(|(index, bucket)| (Self::range(index), bucket.count))
     }
 
-    /// A lag that this fraction of the timers did not exceed: the end of the bucket in which
-    /// the quantile falls, or the largest lag where that is less. Zero if no timer has fired.
+    /// Returns a lag that this fraction of the timers did not exceed.
+    ///
+    /// This is the end of the bucket into which the quantile falls, or the largest lag if that is less. If no
+    /// timer has fired, it is zero.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -120,13 +124,13 @@ impl LagHistogram {
     ///
     /// # Panics
     ///
-    /// Unless `quantile` is from 0 to 1.
+    /// Panics if `quantile` is not between 0 and 1.
     #[must_use]
     #[track_caller]
     pub fn quantile(&self, quantile: f64) -> Duration {
         assert!(
             (0.0..=1.0).contains(&quantile),
-            "a quantile is from 0 to 1, not {quantile}"
+            "quantile must be between 0 and 1, got {quantile}"
         );
         let wanted = (quantile * self.count() as f64).ceil() as u64;
         let mut seen = 0;
@@ -149,7 +153,7 @@ impl LagHistogram {
         start..if is_last { Duration::MAX } else { edge(index) }
     }
 
-    /// The lags of the timers that fired between `before` and this histogram.
+    /// Returns the lags of the timers that fired between `before` and this histogram.
     pub(crate) fn since(&self, before: &LagHistogram) -> LagHistogram {
         let mut between = self.clone();
         for (bucket, before) in between.buckets.iter_mut().zip(&before.buckets) {
@@ -165,8 +169,8 @@ impl LagHistogram {
         between
     }
 
-    /// Of each bucket with timers: the mean lag in seconds, and the number of timers. The
-    /// means times their numbers are the true sum.
+    /// Returns the mean lag in seconds, and the number of timers, of each bucket that has any. The means
+    /// times the numbers are the true sum.
     #[cfg(feature = "metrics")]
     pub(crate) fn means(&self) -> impl Iterator<Item = (f64, u64)> {
         let used = self.buckets.iter().filter(|bucket| bucket.count > 0);
@@ -176,7 +180,7 @@ impl LagHistogram {
         })
     }
 
-    /// The ends of the buckets, in seconds, without the last bucket, which has no end.
+    /// Returns the ends of all buckets but the last, which has none, in seconds.
     #[cfg(feature = "metrics")]
     pub(crate) fn ends() -> impl Iterator<Item = f64> {
         (0..BUCKETS - 1).map(|index| Self::range(index).end.as_secs_f64())

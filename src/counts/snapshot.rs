@@ -1,20 +1,20 @@
-//! [`MetricsSnapshot`]: the counts of a driver at a point in time, or of a stretch of time.
+//! [`MetricsSnapshot`], the counts of a driver up to a moment, or between two moments.
 
 use std::fmt;
 
 use super::LagHistogram;
 
-/// Counts of a driver, or of a shard.
+/// The counts of a driver's or a shard's timers.
 ///
-/// * From [`WheelMetrics::snapshot`](crate::WheelMetrics::snapshot): since the driver started,
-///   which is with the runtime's first timer. No count decreases, and `registered == fired +
+/// * A snapshot from [`WheelMetrics::snapshot`](crate::WheelMetrics::snapshot) counts from when the driver
+///   started, which is at the runtime's first timer. No count decreases, and `registered == fired +
 ///   cancelled + pending` holds in every snapshot.
-/// * From [`WheelMetrics::intervals`](crate::WheelMetrics::intervals) and [`since`](Self::since):
-///   between two snapshots. `pending` is the number at the end of the interval.
+/// * A snapshot from [`WheelMetrics::intervals`](crate::WheelMetrics::intervals) or [`since`](Self::since)
+///   counts what happened between two snapshots. `pending` is the number at the end of the interval.
 ///
-/// A timer counts once it is *registered*: at its first poll or reset, and again at a reset
-/// after it has fired. Timers that are never polled, and timers already due at their first
-/// poll, count nowhere.
+/// A timer counts once it is *registered*, which happens at its first poll or reset, and again if it is
+/// reset after it has fired. Timers that are never polled, and timers that are already due at their first
+/// poll, are not counted.
 ///
 /// [How to read the counts](crate::docs::metrics).
 ///
@@ -36,40 +36,42 @@ use super::LagHistogram;
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetricsSnapshot {
-    /// Timers that were registered.
+    /// The number of timers that were registered.
     pub registered: u64,
-    /// Timers that fired, resets to a time in the past included. A timer dropped in the course of
-    /// firing may count here too.
+    /// The number of timers that fired, including those that were reset to a time in the past.
+    ///
+    /// A timer that is dropped while it fires may count here, too.
     pub fired: u64,
-    /// Timers dropped before they were due, and timers pending at the end of their runtime.
+    /// The number of timers that were dropped before they were due, or that were pending when their
+    /// driver shut down.
     pub cancelled: u64,
-    /// Timers that are registered now.
+    /// The number of timers that are registered now.
     pub pending: usize,
-    /// Resets of pending timers, to any time. A reset registers nothing anew.
+    /// The number of resets of pending timers. A reset timer is not counted in `registered` again.
     pub reset: u64,
-    /// Moves of timers to a lower level. Private: how wheels work may change.
+    /// The number of times that a timer moved to a lower level. Private, because the wheels may change.
     pub(crate) cascaded: u64,
     /// How late timers fired.
     pub lag: LagHistogram,
-    /// Wake-ups of the driver: each is CPU time spent on timers. Without timers there are none.
+    /// The number of times that the driver woke up. Each takes CPU time; without timers there are none.
     ///
-    /// Of the whole driver; 0 in the snapshot of a shard.
+    /// Counted for the whole driver; zero in the snapshot of a shard.
     pub driver_wakeups: u64,
-    /// Wake-ups at which nothing was due: in most cases the timer had been cancelled. The
-    /// driver's start counts here too.
+    /// The number of wake-ups at which no timer was due, in most cases because the timer had been
+    /// cancelled. The driver's start counts here, too.
     ///
-    /// Of the whole driver; 0 in the snapshot of a shard.
+    /// Counted for the whole driver; zero in the snapshot of a shard.
     pub driver_noops: u64,
-    /// Timers that there is memory for. Private: how they are stored may change.
+    /// The number of timers that there is memory for. Private, because their storage may change.
     pub(crate) slab_capacity: usize,
 }
 
 impl MetricsSnapshot {
-    /// The counts of the time between `before` and this snapshot.
+    /// Returns what was counted between the snapshot `before` and this one.
     ///
-    /// Both have to be from the same driver, or the same shard. Counts that would be negative
-    /// are 0. `pending` is this snapshot's, and [`LagHistogram::max`] is an upper bound: the
-    /// end of the highest bucket in which a timer fired.
+    /// Both snapshots must be of the same driver, or of the same shard. A count that would be negative is
+    /// zero. `pending` is this snapshot's. [`LagHistogram::max`] is an upper bound: the end of the highest
+    /// bucket in which a timer fired.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -110,8 +112,8 @@ impl MetricsSnapshot {
         self.slab_capacity += shard.slab_capacity;
     }
 
-    /// The counts once the runtime has ended: all that was pending is cancelled, and the
-    /// memory freed.
+    /// Returns the counts after the driver has shut down: everything pending is cancelled, and the memory
+    /// is freed.
     pub(crate) fn swept(mut self) -> MetricsSnapshot {
         self.cancelled += self.pending as u64;
         self.pending = 0;

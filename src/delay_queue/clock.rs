@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::driver::timerfd::DEFAULT_SPACING;
+use crate::driver::DEFAULT_SPACING;
 
 /// Length of a unit without high resolution, in nanoseconds.
 const MILLISECOND: u32 = 1_000_000;

@@ -1,32 +1,32 @@
 //! The owner of a timer: the driver, and the driver's shard, for a timer that is made here.
 //!
-//! **A timer belongs to the current runtime. On a thread that has been proved to be a worker of a
+//! **A timer belongs to the current runtime. On a thread that is bound to a worker of a
 //! multi-thread runtime, a timer belongs to the worker's runtime instead.**
 //!
-//! A task on such a worker makes most timers. Two thread-locals tell its shard:
-//! `tokio::runtime::worker_index()` says which worker's scheduler runs on this thread, and
-//! [`LOCAL`] which runtime's. Reading them writes nothing that threads share; getting the current
-//! handle counts a reference to the handle.
+//! Most timers are made by a task on a bound thread. Two thread-locals tell its shard:
+//! `tokio::runtime::worker_index()` which worker's scheduler runs on this thread, and [`LOCAL`]
+//! which runtime's. Reading them writes nothing that threads share, whereas getting the current
+//! handle counts a reference to it.
 //!
 //! | where | `worker_index()` | the timer's driver |
 //! | --- | --- | --- |
-//! | a task on a worker, also inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
-//! | `block_in_place`, `spawn_blocking`, a plain thread | none | the current handle's |
+//! | a task on a worker, even inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
+//! | `block_in_place`, `spawn_blocking`, any other thread | none | the current handle's |
 //! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
 //!
 //! # Ground rules
 //!
-//! * **A proof is never inferred.** A handle says which context this is, not which worker this
-//!   thread is. So only a task that was spawned on the runtime for that purpose proves a thread:
-//!   the thread that runs this task is a worker. Until then, the current handle decides. A thread
+//! * **Bind a thread only in a task that was spawned for that purpose.** A handle tells which
+//!   context this is, not which worker this thread is. But the thread that runs a task of the
+//!   runtime is a worker of it. Until such a task has run, the current handle decides. A thread
 //!   that is a worker of one runtime never becomes a worker of another.
-//! * **The next proof ends the last.** After `block_in_place` another thread may have the worker,
-//!   and this thread run blocking tasks. The other thread, with its first timer, ends the proof of
-//!   this thread: the shard counts its workers. A thread that makes a timer of another runtime
-//!   meanwhile has to be proved anew, too.
-//! * **An index is not exclusive.** While a thread is in `block_in_place`, or just back from it,
-//!   another thread has its worker. So a shard's worker changes no entry of the shard without the
-//!   shard's lock. Which thread has a shard decides only the cheapest way to cancel there.
+//! * **A binding ends the one before.** After `block_in_place`, another thread may have the worker,
+//!   and this thread may run blocking tasks. When the other thread makes its first timer, it ends
+//!   this thread's binding, because the shard counts its workers. A thread that makes a timer of
+//!   another runtime in between has to be bound again, too.
+//! * **Two threads may have the same index**, while one of them is in `block_in_place`, or just
+//!   back from it. So a shard's worker changes no entry without the shard's lock. Which thread has
+//!   a shard decides only the cheapest way to cancel there.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,57 +34,69 @@ use std::task::Waker;
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
-use super::driver::{DriverRef, ShardRef};
+use super::driver::DriverRef;
 use super::registry;
+use super::shard::Shard;
 use crate::settings::Generation;
 use crate::sync::{thread_local, worker_index};
 
-/// A shard, in this time in service of its driver.
-pub(crate) type Found = (ShardRef, Generation);
+/// A shard, in this generation of its driver.
+pub(crate) type ShardHandle = (&'static Shard, Generation);
 
-/// The shard that a thread has found last.
+/// The shard in which a thread made its last timer.
 #[derive(Clone, Copy)]
-struct Here {
-    found: Found,
-    /// The runtime that the driver serves then.
+struct Binding {
+    shard: ShardHandle,
+    /// The runtime that the driver runs for.
     runtime: runtime::Id,
-    /// The index of the worker that this thread has been proved to be; [`NO_INDEX`] otherwise.
+    /// The index of the worker that this thread is bound to; [`NO_INDEX`] if it is not bound.
     index: u32,
     /// Which of the shard's workers that is.
     worker: u32,
 }
 
-/// Not a worker's index: the thread is not proved. No runtime has so many workers.
+/// Not a worker's index: the thread is not bound. No runtime has so many workers.
 const NO_INDEX: u32 = u32::MAX;
 
-impl Here {
-    /// Whether this thread has been proved to be the shard's worker, and still is.
+impl Binding {
+    /// Whether this thread was bound to the shard's worker, and still is.
     #[inline]
-    fn is_proved(&self) -> bool {
-        let (shard, _) = self.found;
-        shard.shard.worker() == self.worker && worker_index() == Some(self.index as usize)
+    fn is_bound(&self) -> bool {
+        let (shard, _) = self.shard;
+        shard.worker() == self.worker && worker_index() == Some(self.index as usize)
     }
 
-    /// Whether the shard's driver still serves this runtime.
-    fn serves(&self, handle: &Handle) -> bool {
-        let (shard, generation) = self.found;
-        self.runtime == handle.id() && shard.shard.serves(generation)
+    /// Whether the shard's driver still runs for this runtime.
+    fn is_of(&self, handle: &Handle) -> bool {
+        let (shard, generation) = self.shard;
+        self.runtime == handle.id() && shard.is_open_in(generation)
     }
 }
 
-/// A thread's data for its timers, on a single line of memory.
+/// A thread's data for its timers, on a single cache line.
 #[repr(align(64))]
-struct Local {
-    here: Cell<Option<Here>>,
-    /// The data pointer of the waker that this thread has left in a spare last: a hint.
-    left: Cell<usize>,
-    /// Timers to go until this thread asks for a proof.
-    wait: Cell<u32>,
+pub(super) struct Local {
+    binding: Cell<Option<Binding>>,
+    /// The data pointer of the waker that this thread has last left in a cached entry: a hint.
+    cached_waker: Cell<usize>,
+    /// When this thread last checked for late timers, by the clock of that runtime, which may be
+    /// ahead of this one's.
+    pub(super) checked: Cell<u64>,
+    /// When such a check last did something.
+    pub(super) acted: Cell<u64>,
+    /// Timers made since this thread was last bound.
+    made_unbound: Cell<u32>,
 }
 
 thread_local! {
-    static LOCAL: Local = const {
-        Local { here: Cell::new(None), left: Cell::new(0), wait: Cell::new(0) }
+    pub(super) static LOCAL: Local = const {
+        Local {
+            binding: Cell::new(None),
+            cached_waker: Cell::new(0),
+            checked: Cell::new(0),
+            acted: Cell::new(0),
+            made_unbound: Cell::new(0),
+        }
     };
 }
 
@@ -96,53 +108,57 @@ std::thread_local! {
     };
 }
 
-/// Notes that this thread has left a task's waker in its shard's spare.
+/// Notes that this thread has left a task's waker in its shard's cached entry.
 #[inline]
-pub(super) fn set_left(waker: usize) {
-    LOCAL.with(|local| local.left.set(waker));
+pub(super) fn set_cached_waker(waker: usize) {
+    LOCAL.with(|local| local.cached_waker.set(waker));
 }
 
-/// Whether this thread has left this waker in a spare last. Only a hint: `put_again` compares the
-/// wakers.
+/// Whether this is the waker that this thread has last left in a cached entry. Only a hint:
+/// `put_again` compares the wakers.
 #[inline]
-pub(super) fn has_left(waker: &Waker) -> bool {
-    LOCAL.with(|local| local.left.get()) == waker.data() as usize
+pub(super) fn cached_waker_is(waker: &Waker) -> bool {
+    LOCAL.with(|local| local.cached_waker.get()) == waker.data() as usize
 }
 
 #[inline]
-fn last_here() -> Option<Here> {
-    LOCAL.with(|local| local.here.get())
+fn binding() -> Option<Binding> {
+    LOCAL.with(|local| local.binding.get())
 }
 
-fn set_here(here: Here) {
-    LOCAL.with(|local| local.here.set(Some(here)));
+fn set_binding(shard: ShardHandle, runtime: runtime::Id, index: u32, worker: u32) {
+    let binding = Binding {
+        shard,
+        runtime,
+        index,
+        worker,
+    };
+    LOCAL.with(|local| local.binding.set(Some(binding)));
 }
 
-/// Timers after which a thread that is not proved yet asks again.
-const SELDOM: u32 = 256;
-
-/// The shard, and its driver's generation, for a timer of the free functions.
+/// Returns the shard, and its driver's generation, for a timer of the free functions.
 ///
 /// # Panics
 ///
-/// Without a runtime, or in a runtime without timers: tokio's message, caller's line.
+/// Panics outside a runtime, and in a runtime without timers, with tokio's message, at the caller's
+/// line.
 #[inline]
 #[track_caller]
-pub(crate) fn shard() -> Found {
-    match last_here() {
-        Some(here) if here.is_proved() => here.found,
+pub(crate) fn shard() -> ShardHandle {
+    match binding() {
+        Some(binding) if binding.is_bound() => binding.shard,
         _ => by_handle(),
     }
 }
 
-/// The shard of the current handle's driver. On a current-thread runtime each timer comes here.
+/// The shard of the current handle's driver. On a current-thread runtime, every timer comes here.
 #[inline(never)]
 #[track_caller]
-fn by_handle() -> Found {
+fn by_handle() -> ShardHandle {
     let handle = Handle::current();
     if handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        if let Some(here) = last_here().filter(|here| here.serves(&handle)) {
-            return here.found;
+        if let Some(binding) = binding().filter(|it| it.is_of(&handle)) {
+            return binding.shard;
         }
     }
     by_handle_of(handle)
@@ -152,88 +168,86 @@ fn by_handle() -> Found {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn by_handle_of(handle: Handle) -> Found {
-    let found = match last_here() {
-        Some(here) if here.serves(&handle) => here.found,
+fn by_handle_of(handle: Handle) -> ShardHandle {
+    let shard = match binding() {
+        Some(binding) if binding.is_of(&handle) => binding.shard,
         _ => find(&handle),
     };
     if handle.runtime_flavor() != RuntimeFlavor::CurrentThread {
-        let (shard, generation) = found;
-        ask_for_proof(&handle, DriverRef::new(shard.driver, generation));
+        request_binding(&handle, DriverRef::new(shard.0.driver, shard.1));
     }
-    found
+    shard
 }
 
 /// Starts the driver if need be.
 #[track_caller]
-fn find(handle: &Handle) -> Found {
+fn find(handle: &Handle) -> ShardHandle {
     let driver = registry::driver_of(handle);
-    let found = (shard_of(driver), driver.generation);
-    set_here(Here {
-        found,
-        runtime: handle.id(),
-        index: NO_INDEX,
-        worker: u32::MAX,
-    });
-    found
+    let shard = (shard_of(driver), driver.generation);
+    set_binding(shard, handle.id(), NO_INDEX, u32::MAX);
+    shard
 }
 
 /// This thread's shard of a known driver.
-pub(crate) fn shard_of(driver: DriverRef) -> ShardRef {
+pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
     driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
 }
 
 /// Whether this thread made its last timer in this shard.
 #[cfg(not(all(test, loom)))]
 #[inline]
-pub(super) fn is_here(shard: ShardRef) -> bool {
-    last_here().is_some_and(|here| std::ptr::eq(here.found.0, shard))
+pub(super) fn is_here(shard: &Shard) -> bool {
+    binding().is_some_and(|binding| std::ptr::eq(binding.shard.0, shard))
 }
 
 #[cfg(all(test, loom))]
 pub(super) use crate::sync::fake::is_here;
 
-/// Has a task of this runtime prove the thread that runs the task, most likely this thread. Not for
-/// every timer: the task may wait behind a task that makes many, or be stolen by another thread.
-fn ask_for_proof(handle: &Handle, driver: DriverRef) {
+/// How many timers a thread that is not bound yet makes until its second request for a binding. The
+/// wait doubles with each request that no binding has followed, because a single poll may make
+/// millions of timers, and no task runs before it returns.
+const BINDING_INTERVAL: u32 = 256;
+
+/// Spawns a task that binds the thread that runs it, most likely this thread. Not for every timer,
+/// because the task may wait behind a task that makes many, or be stolen by another thread.
+fn request_binding(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
-    let wait = LOCAL.with(|local| local.wait.get());
-    if wait > 0 {
-        return set_wait(wait - 1);
+    if !driver.is_open() || !is_time_to_request() {
+        return;
     }
-    if driver.is_open() {
-        set_wait(SELDOM);
-        // The thread that was proved before has lost its worker.
-        change_worker(driver.shard(index), index);
-        let runtime = handle.id();
-        handle.spawn(async move { prove(driver, runtime) });
-    }
+    // The thread that was bound before has lost its worker.
+    change_worker(driver.shard(index), index);
+    let runtime = handle.id();
+    handle.spawn(async move { bind(driver, runtime) });
 }
 
-fn set_wait(timers: u32) {
-    LOCAL.with(|local| local.wait.set(timers));
+fn is_time_to_request() -> bool {
+    LOCAL.with(|local| {
+        let made = local.made_unbound.get();
+        local.made_unbound.set(made.saturating_add(1));
+        made == 0 || made >= BINDING_INTERVAL && made.is_power_of_two()
+    })
 }
 
-fn prove(driver: DriverRef, runtime: runtime::Id) {
+fn bind(driver: DriverRef, runtime: runtime::Id) {
     let Some(index) = worker_index() else { return };
     let shard = driver.shard(index);
     // In this order: the end of a driver changes the worker, too.
     let worker = change_worker(shard, index);
     if driver.is_open() {
-        set_here(Here {
-            found: (shard, driver.generation),
-            runtime,
-            index: index as u32,
-            worker,
-        });
-        set_wait(0);
+        set_binding((shard, driver.generation), runtime, index as u32, worker);
+        LOCAL.with(|local| local.made_unbound.set(0));
     }
 }
 
-/// Ends the proofs of the shard's threads. Where workers share a shard, the first of them does.
-fn change_worker(shard: ShardRef, index: usize) -> u32 {
-    match index == shard.index {
-        true => shard.shard.change_worker(),
-        false => shard.shard.worker(),
+/// Ends the bindings of the shard's threads. If workers share a shard, the first of them does.
+fn change_worker(shard: &Shard, index: usize) -> u32 {
+    if index == shard.index {
+        shard.change_worker()
+    } else {
+        shard.worker()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,54 +1,45 @@
-//! A driver: its shards and its alarm, from the opening for a runtime until the closing, at the
-//! runtime's end or by a shutdown.
+//! A driver: the shards and the alarm that fire the timers of one runtime, from its opening to its
+//! closing.
 //!
 //! # Ground rules
 //!
-//! * Drivers are never freed. A `Sleep` refers to its driver for ever, at no cost per timer. A driver
-//!   that has ended goes to a pool, and may serve another runtime. A driver that is opened begins
-//!   from nothing: whatever its last time in service left behind is reset.
-//! * The *generation* counts the times in service. Each operation of a timer names its generation,
-//!   and is refused under the shard's lock once that generation has ended.
+//! * **Drivers are never freed**, because a `Sleep` refers to its driver's shard for as long as it
+//!   lives, and counting those references would cost every timer two writes to a cache line that
+//!   all workers share. Instead, a driver that has shut down goes to a pool, and may run for
+//!   another runtime later. A driver that is opened starts from nothing: whatever its last runtime
+//!   left behind is reset.
+//! * **The generation counts the runtimes that a driver has run for.** Every operation of a timer
+//!   names its generation, and is refused under the shard's lock once that has ended.
 //! * Only the end of the driver task closes a driver.
 
 use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 
 use super::alarm::interval::AlarmTimer;
 use super::alarm::{self, Alarm};
-use super::request::Turns;
-use super::shard::{Shard, Shards};
+use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::FinalCounts;
 use crate::settings::{Generation, Settings};
-use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, is_traced, lock, worker_index};
 
 /// Fires the timers of one runtime at a time; lives as long as the process.
 pub(crate) struct Driver {
-    shards: OnceLock<&'static [DriverShard]>,
+    shards: OnceLock<Box<[Shard]>>,
     pub(super) alarm: Alarm,
-    pub(super) turns: Turns,
-    /// The last turn, or overdue check that did something.
-    pub(super) checked: AtomicU64,
+    /// The driver task, once that was polled.
+    pub(super) task: Mutex<Option<Waker>>,
     pub(crate) settings: Settings,
     /// When the driver was opened.
     pub(super) opened: AtomicU64,
-    /// Generations below this are to end: see [`DriverRef::shutdown`].
-    ends: AtomicU16,
-    /// The counts of this time in service, and its generation.
+    /// Generations below this are to shut down: see [`DriverRef::shutdown`].
+    pub(super) ends: AtomicU16,
+    /// The counts of this generation.
     last: Mutex<(Generation, Arc<FinalCounts>)>,
 }
 
-/// A shard, and its driver.
-pub(crate) struct DriverShard {
-    pub(crate) shard: Shard,
-    pub(crate) driver: &'static Driver,
-    pub(super) index: usize,
-}
-
-/// A shard of some driver.
-pub(crate) type ShardRef = &'static DriverShard;
-
-/// A driver in service: the driver, and its generation.
+/// A running driver: the driver, and its generation.
 #[derive(Clone, Copy)]
 pub(crate) struct DriverRef {
     pub(crate) driver: &'static Driver,
@@ -57,134 +48,119 @@ pub(crate) struct DriverRef {
 
 /// Opening and closing.
 impl Driver {
-    /// A driver that serves no runtime yet.
+    /// A driver that runs for no runtime yet.
     pub(super) fn leak(settings: Settings) -> &'static Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
             alarm: Alarm::new(settings),
-            turns: Turns::default(),
-            checked: AtomicU64::new(0),
+            task: Mutex::new(None),
             settings,
             opened: AtomicU64::new(0),
             ends: AtomicU16::new(0),
             last: Mutex::new((0, Arc::new(FinalCounts::new(settings.shards)))),
         }));
-        let all: Vec<DriverShard> = (0..settings.shards)
-            .map(|index| DriverShard {
-                shard: Shard::new(),
-                driver,
-                index,
-            })
-            .collect();
-        // Set once, here: no other thread has seen the driver yet.
-        let _ = driver.shards.set(all.leak());
+        // Each shard refers to its driver, so the shards come second. No other thread has seen
+        // either yet.
+        let shards = (0..settings.shards).map(|index| Shard::new(driver, index));
+        let _ = driver.shards.set(shards.collect());
         driver
     }
 
-    /// Begins to serve a runtime, with this alarm. Nothing is armed, and no task runs, yet.
-    pub(super) fn open(&self, alarm: AlarmTimer, capacity: usize) {
+    /// Begins to run for a runtime, with this alarm. Nothing is armed, and no task runs, yet.
+    pub(super) fn open(&'static self, mut timer: AlarmTimer, capacity: usize) -> DriverRef {
+        let opened = DriverRef::new(self, self.generation());
+        timer.generation = opened.generation;
+        timer.waker = Waker::from(Arc::new(opened));
         let now = Tick::now();
-        let each = capacity.div_ceil(self.settings.shards);
         // A deadline that has just passed may still have to wait; see `when.rs`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));
-        for shard in self.each_shard() {
-            shard.open(start, each);
+        for shard in self.shards() {
+            shard.open(start, capacity.div_ceil(self.settings.shards));
         }
         self.opened.store(now.0, Ordering::Relaxed);
-        self.turns.reset();
-        self.checked.store(now.0, Ordering::Relaxed);
-        let last = Arc::new(FinalCounts::new(self.shards().len()));
-        *lock(&self.last) = (self.generation(), last);
-        self.alarm.open(alarm);
+        let last = Arc::new(FinalCounts::new(self.settings.shards));
+        *lock(&self.last) = (opened.generation, last);
+        self.alarm.open(timer);
+        opened
     }
 
     /// The runtime has taken the driver task, unless the runtime has ended since.
-    pub(super) fn begin(&self, generation: Generation) {
+    pub(super) fn begin(&'static self, generation: Generation) {
         self.alarm.begin(generation);
         // A timer may have been registered before the task was spawned, and cancelled before the
         // clock was found to be paused. (Unless another thread is arming just now.)
         self.rearm();
-        for shard in self.each_shard() {
+        for shard in self.shards() {
             self.retract(shard);
         }
     }
 
-    /// Ends the service: frees the interval, and wakes all pending timers, whose next poll finds
+    /// Closes the driver: frees the interval, and wakes all pending timers, whose next poll finds
     /// the driver closed.
     pub(super) fn close(&'static self) {
         // First the alarm, so that no thread polls an interval of a runtime that ends.
         self.alarm.close();
         let last = Arc::clone(&lock(&self.last).1);
-        for home in self.shards() {
-            for waker in home.shard.close(|counted| last.set(home.index, counted)) {
-                wakers::wake(waker);
-            }
+        for (index, shard) in self.shards().iter().enumerate() {
+            let pending = shard.close(|counted| last.set(index, counted));
+            pending.for_each(wakers::wake);
         }
-        self.turns.reset();
+        let task = lock(&self.task).take();
+        drop(task);
     }
 
-    pub(crate) fn shards(&self) -> &'static [DriverShard] {
-        self.shards.get().copied().unwrap_or(&[])
+    pub(crate) fn shards(&'static self) -> &'static [Shard] {
+        self.shards.get().map_or(&[], |shards| shards)
     }
 
-    pub(super) fn each_shard(&self) -> impl Shards {
-        self.shards().iter().map(|home| &home.shard)
+    pub(super) fn generation(&'static self) -> Generation {
+        self.shards()[0].generation()
     }
 
-    pub(super) fn generation(&self) -> Generation {
-        self.shards()[0].shard.generation()
-    }
-
-    /// Whether the driver task is to end, and not to wait.
-    pub(super) fn is_to_end(&self, generation: Generation) -> bool {
-        generation < self.ends.load(Ordering::Relaxed)
-    }
-
-    /// Where this generation leaves its last figures, unless a later generation has begun.
+    /// Where this generation leaves its final counts, unless a later generation has begun.
     pub(crate) fn last(&self, generation: Generation) -> Option<Arc<FinalCounts>> {
         let (of, last) = &*lock(&self.last);
         (*of == generation).then(|| Arc::clone(last))
     }
 }
 
-/// Arming.
+/// Arming the alarm.
 impl Driver {
-    /// A timer was registered for this deadline, which is before `plain_from`: has the alarm ring no
-    /// later.
+    /// A timer was registered for this deadline, which is before `fast_path_from`: makes sure that
+    /// the alarm fires no later.
     #[cold]
-    pub(super) fn arm_for(&self, deadline: Tick) {
+    pub(super) fn arm_for(&'static self, deadline: Tick) {
         if deadline < self.alarm.armed_for() {
             self.rearm();
         }
     }
 
-    /// Arms the alarm for the earliest deadline. Returns false when a turn is needed.
-    pub(super) fn arm(&self) -> bool {
-        self.alarm.rearm(self.each_shard())
-    }
-
-    /// The same, and asks for that turn.
+    /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
+    ///
+    /// While a task dump traces this thread, tokio arms nothing. So the driver task does it after the
+    /// dump: tokio wakes that task if a scheduler runs this thread, and otherwise this wakes it.
     #[cold]
-    pub(super) fn rearm(&self) {
-        if !self.arm() {
-            self.ask_for_turn();
+    pub(super) fn rearm(&'static self) {
+        if cfg!(tokio_unstable) {
+            let task = lock(&self.task).clone();
+            if is_traced(task.as_ref().unwrap_or(Waker::noop())) {
+                if worker_index().is_none() {
+                    self.request_pass();
+                }
+                return;
+            }
+        }
+        if !self.alarm.rearm(self.shards()) {
+            self.request_pass();
         }
     }
 
-    /// Wakes the driver task, or, while that task is polled, has it polled again.
+    /// A timer of this shard was cancelled or reset. If the clock may be paused, the alarm must not
+    /// stay armed for the old deadline, because an automatic advance would stop there.
     #[cold]
-    pub(super) fn ask_for_turn(&self) {
-        if let Some(task) = self.turns.ask() {
-            task.wake();
-        }
-    }
-
-    /// A timer of this shard was cancelled or put off. Where the clock may be paused, auto-advance
-    /// must not stop at its deadline.
-    #[cold]
-    pub(super) fn retract(&self, shard: &Shard) {
+    pub(super) fn retract(&'static self, shard: &Shard) {
         let is_later = self.alarm.may_pause() && shard.refresh(shard.wait());
-        if is_later && self.alarm.armed_for() < alarm::earliest(self.each_shard()) {
+        if is_later && self.alarm.armed_for() < alarm::earliest(self.shards()) {
             self.rearm();
         }
     }
@@ -195,18 +171,18 @@ impl DriverRef {
         DriverRef { driver, generation }
     }
 
-    /// Whether the driver still serves in this generation.
+    /// Whether the driver is still running in this generation.
     pub(crate) fn is_open(self) -> bool {
         self.driver.generation() == self.generation
     }
 
-    /// Has the driver task end, which closes the driver, and wakes the timers that are pending.
+    /// Makes the driver task end, which closes the driver and wakes the timers that are pending.
     pub(crate) fn shutdown(self) {
         let DriverRef { driver, generation } = self;
         if self.is_open() {
-            // First: the driver task looks at `ends` after it has looked for requests.
+            // First: the driver task reads `ends` at the end of each poll.
             driver.ends.fetch_max(generation + 1, Ordering::Relaxed);
-            driver.ask_for_turn();
+            driver.request_pass();
         }
     }
 
@@ -215,17 +191,9 @@ impl DriverRef {
     }
 
     /// The shard for a worker's index, or any other thread's number.
-    pub(crate) fn shard(self, number: usize) -> ShardRef {
+    pub(crate) fn shard(self, number: usize) -> &'static Shard {
         let shards = self.driver.shards();
         let own = shards.get(number);
         own.unwrap_or_else(|| &shards[number % shards.len()])
-    }
-}
-
-impl DriverShard {
-    /// The other shards of the driver.
-    pub(super) fn others(&'static self) -> impl Iterator<Item = ShardRef> {
-        let shards = self.driver.shards();
-        shards[self.index + 1..].iter().chain(&shards[..self.index])
     }
 }

@@ -1,46 +1,47 @@
-//! Which driver serves which runtime, and the drivers that serve none.
+//! Which driver runs for which runtime, the drivers that run for none, and the driver task.
 //!
 //! # Ground rules
 //!
-//! * Nothing that can call back is done under the registry's lock. The interval is made before: in
-//!   a runtime without timers that panics. The driver task is spawned after: a runtime that has
-//!   ended drops the task inside `spawn`, with its [`Service`], which locks the registry.
-//! * A driver is found before its task is spawned: a hook that the runtime calls for new tasks may
-//!   make timers. A driver is found as long as its [`Service`] lives, whose drop first ends the
-//!   generation, then takes the driver out.
+//! * Do nothing that can call back while holding the registry's lock. So the interval is made
+//!   before it is taken, because in a runtime without timers that panics. And the driver task is
+//!   spawned after its release, because a runtime that has ended drops the task inside `spawn`,
+//!   with its [`Service`], which locks the registry.
+//! * A driver can be found before its task is spawned, because a hook that the runtime calls for
+//!   new tasks may make timers. It can be found for as long as its [`Service`] lives. The drop of
+//!   that first ends the generation, then takes the driver out.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::mem;
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 use tokio::runtime::{self, Handle};
 
-use super::alarm::interval::AlarmTimer;
-use super::alarm::timerfd::HighResolution;
+use super::alarm::interval::{AlarmTimer, HighResolution};
 use super::driver::{Driver, DriverRef};
-use super::wakers;
 use crate::settings::{Generation, Settings};
+use crate::spans;
+use crate::sync::is_traced;
 
 #[derive(Default)]
 struct Registry {
-    serving: HashMap<runtime::Id, DriverRef>,
-    /// Drivers that serve no runtime.
-    idle: HashMap<Settings, Vec<&'static Driver>>,
+    running: HashMap<runtime::Id, DriverRef>,
+    /// Drivers that run for no runtime.
+    pool: HashMap<Settings, Vec<&'static Driver>>,
 }
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
 thread_local! {
     /// The driver whose task this thread is spawning. Stops a recursion: a runtime that has ended
-    /// drops the task inside `spawn`, and its hook for ended tasks may make a timer. That timer gets
-    /// this driver, and starts no other.
+    /// drops the task inside `spawn`, and its hook for ended tasks may make a timer. That timer
+    /// gets this driver, instead of starting another.
     static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
 }
 
-/// Its drop ends the starting, also where a hook panics: see [`STARTING`].
+/// Clears [`STARTING`] when dropped, even if a hook panics.
 struct Starting;
 
 impl Drop for Starting {
@@ -53,22 +54,22 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
     f(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The driver that the free functions use in this runtime, started if need be. In a runtime that
-/// has ended, or is about to, that driver has ended, too.
+/// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
+/// runtime that has ended, or is about to, that driver has shut down, too.
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
     match find(handle).or_else(|| STARTING.get()) {
-        Some(serving) => serving,
+        Some(running) => running,
         None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
     }
 }
 
 pub(super) fn find(handle: &Handle) -> Option<DriverRef> {
-    with_registry(|registry| registry.serving.get(&handle.id()).copied())
+    with_registry(|registry| registry.running.get(&handle.id()).copied())
 }
 
-/// Starts the driver of the free functions in this runtime. The error is the driver that serves
-/// them already.
+/// Starts the driver of the free functions in this runtime. The error is the driver that they use
+/// already.
 #[track_caller]
 pub(crate) fn install(
     handle: &Handle,
@@ -79,9 +80,9 @@ pub(crate) fn install(
         return Err(first);
     }
     let service = Service::new(handle, settings, precise);
-    let serving = service.serving;
-    let first = with_registry(|registry| *registry.serving.entry(handle.id()).or_insert(serving));
-    if first.is(serving) {
+    let Service(running) = service;
+    let first = with_registry(|registry| *registry.running.entry(handle.id()).or_insert(running));
+    if first.is(running) {
         return Ok(service.spawn(handle));
     }
     // Another thread was quicker.
@@ -98,78 +99,64 @@ pub(crate) fn start(
     Service::new(handle, settings, precise).spawn(handle)
 }
 
-/// A driver's time in service. Held by the driver's task; the drop closes the driver.
-struct Service {
-    serving: DriverRef,
-    runtime: runtime::Id,
-}
+/// Keeps a driver running. The driver task owns it; its drop closes the driver.
+struct Service(DriverRef);
 
 impl Service {
     /// Opens a driver in the current runtime, whose handle this must be.
     ///
     /// # Panics
     ///
-    /// In a runtime without timers, with tokio's message, at the caller's line.
+    /// Panics in a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
     fn new(handle: &Handle, mut settings: Settings, precise: Option<HighResolution>) -> Self {
         let timer = AlarmTimer::new(handle, precise);
-        // Room is made anew each time: drivers that differ in that alone are of the same kind.
+        // Room is made each time: drivers that differ in that alone are of the same kind.
         let capacity = mem::take(&mut settings.capacity);
-        let driver = with_registry(|registry| registry.idle.get_mut(&settings)?.pop());
+        let driver = with_registry(|registry| registry.pool.get_mut(&settings)?.pop());
         let driver = driver.unwrap_or_else(|| Driver::leak(settings));
-        let serving = driver.serve(timer, capacity);
-        let runtime = handle.id();
-        Service { serving, runtime }
+        Service(driver.open(timer, capacity))
     }
 
-    /// Starts the driver task, which fires the timers that a turn inside tokio's left over, and
-    /// arms anew. For a hook, the task is spawned at the line that makes the first timer.
+    /// Spawns the driver task, each poll of which is an expiry pass. For a hook, the task is
+    /// spawned at the line that makes the first timer.
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
-        let serving = self.serving;
-        STARTING.set(Some(serving));
+        let Service(running) = self;
+        STARTING.set(Some(running));
         let starting = Starting;
-        let mut is_first = true;
-        handle.spawn(poll_fn(move |cx| {
-            // Through a method: the closure takes the whole service along, not a copy of a field.
-            self.poll(mem::take(&mut is_first), cx.waker())
-        }));
-        // First: what follows may run foreign code.
+        let task = poll_fn(move |cx| {
+            // The task owns the service, not only its copy of this field.
+            let Service(running) = &self;
+            // A pass would wake tasks while a dump has the scheduler borrowed.
+            if is_traced(cx.waker()) {
+                return Poll::Pending;
+            }
+            running.poll_task(cx.waker())
+        });
+        spans::spawn(task, handle);
+        // First: what follows may run user code.
         drop(starting);
-        serving.driver.begin(serving.generation);
-        serving
-    }
-
-    /// Ready when the driver is to end: the task then drops this.
-    fn poll(&self, is_first: bool, task: &Waker) -> Poll<()> {
-        wakers::note_task(task);
-        let DriverRef { driver, generation } = self.serving;
-        driver.poll_task(generation, is_first, task);
-        match driver.is_to_end(generation) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
+        running.driver.begin(running.generation);
+        running
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.serving.driver.close();
-        with_registry(|registry| registry.retire(self.runtime, self.serving));
-    }
-}
-
-impl Registry {
-    /// Takes out a driver that has been closed.
-    fn retire(&mut self, runtime: runtime::Id, closed: DriverRef) {
-        let found = self.serving.get(&runtime);
-        if found.is_some_and(|found| found.is(closed)) {
-            self.serving.remove(&runtime);
-        }
+        let Service(closed) = *self;
         let driver = closed.driver;
-        // There is no number for another generation after the last.
-        if driver.generation() < Generation::MAX {
-            self.idle.entry(driver.settings).or_default().push(driver);
-        }
+        driver.close();
+        with_registry(|registry| {
+            registry.running.retain(|_, running| !running.is(closed));
+            // There is no number for another generation after the last.
+            if driver.generation() < Generation::MAX {
+                registry
+                    .pool
+                    .entry(driver.settings)
+                    .or_default()
+                    .push(driver);
+            }
+        });
     }
 }

@@ -1,68 +1,79 @@
-//! A worker's share of the timers: a wheel of wakers behind a lock.
+//! A shard: a worker's share of the timers, in a timing wheel behind a spin lock.
+//!
+//! This file has the data, the published fields, the lock and the late cancels.
+//! `shard/operations.rs` has what timers do under the lock, `shard/expiry.rs` what the driver does.
 //!
 //! # Ground rules
 //!
-//! * `state`, and every *store* to `clock`, `next` and `generation`, happens under the lock. The
-//!   three are atomics so that they can be *read* without the lock. The exception is a queued reset to
-//!   an earlier deadline: it makes `next` earlier under the queue's lock alone. So `next` becomes later
-//!   only under both locks, and while no change waits.
-//! * **A time-ordered owner.** An entry whose deadline is later than `clock` belongs to its timer,
-//!   an entry whose deadline is at or before `clock` belongs to the driver. Both compare with the
-//!   same clock under the same lock. So a key is used only while its entry is certainly there, and
-//!   a timer that has fired needs no second visit. (A timer that goes away once its entry is due
-//!   leaves a spurious wake.)
-//! * **No foreign code under the lock.** Wakers are cloned before the lock is taken, and woken or
-//!   dropped after its release; memory is freed after the release, too.
-//! * **Bounded holds.** A hold makes at most [`HOLD`](crate::settings::HOLD) queued changes, fires at most as many entries,
-//!   and moves at most four keys for each. The keys of a slot are copied when their list grows, four
-//!   bytes each.
-//! * **No worker waits for the lock.** The holder may have lost its processor to this very thread. So
-//!   each operation tries for a moment, and then goes another way. Arming takes another shard for that
-//!   timer. A cancel and a reset go into the queue. A poll with another waker cancels the timer and
-//!   arms it anew. Only a reset to a time that has passed, and a change that finds the queue full,
-//!   spin for as long as a hold lasts, and yield and sleep after that: see `sync.rs`.
-//! * **Generations.** A shard serves runtimes in turn, and outlives them. Every operation on an
-//!   entry names a generation, and is refused as [`Closed`](Refused::Closed) once that generation
-//!   has ended.
+//! * **Store `clock`, `next` and `generation` only while holding the lock**, because the wheel must
+//!   agree with them. They are atomics so that other threads can *read* them without the lock.
+//! * **Time decides who owns an entry.** An entry whose deadline is later than `clock` belongs to
+//!   its timer. An entry at or before `clock` belongs to the driver. Both sides compare with the
+//!   same clock under the same lock ([`check`](Shard::check)), so a timer uses its key only while
+//!   its entry is certainly there, and a timer that has fired needs no second visit. (A timer that
+//!   is dropped after its entry became due can still be woken once, spuriously.)
+//! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
+//!   woken or dropped after its release, because a waker may use timers of the same shard and would
+//!   deadlock. Memory is freed after the release, too.
+//! * **Every critical section is bounded.** It applies at most [`BATCH`] late cancels, or fires at
+//!   most [`BATCH`] entries, and moves at most four keys for each. When the list of keys of a slot,
+//!   or of late cancels, grows, it is copied: four or sixteen bytes per timer.
+//! * **Arming and cancelling never wait for the lock**, because its holder may have lost its
+//!   processor to this very thread. If the shard is busy, arming takes another shard for that
+//!   timer, and a cancel goes into the list of late cancels. A reset, and a poll with another
+//!   waker, wait for one critical section: they spin, then yield, then sleep (see `sync.rs`).
+//! * **Every operation names a generation.** A shard outlives the runtimes that it runs for, one
+//!   after the other. An operation whose generation has ended is refused as
+//!   [`Closed`](Refused::Closed).
 //!
-//! * **Changes first.** A thread that is to change an entry under the lock first carries out the
-//!   changes that wait: one may be of that entry, for a reset that was queued. The spare has none:
-//!   its timer was cancelled after that rule.
+//! # Late cancels
 //!
-//! A race remains: a change may be queued just after the holder has read `waiting`. It waits for the
-//! next holder, or for a turn, which comes at its timer's deadline at the latest.
+//! A task that was stolen drops its timer far from the timer's shard. Taking the lock there would
+//! move the lock, the entry, its slot and its bitmap to another processor, and back again for the
+//! next timer. So the timer's [`EntryRef`] is queued instead, and **whoever locks the shard next
+//! applies the ownership rule to it, as if the cancel came now**. If the entry has become the
+//! driver's in the meantime, its deadline is not after the clock, and the cancel is refused. This
+//! holds even if another timer has the key by then, because that timer's deadline is later. So a
+//! late cancel needs no acceptance and no order.
 //!
-//! # The spare
+//! * A timer is in the list at most once, because queueing its cancel makes the timer idle. So the
+//!   list is not longer than the shard's pending timers, except for threads that are just dropping
+//!   a timer.
+//! * Each critical section applies at most [`BATCH`]; an expiry pass goes on until the list is
+//!   empty. An empty list gives back a capacity above [`KEPT`].
+//! * A race remains: a cancel may be queued just after the holder of the lock has read the length
+//!   of the list. It waits for the next holder, which is the pass at the timer's own deadline at
+//!   the latest.
+//! * Any waker may wait in the wheel with its late cancel. The waker of a task keeps the memory of
+//!   the task and the handle of its runtime, never its future.
 //!
-//! A worker wraps operation after operation in a timeout: a timer is cancelled, and the next is
-//! armed. So a cancelled timer's entry stays in the wheel, if there is no such entry yet: the
-//! *spare*. The next timer takes the spare, and moves its deadline lazily: unless the deadline is
-//! earlier, nothing is removed from a slot and nothing inserted. The waker of a task stays in the
-//! spare, and if the next timer is the same task's, and due no earlier, nothing is cloned or
-//! dropped; any other waker is dropped with its timer. The spare is the timer's by the rule above:
-//! each hold that moves the clock, or looks for the next deadline, removes the spare.
+//! # The cached entry
 //!
-//! # Straight ways
+//! A worker wraps operation after operation in a timeout: it cancels a timer, and arms the next. So
+//! the entry of a cancelled timer stays in the wheel, unless there is such an entry already: the
+//! *cached entry*. The next timer takes it over and extends its deadline lazily, so nothing is
+//! removed from a slot and nothing is inserted, unless the new deadline is earlier. A task's waker
+//! stays in the cached entry. If the next timer is the same task's and due no earlier, nothing is
+//! cloned or dropped. The cached entry is its timer's by the rule of ownership, so each critical
+//! section that moves the clock, or searches for the next deadline, removes it first.
 //!
-//! A worker's frequent operations are a single try of the lock and a few stores, without a call:
-//! [`Shard::arm_again`], [`Shard::put_off`] and [`Shard::leave`]. They refuse where anything else is to
-//! be done, and the caller takes the longer way.
+//! # Cache lines
 //!
-//! # Lines of memory
-//!
-//! `state` is written by the shard's own worker all the time. `published` is read by each
-//! operation, and written when the earliest deadline changes, by turns, and by changes from
-//! elsewhere. `changes` is written by other workers.
+//! The shard's own worker writes `state` all the time. Every operation reads `published`, which is
+//! written when the earliest deadline changes, by passes, and by late cancels. Other workers write
+//! `late`.
 
-mod turn;
+mod expiry;
+mod operations;
 
+use std::mem;
 use std::task::Waker;
 
-use super::change_queue::{CANCELLED, CAPACITY, Change, ChangeQueue, EntryRef, Refused};
+use super::driver::Driver;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
-use crate::settings::Generation;
+use crate::settings::{BATCH, Generation};
 use crate::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::wheel::core::Core;
 
@@ -73,31 +84,43 @@ const SLOTS: usize = 256;
 /// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due:
 /// wakers within such a slot are woken in no particular order.
 const GRAIN: usize = 2;
+/// Maximum capacity that an empty list of late cancels keeps.
+const KEPT: usize = 1_024;
 
-/// Soon enough for a look whether the next timer was cancelled, and early enough for a worker that
-/// sleeps: that wakes up for the alarm that was set when it went to sleep.
+/// How long before the next deadline a thread checks whether that timer was cancelled. A worker
+/// that is asleep by then wakes up for the alarm that was set when it went to sleep.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
-/// The wakers of cancelled timers, if any changes waited.
-type Cancelled = Option<[Option<Waker>; CAPACITY]>;
+/// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
+#[derive(Clone, Copy)]
+pub(super) struct EntryRef {
+    pub(super) key: u32,
+    pub(super) generation: Generation,
+    pub(super) when: Tick,
+}
 
-/// An entry without a waker is a spare.
+/// Why a shard refuses an operation.
+pub(super) enum Refused {
+    /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
+    Due,
+    /// The driver has shut down.
+    Closed,
+}
+
+/// An entry without a waker is a cached entry.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 
-/// A shard of a driver. The fields that its own worker writes, those that all threads read, and
-/// those that other workers write are on different lines of memory, and on different pairs of
-/// lines, which a processor may fetch together.
+/// A shard of a driver. What its own worker writes, what all threads read, and what other workers
+/// write are on different cache lines, and on different pairs of lines, which a processor may fetch
+/// together.
 #[repr(C, align(128))]
 pub(crate) struct Shard {
     state: Lock<ShardState>,
     published: Published,
-    changes: ChangeQueue,
+    late: Late,
+    pub(crate) driver: &'static Driver,
+    pub(super) index: usize,
 }
-
-/// The shards of a driver.
-pub(super) trait Shards: Iterator<Item = &'static Shard> + Clone {}
-
-impl<I: Iterator<Item = &'static Shard> + Clone> Shards for I {}
 
 /// The fields that are read without the lock.
 #[derive(Default)]
@@ -107,25 +130,27 @@ struct Published {
     clock: AtomicU64,
     /// Nothing in the wheel is due before this. [`Tick::NEVER`] when the wheel is empty.
     next: AtomicU64,
-    /// From this deadline on, a timer is armed without another look: see `when.rs`.
-    plain_from: AtomicU64,
-    /// Changes in the queue.
-    waiting: AtomicUsize,
-    /// Counts the drivers that this shard has served.
+    /// From this deadline on, a timer takes the fast path: see `when.rs`.
+    fast_path_from: AtomicU64,
+    /// Length of the list of late cancels.
+    late_cancels: AtomicUsize,
+    /// Counts the runtimes that this shard has run for.
     generation: AtomicU16,
     /// Counts the threads that have been this shard's worker: only the last of them is.
     worker: AtomicU32,
-    /// When a thread last looked for overdue timers here.
-    looked: AtomicU64,
 }
 
+/// Cancels from other workers, and cancels that found the shard busy.
+#[repr(align(128))]
+struct Late(Lock<Vec<EntryRef>>);
+
 /// The fields that the lock protects: in this order, and so aligned, the wheel begins as far behind
-/// the start of a line of memory as [`Core`] says.
+/// the start of a cache line as [`Core`] says.
 #[repr(C, align(16))]
 pub(super) struct ShardState {
-    /// The entry of a cancelled timer, left for the next timer.
-    spare: Option<u32>,
-    /// Timers armed in the place of a spare.
+    /// The entry of a cancelled timer, kept for the next timer.
+    cached: Option<u32>,
+    /// Timers that have taken over a cached entry.
     reused: u64,
     /// Pending timers that were given another deadline.
     resets: u64,
@@ -138,7 +163,7 @@ impl ShardState {
     /// An empty wheel at this time; nothing has been counted.
     const fn starting_at(now: u64) -> Self {
         ShardState {
-            spare: None,
+            cached: None,
             reused: 0,
             resets: 0,
             wheel: Wheel::starting_at(now),
@@ -146,82 +171,69 @@ impl ShardState {
         }
     }
 
-    /// Adds a timer: in the place of the spare, if there is a spare. Returns the timer's key, and
-    /// the waker that the spare had.
+    /// Adds a timer, in the cached entry if there is one. Returns the timer's key, and the waker
+    /// that was in the cached entry.
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
-        let Some(spare) = self.spare.take() else {
+        let Some(cached) = self.cached.take() else {
             return (self.insert(when, waker), None);
         };
         self.reused += 1;
-        (spare, self.wheel.replace(spare, when.0, Some(waker)))
+        (cached, self.wheel.replace(cached, when.0, Some(waker)))
     }
 
-    /// Out of line: arming in the place of the spare keeps a small frame.
+    /// Out of line: arming in the cached entry keeps a small frame.
     #[inline(never)]
     fn insert(&mut self, when: Tick, waker: Waker) -> u32 {
         self.wheel.insert(when.0, Some(waker))
     }
 
-    /// Adds a timer in the place of the spare, if that has this very waker.
+    /// Adds a timer in the cached entry, if that has this very waker.
     #[inline(always)]
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
-        let spare = self.spare?;
-        let is_same =
-            |left: &Option<Waker>| left.as_ref().is_some_and(|left| left.will_wake(waker));
-        if !self.wheel.put_off_if(spare, when.0, is_same) {
+        let cached = self.cached?;
+        let is_same = |kept: &Option<Waker>| kept.as_ref().is_some_and(|it| it.will_wake(waker));
+        if !self.wheel.put_off_if(cached, when.0, is_same) {
             return None;
         }
-        self.spare = None;
+        self.cached = None;
         self.reused += 1;
-        Some(spare)
+        Some(cached)
     }
 
-    /// Leaves a timer's entry as the spare, or removes it. Returns the waker.
+    /// Caches a timer's entry, or removes it if another is cached. Returns the waker.
     #[inline(always)]
     fn take(&mut self, key: u32) -> Option<Waker> {
-        if self.spare.is_some() {
+        if self.cached.is_some() {
             return self.wheel.remove(key);
         }
-        self.spare = Some(key);
+        self.cached = Some(key);
         self.wheel.get_mut(key).take()
     }
 
-    /// Makes a change that was queued. Returns the waker of a cancelled timer.
-    fn carry_out(&mut self, change: &Change) -> Option<Waker> {
-        if change.deadline == CANCELLED {
-            return self.take(change.entry.key);
-        }
-        self.resets += 1;
-        self.wheel
-            .reschedule_lazily(change.entry.key, change.deadline.0);
-        None
-    }
-
     #[must_use = "to be dropped outside the lock"]
-    fn remove_spare(&mut self) -> Option<Waker> {
-        let spare = self.spare.take()?;
-        self.wheel.remove(spare)
+    fn remove_cached(&mut self) -> Option<Waker> {
+        let cached = self.cached.take()?;
+        self.wheel.remove(cached)
     }
 
     /// Timers in the wheel.
     fn pending(&self) -> usize {
-        self.wheel.len() - usize::from(self.spare.is_some())
+        self.wheel.len() - usize::from(self.cached.is_some())
     }
 
     fn snapshot(&self) -> Snapshot {
-        let fired = self.lag.count();
+        let (fired, cached) = (self.lag.count(), u64::from(self.cached.is_some()));
         Snapshot {
             registered: self.wheel.inserted() + self.reused,
             fired,
-            cancelled: self.wheel.removed() - fired + self.reused + u64::from(self.spare.is_some()),
+            cancelled: self.wheel.removed() - fired + self.reused + cached,
             pending: self.pending(),
             reset: self.resets,
             cascaded: self.wheel.cascaded(),
             lag: self.lag.clone(),
-            driver_wakeups: 0,
-            driver_noops: 0,
             slab_capacity: self.wheel.capacity(),
+            ..Snapshot::default()
         }
     }
 }
@@ -231,11 +243,13 @@ pub(super) type Held<'a> = LockGuard<'a, ShardState>;
 
 /// The published fields.
 impl Shard {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(driver: &'static Driver, index: usize) -> Self {
         Shard {
             state: Lock::new(ShardState::starting_at(0)),
             published: Published::default(),
-            changes: ChangeQueue::new(),
+            late: Late(Lock::new(Vec::new())),
+            driver,
+            index,
         }
     }
 
@@ -250,32 +264,21 @@ impl Shard {
         Tick(self.published.next.load(Ordering::SeqCst))
     }
 
-    /// Whether a timer is overdue, or is due within [`SOON`]. Not in the last moments of the range.
+    /// Whether a timer is late, or is due within [`SOON`]. Not in the last moments of the range.
     #[inline]
     pub(super) fn is_due_soon(&self, now: Tick) -> bool {
         self.next().0 <= now.0.wrapping_add(SOON)
     }
 
-    /// A thread looks for overdue timers `now`. Returns the nanoseconds since the last look.
-    pub(super) fn look(&self, now: Tick) -> u64 {
-        let last = self.published.looked.load(Ordering::Relaxed);
-        self.published.looked.store(now.0, Ordering::Relaxed);
-        now.0.abs_diff(last)
-    }
-
     #[inline]
-    pub(super) fn plain_from(&self) -> Tick {
-        Tick(self.published.plain_from.load(Ordering::SeqCst))
+    pub(super) fn fast_path_from(&self) -> Tick {
+        Tick(self.published.fast_path_from.load(Ordering::SeqCst))
     }
 
-    pub(super) fn set_plain_from(&self, from: Tick) {
-        self.published.plain_from.store(from.0, Ordering::SeqCst);
-    }
-
-    pub(super) fn raise_plain_from(&self, from: Tick) {
+    pub(super) fn set_fast_path_from(&self, from: Tick) {
         self.published
-            .plain_from
-            .fetch_max(from.0, Ordering::SeqCst);
+            .fast_path_from
+            .store(from.0, Ordering::SeqCst);
     }
 
     #[inline]
@@ -284,7 +287,7 @@ impl Shard {
     }
 
     #[inline]
-    pub(crate) fn serves(&self, generation: Generation) -> bool {
+    pub(crate) fn is_open_in(&self, generation: Generation) -> bool {
         self.generation() == generation
     }
 
@@ -299,94 +302,25 @@ impl Shard {
         self.published.worker.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Whether changes wait here.
+    /// Makes sure that `next` is not later than `when`. Under the lock.
     #[inline]
-    pub(super) fn has_changes(&self) -> bool {
-        self.published.waiting.load(Ordering::Acquire) != 0
-    }
-
-    /// Makes sure that `next` is not later than `when`. Under the shard's lock, or the queue's.
-    #[inline]
-    fn announce(&self, when: Tick) {
+    fn lower_next(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
-            self.published.next.fetch_min(when.0, Ordering::SeqCst);
+            self.publish(when);
         }
     }
 
     fn publish(&self, next: Tick) {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
-}
 
-/// Taking the lock, and the work before its release.
-impl Shard {
-    /// Waits for the lock: for the driver, and for a reset that the queue refuses. Carries out the
-    /// changes that wait first.
-    pub(super) fn wait(&self) -> Held<'_> {
-        let state = sync::wait(&self.state);
-        if !self.has_changes() {
-            return state;
-        }
-        self.drain_and_unlock(state);
-        sync::wait(&self.state)
-    }
-
-    /// Tries once. Changes may wait: see [`drained`](Self::drained).
-    #[inline]
-    pub(super) fn try_lock(&self) -> Option<Held<'_>> {
-        self.state.try_lock()
-    }
-
-    /// Tries for a moment. Changes that wait have been carried out then: what changes an entry begins
-    /// with this, or with [`drained`](Self::drained), for a change of that entry may be among them.
-    pub(super) fn try_often(&self) -> Option<Held<'_>> {
-        self.drained(sync::try_often(&self.state)?)
-    }
-
-    /// Carries out the changes that wait, if there are any, and then tries the lock once more.
-    #[inline]
-    pub(super) fn drained<'a>(&'a self, state: Held<'a>) -> Option<Held<'a>> {
-        if !self.has_changes() {
-            return Some(state);
-        }
-        self.drain_and_unlock(state);
-        self.try_lock()
-    }
-
-    /// Releases the lock. Memory that is no longer needed is freed after that.
-    #[inline]
-    fn unlock(&self, state: Held<'_>) {
-        if state.wheel.has_garbage() {
-            unlock_and_free(state);
-        }
-    }
-
-    /// Carries out the changes that wait, and releases the lock. Wakers are dropped after that.
-    #[cold]
-    fn drain_and_unlock(&self, mut state: Held<'_>) {
-        let cancelled = self.drain(&mut state, || ());
-        self.unlock(state);
-        wakers::discard(cancelled.into_iter().flatten().flatten());
-    }
-
-    /// Takes the changes that wait, does `then` before any other comes, and makes them. Returns the
-    /// wakers of cancelled timers, to be dropped outside the lock.
-    fn drain(&self, state: &mut ShardState, then: impl FnOnce()) -> Cancelled {
-        let (changes, len) = self.changes.take(&self.published.waiting, then)?;
-        let mut wakers = [const { None }; CAPACITY];
-        for (change, waker) in changes[..len].iter().zip(&mut wakers) {
-            *waker = state.carry_out(change);
-        }
-        Some(wakers)
-    }
-
-    /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal holds.
+    /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal is reliable.
     #[inline]
     pub(super) fn check(&self, generation: Generation, when: Tick) -> Result<(), Refused> {
         // First: in this order, the clock of a later generation is not mistaken for that of the
         // timer's own.
         let clock = self.clock();
-        if !self.serves(generation) {
+        if !self.is_open_in(generation) {
             Err(Refused::Closed)
         } else if when <= clock {
             Err(Refused::Due)
@@ -396,167 +330,78 @@ impl Shard {
     }
 }
 
-/// The operations of timers.
+/// The lock, and late cancels.
 impl Shard {
-    /// Adds a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
-    /// the timer's key, and the waker that the spare had.
-    #[inline(always)]
-    pub(super) fn arm(
-        &self,
-        generation: Generation,
-        when: Tick,
-        waker: Waker,
-    ) -> Option<(u32, Option<Waker>)> {
-        let mut state = self.try_lock()?;
-        // A refused waker is dropped with the arguments: after the guard.
-        self.check(generation, when).ok()?;
-        let armed = state.put(when, waker);
-        self.announce(when);
-        // An insert leaves no garbage.
-        match self.has_changes() {
-            false => drop(state),
-            true => self.drain_and_unlock(state),
-        }
-        Some(armed)
-    }
-
-    /// Adds a timer in the place of the spare, if that has this very waker and no later deadline,
-    /// and nothing else is to be done under the lock.
-    ///
-    /// The spare's deadline is later than the clock, is announced, and the alarm is set for that
-    /// deadline: so all of this holds for a later deadline.
-    #[inline(always)]
-    pub(super) fn arm_again(
-        &self,
-        generation: Generation,
-        when: Tick,
-        waker: &Waker,
-    ) -> Option<u32> {
-        let mut state = self.try_lock()?;
-        match self.serves(generation) && !self.has_changes() {
-            true => state.put_again(when, waker),
-            false => None,
-        }
-    }
-
-    /// Leaves the entry of a task's timer, with its waker, as the spare, unless there is a spare, or
-    /// anything else is to be done.
-    #[inline(always)]
-    pub(super) fn leave(&self, state: &mut ShardState, entry: EntryRef) -> bool {
-        let leaves = state.spare.is_none()
-            && self.check(entry.generation, entry.when).is_ok()
-            && self.plain_from() != Tick::NEVER;
-        if leaves {
-            state.spare = Some(entry.key);
-        }
-        leaves
-    }
-
-    /// Cancels a timer, and returns its waker. If there is no spare, the entry is the spare.
-    #[must_use = "to be dropped outside the lock"]
+    /// Tries the lock once.
     #[inline]
-    pub(super) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
-        let waker = match self.check(entry.generation, entry.when) {
-            Ok(()) => state.take(entry.key),
-            Err(_refused) => None,
-        };
-        self.unlock(state);
-        waker
+    pub(super) fn try_lock(&self) -> Option<Held<'_>> {
+        self.state.try_lock()
     }
 
-    /// Queues a change of a registered timer: its cancel, or another deadline, which is announced.
-    /// Nothing else of the shard is touched, unless the queue is full.
-    pub(super) fn change_later(&self, entry: EntryRef, deadline: Tick) -> Result<(), Refused> {
-        let mut tries = 0;
-        while !self.push(Change { entry, deadline })? {
-            self.make_room(tries);
-            tries += 1;
+    /// Waits for the lock. No cancel is queued then, unless it comes now.
+    pub(super) fn wait(&self) -> Held<'_> {
+        loop {
+            let state = sync::wait(&self.state);
+            if !self.has_late_cancels() {
+                return state;
+            }
+            self.unlock_and_tidy(state);
         }
-        Ok(())
     }
 
-    fn push(&self, change: Change) -> Result<bool, Refused> {
-        let Change { entry, deadline } = change;
-        let accept = || {
-            // Neither the old deadline nor the new one may have come.
-            self.check(entry.generation, deadline.min(entry.when))?;
-            self.announce(deadline);
-            Ok(())
-        };
-        self.changes.push(change, &self.published.waiting, accept)
+    /// Releases the lock, after what other threads have left to be done.
+    #[inline]
+    fn unlock(&self, state: Held<'_>) {
+        if self.has_late_cancels() || state.wheel.has_garbage() {
+            self.unlock_and_tidy(state);
+        }
     }
 
-    /// The queue is full: this thread empties it, or waits for the thread that has the shard.
+    /// Applies as many late cancels as a critical section may, and releases the lock. Then frees
+    /// what is no longer needed.
     #[cold]
-    fn make_room(&self, tries: u32) {
-        match self.try_lock() {
-            Some(state) => self.drain_and_unlock(state),
-            None => sync::back_off(tries),
+    fn unlock_and_tidy(&self, mut state: Held<'_>) {
+        let mut wakers = [const { None }; BATCH];
+        let mut cancels = sync::wait(&self.late.0);
+        let rest = cancels.len().saturating_sub(BATCH);
+        for (entry, waker) in cancels.drain(rest..).zip(&mut wakers) {
+            if self.check(entry.generation, entry.when).is_ok() {
+                *waker = state.take(entry.key);
+            }
+        }
+        self.published.late_cancels.store(rest, Ordering::Relaxed);
+        let is_too_large = rest == 0 && cancels.capacity() > KEPT;
+        let emptied = is_too_large.then(|| mem::take(&mut *cancels));
+        drop(cancels);
+        let garbage = state.wheel.take_garbage();
+        drop(state);
+        drop((emptied, garbage));
+        wakers::discard(wakers.into_iter().flatten());
+    }
+
+    /// Whether cancels are queued.
+    #[inline]
+    pub(super) fn has_late_cancels(&self) -> bool {
+        self.published.late_cancels.load(Ordering::Relaxed) != 0
+    }
+
+    /// Queues the cancel of a timer. Never waits for the shard.
+    pub(super) fn cancel_later(&self, entry: EntryRef) {
+        // Most such timers have fired; and after a shutdown nothing would empty the list.
+        if self.check(entry.generation, entry.when).is_err() {
+            return;
+        }
+        let mut cancels = sync::wait(&self.late.0);
+        cancels.push(entry);
+        let queued = cancels.len();
+        self.published.late_cancels.store(queued, Ordering::Relaxed);
+        drop(cancels);
+        if queued >= BATCH {
+            if let Some(state) = self.try_lock() {
+                self.unlock_and_tidy(state);
+            }
         }
     }
-
-    /// Gives a registered timer another waker, and returns the old waker.
-    pub(super) fn replace_waker(
-        &self,
-        entry: EntryRef,
-        waker: Waker,
-        mut state: Held<'_>,
-    ) -> Result<Option<Waker>, Refused> {
-        // A refused waker is dropped after the guard, which is the last argument.
-        self.check(entry.generation, entry.when)?;
-        let old = state.wheel.get_mut(entry.key).replace(waker);
-        self.unlock(state);
-        Ok(old)
-    }
-
-    /// Moves a registered timer to a later deadline, if nothing else is to be done under the lock.
-    #[inline(always)]
-    pub(super) fn put_off(&self, entry: EntryRef, deadline: Tick) -> bool {
-        let Some(mut state) = self.try_lock() else {
-            return false;
-        };
-        if self.check(entry.generation, entry.when).is_err() || self.has_changes() {
-            return false;
-        }
-        let done = state.wheel.put_off_if(entry.key, deadline.0, |_| true);
-        state.resets += u64::from(done);
-        done
-    }
-
-    /// Moves a registered timer to another deadline; where the shard is busy, that is queued. A
-    /// deadline that is not after the shard's clock takes the timer out: its waker is handed back.
-    pub(super) fn reschedule(
-        &self,
-        entry: EntryRef,
-        deadline: Tick,
-    ) -> Result<Option<Waker>, Refused> {
-        // Without the lock: most such timers have fired.
-        self.check(entry.generation, entry.when)?;
-        let mut state = match self.try_often() {
-            Some(state) => state,
-            None if self.change_later(entry, deadline).is_ok() => return Ok(None),
-            None => self.wait(),
-        };
-        self.check(entry.generation, entry.when)?;
-        state.resets += 1;
-        let fired = if deadline <= self.clock() {
-            state.lag.record(0);
-            state.wheel.remove(entry.key)
-        } else {
-            state.wheel.reschedule_lazily(entry.key, deadline.0);
-            self.announce(deadline);
-            None
-        };
-        self.unlock(state);
-        Ok(fired)
-    }
-}
-
-#[cold]
-fn unlock_and_free(mut state: Held<'_>) {
-    let garbage = state.wheel.take_garbage();
-    drop(state);
-    drop(garbage);
 }
 
 #[cfg(all(test, not(loom)))]

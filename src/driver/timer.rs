@@ -1,43 +1,53 @@
-//! A timer: the shard and the waker that the timer is registered with.
+//! A timer: the shard and the waker that it is registered with. This file has its states and polls
+//! it; `timer/changes.rs` registers, resets and cancels it.
 //!
 //! # States
 //!
 //! | state | meaning | leaves by |
 //! | --- | --- | --- |
-//! | `Idle` | not registered | poll, reset |
-//! | `Registered` | in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry; from then on the entry is the driver's, and `key` is not used again | poll, reset, drop |
-//! | `Done` | fired, or found due. Keeps the waker of the poll that was ready: a task that resets its timer then is woken, though the task may not poll before | reset, drop; after the driver's end, poll |
-//! | `Fallback` | the driver has ended, and the runtime of the poll has ended or is about to. A timer of tokio's own takes over | poll, reset, drop |
-//!
-//! This file makes and polls timers. `register.rs` puts a timer into a wheel, `cancel.rs` moves it and
-//! takes it out, and `ended.rs` has what happens after the driver's end.
+//! | `Idle` | The timer is not registered. | poll, reset |
+//! | `Registered` | The timer is in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry. From then on the entry is the driver's, and the timer does not use `key` again. | poll, reset, drop |
+//! | `Done` | The timer has fired, or was found due. It keeps the waker of the poll that was ready: if the task then resets the timer, it is woken, although it may not poll before. | reset, drop; after a shutdown of the driver, poll |
+//! | `Tokios` | The driver has shut down, and a timer of tokio's own has taken over. | drop |
 //!
 //! # Ground rules
 //!
-//! * Polling again takes no lock: two loads, and the identity of the waker.
-//! * First the entry, then the alarm: see "Never lost" in `alarm/mod.rs`. A thread whose timer is the
-//!   earliest moves the alarm itself. (The driver task would wait in this worker's own queue, and
-//!   all timers with that task if the worker then blocks.)
-//! * Drop of a waker comes last: it runs user code, and may panic.
+//! * Polling again with the same waker takes no lock: it costs two loads and a comparison of
+//!   wakers.
+//! * Change the entry first and the alarm second: see "Never lost" in `alarm/mod.rs`.
+//! * Drop wakers last, because that runs user code, which may panic.
+//!
+//! # After a shutdown of the driver
+//!
+//! All timers are woken. The next poll of each hands over to a timer of tokio's own, with the same
+//! deadline, in the runtime of that poll. A poll outside any runtime panics in tokio's words. In a
+//! runtime that ends, tokio's timer stays pending for as long as tasks are polled there, and panics
+//! after that.
 
-mod cancel;
-mod ended;
-mod register;
+//! At the very end, tokio's own timer may be early. A runtime that ends marks itself as ended, and
+//! then fires all of its timers. A poll looks for the mark first and at the timer after that, so if
+//! the runtime ends in between, the poll is ready, however far the deadline is. A second poll sees
+//! the mark, and panics.
+
+mod changes;
 
 use std::mem;
-use std::pin::Pin;
-use std::task::{Poll, Waker};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
-use super::change_queue::{EntryRef, Refused};
-use super::context::{self, Found};
-use super::driver::{DriverRef, ShardRef};
+use tokio::runtime::Handle;
+use tokio::task::coop;
+
+use super::context::{self, ShardHandle};
+use super::driver::DriverRef;
+use super::shard::{EntryRef, Refused, Shard};
 use super::wakers::{self, VtableId};
 use crate::clock::Tick;
 use crate::settings::Generation;
 
 /// The driver's side of a `Sleep`.
 pub(crate) struct Timer {
-    home: ShardRef,
+    shard: &'static Shard,
     state: State,
 }
 
@@ -50,7 +60,7 @@ enum State {
         key: u32,
         when: Tick,
         /// The data pointer of the waker that is registered, and its vtable. (Not of the waker that
-        /// this was cloned from, whose memory may be another waker's by the next poll.)
+        /// it was cloned from, whose memory may be another waker's by the next poll.)
         waker: usize,
         vtable: VtableId,
     },
@@ -58,7 +68,7 @@ enum State {
         generation: Generation,
         waker: Option<Waker>,
     },
-    Fallback {
+    Tokios {
         generation: Generation,
         sleep: Pin<Box<tokio::time::Sleep>>,
     },
@@ -70,24 +80,24 @@ impl Timer {
     ///
     /// # Panics
     ///
-    /// Without a runtime, or in a runtime without timers, at the caller's line.
+    /// Panics outside a runtime, and in a runtime without timers, at the caller's line.
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
         Timer::on(context::shard())
     }
 
-    /// The same, `now`. Checks for overdue timers in this shard, and for timers that soon will be
-    /// due: a runtime that makes timers all the time has them fire on time, however seldom tokio's
-    /// timers are looked at.
+    /// The same, made `now`. Checks for late timers in this shard, and for timers that will soon be
+    /// due. So if a runtime makes timers all the time, they fire on time, however seldom tokio
+    /// polls its own.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
         let here = context::shard();
-        Timer::on(match here.0.shard.is_due_soon(now) {
-            true => checked(here, now),
-            false => here,
-        })
+        if here.0.is_due_soon(now) {
+            return Timer::on(checked(here, now));
+        }
+        Timer::on(here)
     }
 
     /// A timer of a driver that is known.
@@ -97,52 +107,58 @@ impl Timer {
 
     /// A timer on a shard that is known.
     #[inline]
-    pub(super) fn on((home, generation): Found) -> Self {
+    pub(super) fn on((shard, generation): ShardHandle) -> Self {
         let state = State::Idle { generation };
-        Timer { home, state }
+        Timer { shard, state }
     }
 }
 
-/// The shard for a timer that is made `now`, after a check for overdue timers. Out of line, and
-/// before there is a timer: a timer that outlasts a call has to be in memory.
+/// The same shard, after a check for late timers. Out of line, and before there is a timer, because
+/// a timer that outlasts a call has to be in memory.
 #[cold]
-fn checked(here: Found, now: Tick) -> Found {
-    here.0.driver.check_for_overdue(&here.0.shard, now);
+fn checked(here: ShardHandle, now: Tick) -> ShardHandle {
+    here.0.driver.check_for_late(here.0, now);
     here
 }
 
 /// Polling.
 impl Timer {
+    /// Whether this is not registered, and the next poll registers it.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle { .. })
+    }
+
     /// Whether this is pending with this very waker, so that polling changes nothing.
     #[inline]
-    pub(crate) fn waits(&self, with: &Waker) -> bool {
+    pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
         self.entry().is_some_and(|(entry, waker, vtable)| {
-            self.home.shard.clock() < entry.when
-                && waker == with.data() as usize
-                && wakers::is(with, vtable)
+            self.shard.clock() < entry.when
+                && waker == polled_with.data() as usize
+                && wakers::is(polled_with, vtable)
                 && !self.has_ended()
         })
     }
 
     /// Polls for `deadline`, which must be that of the last poll or reset if this is registered,
-    /// and if this does not [wait](Self::waits) with this very waker. Panics when the runtime has
-    /// ended.
+    /// unless this [is pending](Self::is_pending_with) with this very waker. Panics if the runtime
+    /// has ended.
     ///
-    /// Out of line, where everything below is inlined: users' futures get a call.
+    /// Out of line, and everything below is inlined into it: users' futures contain one call.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let is_idle = matches!(self.state, State::Idle { .. });
-        if !is_idle || deadline < self.home.shard.plain_from() {
-            self.poll_otherwise(deadline, waker)
+        if !is_idle || deadline < self.shard.fast_path_from() {
+            self.poll_slow(deadline, waker)
         } else if self.register_again(deadline, waker) {
             Poll::Pending
         } else {
-            self.poll_plain(deadline, waker)
+            self.poll_first(deadline, waker)
         }
     }
 
     #[inline(never)]
-    fn poll_plain(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if self.arm(self.home, deadline, waker.clone()) {
+    fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        if self.arm(self.shard, deadline, waker.clone()) {
             return Poll::Pending;
         }
         let registered = self.register_at(deadline, waker);
@@ -150,13 +166,18 @@ impl Timer {
     }
 
     #[inline(never)]
-    fn poll_otherwise(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let registered = match &self.state {
+    fn poll_slow(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        let registered = match &mut self.state {
             State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
-            // Unchanged: the waker of an earlier poll is kept.
-            State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
-            _ended => Err(Refused::Closed),
+            State::Done { .. } => {
+                if !self.has_ended() {
+                    // Unchanged: the waker of an earlier poll is kept.
+                    return Poll::Ready(());
+                }
+                Err(Refused::Closed)
+            }
+            State::Tokios { sleep, .. } => return poll_tokios(sleep, waker),
         };
         self.polled(registered, deadline, waker)
     }
@@ -164,7 +185,7 @@ impl Timer {
     fn polled(&mut self, result: Result<(), Refused>, deadline: Tick, waker: &Waker) -> Poll<()> {
         match result {
             Ok(()) => Poll::Pending,
-            Err(Refused::Closed) => self.poll_after_the_end(deadline, waker),
+            Err(Refused::Closed) => self.hand_over(deadline, waker),
             Err(Refused::Due) => {
                 self.set_done();
                 Poll::Ready(())
@@ -175,24 +196,17 @@ impl Timer {
     #[inline(never)]
     fn poll_registered(&mut self, waker: &Waker) -> Result<(), Refused> {
         let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
-        let shard = &self.home.shard;
         // Without the lock, and without a clone of the waker: most such timers have fired.
-        shard.check(entry.generation, entry.when)?;
+        self.shard.check(entry.generation, entry.when)?;
         let waker = waker.clone();
-        let Some(state) = shard.try_often() else {
-            // Busy: the entry with the old waker goes, and the timer takes any shard.
-            self.cancel_later()?;
-            return self.register_at(entry.when, &waker);
-        };
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
-        let old = shard.replace_waker(entry, waker, state)?;
+        let old = self.shard.replace_waker(entry, waker)?;
         self.set_registered(entry.key, entry.when, data, wakers::id(vtable));
         drop(old);
         Ok(())
     }
 
-    /// Keeps the waker that a timer which is done was polled with, to be woken if the timer is
-    /// reset.
+    /// Keeps the waker of a poll that was ready, to be woken if the timer is reset.
     pub(crate) fn keep(&mut self, with: &Waker) {
         if let State::Done { waker, .. } = &mut self.state {
             waker.get_or_insert_with(|| with.clone()).clone_from(with);
@@ -203,13 +217,42 @@ impl Timer {
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle { .. } => false,
-            State::Registered { when, .. } => {
-                self.home.shard.check(self.generation(), *when).is_err()
-            }
+            State::Registered { when, .. } => self.shard.check(self.generation(), *when).is_err(),
             State::Done { .. } => true,
-            State::Fallback { sleep, .. } => sleep.is_elapsed(),
+            State::Tokios { sleep, .. } => sleep.is_elapsed(),
         }
     }
+
+    /// Hands over to a timer of tokio's own, and polls it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if tokio's timer does, and in its words.
+    #[cold]
+    fn hand_over(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        if Handle::try_current().is_err() {
+            panic!("A Tokio 1.x context was found, but it is being shutdown.");
+        }
+        let mut sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
+        let polled = poll_tokios(&mut sleep, waker);
+        let generation = self.generation();
+        self.state = State::Tokios { generation, sleep };
+        polled
+    }
+}
+
+#[cold]
+fn poll_tokios(sleep: &mut Pin<Box<tokio::time::Sleep>>, waker: &Waker) -> Poll<()> {
+    let mut poll = || {
+        let sleep = pin!(coop::unconstrained(sleep.as_mut()));
+        sleep.poll(&mut Context::from_waker(waker))
+    };
+    let polled = poll();
+    if polled.is_ready() {
+        // Panics if the end of the runtime has fired the timer, so no timer is early.
+        let _still_ready = poll();
+    }
+    polled
 }
 
 /// The state, and its changes.
@@ -220,17 +263,17 @@ impl Timer {
             State::Idle { generation }
             | State::Registered { generation, .. }
             | State::Done { generation, .. }
-            | State::Fallback { generation, .. } => generation,
+            | State::Tokios { generation, .. } => generation,
         }
     }
 
     #[inline]
     fn has_ended(&self) -> bool {
-        !self.home.shard.serves(self.generation())
+        !self.shard.is_open_in(self.generation())
     }
 
-    /// If this is registered: its entry, and the waker's data pointer and vtable. Field by field:
-    /// memory that was just written in parts is slow to read as a whole.
+    /// If this is registered: its entry, and the waker's data pointer and vtable. Field by field,
+    /// because memory that was just written in parts is slow to read as a whole.
     #[inline]
     fn entry(&self) -> Option<(EntryRef, usize, VtableId)> {
         let State::Registered {
@@ -243,7 +286,11 @@ impl Timer {
         else {
             return None;
         };
-        let entry = EntryRef::new(key, generation, when);
+        let entry = EntryRef {
+            key,
+            generation,
+            when,
+        };
         Some((entry, waker, vtable))
     }
 
@@ -291,6 +338,3 @@ impl Drop for Timer {
         }
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests;

@@ -1,50 +1,52 @@
-//! When a timer fires.
+//! Near deadlines: when does a timer fire whose deadline is before its shard's `fast_path_from`?
 //!
-//! *The plain case.* A timer whose deadline is at or after its shard's `plain_from` keeps its
-//! deadline, to the nanosecond; a turn at that time or later fires the timer. `timer.rs` does not
-//! call this file for such a timer. `plain_from` is a millisecond after `armed_for`; exceptions are
-//! in `Alarm::plain_from` and `raise_plain_from`. For earlier deadlines [`Driver::when_near`]
-//! decides. No deadline is rounded down.
+//! A timer on the fast path keeps its deadline, to the nanosecond, and never comes here: nothing
+//! has to be rounded for it, and the alarm need not be moved. `fast_path_from` is a millisecond
+//! after the alarm fires (exceptions are in `Alarm::fast_path_from`). For an earlier deadline,
+//! [`Driver::when_near`] decides. It never rounds down.
 //!
-//! *A tick.* A driver with a configured tick has no plain timers. It rounds each deadline up to a
-//! multiple of the tick since the driver was opened.
+//! | driver | deadline | the timer fires |
+//! | --- | --- | --- |
+//! | with a configured tick | any | at the next multiple of the tick since the driver was opened; then as below |
+//! | any | more than a millisecond ahead | at its deadline |
+//! | high resolution | nearer | at its deadline; immediately if that passed a millisecond ago; otherwise when the alarm next fires |
+//! | any other | nearer | in tokio's millisecond; immediately if that has come |
+//! | whose clock may be paused | any | in tokio's millisecond; immediately if that has come |
 //!
-//! *tokio's millisecond.* A timer that is due within a millisecond fires in tokio's millisecond, as
-//! tokio's own timers do. So `sleep(Duration::ZERO)` in a loop goes round as often as with tokio,
-//! however often an overdue check finds the runtime busy. The first such timer of a
-//! generation finds where tokio's milliseconds begin: see `alarm/grid.rs`.
+//! **Why tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` goes round as often as
+//! with tokio, however often a check for late timers requests a pass. Without it, naps below a
+//! millisecond go round a quarter more often and cost more CPU. (High resolution does without it.
+//! There, a timer for now waits until the alarm next fires, because a loop would spin otherwise.)
 //!
-//! *Current-thread runtimes.* Their clock may be paused, or may have been moved, and can be read in
-//! the runtime only. There a millisecond that the clock has not reached has not come. Otherwise tokio
-//! itself tells, by the probe: that works on any thread, in any context.
+//! tokio fires at whole milliseconds since the runtime was built, and does not say when that was.
+//! So the first near timer of a generation asks the probe, which tells which deadlines have come:
+//! between the last of them and the next, a millisecond ends. The result is the [`Grid`].
 //!
-//! *Clocks that may be paused.* No timer is plain, and all fire in tokio's millisecond. Auto-advance
-//! must not stop at the deadline of a timer that was cancelled, so each cancel looks at the alarm:
-//! see `Driver::retract`.
+//! **Has a millisecond come?** On a multi-thread runtime the real clock answers. A current-thread
+//! runtime has a clock that may be paused or may have been moved, and that can be read only inside
+//! the runtime. If it has not reached the millisecond, that has not come; otherwise the probe asks
+//! tokio itself, which works on any thread.
 //!
-//! *High resolution.* A deadline is not rounded, unless a tick is configured or the clock may be
-//! paused. A deadline that passed less than a millisecond ago fires at the next ring: otherwise a
-//! loop of timers for now would spin. A deadline that passed earlier than that is due at once.
-//!
-//! A race remains. Where an alarm is late by more than a millisecond, a timer for now or a little
-//! later counts as plain until the late turn begins, and fires in that turn. A timer for now that a
-//! waker makes a millisecond or more after its turn began is plain, too, and fires in a later turn.
+//! A race remains. If the alarm is late by more than a millisecond, a timer for now or a little
+//! later takes the fast path until the late pass has re-armed the alarm, and fires in that pass or
+//! the next instead of in tokio's millisecond.
 
 use std::time::Duration;
 
+use super::alarm::interval::AlarmTimer;
 use super::driver::Driver;
 use crate::clock::{MILLISECOND, Tick};
-use crate::sync::Ordering;
+use crate::sync::{AtomicU64, Ordering};
 
 impl Driver {
-    /// When a timer fires whose deadline is before `plain_from`; `None` if due already. `clock` is
-    /// that of the timer's shard.
+    /// When a timer fires whose deadline is before `fast_path_from`; `None` if it is due already.
+    /// `clock` is the clock of the timer's shard.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
         let when = self.round_up_to_tick(deadline);
         if !self.alarm.may_pause() {
-            if let Some(ringing) = self.rings_for(when, clock) {
-                return Some(ringing);
+            if let Some(tokios) = self.fires_with_the_alarm(when, clock) {
+                return Some(tokios);
             }
             if when.0 >= Tick::really_now().0.saturating_add(MILLISECOND) {
                 return Some(when);
@@ -53,13 +55,12 @@ impl Driver {
                 return self.unless_long_due(when);
             }
         }
-        match self.alarm.tokios_millisecond(when) {
+        match self.tokios_millisecond(when) {
             None => self.unless_long_due(when),
             Some(tokios) => (!self.has_come(tokios)).then_some(tokios),
         }
     }
 
-    /// Rounds up to the configured tick.
     fn round_up_to_tick(&self, deadline: Tick) -> Tick {
         if self.settings.tick == 1 {
             return deadline;
@@ -69,7 +70,8 @@ impl Driver {
     }
 
     /// Without tokio's milliseconds: the driver does without them, or the runtime has not taken the
-    /// driver task yet. A deadline that passed less than a millisecond ago waits for the next ring.
+    /// driver task yet. A deadline that passed less than a millisecond ago waits until the alarm
+    /// next fires.
     fn unless_long_due(&self, when: Tick) -> Option<Tick> {
         let now = self.alarm.now();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
@@ -77,25 +79,94 @@ impl Driver {
         (!is_long_due).then(|| when.max(soonest))
     }
 
-    /// Fast path: the alarm is set for this deadline's millisecond of tokio's, or is ringing in that
-    /// millisecond now, so no clock has to be read. Many timers that are due together come here. (If
-    /// the millisecond has passed meanwhile, the turn that follows fires the timer.)
-    fn rings_for(&self, when: Tick, clock: Tick) -> Option<Tick> {
+    /// If the alarm is armed for this deadline's millisecond of tokio's, or is firing in it now,
+    /// returns that millisecond. Then no clock has to be read, which matters because timers that
+    /// are due together come here in crowds. (If the millisecond has passed by then, the pass that
+    /// follows fires the timer.)
+    fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {
         let tokios = self.alarm.grid.round_up(when)?;
-        let ends = |tick: Tick| tick <= tokios && tokios.0 - tick.0 < MILLISECOND;
         let armed_for = self.alarm.armed_for();
-        let rings = match armed_for <= clock {
-            true => ends(Tick(clock.0 + 1)),
-            false => ends(armed_for),
+        let fires_at = if armed_for <= clock {
+            Tick(clock.0 + 1)
+        } else {
+            armed_for
         };
-        rings.then_some(tokios)
+        let is_same = fires_at <= tokios && tokios.0 - fires_at.0 < MILLISECOND;
+        is_same.then_some(tokios)
     }
 
-    /// Whether this millisecond of tokio's has come.
+    /// The millisecond of tokio's in which this deadline fires. Finds the grid if need be. `None`
+    /// before the runtime has taken the driver task.
+    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        let grid = &self.alarm.grid;
+        grid.round_up(deadline).or_else(|| {
+            self.alarm.ask(|timer| grid.find(timer))?;
+            grid.round_up(deadline)
+        })
+    }
+
+    /// Whether this millisecond of tokio's has come. `false` if the driver is about to shut down,
+    /// which wakes the timer.
     fn has_come(&self, tokios: Tick) -> bool {
-        match self.settings.current_thread {
-            true => self.alarm.has_come(tokios),
-            false => tokios <= Tick::really_now(),
+        if !self.settings.current_thread {
+            return tokios <= Tick::really_now();
+        }
+        self.alarm.ask(|timer| timer.has_come_by_now(tokios)) == Some(true)
+    }
+}
+
+/// The grid of a runtime's milliseconds: when the first of them begins, or [`UNKNOWN`].
+#[derive(Default)]
+pub(super) struct Grid(AtomicU64);
+
+pub(super) const UNKNOWN: u64 = u64::MAX;
+
+impl Grid {
+    pub(super) fn set(&self, offset: u64) {
+        self.0.store(offset, Ordering::Relaxed);
+    }
+
+    /// Rounds up to the millisecond in which tokio fires. `None` while the grid is not known.
+    fn round_up(&self, deadline: Tick) -> Option<Tick> {
+        let offset = self.0.load(Ordering::Relaxed);
+        (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
+    }
+
+    /// Finds the last deadline that tokio's clock has come to: there a millisecond of tokio's ends.
+    /// Tries again if the clock goes on meanwhile, because another thread drives the runtime.
+    fn find(&self, timer: &mut AlarmTimer) {
+        let found = (0..8).find_map(|_| {
+            let come = last_to_have_come(timer);
+            let is_last = !timer.has_come(Tick(come.0 + 1));
+            is_last.then_some(come)
+        });
+        if let Some(come) = found {
+            self.set(come.0 % MILLISECOND);
         }
     }
+}
+
+/// Searches back from now, in steps that double, and then between the last two of them.
+fn last_to_have_come(timer: &mut AlarmTimer) -> Tick {
+    let (mut to_come, mut step) = (Tick::really_now().0 + MILLISECOND, MILLISECOND);
+    while timer.has_come(Tick(to_come)) {
+        // The clock was moved ahead.
+        to_come = to_come.saturating_add(step).min(Tick::LAST.0);
+        step *= 2;
+    }
+    let mut come = to_come.saturating_sub(step);
+    // Ends whatever tokio answers.
+    while come > 0 && !timer.has_come(Tick(come)) {
+        step *= 2;
+        (to_come, come) = (come, come.saturating_sub(step));
+    }
+    while to_come - come > 1 {
+        let between = come + (to_come - come) / 2;
+        if timer.has_come(Tick(between)) {
+            come = between;
+        } else {
+            to_come = between;
+        }
+    }
+    Tick(come)
 }

@@ -9,16 +9,16 @@ use super::MetricsIntervals;
 use crate::counts::{FinalCounts, MetricsSnapshot};
 use crate::driver::{DriverRef, registry};
 
-/// Counts of the current runtime's timers: how many were armed, fired and cancelled, and how
-/// late they fired.
+/// Returns a handle to the counts of the current runtime's timers: how many were armed, how many fired or
+/// were cancelled, and how late those that fired were.
 ///
-/// Starts the driver if there is none yet, which spawns a task. The same as
+/// If no timer has been made yet, this starts the driver, which spawns a task. It is the same as
 /// `Wheel::current().metrics()`. [How to read the counts](crate::docs::metrics).
 ///
 /// # Panics
 ///
-/// As [`sleep`](crate::sleep()): outside a Tokio runtime, and in a runtime built without
-/// `enable_time`.
+/// Panics under the same conditions as [`sleep`](crate::sleep()): outside a Tokio runtime, and in a runtime
+/// built without `enable_time`.
 ///
 /// # Examples
 ///
@@ -31,21 +31,21 @@ use crate::driver::{DriverRef, registry};
 ///
 /// # Differences from tokio
 ///
-/// tokio's `RuntimeMetrics` have no counts of timers.
+/// tokio's `RuntimeMetrics` do not count timers.
 #[track_caller]
 pub fn metrics() -> WheelMetrics {
     WheelMetrics::new(registry::driver_of(&Handle::current()))
 }
 
-/// Handle to the counts of a driver.
+/// A handle to the counts of a driver's timers.
 ///
-/// From [`wheel::metrics()`](crate::metrics()), or from [`Wheel::metrics`] for a driver of its
-/// own. The handle can be used on any thread, costs two words and a reference count to clone,
-/// and keeps no runtime alive. After the end of the runtime it shows the last counts, with
-/// pending timers counted as cancelled.
+/// [`wheel::metrics()`](crate::metrics()) returns the handle of the free functions' driver, and
+/// [`Wheel::metrics`] that of any driver. The handle can be used on any thread, and keeps no runtime
+/// alive. After the driver has shut down, the handle shows the last counts, in which timers that were
+/// still pending count as cancelled.
 ///
-/// Each call of [`snapshot`](Self::snapshot) reads anew, under the lock of each shard in turn,
-/// for some tens of nanoseconds each.
+/// Each call of [`snapshot`](Self::snapshot) reads the counts again. It locks each shard in turn, for some
+/// tens of nanoseconds each.
 ///
 /// # Examples
 ///
@@ -63,7 +63,7 @@ pub fn metrics() -> WheelMetrics {
 #[derive(Clone)]
 pub struct WheelMetrics {
     driver: DriverRef,
-    /// `None` when the driver had ended long before.
+    /// `None` if the driver had shut down long before the handle was taken.
     last: Option<Arc<FinalCounts>>,
 }
 
@@ -73,9 +73,9 @@ impl WheelMetrics {
         WheelMetrics { driver, last }
     }
 
-    /// The counts since the driver started, of all shards together.
+    /// Returns the counts of all shards since the driver started.
     ///
-    /// Shards are read in turn, each under its lock, so
+    /// The shards are read one after the other, each under its lock, so
     /// `registered == fired + cancelled + pending` holds in every snapshot.
     ///
     /// ```
@@ -92,14 +92,16 @@ impl WheelMetrics {
             sum.add(&self.shard(index));
         }
         if let Some(counts) = &self.last {
-            sum.driver_wakeups = counts.turns();
-            sum.driver_noops = counts.idle_turns();
+            sum.driver_wakeups = counts.passes();
+            sum.driver_noops = counts.idle_passes();
         }
         sum
     }
 
-    /// The counts of successive intervals: each call of `next` returns the counts since the
-    /// call before, and the first call those since `intervals`.
+    /// Returns an iterator over the counts of successive intervals.
+    ///
+    /// Each call of `next` returns what was counted since the previous call. The first call returns what was
+    /// counted since `intervals` was called.
     ///
     /// ```
     /// use wheel::Duration;
@@ -117,15 +119,14 @@ impl WheelMetrics {
         MetricsIntervals::new(self.clone())
     }
 
-    /// The counts of a shard since the driver started.
+    /// Returns the counts of one shard since the driver started.
     ///
-    /// A timer is registered in the shard of the worker on which it is first polled, or in
-    /// another shard while that shard's lock is taken. Threads that are no workers are spread
-    /// over the shards.
+    /// A timer is registered in the shard of the worker that polls it first, or in another shard if that
+    /// shard is locked. Threads that are not workers are spread over the shards.
     ///
     /// # Panics
     ///
-    /// When there is no such shard.
+    /// Panics if `index` is not less than [`num_shards`](Self::num_shards).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -144,15 +145,16 @@ impl WheelMetrics {
         let count = shards.len();
         assert!(
             index < count,
-            "there are {count} shards, and none is {index}"
+            "shard index {index} is out of range: there are {count} shards"
         );
-        let now = shards[index].shard.snapshot(generation);
+        let now = shards[index].snapshot(generation);
         now.or_else(|| Some(self.last.as_ref()?.of_shard(index)))
             .unwrap_or_default()
     }
 
-    /// Number of shards, each with a lock of its own: as many as workers, unless set by
-    /// [`Builder::shards`](crate::Builder::shards).
+    /// Returns the number of shards, each with its own lock.
+    ///
+    /// This is the number of workers, unless [`Builder::shards`](crate::Builder::shards) has set another one.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

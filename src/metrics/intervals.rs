@@ -1,13 +1,13 @@
-//! [`MetricsIntervals`]: the counts since the last look.
+//! [`MetricsIntervals`], the counts between one snapshot and the next.
 
 use super::WheelMetrics;
 use crate::counts::MetricsSnapshot;
 
-/// Iterator over the counts of successive intervals, from [`WheelMetrics::intervals`].
+/// An iterator over the counts of successive intervals, returned by [`WheelMetrics::intervals`].
 ///
-/// Endless: [`next`](Iterator::next) returns the counts since the call before, and never
-/// `None`. The first interval begins where the iterator is made. Each call takes a
-/// [snapshot](WheelMetrics::snapshot).
+/// The iterator never ends: each call of [`next`](Iterator::next) takes a
+/// [snapshot](WheelMetrics::snapshot), and returns what was counted since the previous call. The first
+/// interval begins when the iterator is made.
 ///
 /// # Examples
 ///

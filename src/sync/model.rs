@@ -10,7 +10,7 @@ pub(crate) use loom::sync::{
 pub(crate) use loom::thread::yield_now;
 
 pub(crate) use self::fake::{
-    self as time, Descriptor, now, now as really_now, now_if_current, now_in, thread_local,
-    worker_index,
+    self as time, Descriptor, is_traced, now, now as really_now, now_if_current, now_in,
+    thread_local, worker_index,
 };
 pub(crate) use self::lock::{Lock, LockGuard};

@@ -6,6 +6,8 @@ mod no_timerfd;
 mod timerfd;
 
 use std::panic::catch_unwind;
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 pub(crate) use std::sync::{
     Mutex, MutexGuard,
@@ -15,6 +17,7 @@ pub(crate) use std::thread::yield_now;
 pub(crate) use std::thread_local;
 
 use tokio::runtime::Handle;
+use tokio::task::{consume_budget, coop};
 use tokio::time::Instant;
 pub(crate) use tokio::{runtime::worker_index, time};
 
@@ -36,6 +39,19 @@ pub(crate) fn now() -> Instant {
 #[inline]
 pub(crate) fn really_now() -> Instant {
     std::time::Instant::now().into()
+}
+
+/// Returns `true` if a task dump traces this poll (`Handle::dump`, `Trace::capture` and `trace_with`, with
+/// `tokio_unstable`).
+///
+/// In a traced poll each of tokio's leaf futures is pending and registers nothing, so this asks the
+/// smallest of them. If a scheduler runs this thread, tokio wakes the waker after the dump.
+#[inline(always)]
+pub(crate) fn is_traced(waker: &Waker) -> bool {
+    cfg!(tokio_unstable) && {
+        let leaf = pin!(coop::unconstrained(consume_budget()));
+        leaf.poll(&mut Context::from_waker(waker)).is_pending()
+    }
 }
 
 /// Now, by the clock of this runtime, if the runtime is current.

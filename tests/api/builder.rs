@@ -24,7 +24,7 @@ fn ticks_that_do_not_fit_a_millisecond_are_refused() {
         let error = refused(Builder::new().tick(tick));
         assert!(matches!(error, BuildError::Tick(refused) if refused == tick));
         let message = format!(
-            "`tick` is {tick:?}: allowed is a divisor of a millisecond, or a multiple of one up to a day",
+            "invalid `tick`: {tick:?} (expected a divisor of 1 ms, or a multiple of 1 ms up to one day)",
         );
         assert_eq!(error.to_string(), message);
     }
@@ -53,7 +53,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
         for &value in values.iter().chain(&[usize::MAX]) {
             let error = refused(set(Builder::new(), value));
             assert_eq!(format!("{error:?}"), format!("{variant}({value})"));
-            let message = format!("{name} is {value}: allowed is {allowed}");
+            let message = format!("invalid {name}: {value} (expected {allowed})");
             assert_eq!(error.to_string(), message);
         }
     }
@@ -71,8 +71,8 @@ fn install_comes_before_the_first_timer_and_only_once() {
             let before = (!is_installed).then(|| pending(HOUR));
             let error = Builder::new().tick(secs(1)).install().unwrap_err();
             assert!(matches!(error, BuildError::AlreadyStarted));
-            let message =
-                "this runtime's timers have a driver already: install one before the first timer";
+            let message = "this runtime already has a timer driver: call `install` before the first timer, \
+                 `metrics()` or `Wheel::current()`";
             assert_eq!(error.to_string(), message);
             // The refused driver changes nothing.
             let _held = before.unwrap_or_else(|| pending(HOUR));
@@ -133,7 +133,7 @@ fn high_resolution_is_refused_where_there_is_none() {
     assert!(matches!(error, BuildError::NoHighResolution));
     assert_eq!(
         error.to_string(),
-        "`high_resolution` needs Linux, and the cargo feature `high-resolution`"
+        "`high_resolution` needs Linux and the cargo feature `high-resolution`"
     );
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
     assert!(Builder::new().high_resolution(false).install().is_ok());

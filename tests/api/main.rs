@@ -14,6 +14,8 @@ mod metrics;
 mod paused;
 mod report;
 mod sleep;
+#[cfg(feature = "tracing")]
+mod spans;
 mod stream;
 mod timeout;
 mod tower;

@@ -203,7 +203,7 @@ fn shards_add_up_and_there_is_none_beyond() {
         drop(held);
         assert_eq!(metrics.shard(1).cancelled, 3);
         let message = message_of(|| metrics.shard(2));
-        assert_eq!(message, "there are 2 shards, and none is 2");
+        assert_eq!(message, "shard index 2 is out of range: there are 2 shards");
     });
 }
 

@@ -191,7 +191,7 @@ fn without_a_descriptor_left_there_is_an_error_and_nothing_is_lost() {
         let files: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
         let error = precise().build().unwrap_err();
         assert!(matches!(error, BuildError::Descriptor(_)), "{error}");
-        let words = "`high_resolution` needs a descriptor, and there is none";
+        let words = "could not set up the timer descriptor that `high_resolution` needs";
         assert_eq!(error.to_string(), words);
         let source = error.source().unwrap();
         assert!(source.is::<io::Error>());

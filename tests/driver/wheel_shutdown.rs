@@ -57,7 +57,6 @@ fn a_pending_timer_is_woken_once_and_then_at_its_deadline() {
         runtime.block_on(until("woken", || count.wakes() == 1));
         let _guard = runtime.enter();
         if poll(&mut timer, &waker).is_pending() {
-            assert_eq!(Wheel::current().pending(), 1);
             runtime.block_on(async { tokio::time::sleep_until(deadline + ms(5)).await });
             eventually("woken again", || count.wakes() == 2);
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::model::{START, Wakes};
+use super::model::Wakes;
 use super::{Model, check, fake};
 use crate::clock::Tick;
 
@@ -87,8 +87,8 @@ fn loom_a_look_and_a_late_ring() {
         fake::advance_to(Tick(12).to_instant());
         let other = model.spawn(|model| model.bell.turn());
         model.poll_task();
-        let plain_from = model.home(0).shard.plain_from();
-        assert!(plain_from > Tick(12), "a timer for now is plain");
+        let fast_path_from = model.home(0).fast_path_from();
+        assert!(fast_path_from > Tick(12), "a timer for now is plain");
         other.join().unwrap();
         model.assert_all_fire([due, later]);
     });
@@ -123,7 +123,7 @@ fn with_a_timer_that_is_gone() -> (Model, Arc<Wakes>) {
 fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     check(|| {
         let (model, gone) = with_a_timer_that_is_gone();
-        model.driver.leave_cancelled_out(START);
+        model.leave_cancelled_out(0);
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.bell_rings_at(), Some(next.deadline));
@@ -138,7 +138,7 @@ fn loom_a_check_and_arm() {
     check(|| {
         let (model, gone) = with_a_timer_that_is_gone();
         let other = model.spawn(|model| model.arm(1, 20));
-        model.driver.leave_cancelled_out(START);
+        model.leave_cancelled_out(0);
         let mine = model.arm(0, 30);
         let others = other.join().unwrap();
         model.assert_all_fire([mine, others]);
@@ -152,7 +152,7 @@ fn loom_a_check_and_arm() {
 fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     check(|| {
         let model = Model::new(1);
-        let shard = &model.home(0).shard;
+        let shard = model.home(0);
         let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
         assert!(announced.is_some());
         let timer = model.arm(0, 20);
@@ -176,46 +176,10 @@ fn loom_a_ring_while_the_alarm_is_set() {
     });
 }
 
-/// The driver task sits in the queue of a worker that is blocked.
-#[test]
-fn loom_what_a_turn_leaves_over_waits_for_no_task() {
-    check(|| {
-        let model = Model::new(1);
-        let timers = [model.arm(0, 10), model.arm(0, 11), model.arm(0, 12)];
-        let other = model.spawn(|model| model.turn_at(12));
-        let later = model.arm(0, 50);
-        other.join().unwrap();
-        // Each ring fires at least as many timers as a turn does, here one.
-        for fired in [2, 3] {
-            model.ring_without_the_task();
-            let woken = timers.iter().map(|timer| timer.wakes.count());
-            assert!((fired..=3).contains(&woken.sum::<usize>()));
-        }
-        model.run_out();
-        timers.into_iter().for_each(|timer| timer.assert_fired());
-        later.assert_fired();
-        model.assert_empty();
-    });
-}
-
-/// The alarm, too, is set for what a turn leaves over: but tokio's clock may be behind.
-#[test]
-fn loom_what_a_turn_leaves_over_waits_for_no_alarm() {
-    check(|| {
-        let model = Model::new(1);
-        let timers = [model.arm(0, 10), model.arm(0, 11)];
-        fake::advance_to(Tick(12).to_instant());
-        model.bell.ring_early();
-        while model.poll_task_if_woken() {}
-        assert!(timers.iter().all(|timer| timer.wakes.count() == 1));
-        model.assert_all_fire(timers);
-    });
-}
-
 /// A model in which no clock is read for timers that are due in the alarm's millisecond.
 fn with_a_known_grid(shards: usize) -> Model {
     let model = Model::new(shards);
-    model.driver.alarm.grid.know(0);
+    model.driver.alarm.grid.set(0);
     model
 }
 
@@ -250,7 +214,7 @@ fn loom_arm_in_a_turn_after_a_check() {
         let model = with_a_known_grid(1);
         let due = [model.arm(0, 10), model.arm(0, 10)];
         let other = model.spawn(|model| model.turn_at(10));
-        model.driver.leave_cancelled_out(Tick(8));
+        model.leave_cancelled_out(0);
         let near = model.arm(0, 11);
         other.join().unwrap();
         model.assert_all_fire(due.into_iter().chain([near]));

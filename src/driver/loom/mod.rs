@@ -33,14 +33,14 @@
 //! | `turns.rs` | `alarm_rings` does not call `end_turn` | `tokios_own_timers_fire_during_a_mass_expiry`, in `tests/driver/busy.rs` |
 //! | `turns.rs` | a turn in tokio's that left something over asks for no other | `loom_what_a_turn_leaves_over_waits_for_no_alarm` |
 //! | `turns.rs` | `poll_task` that left something over asks for no other | `loom_a_look_and_arm` |
-//! | `turns.rs` | `turn` does not `raise_plain_from` | `a_timer_for_now_that_a_late_turn_makes_waits_for_tokios_millisecond`, in `timer/tests.rs` |
+//! | `turns.rs` | `turn` does not `raise_fast_path_from` | `a_timer_for_now_that_a_late_turn_makes_waits_for_tokios_millisecond`, in `timer/tests.rs` |
 //! | `request.rs` | `ask` leaves no mark, or `end_turn` does not look for the mark | `loom_an_early_ring_and_rearm` |
 //! | `driver.rs` | `arm_for` does not re-arm | `loom_arm_and_arm` |
 //! | `timer/register.rs` | `arm` calls `have_alarm_ring` for a shard's earliest deadline only | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
-//! | `timer/register.rs` | `plain_from` is read before `arm` has the entry, and not after | `loom_a_late_ring_and_rearm` |
+//! | `timer/register.rs` | `fast_path_from` is read before `arm` has the entry, and not after | `loom_a_late_ring_and_rearm` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_left` |
-//! | `shard.rs` | `leave` does not look at `plain_from` | `loom_leave_and_arm_where_the_clock_may_be_paused` |
+//! | `shard.rs` | `leave` does not look at `fast_path_from` | `loom_leave_and_arm_where_the_clock_may_be_paused` |
 //! | `shard.rs` | `leave` does not check the entry | `loom_drop_and_fire`, `loom_what_was_left_to_a_driver_is_not_used_in_the_next` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 //! | `shard.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |

@@ -8,12 +8,12 @@ use futures::task::{ArcWake, waker};
 use loom::thread::{self, JoinHandle};
 
 use crate::clock::Tick;
+use crate::driver::HighResolution;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
-use crate::driver::driver::{Driver, ShardRef};
+use crate::driver::driver::{Driver, DriverRef};
+use crate::driver::shard::Shard;
 use crate::driver::timer::Timer;
-use crate::driver::timerfd::HighResolution;
-use crate::driver::wakers;
 use crate::settings::{Generation, Settings};
 use crate::sync::fake::{self, Bell, Chime, Descriptor};
 use crate::sync::lock;
@@ -109,17 +109,16 @@ impl Model {
         let bell = timer.interval.bell();
         let model = Model {
             driver,
-            generation: driver.serve(timer, 0).generation,
+            generation: driver.open(timer, 0).generation,
             bell,
             chime,
             task: Arc::default(),
         };
-        wakers::note_task(&model.task.waker());
         model.poll_task();
         model
     }
 
-    pub(super) fn home(&self, shard: usize) -> ShardRef {
+    pub(super) fn home(&self, shard: usize) -> &'static Shard {
         &self.driver.shards()[shard]
     }
 
@@ -203,7 +202,12 @@ impl Model {
 
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
-        self.driver.poll_task(self.generation, false, &waker);
+        let _ = DriverRef::new(self.driver, self.generation).poll_task(&waker);
+    }
+
+    /// What a check of an idle runtime does.
+    pub(super) fn leave_cancelled_out(&self, shard: usize) {
+        self.driver.leave_cancelled_out(self.home(shard));
     }
 
     /// Polls the driver task if woken.
@@ -235,7 +239,7 @@ impl Model {
 
     /// Nothing waits for an alarm that does not come, or comes too late.
     fn assert_armed(&self) {
-        let earliest = alarm::earliest(self.driver.each_shard());
+        let earliest = alarm::earliest(self.driver.shards());
         if earliest == Tick::NEVER {
             return;
         }
@@ -261,12 +265,12 @@ impl Model {
     /// Timers registered; cancels that wait are carried out first.
     pub(super) fn pending(&self) -> usize {
         let shards = self.driver.shards().iter();
-        shards.map(|home| home.shard.pending(self.generation)).sum()
+        shards.map(|home| home.pending(self.generation)).sum()
     }
 
-    pub(super) fn has_changes(&self) -> bool {
+    pub(super) fn has_late_cancels(&self) -> bool {
         let mut shards = self.driver.shards().iter();
-        shards.any(|home| home.shard.has_changes())
+        shards.any(|home| home.has_late_cancels())
     }
 
     /// Time runs out, and these timers fire, the last that there are.
@@ -280,7 +284,10 @@ impl Model {
     pub(super) fn assert_empty(&self) {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
-        assert!(!self.has_changes(), "a cancel waits, and was not counted");
+        assert!(
+            !self.has_late_cancels(),
+            "a cancel waits, and was not counted"
+        );
     }
 
     /// The runtime ends, and drops the driver task.
@@ -296,9 +303,9 @@ impl Model {
     /// Notes that the clock may be paused, as a driver does that finds such a clock.
     pub(super) fn may_be_paused(&self) {
         let alarm = &self.driver.alarm;
-        alarm.grid.know(0);
+        alarm.grid.set(0);
         if let Some(timer) = lock(&alarm.timer).as_mut() {
-            timer.runs = true;
+            timer.has_task = true;
             alarm.set_may_pause(timer);
         }
         self.driver.rearm();

@@ -183,7 +183,7 @@ fn loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver() {
         let mut timer = model.arm(0, 30);
         let other = model.spawn(|model| {
             model.close();
-            model.home(0).shard.open(Tick(1_000), 0);
+            model.home(0).open(Tick(1_000), 0);
         });
         // Ready would be too early. With another waker, the poll checks twice.
         let _ = unless_shut_down(|| timer.poll_anew());
@@ -221,7 +221,7 @@ fn loom_a_turn_of_the_last_driver_and_arm() {
             let tenant = next.arm(0, 60);
             (next, tenant)
         });
-        model.driver.turn(model.generation, Tick(1_000), 0);
+        model.driver.run_pass(model.generation, Tick(1_000));
         let (next, tenant) = other.join().unwrap();
         assert_eq!(tenant.wakes.count(), 0, "fired by a stranger's turn");
         assert_released(gone);

@@ -1,25 +1,38 @@
-//! A shard's counts, and the cancels in its queue: no test from outside can tell a thread from a
+//! A shard's counts, and its late cancels: no test from outside can tell a thread from a
 //! shard's own, nor hold the shard's lock.
 
-use super::super::change_queue::CAPACITY;
 use super::*;
-use crate::settings::HOLD;
-use crate::wheel::core::{PAGE, Progress};
+use crate::driver::pass::Pass;
+use crate::settings::Settings;
+use crate::wheel::core::PAGE;
 
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);
 
 /// A shard at tick 1 with so many timers.
-fn shard_of(timers: usize) -> (Shard, Vec<EntryRef>) {
-    let shard = Shard::new();
+fn shard_of(timers: usize) -> (&'static Shard, Vec<EntryRef>) {
+    let shards = 1;
+    let driver = Driver::leak(Settings {
+        shards,
+        ..Settings::default()
+    });
+    let shard = &driver.shards()[0];
     shard.open(Tick(1), 0);
-    shard.set_plain_from(FIRST);
+    shard.set_fast_path_from(FIRST);
     let register = |_| {
-        let key = arm(&shard, 0, FIRST);
-        EntryRef::new(key.expect("no thread holds the lock"), 0, FIRST)
+        let key = arm(shard, 0, FIRST);
+        entry(key.expect("no thread holds the lock"), 0, FIRST)
     };
     let entries = (0..timers).map(register).collect();
     (shard, entries)
+}
+
+fn entry(key: u32, generation: Generation, when: Tick) -> EntryRef {
+    EntryRef {
+        key,
+        generation,
+        when,
+    }
 }
 
 fn arm(shard: &Shard, generation: Generation, when: Tick) -> Option<u32> {
@@ -32,7 +45,7 @@ fn cancel(shard: &Shard, entry: EntryRef) -> bool {
     let Some(mut state) = shard.try_lock() else {
         return false;
     };
-    if !shard.leave(&mut state, entry) {
+    if !shard.cache(&mut state, entry) {
         drop(shard.cancel(state, entry));
     }
     true
@@ -41,8 +54,25 @@ fn cancel(shard: &Shard, entry: EntryRef) -> bool {
 /// Cancels timers as another thread does.
 fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
     for &entry in entries {
-        let _ = shard.change_later(entry, CANCELLED);
+        shard.cancel_later(entry);
     }
+}
+
+/// One critical section. Returns whether the driver is running.
+fn expire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) -> bool {
+    let mut pass = Pass {
+        generation: 0,
+        now,
+        seen: now,
+        batch: Vec::new(),
+    };
+    let is_open = shard.expire(&mut pass);
+    batch.append(&mut pass.batch);
+    is_open
+}
+
+fn fire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) {
+    while shard.needs_pass(now) && expire(shard, now, batch) {}
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
@@ -57,30 +87,62 @@ fn counts_of(shard: &Shard, generation: Generation) -> (u64, u64, u64, usize) {
 #[test]
 fn cancels_that_wait_count_as_cancelled() {
     let (shard, entries) = shard_of(100);
-    cancel_later(&shard, &entries[..50]);
-    assert!(shard.has_changes());
-    assert_eq!(counts(&shard), (100, 0, 50, 50));
+    cancel_later(shard, &entries[..50]);
+    assert!(shard.has_late_cancels());
+    assert_eq!(counts(shard), (100, 0, 50, 50));
     assert_eq!(shard.pending(0), 50);
 }
 
 #[test]
-fn no_more_cancels_wait_than_the_queue_holds() {
+fn few_cancels_wait_where_the_shard_is_free() {
     let (shard, entries) = shard_of(1000);
-    for &entry in &entries {
-        let _ = shard.change_later(entry, CANCELLED);
-    }
-    let left = shard.wait().pending();
-    assert!(left <= CAPACITY, "{left} wait");
+    cancel_later(shard, &entries);
+    let left = shard.state.try_lock().unwrap().pending();
+    assert!(left < BATCH, "{left} wait");
+}
+
+/// A thread that cancels never waits, however many cancels do.
+#[test]
+fn cancels_wait_while_the_shard_is_busy() {
+    let (shard, entries) = shard_of(100);
+    let held = shard.wait();
+    cancel_later(shard, &entries);
+    drop(held);
+    assert_eq!(counts(shard), (100, 0, 100, 0));
+}
+
+/// A hundred thousand timers are dropped while another thread holds the shard.
+#[test]
+fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
+    const ALL: usize = 100_000;
+    let queued = |shard: &Shard| {
+        let cancels = sync::wait(&shard.late.0);
+        (cancels.len(), cancels.capacity() > KEPT)
+    };
+    let (shard, entries) = shard_of(ALL);
+    let held = shard.wait();
+    cancel_later(shard, &entries);
+    assert_eq!(queued(shard), (ALL, true), "each timer is queued once");
+    drop(held);
+    assert!(arm(shard, 0, LAST).is_some());
+    assert_eq!(queued(shard), (ALL - BATCH, true));
+    assert!(expire(shard, Tick(1), &mut Vec::new()));
+    assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
+    // Although nothing is due.
+    shard.driver.run_pass(0, Tick(1));
+    assert_eq!(queued(shard), (0, false));
+    let all = ALL as u64;
+    assert_eq!(counts(shard), (all + 1, 0, all, 1));
 }
 
 #[test]
-fn a_hold_carries_out_all_cancels_that_wait() {
-    let (shard, entries) = shard_of(CAPACITY);
-    cancel_later(&shard, &entries);
+fn a_hold_makes_all_cancels_that_wait() {
+    let (shard, entries) = shard_of(BATCH - 1);
+    cancel_later(shard, &entries);
     let state = shard.state.try_lock();
-    assert_eq!(state.unwrap().pending(), CAPACITY);
-    assert!(arm(&shard, 0, LAST).is_some());
-    assert!(!shard.has_changes());
+    assert_eq!(state.unwrap().pending(), BATCH - 1);
+    assert!(arm(shard, 0, LAST).is_some());
+    assert!(!shard.has_late_cancels());
     assert_eq!(shard.wait().pending(), 1);
 }
 
@@ -88,57 +150,56 @@ fn a_hold_carries_out_all_cancels_that_wait() {
 fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
     let (shard, entries) = shard_of(1);
     let held = shard.wait();
-    assert!(!cancel(&shard, entries[0]));
-    let _ = shard.change_later(entries[0], CANCELLED);
+    assert!(!cancel(shard, entries[0]));
+    shard.cancel_later(entries[0]);
     drop(held);
-    assert!(shard.has_changes());
-    assert_eq!(counts(&shard), (1, 0, 1, 0));
+    assert!(shard.has_late_cancels());
+    assert_eq!(counts(shard), (1, 0, 1, 0));
 }
 
 #[test]
 fn what_has_been_counted_as_cancelled_does_not_fire_later() {
-    let (shard, entries) = shard_of(CAPACITY + 10);
-    cancel_later(&shard, &entries[..CAPACITY]);
-    let before = counts(&shard);
+    let (shard, entries) = shard_of(BATCH + 10);
+    cancel_later(shard, &entries[..BATCH]);
+    let before = counts(shard);
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
+    fire(shard, LAST, &mut batch);
     assert_eq!(before, (26, 0, 16, 10));
-    assert_eq!((batch.len(), counts(&shard)), (10, (26, 10, 16, 0)));
+    assert_eq!((batch.len(), counts(shard)), (10, (26, 10, 16, 0)));
 }
 
 #[test]
 fn what_waits_to_be_cancelled_does_not_fire() {
-    let (shard, entries) = shard_of(CAPACITY + 10);
-    cancel_later(&shard, &entries[..CAPACITY]);
+    let (shard, entries) = shard_of(BATCH + 9);
+    cancel_later(shard, &entries[..BATCH - 1]);
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
-    assert_eq!((batch.len(), counts(&shard)), (10, (26, 10, 16, 0)));
+    fire(shard, LAST, &mut batch);
+    assert_eq!((batch.len(), counts(shard)), (10, (25, 10, 15, 0)));
 }
 
 #[test]
 fn a_cancel_that_comes_too_late_counts_as_fired() {
-    let all = HOLD as u64 + 2;
-    let (shard, entries) = shard_of(HOLD + 2);
+    let all = BATCH as u64 + 2;
+    let (shard, entries) = shard_of(BATCH + 2);
     let mut batch = Vec::new();
-    let progress = shard.expire(0, LAST, LAST, &mut batch);
-    assert_eq!(progress, Some(Progress::Unfinished));
+    assert!(expire(shard, LAST, &mut batch));
     // Still in the wheel, but the driver's.
     let fired = batch.len() as u64;
-    cancel_later(&shard, &entries[HOLD + 1..]);
-    assert_eq!(counts(&shard), (all, fired, 0, HOLD + 2 - batch.len()));
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
-    assert_eq!(counts(&shard), (all, all, 0, 0));
+    cancel_later(shard, &entries[BATCH + 1..]);
+    assert_eq!(counts(shard), (all, fired, 0, BATCH + 2 - batch.len()));
+    fire(shard, LAST, &mut batch);
+    assert_eq!(counts(shard), (all, all, 0, 0));
 }
 
 #[test]
 fn a_closed_shard_leaves_its_figures_and_begins_anew() {
     let (shard, entries) = shard_of(10);
-    cancel_later(&shard, &entries[..2]);
+    cancel_later(shard, &entries[..2]);
     let mut counted = None;
-    shard.set_plain_from(FIRST);
+    shard.set_fast_path_from(FIRST);
     drop(shard.close(|last| counted = Some(last)));
     assert_eq!(shard.snapshot(0), None);
-    assert_eq!(shard.plain_from(), Tick::NEVER, "nothing is armed");
+    assert_eq!(shard.fast_path_from(), Tick::NEVER, "nothing is armed");
     assert_eq!(counted.unwrap().registered, 10);
     shard.open(Tick(5), 0);
     assert_eq!(shard.snapshot(1), Some(Snapshot::default()));
@@ -147,39 +208,39 @@ fn a_closed_shard_leaves_its_figures_and_begins_anew() {
 #[test]
 fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
     let (shard, entries) = shard_of(2);
-    let moved = shard.reschedule(entries[0], LAST);
+    let moved = shard.reset(entries[0], LAST);
     assert!(matches!(moved, Ok(None)));
-    let fired = shard.reschedule(entries[1], Tick(1));
+    let fired = shard.reset(entries[1], Tick(1));
     assert!(matches!(fired, Ok(Some(_))));
-    assert_eq!(counts(&shard), (2, 1, 0, 1));
+    assert_eq!(counts(shard), (2, 1, 0, 1));
     assert_eq!(shard.snapshot(0).unwrap().reset, 2);
 }
 
 #[test]
 fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     let (shard, entries) = shard_of(2);
-    assert!(cancel(&shard, entries[0]) && cancel(&shard, entries[1]));
+    assert!(cancel(shard, entries[0]) && cancel(shard, entries[1]));
     assert_eq!(shard.wait().wheel.len(), 1);
     assert_eq!(shard.wait().snapshot().cancelled, 2);
-    let next = arm(&shard, 0, LAST);
+    let next = arm(shard, 0, LAST);
     assert!(next == Some(entries[0].key));
     assert_eq!(shard.wait().wheel.inserted(), 2);
-    assert_eq!(counts(&shard), (3, 0, 2, 1));
+    assert_eq!(counts(shard), (3, 0, 2, 1));
 }
 
 /// Its waker is dropped with the timer, its place is not used by the next driver's timers.
 #[test]
 fn what_is_left_does_not_outlive_its_driver() {
     let (shard, entries) = shard_of(1);
-    assert!(cancel(&shard, entries[0]));
+    assert!(cancel(shard, entries[0]));
     drop(shard.close(|_| ()));
     shard.open(Tick(1), 0);
-    shard.set_plain_from(FIRST);
+    shard.set_fast_path_from(FIRST);
     let waker = Waker::noop().clone();
-    let next = arm(&shard, 1, LAST);
-    assert_eq!((counts_of(&shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
+    let next = arm(shard, 1, LAST);
+    assert_eq!((counts_of(shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
     // Nor does a timer of the last driver take the spare of this driver's timers.
-    assert!(cancel(&shard, EntryRef::new(next.unwrap(), 1, LAST)));
+    assert!(cancel(shard, entry(next.unwrap(), 1, LAST)));
     assert_eq!(shard.arm_again(0, LAST, &waker), None);
     assert_eq!(shard.arm_again(1, LAST, &waker), next);
 }
@@ -188,24 +249,24 @@ fn what_is_left_does_not_outlive_its_driver() {
 #[test]
 fn a_timer_that_has_fired_puts_nothing_off() {
     let (shard, entries) = shard_of(1);
-    while let Some(Progress::Unfinished) = shard.expire(0, FIRST, FIRST, &mut Vec::new()) {}
-    let tenant = arm(&shard, 0, LAST);
+    fire(shard, FIRST, &mut Vec::new());
+    let tenant = arm(shard, 0, LAST);
     assert_eq!(tenant, Some(entries[0].key));
-    assert!(!shard.put_off(entries[0], Tick(LAST.0 + 1)));
-    assert!(shard.put_off(EntryRef::new(entries[0].key, 0, LAST), Tick(LAST.0 + 1)));
+    assert!(!shard.extend(entries[0], Tick(LAST.0 + 1)));
+    assert!(shard.extend(entry(entries[0].key, 0, LAST), Tick(LAST.0 + 1)));
 }
 
 #[test]
 fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
-    assert!(cancel(&shard, entries[0]));
-    assert!(shard.refresh(shard.wait()));
+    assert!(cancel(shard, entries[0]));
+    assert!(shard.refresh(shard.try_lock().unwrap()));
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
-    assert!(cancel(&shard, entries[0]));
+    assert!(cancel(shard, entries[0]));
     let mut batch = Vec::new();
-    while let Some(Progress::Unfinished) = shard.expire(0, LAST, LAST, &mut batch) {}
-    assert_eq!((batch.len(), counts(&shard)), (0, (1, 0, 1, 0)));
+    fire(shard, LAST, &mut batch);
+    assert_eq!((batch.len(), counts(shard)), (0, (1, 0, 1, 0)));
 }
 
 /// Where the clock may be paused, each cancel looks for the next deadline.
@@ -213,23 +274,21 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
 fn what_a_look_for_the_next_deadline_removes_is_freed() {
     let (shard, entries) = shard_of(4 * PAGE);
     for entry in entries {
-        assert!(cancel(&shard, entry));
-        shard.refresh(shard.wait());
+        assert!(cancel(shard, entry));
+        shard.refresh(shard.try_lock().unwrap());
         assert!(!shard.wait().wheel.has_garbage());
     }
 }
 
-/// The crate's page, its diagram and the contract repeat constants in words.
+/// The crate's page and its diagram repeat constants in words.
 #[test]
 fn the_pages_name_the_constants_of_the_code() {
     let page = include_str!("../../lib.rs");
-    let contract = include_str!("../../docs/guarantees.md");
     let slot = |level: u32| (SLOTS as u64).pow(level);
-    let per_turn = crate::driver::fire::PER_TURN;
     let level = GRAIN as u32;
     for (text, said) in [
         (page, format!("… {SLOTS} slots")),
-        (page, format!("{HOLD} per hold of a shard's lock")),
+        (page, format!("{BATCH} per hold of a shard's lock")),
         (
             page,
             format!("timers of a slot of level {level} fire together"),
@@ -240,14 +299,6 @@ fn the_pages_name_the_constants_of_the_code() {
                 "| {level} | {} µs | {:.1} ms |",
                 slot(level) / 1_000,
                 slot(level + 1) as f64 / 1e6
-            ),
-        ),
-        (contract, format!("at most {CAPACITY} per worker")),
-        (
-            contract,
-            format!(
-                "About {per_turn} or {} on a multi-thread runtime",
-                2 * per_turn
             ),
         ),
     ] {

@@ -97,7 +97,7 @@ fn a_waker_keeps_no_future_and_no_output() {
         let _ = runtime.block_on(aborted);
         let is_gone = dropped.recv_timeout(secs(20)).is_ok();
         drop((first, given.recv().unwrap()));
-        assumed! { "driver/change_queue.rs";
+        assumed! { "driver/shard.rs";
             "a task that is aborted drops its future though a waker of it lives": is_gone,
             "dropping a task's last waker drops no future": dropped.try_recv().is_err(),
         }

@@ -13,11 +13,13 @@
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
 //! | `borrowed.rs` | foreign code that tokio runs while a task is spawned: destructors in a runtime that ends |
+//! | `dumps.rs` | task dumps, which poll without effect (`tokio_unstable`) |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s and main functions of the local flavor: on blocking threads, and driven by one runtime after another |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
 //! | `pairs.rs` | made in each context, awaited in each |
 //! | `shutdowns.rs` | runtimes that end while their tasks poll timers with wakers of all sorts |
+//! | `subscribers.rs` | subscribers of tokio's own spans (`tokio_unstable`) |
 //! | `threads.rs` | a current-thread runtime per thread, and several on one thread |
 //! | `nothing.rs` | sleeps of nothing, first ticks, deadlines that have passed |
 //! | `misuse.rs` | no runtime, no timers, a runtime that has ended |
@@ -26,6 +28,8 @@
 
 mod blocked;
 mod borrowed;
+#[cfg(all(tokio_unstable, target_os = "linux"))]
+mod dumps;
 mod guards;
 #[cfg(tokio_unstable)]
 mod hooks;
@@ -38,6 +42,8 @@ mod pairs;
 mod paused;
 mod runtimes;
 mod shutdowns;
+#[cfg(all(tokio_unstable, target_os = "linux"))]
+mod subscribers;
 mod threads;
 mod twin;
 mod wrapped;

@@ -1,0 +1,37 @@
+//! Binding threads to workers: no test from outside can count the tasks that do so.
+
+use crate::{Duration, sleep};
+
+/// No task runs before the poll returns, so each request for a binding waits longer than the last.
+#[test]
+fn a_poll_that_makes_many_timers_requests_few_bindings() {
+    const TIMERS: usize = 300_000;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let handle = runtime.handle().clone();
+    let tasks = runtime.spawn(async move {
+        for _ in 0..TIMERS {
+            drop(sleep(Duration::from_secs(3_600)));
+        }
+        handle.metrics().num_alive_tasks()
+    });
+    let tasks = runtime.block_on(tasks).unwrap();
+    // Among them this task and the driver's. A request every 256 timers makes 1,172.
+    assert!(tasks <= 15, "{tasks} tasks");
+}
+
+/// Once a thread is bound, its next request comes as soon as ever.
+#[test]
+fn a_thread_that_was_bound_requests_its_next_binding_soon() {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let requests = runtime.spawn(async {
+        drop(sleep(Duration::ZERO));
+        let before = super::LOCAL.with(|local| local.made_unbound.get());
+        while super::LOCAL.with(|local| local.made_unbound.get()) > 0 {
+            tokio::task::yield_now().await;
+        }
+        before
+    });
+    assert_eq!(runtime.block_on(requests).unwrap(), 1);
+}

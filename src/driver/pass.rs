@@ -1,0 +1,172 @@
+//! Expiry passes: when one runs, and what it does.
+//!
+//! **An expiry pass fires every timer that is due, at most [`BATCH`] of them per lock acquisition,
+//! and then re-arms the alarm for what is left.** A pass runs in two places:
+//!
+//! 1. In the alarm's waker, when the alarm fires, while tokio polls its drivers. The head of
+//!    `alarm/mod.rs` says why.
+//! 2. In a poll of the driver task, if a thread has requested that pass: because the alarm fired
+//!    early, or while it was being armed, or because the check below found a late timer in a busy
+//!    runtime.
+//!
+//! A pass has no limit, so no timer waits for a later pass while tasks keep the workers busy.
+//! tokio's own pass has none either, and takes three times as long per timer.
+//!
+//! # The check for late timers
+//!
+//! A task that makes a timer checks, for the price of a comparison, whether the next timer of its
+//! shard is late or will soon be due.
+//!
+//! *Late.* tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
+//! them. In a busy runtime, the check wakes the driver task, which runs sooner than that.
+//!
+//! *Cancelled.* The alarm stays armed for a timer that was cancelled, and a worker that is asleep
+//! would wake up for nothing. In an idle runtime, a check shortly before re-arms the alarm.
+//!
+//! # Ground rules
+//!
+//! * A request for a pass is a wake of the driver task. tokio polls a task again that is woken
+//!   while it is polled, so no request is lost.
+//! * Wakers are woken while no lock is held. A waker that panics takes nothing else down: the other
+//!   wakers are woken, and the driver goes on.
+//! * A pass may outlive its runtime, in a slow waker, and the shards may run for another runtime by
+//!   then. Every critical section checks the generation, so the rest of such a pass does nothing.
+
+use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
+
+use super::context::LOCAL;
+use super::driver::{Driver, DriverRef};
+use super::shard::{SOON, Shard};
+use super::wakers;
+use crate::clock::{MILLISECOND, Tick};
+use crate::settings::{BATCH, Generation};
+use crate::sync::{Ordering, lock};
+
+/// A pass that is under way.
+pub(super) struct Pass {
+    pub(super) generation: Generation,
+    /// Timers that are due by this tick are fired.
+    pub(super) now: Tick,
+    /// The time, read before this critical section.
+    pub(super) seen: Tick,
+    /// The wakers that this critical section has taken out.
+    pub(super) batch: Vec<Waker>,
+}
+
+/// A running driver is the waker of its own alarm.
+impl Wake for DriverRef {
+    /// The alarm fires: while tokio polls its drivers, or on a thread that is arming.
+    fn wake(self: Arc<Self>) {
+        let DriverRef { driver, generation } = *self;
+        if !self.is_open() || driver.alarm.note_fired() {
+            return;
+        }
+        let now = driver.alarm.now();
+        if driver.alarm.is_early(now) {
+            // The runtime may be about to end, so the interval is not touched here. The driver task
+            // re-arms it, if that still runs.
+            driver.request_pass();
+        } else {
+            driver.run_pass(generation, now);
+        }
+    }
+}
+
+impl DriverRef {
+    /// A poll of the driver task; ready when the driver is to shut down, and the task is to end.
+    pub(super) fn poll_task(self, task: &Waker) -> Poll<()> {
+        let DriverRef { driver, generation } = self;
+        wakers::note_task(task);
+        let is_first = lock(&driver.task).replace(task.clone()).is_none();
+        let now = driver.alarm.now();
+        // The first poll was not requested. If a clock was advanced, it might fire timers that
+        // tokio's clock has not come to yet.
+        if is_first && driver.alarm.may_pause() {
+            driver.rearm();
+        } else {
+            driver.run_pass(generation, now);
+        }
+        // Last: whoever shuts the driver down stores that first, and then wakes this task.
+        if generation < driver.ends.load(Ordering::Relaxed) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Driver {
+    /// Fires all timers that are due at `now`, and arms the alarm for what is left.
+    pub(super) fn run_pass(&'static self, generation: Generation, now: Tick) {
+        let mut pass = Pass {
+            generation,
+            now,
+            seen: now,
+            batch: Vec::with_capacity(BATCH),
+        };
+        let mut is_idle = true;
+        for shard in self.shards() {
+            while shard.needs_pass(now) && shard.expire(&mut pass) {
+                is_idle &= pass.batch.is_empty();
+                pass.batch.drain(..).for_each(wakers::wake);
+                if shard.next() <= now {
+                    // A timer that fires late in a long pass is late by that, too.
+                    pass.seen = self.alarm.now();
+                }
+            }
+        }
+        if let Some(counts) = self.last(generation) {
+            counts.count_pass(is_idle);
+        }
+        self.rearm();
+    }
+
+    /// Wakes the driver task. Before its first poll there is no need.
+    #[cold]
+    pub(super) fn request_pass(&self) {
+        let task = lock(&self.task).clone();
+        task.into_iter().for_each(wakers::wake);
+    }
+}
+
+/// How long after a check that did something a thread's next check may request a pass.
+const BETWEEN_REQUESTS: u64 = 250_000;
+/// How long after that a check may re-arm the alarm: less often, because an idle runtime gains less
+/// from that than it pays for tokio's lock.
+const BETWEEN_ARMINGS: u64 = SOON / 2;
+
+impl Driver {
+    /// Checks for late timers: the next timer of this shard is late, or will soon be due.
+    #[cold]
+    pub(super) fn check_for_late(&'static self, shard: &Shard, now: Tick) {
+        // If this thread's last check was longer ago, polls take over a millisecond, or the worker
+        // was without its processor. Then a check requests no pass, because the tasks that a pass
+        // wakes would delay tokio's own poll of its timers.
+        let last_check = LOCAL.with(|local| local.checked.replace(now.0));
+        let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
+        let is_late = shard.next() <= now;
+        let interval = if is_late {
+            BETWEEN_REQUESTS
+        } else {
+            BETWEEN_ARMINGS
+        };
+        if now.0.abs_diff(LOCAL.with(|local| local.acted.get())) < interval {
+            return;
+        }
+        LOCAL.with(|local| local.acted.set(now.0));
+        if !is_late {
+            self.leave_cancelled_out(shard);
+        } else if are_polls_quick && !self.settings.current_thread {
+            self.request_pass();
+        }
+    }
+
+    /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing while the shard is
+    /// busy.
+    pub(super) fn leave_cancelled_out(&'static self, shard: &Shard) {
+        if shard.try_lock().is_some_and(|state| shard.refresh(state)) {
+            self.rearm();
+        }
+    }
+}

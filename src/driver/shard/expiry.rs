@@ -1,0 +1,127 @@
+//! What the driver does with a shard: open it, fire due timers, find the next deadline, count,
+//! close it.
+//!
+//! The ground rules are at the head of `shard.rs`.
+
+use std::mem;
+use std::task::Waker;
+
+use super::{Held, Shard, ShardState};
+use crate::clock::Tick;
+use crate::counts::MetricsSnapshot as Snapshot;
+use crate::driver::pass::Pass;
+use crate::driver::wakers;
+use crate::settings::{BATCH, Generation};
+use crate::sync::{self, Ordering};
+use crate::wheel::core::Progress;
+
+impl Shard {
+    /// Begins to run for a new driver whose clock shows `now`.
+    pub(in crate::driver) fn open(&self, now: Tick, capacity: usize) {
+        let mut fresh = ShardState::starting_at(now.0);
+        fresh.wheel.reserve(capacity);
+        let mut state = self.wait();
+        let old = mem::replace(&mut *state, fresh);
+        self.published.clock.store(now.0, Ordering::Release);
+        self.publish(Tick::NEVER);
+        self.set_fast_path_from(Tick::NEVER);
+        drop(state);
+        drop(old);
+    }
+
+    /// Whether a pass has something to do here.
+    pub(in crate::driver) fn needs_pass(&self, now: Tick) -> bool {
+        self.next() <= now || self.has_late_cancels()
+    }
+
+    /// One critical section of a pass: applies late cancels, or, if there are none, moves the clock
+    /// and takes out at most [`BATCH`] due timers, whose wakers go into the batch of the pass.
+    /// Returns `false` if the driver has shut down.
+    ///
+    /// Cancels come first, so a timer whose cancel was queued before the pass neither fires nor
+    /// counts as fired.
+    pub(in crate::driver) fn expire(&self, pass: &mut Pass) -> bool {
+        let mut state = sync::wait(&self.state);
+        if !self.is_open_in(pass.generation) {
+            return false;
+        }
+        if self.has_late_cancels() {
+            self.unlock_and_tidy(state);
+            return true;
+        }
+        let cached = state.remove_cached();
+        // The clock never goes back.
+        let clock = pass.now.max(self.clock());
+        self.published.clock.store(clock.0, Ordering::Release);
+        let ShardState { wheel, lag, .. } = &mut *state;
+        // No deadline that fires is later.
+        let seen = pass.seen.max(pass.now).0.max(wheel.now());
+        let progress = wheel.advance(pass.now.0, BATCH, &mut |_, deadline, waker| {
+            if let Some(waker) = waker {
+                pass.batch.push(waker);
+            }
+            lag.record(seen - deadline);
+        });
+        match progress {
+            Progress::CaughtUp => self.publish_next(&state),
+            Progress::Unfinished => self.publish(pass.now),
+        }
+        self.unlock(state);
+        wakers::discard(cached);
+        true
+    }
+
+    /// Publishes the earliest deadline, which may be later than the one before.
+    fn publish_next(&self, state: &ShardState) {
+        let next = state.wheel.next_expiration();
+        self.publish(next.map_or(Tick::NEVER, Tick));
+    }
+
+    /// Publishes the earliest deadline again, after a timer was cancelled or reset. Returns `true`
+    /// if that deadline changed.
+    pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
+        let cached = state.remove_cached();
+        let before = self.next();
+        self.publish_next(&state);
+        self.unlock(state);
+        wakers::discard(cached);
+        before != self.next()
+    }
+
+    /// Timers that are registered and have not fired.
+    pub(crate) fn pending(&self, generation: Generation) -> usize {
+        self.snapshot(generation).map_or(0, |now| now.pending)
+    }
+
+    /// The counts, with all late cancels applied and without a cached entry, so that the entries of
+    /// cancelled timers are freed. `None` if the driver has shut down.
+    pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
+        let mut state = self.wait();
+        let cached = state.remove_cached();
+        let counts = self.is_open_in(generation).then(|| state.snapshot());
+        self.unlock(state);
+        wakers::discard(cached);
+        counts
+    }
+
+    /// Ends the generation and returns the wakers of all pending timers. `last` gets the counts
+    /// before any thread can find that the generation has ended.
+    pub(in crate::driver) fn close(
+        &self,
+        last: impl FnOnce(Snapshot),
+    ) -> impl Iterator<Item = Waker> {
+        let mut state = self.wait();
+        let cached = state.remove_cached();
+        last(state.snapshot());
+        // Before any store of the next generation: see `check`. Late cancels find that it has
+        // ended.
+        self.published.generation.fetch_add(1, Ordering::SeqCst);
+        self.publish(Tick::NEVER);
+        self.change_worker();
+        self.set_fast_path_from(Tick::NEVER);
+        let old = mem::replace(&mut *state, ShardState::starting_at(0));
+        drop(state);
+        wakers::discard(cached);
+        old.wheel.into_values().filter_map(|(_, waker)| waker)
+    }
+}

@@ -1,0 +1,158 @@
+//! With the feature `tracing`, timers emit what tokio's own timers emit: the same program makes the same
+//! tree of spans and events on both. tokio's side needs `tokio_unstable`; without it, this crate's
+//! side is compared with what tokio was seen to emit (`spans.txt`).
+
+use std::fmt::{self, Write as _};
+use std::future::{pending, poll_fn, ready};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use futures::FutureExt;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+/// What a program has emitted: a line for each span that was made, and for each event.
+#[derive(Clone, Default)]
+struct Record(Arc<Mutex<Vec<String>>>);
+
+/// A span as the lines name it: its number in the order in which spans were made.
+struct Number(usize);
+
+/// Fields in the order in which they were recorded. The location is kept apart.
+#[derive(Default)]
+struct Fields {
+    text: String,
+    file: Option<String>,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "loc.file" => self.file = Some(value.to_owned()),
+            name => write!(self.text, " {name}={value}").unwrap(),
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            // Lines and columns differ, and so does a duration that is cut to milliseconds.
+            "loc.line" | "loc.col" => {}
+            "duration" => self.text.push_str(" duration"),
+            name => write!(self.text, " {name}={value:?}").unwrap(),
+        }
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Record {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
+        let metadata = attributes.metadata();
+        if !metadata.name().starts_with("runtime.resource") {
+            return;
+        }
+        let span = ctx.span(id).unwrap();
+        let parent = span.parent().map(|parent| number(&parent));
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        let mut lines = self.0.lock().unwrap();
+        let spans = lines.iter().filter(|line| line.starts_with("span"));
+        let number = spans.count();
+        span.extensions_mut().insert(Number(number));
+        let (target, name) = (metadata.target(), metadata.name());
+        let text = fields.text;
+        lines.push(format!(
+            "span {number} in {parent:?}: {target} {name}{text}"
+        ));
+        if let Some(file) = fields.file.filter(|file| !file.contains("tokio-1.")) {
+            assert_eq!(file, file!(), "the location is not the caller's");
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, ctx: Context<'_, S>) {
+        let metadata = event.metadata();
+        if !metadata.target().starts_with("runtime::resource") {
+            return;
+        }
+        let scope = ctx.event_scope(event).into_iter().flatten();
+        let scope: Vec<_> = scope.map(|span| number(&span)).collect();
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let line = format!("event in {scope:?}: {}{}", metadata.target(), fields.text);
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+fn number<'a, S: LookupSpan<'a>>(span: &tracing_subscriber::registry::SpanRef<'a, S>) -> usize {
+    span.extensions()
+        .get::<Number>()
+        .map_or(usize::MAX, |number| number.0)
+}
+
+/// Runs a program on a current-thread runtime whose clock is paused, and returns what it emitted.
+fn record(program: impl Future<Output = ()>) -> Vec<String> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+    // The driver starts before the subscriber listens.
+    runtime.block_on(async { wheel::sleep(wheel::Duration::from_millis(1)).await });
+    let record = Record::default();
+    let subscriber = tracing_subscriber::registry().with(record.clone());
+    tracing::subscriber::with_default(subscriber, || runtime.block_on(program));
+    let lines = record.0.lock().unwrap().clone();
+    lines
+}
+
+/// The same program on each of two modules of timers.
+macro_rules! program {
+    ($time:path) => {{
+        use $time::{self as time, Duration, Instant};
+        let ms = Duration::from_millis;
+        async move {
+            time::sleep(ms(5)).await;
+            time::timeout(ms(5), ready(())).await.unwrap();
+            time::timeout(ms(5), pending::<()>()).await.unwrap_err();
+            let mut sleep = Box::pin(time::sleep_until(Instant::now() + ms(5)));
+            assert!(sleep.as_mut().now_or_never().is_none());
+            sleep.as_mut().reset(Instant::now() + ms(7));
+            sleep.as_mut().await;
+            let mut interval = time::interval(ms(3));
+            interval.tick().await;
+            interval.tick().await;
+            interval.reset();
+            poll_fn(|cx| interval.poll_tick(cx)).await;
+            // Until the task's budget is spent.
+            poll_fn(|cx| {
+                while sleep.as_mut().poll(cx).is_ready() {}
+                Poll::Ready(())
+            })
+            .await;
+        }
+    }};
+}
+
+/// What tokio emitted for the program when this list was made; `tokio_unstable` compares anew.
+const TREE: &str = include_str!("spans.txt");
+
+#[test]
+fn timers_emit_the_spans_and_events_of_tokios_timers() {
+    #[cfg(tokio_unstable)]
+    same_lines(&record(program!(tokio::time)), TREE);
+    same_lines(&record(program!(wheel::time)), TREE);
+}
+
+#[track_caller]
+fn same_lines(lines: &[String], expected: &str) {
+    // The polls that spend the budget are alike.
+    let lines: Vec<_> = lines.chunk_by(|a, b| a == b).map(|same| &same[0]).collect();
+    for (number, (line, expected)) in lines.iter().zip(expected.lines()).enumerate() {
+        assert_eq!(*line, expected, "line {}", number + 1);
+    }
+    assert_eq!(lines.len(), expected.lines().count());
+}
+
+/// Without a subscriber nothing is allocated, and a timer is a word larger than without the feature.
+#[test]
+fn a_timer_that_nobody_watches_has_no_spans() {
+    assert_eq!(size_of::<wheel::Sleep>(), 48);
+}

@@ -1,0 +1,86 @@
+//! Subscribers of tokio's own spans (`tokio_unstable` and tokio's feature `tracing`), which are user code that
+//! tokio calls in the middle of its timers' operations.
+
+use super::prelude::*;
+
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Does something whenever a timer of tokio's reports its deadline.
+struct OnDeadline(Box<dyn Fn() + Send + Sync>);
+
+impl OnDeadline {
+    /// For all threads of this process, which runs one body.
+    fn listen(act: impl Fn() + Send + Sync + 'static) {
+        tracing::subscriber::set_global_default(OnDeadline(Box::new(act))).unwrap();
+    }
+}
+
+impl Subscriber for OnDeadline {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        if event.metadata().target() == "runtime::resource::state_update" {
+            (self.0)();
+        }
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// The task in which the subscriber panics may end by that. Later timers fire.
+#[test]
+fn a_subscriber_that_panics_once_stops_no_other_timer() {
+    fn body<T: Time>(kind: Kind) {
+        let runtime = kind.build();
+        runtime.block_on(async { T::sleep(ms(2)).await });
+        let armed = Arc::new(AtomicBool::new(false));
+        let fuse = armed.clone();
+        OnDeadline::listen(move || assert!(!fuse.swap(false, Ordering::SeqCst), "by a subscriber"));
+        runtime.block_on(async {
+            armed.store(true, Ordering::SeqCst);
+            let _panics = joined(tokio::spawn(async { T::sleep(ms(5)).await })).await;
+            armed.store(false, Ordering::SeqCst);
+            for task in (0..10).map(|_| tokio::spawn(async { T::sleep(ms(5)).await })) {
+                task.await.unwrap();
+            }
+        });
+    }
+    let finished = |_, theirs: &Outcome, ours: &Outcome| {
+        theirs.end == "finished: ()" && ours.end == theirs.end
+    };
+    compare(KINDS, body::<Tokio>, body::<Ours>, finished);
+}
+
+/// Without this crate's feature `tracing`, the subscriber would be called under the alarm's mutex.
+#[cfg(feature = "tracing")]
+#[test]
+fn a_subscriber_may_use_timers() {
+    thread_local! {
+        static IS_INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+
+    fn body<T: Time>((kind, after): (Kind, u64)) {
+        OnDeadline::listen(move || {
+            if !IS_INSIDE.replace(true) {
+                let _ = poll_quietly(&mut T::boxed(ms(after)));
+                IS_INSIDE.set(false);
+            }
+        });
+        kind.build().block_on(async {
+            for after in [0, 1, 5] {
+                T::sleep(ms(after)).await;
+            }
+        });
+    }
+    same(cross(KINDS, [0, 5]), body::<Tokio>, body::<Ours>);
+}
