@@ -78,11 +78,12 @@ impl DriverRef {
     pub(super) fn poll_task(self, task: &Waker) -> Poll<()> {
         let DriverRef { driver, generation } = self;
         wakers::note_task(task);
-        let is_first = lock(&driver.task).replace(task.clone()).is_none();
+        let task = task.clone();
+        let before = lock(&driver.task).replace(task);
         let now = driver.alarm.now();
         // The first poll was not requested. If a clock was advanced, it might fire timers that
         // tokio's clock has not come to yet.
-        if is_first && driver.alarm.may_pause() {
+        if before.is_none() && driver.alarm.may_pause() {
             driver.rearm();
         } else {
             driver.run_pass(generation, now);
