@@ -32,7 +32,7 @@
 //! and publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
 //! `register_anywhere` tries the other shards. A deadline before the shard's `fast_path_from` goes
 //! through `Driver::when_near` first, which rounds it. After the insert, `ensure_alarm` compares
-//! the deadline with `fast_path_from` again. If it is earlier, `Driver::arm_for` and `Alarm::rearm`
+//! the deadline with `fast_path_from` again. If it is earlier, `Driver::rearm` and `Alarm::rearm`
 //! make tokio's interval fire earlier.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer

@@ -139,8 +139,8 @@ fn loom_reset_to_earlier_and_fire_the_last() {
     });
 }
 
-/// The entry with the old waker may be a late cancel in one shard, and the timer be in the other. Where the clock
-/// may be paused, the alarm stays armed for neither.
+/// The entry with the old waker may be a late cancel in one shard, and the timer be in the other.
+/// Where the clock may be paused, the alarm stays armed for neither.
 #[test]
 fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
     check(|| {
@@ -336,7 +336,7 @@ fn loom_apply_and_shutdown() {
     });
 }
 
-/// The thread that cancels empties the list when the shard serves the next driver.
+/// The thread that cancels empties the list when the shard runs for the next runtime.
 #[test]
 fn loom_apply_and_the_next_driver_opens() {
     check(|| {
@@ -360,8 +360,8 @@ fn loom_apply_and_the_next_driver_opens() {
     });
 }
 
-/// Its waker panics when dropped, by the timer's own thread or by the thread that arms meanwhile. The
-/// shard is free afterwards, and the alarm set.
+/// Its waker panics when dropped, by the timer's own thread or by the thread that arms meanwhile.
+/// The shard is free afterwards, and the alarm set.
 #[test]
 fn loom_cancel_with_a_waker_that_panics_and_arm() {
     struct Panics;

@@ -1,10 +1,10 @@
 //! The races of a driver, in every order that they can happen in.
 //!
-//! Driver, shards, plan, alarm, timers and turns are real; tokio's interval and clock, and the
-//! kernel's timer, are `sync/model/fake.rs`. A model sets something up, lets two threads race, then
-//! lets the [`Model`]'s runtime run by itself, and does nothing else, until nothing is armed. Lost
-//! wake-ups show there. Entries freed twice panic in the wheel; stale keys hit a neighbour, which is then
-//! late or gone.
+//! Driver, shards, alarm, timers and passes are real; tokio's interval and clock, and the kernel's
+//! timer, are `sync/model/fake.rs`. A model sets something up, lets two threads race, then lets the
+//! [`Model`]'s runtime run by itself, with nothing else to do, until nothing is armed. Lost wake-ups
+//! show there. Entries freed twice panic in the wheel. Stale keys hit a neighbour, which is then late
+//! or gone.
 //!
 //! Run all with `.ci/run loom`, a single model with
 //! `RUSTFLAGS="--cfg loom" cargo test --release --lib loom_arm_and_arm`.

@@ -295,7 +295,7 @@ impl Model {
         self.driver.close();
     }
 
-    /// The same driver, which serves the next runtime.
+    /// The same driver, which runs for the next runtime.
     pub(super) fn reopen(&self) -> Self {
         Model::of(self.driver)
     }
