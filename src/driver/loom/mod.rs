@@ -33,10 +33,19 @@
 //! | `timer/changes.rs` | `arm` calls `ensure_alarm` only for a shard's earliest deadline | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `timer/changes.rs` | `fast_path_from` is read before `arm` has the entry, and not after | `loom_a_late_alarm_and_rearm` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
+//! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_cached` |
 //! | `shard/operations.rs` | `cache` does not look at `fast_path_from` | `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `shard/operations.rs` | `cache` does not check the entry | `loom_what_one_driver_cached_is_not_used_in_the_next`, `loom_drop_and_fire` |
 //! | `shard/operations.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
+//! | `shard/operations.rs` | `extend` compares clocks only | `loom_a_relic_is_extended_while_the_next_driver_opens` |
+//! | `shard/operations.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |
+//! | `shard/operations.rs` | `replace_waker` leaves the old waker | `loom_poll_with_another_waker_and_shutdown` |
+//! | `shard/operations.rs` | `reset` compares generations only | `loom_extend_and_fire` |
+//! | `shard/operations.rs` | `reset` does not lower `next` | `loom_reset_to_earlier_while_the_driver_plans` |
+//! | `shard/operations.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_binding_that_comes_late` |
+//! | `shard/expiry.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
+//! | `shard/expiry.rs` | `expire` does not check the generation | `loom_a_pass_of_the_last_driver_and_arm` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 
 mod model;
