@@ -35,6 +35,8 @@
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_cached` |
+//! | `shard.rs` | `wait` does not apply late cancels | `loom_cancel_and_count`, `loom_apply_and_cache` |
+//! | `shard.rs` | `unlock_and_tidy` does not check the entries | `loom_poll_with_another_waker_and_fire`, `loom_cancel_and_fire` |
 //! | `shard/operations.rs` | `cache` does not look at `fast_path_from` | `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `shard/operations.rs` | `cache` does not check the entry | `loom_what_one_driver_cached_is_not_used_in_the_next`, `loom_drop_and_fire` |
 //! | `shard/operations.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
@@ -46,6 +48,10 @@
 //! | `shard/operations.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_binding_that_comes_late` |
 //! | `shard/expiry.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `shard/expiry.rs` | `expire` does not check the generation | `loom_a_pass_of_the_last_driver_and_arm` |
+//! | `shard/expiry.rs` | an unfinished `expire` publishes that nothing is due | `loom_fire_and_fire`, `loom_arm_for_the_alarms_millisecond_and_fire` |
+//! | `shard/expiry.rs` | `expire` applies no late cancels | `loom_cancel_and_fire`, `loom_drop_of_a_neighbour_and_fire` |
+//! | `shard/expiry.rs` | `expire` leaves the cached entry | `loom_use_again_to_an_earlier_deadline_and_plan` |
+//! | `shard/expiry.rs` | `refresh` leaves the cached entry | `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 
 mod model;
