@@ -33,6 +33,7 @@
 //! | `timer/changes.rs` | `arm` calls `ensure_alarm` only for a shard's earliest deadline | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `timer/changes.rs` | `fast_path_from` is read before `arm` has the entry, and not after | `loom_a_late_alarm_and_rearm` |
 //! | `timer/changes.rs` | `cancel_later` does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
+//! | `timer/changes.rs` | `cancel_in` does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused`, `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens` |
 //! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_cached` |
@@ -50,12 +51,14 @@
 //! | `shard/operations.rs` | `reset` compares generations only | `loom_extend_and_fire` |
 //! | `shard/operations.rs` | `reset` does not lower `next` | `loom_reset_to_earlier_while_the_driver_plans` |
 //! | `shard/operations.rs` | `arm` does not check the generation | `loom_insert_and_shutdown`, `loom_a_binding_that_comes_late` |
+//! | `shard/operations.rs` | `arm` does not lower `next` | `loom_arm_and_arm`, `loom_arm_and_arm_on_one_shard` |
 //! | `shard/expiry.rs` | `close` counts the generation after the unlock | `loom_cancels_and_shutdown`, `loom_a_relic_is_polled_while_the_next_driver_opens` |
 //! | `shard/expiry.rs` | `expire` does not check the generation | `loom_a_pass_of_the_last_driver_and_arm` |
 //! | `shard/expiry.rs` | an unfinished `expire` publishes that nothing is due | `loom_fire_and_fire`, `loom_arm_for_the_alarms_millisecond_and_fire` |
 //! | `shard/expiry.rs` | `expire` applies no late cancels | `loom_cancel_and_fire`, `loom_drop_of_a_neighbour_and_fire` |
 //! | `shard/expiry.rs` | `expire` leaves the cached entry | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/expiry.rs` | `refresh` leaves the cached entry | `loom_cache_and_arm_where_the_clock_may_be_paused` |
+//! | `shard/expiry.rs` | `expire` publishes that nothing is left | `loom_arm_behind_a_thread_that_has_not_set_the_alarm`, `loom_arm_for_the_alarms_millisecond_and_fire` |
 //! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 
 mod model;
