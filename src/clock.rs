@@ -1,13 +1,19 @@
 //! Every conversion between an [`Instant`] and a [`Tick`], and all rounding.
 //!
-//! A tick is one nanosecond since [`ORIGIN`], so a deadline is kept exactly. The process has a
-//! single origin, so that a conversion touches nothing that belongs to a driver.
+//! # Ground rules
 //!
-//! An instant gives its seconds and nanoseconds to a [`Hasher`] alone. Subtracting the origin
-//! instead takes 57 instructions, a third of those of arming and cancelling. So [`Parts`]
-//! "hashes" an instant. The values that an instant feeds to a hasher are not documented: [`Origin`]
-//! compares a few differences with those of `std` once, and if they disagree, each conversion
-//! subtracts.
+//! * **A tick is one nanosecond since [`ORIGIN`]**, so a deadline is kept exactly. Whatever is
+//!   rounded is rounded up, because no timer may fire early.
+//! * The process has a single origin, so a conversion reads nothing that belongs to a driver, and
+//!   ticks of two runtimes can be compared.
+//!
+//! # Why an instant is hashed
+//!
+//! Subtracting the origin from an instant takes 57 instructions, a third of those that arming and
+//! cancelling a timer take. Seconds and nanoseconds could be subtracted for less, but an instant
+//! gives them only to a [`Hasher`]. So [`Parts`] "hashes" the instant. Which values an instant
+//! feeds to a hasher is not documented. Therefore [`Origin`] compares a few differences with those
+//! of `std` once, and if they disagree, each conversion subtracts.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};

@@ -1,32 +1,31 @@
-//! Counts of a driver beside those of its shards, and the counts that stay after the driver's
-//! end.
+//! Counts of a driver beside those of its shards, and the counts that stay after the driver has
+//! shut down.
 //!
 //! # How each count is made
 //!
 //! A shard counts few events, and a snapshot computes the rest. *Inserted* and *removed* are the
-//! entries ever put into the shard's wheel, and ever taken out for any reason. *Reused* are the timers
-//! armed in the place of the spare: its entry stays in the wheel, so a cancelled timer was not
+//! entries ever put into the shard's wheel, and ever taken out for any reason. *Reused* counts the
+//! timers that took over a cached entry: that stays in the wheel, so the cancelled timer was not
 //! removed there, and the next was not inserted.
 //!
 //! | count | from a shard |
 //! | --- | --- |
 //! | `registered` | inserted + reused |
 //! | `fired` | the lags recorded, one for each timer that fires |
-//! | `cancelled` | removed − fired, + reused, + 1 if there is a spare now |
-//! | `pending` | inserted − removed, − 1 if there is a spare now |
+//! | `cancelled` | removed − fired, + reused, + 1 if there is a cached entry now |
+//! | `pending` | inserted − removed, − 1 if there is a cached entry now |
 //! | `reset` | counted as such |
-//! | `driver_wakeups`, `driver_noops` | none: counted here, once a turn |
+//! | `driver_wakeups`, `driver_noops` | none: counted here, once per expiry pass |
 //!
 //! # Ground rules
 //!
-//! * Counting is free where timers are armed and cancelled. The numbers of entries ever put into
-//!   a wheel and ever taken out are written there *instead* of the number of entries; the rest
-//!   is written under the shard's lock, when a timer fires, is reset, or takes the place of a
-//!   cancelled timer.
-//! * No event is counted twice, so that the sums cannot disagree: cancelled timers are those
-//!   taken out without firing, and those replaced.
-//! * Cancels that wait are carried out before a shard is read, so a timer whose drop has
-//!   returned counts as cancelled, and is never counted otherwise later.
+//! * Counting is free when timers are armed and cancelled. The numbers of entries ever put into a
+//!   wheel and ever taken out are written there *instead* of the number of entries. The rest is
+//!   written under the shard's lock, when a timer fires, is reset, or takes over a cached entry.
+//! * No event is counted twice, so the sums cannot disagree: cancelled timers are those taken out
+//!   without firing, and those whose entry another timer has taken over.
+//! * Late cancels are applied before a shard is read, and before a pass fires anything. So a timer
+//!   whose drop has returned counts as cancelled, unless a pass was under way.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -212,21 +212,18 @@ const BINDING_INTERVAL: u32 = 256;
 /// because the task may wait behind a task that makes many, or be stolen by another thread.
 fn request_binding(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
-    if !driver.is_open() || !is_time_to_request() {
+    let made = LOCAL.with(|local| {
+        let made = &local.made_unbound;
+        made.replace(made.get().saturating_add(1))
+    });
+    let is_time = made == 0 || made >= BINDING_INTERVAL && made.is_power_of_two();
+    if !is_time || !driver.is_open() {
         return;
     }
     // The thread that was bound before has lost its worker.
     change_worker(driver.shard(index), index);
     let runtime = handle.id();
     handle.spawn(async move { bind(driver, runtime) });
-}
-
-fn is_time_to_request() -> bool {
-    LOCAL.with(|local| {
-        let made = local.made_unbound.get();
-        local.made_unbound.set(made.saturating_add(1));
-        made == 0 || made >= BINDING_INTERVAL && made.is_power_of_two()
-    })
 }
 
 fn bind(driver: DriverRef, runtime: runtime::Id) {

@@ -103,7 +103,7 @@ impl Driver {
         let last = Arc::clone(&lock(&self.last).1);
         for (index, shard) in self.shards().iter().enumerate() {
             let pending = shard.close(|counted| last.set(index, counted));
-            pending.for_each(wakers::wake);
+            wakers::wake_all(pending);
         }
         let task = lock(&self.task).take();
         drop(task);
@@ -126,15 +126,6 @@ impl Driver {
 
 /// Arming the alarm.
 impl Driver {
-    /// A timer was registered for this deadline, which is before `fast_path_from`: makes sure that
-    /// the alarm fires no later.
-    #[cold]
-    pub(super) fn arm_for(&'static self, deadline: Tick) {
-        if deadline < self.alarm.armed_for() {
-            self.rearm();
-        }
-    }
-
     /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
     ///
     /// While a task dump traces this thread, tokio arms nothing. So the driver task does it after the

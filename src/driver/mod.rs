@@ -32,7 +32,7 @@
 //! and publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
 //! `register_anywhere` tries the other shards. A deadline before the shard's `fast_path_from` goes
 //! through `Driver::when_near` first, which rounds it. After the insert, `ensure_alarm` compares
-//! the deadline with `fast_path_from` again. If it is earlier, `Driver::arm_for` and `Alarm::rearm`
+//! the deadline with `fast_path_from` again. If it is earlier, `Driver::rearm` and `Alarm::rearm`
 //! make tokio's interval fire earlier.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
@@ -51,8 +51,9 @@
 //!
 //! * **Take locks in this order: the alarm's mutex, then tokio's own.** A shard's lock is taken
 //!   alone, except for the lock of its late cancels, which is taken under it. No waker is woken,
-//!   cloned or dropped under any lock. The one exception is the alarm's own waker, which tokio may
-//!   wake under the alarm's mutex, and which then only records that.
+//!   cloned or dropped under any lock, with two exceptions, neither of which runs user code: tokio
+//!   may wake the alarm's own waker under the alarm's mutex, and it then only records that; and the
+//!   driver task's waker is cloned under the mutex that protects it.
 //! * **No operation of a timer leaves a mark that a panic could leave behind.** None enters a
 //!   runtime, except to read a current-thread runtime's clock on another thread (`sync::now_in`).
 //!   What tokio runs in between (a hook, a destructor) may panic, or use timers.

@@ -32,6 +32,7 @@
 //! * A pass may outlive its runtime, in a slow waker, and the shards may run for another runtime by
 //!   then. Every critical section checks the generation, so the rest of such a pass does nothing.
 
+use std::mem;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 
@@ -50,8 +51,9 @@ pub(super) struct Pass {
     pub(super) now: Tick,
     /// The time, read before this critical section.
     pub(super) seen: Tick,
-    /// The wakers that this critical section has taken out.
-    pub(super) batch: Vec<Waker>,
+    /// The wakers that this critical section has taken out, and how many they are.
+    pub(super) batch: [Option<Waker>; BATCH],
+    pub(super) len: usize,
 }
 
 /// A running driver is the waker of its own alarm.
@@ -78,11 +80,12 @@ impl DriverRef {
     pub(super) fn poll_task(self, task: &Waker) -> Poll<()> {
         let DriverRef { driver, generation } = self;
         wakers::note_task(task);
-        let is_first = lock(&driver.task).replace(task.clone()).is_none();
+        let task = task.clone();
+        let before = lock(&driver.task).replace(task);
         let now = driver.alarm.now();
         // The first poll was not requested. If a clock was advanced, it might fire timers that
         // tokio's clock has not come to yet.
-        if is_first && driver.alarm.may_pause() {
+        if before.is_none() && driver.alarm.may_pause() {
             driver.rearm();
         } else {
             driver.run_pass(generation, now);
@@ -103,13 +106,16 @@ impl Driver {
             generation,
             now,
             seen: now,
-            batch: Vec::with_capacity(BATCH),
+            batch: [const { None }; BATCH],
+            len: 0,
         };
         let mut is_idle = true;
         for shard in self.shards() {
             while shard.needs_pass(now) && shard.expire(&mut pass) {
-                is_idle &= pass.batch.is_empty();
-                pass.batch.drain(..).for_each(wakers::wake);
+                let fired = mem::take(&mut pass.len);
+                is_idle &= fired == 0;
+                let batch = pass.batch[..fired].iter_mut();
+                wakers::wake_all(batch.filter_map(Option::take));
                 if shard.next() <= now {
                     // A timer that fires late in a long pass is late by that, too.
                     pass.seen = self.alarm.now();
@@ -126,7 +132,7 @@ impl Driver {
     #[cold]
     pub(super) fn request_pass(&self) {
         let task = lock(&self.task).clone();
-        task.into_iter().for_each(wakers::wake);
+        wakers::wake_all(task);
     }
 }
 

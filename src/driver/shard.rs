@@ -34,7 +34,8 @@
 //! applies the ownership rule to it, as if the cancel came now**. If the entry has become the
 //! driver's in the meantime, its deadline is not after the clock, and the cancel is refused. This
 //! holds even if another timer has the key by then, because that timer's deadline is later. So a
-//! late cancel needs no acceptance and no order.
+//! late cancel needs no acceptance and no order. (Two fast paths, [`cache`](Shard::cache) and
+//! [`extend`](Shard::extend), leave the list to the next thread.)
 //!
 //! * A timer is in the list at most once, because queueing its cancel makes the timer idle. So the
 //!   list is not longer than the shard's pending timers, except for threads that are just dropping
@@ -360,6 +361,7 @@ impl Shard {
     /// Applies as many late cancels as a critical section may, and releases the lock. Then frees
     /// what is no longer needed.
     #[cold]
+    #[inline(never)]
     fn unlock_and_tidy(&self, mut state: Held<'_>) {
         let mut wakers = [const { None }; BATCH];
         let mut cancels = sync::wait(&self.late.0);

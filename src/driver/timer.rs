@@ -23,7 +23,7 @@
 //! deadline, in the runtime of that poll. A poll outside any runtime panics in tokio's words. In a
 //! runtime that ends, tokio's timer stays pending for as long as tasks are polled there, and panics
 //! after that.
-
+//!
 //! At the very end, tokio's own timer may be early. A runtime that ends marks itself as ended, and
 //! then fires all of its timers. A poll looks for the mark first and at the timer after that, so if
 //! the runtime ends in between, the poll is ready, however far the deadline is. A second poll sees
@@ -167,17 +167,15 @@ impl Timer {
 
     #[inline(never)]
     fn poll_slow(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let registered = match &mut self.state {
+        if let State::Tokios { sleep, .. } = &mut self.state {
+            return poll_tokios(sleep, waker);
+        }
+        let registered = match &self.state {
             State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
-            State::Done { .. } => {
-                if !self.has_ended() {
-                    // Unchanged: the waker of an earlier poll is kept.
-                    return Poll::Ready(());
-                }
-                Err(Refused::Closed)
-            }
-            State::Tokios { sleep, .. } => return poll_tokios(sleep, waker),
+            // Unchanged: the waker of an earlier poll is kept.
+            State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
+            _ended => Err(Refused::Closed),
         };
         self.polled(registered, deadline, waker)
     }
@@ -325,7 +323,7 @@ impl Timer {
 
     fn finish(&mut self, waker: Waker) {
         self.set_done();
-        wakers::wake(waker);
+        wakers::wake_all([waker]);
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn id(vtable: usize) -> VtableId {
     }
 }
 
-/// The number of a vtable that is not known to be that of tasks, given now if there is none yet.
+/// The number of a vtable that is not known to be that of tasks, given now if there is none yet. If
+/// no number is left, one that matches no waker.
 fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
     let holds = |place: &AtomicUsize| {
         if place.load(Relaxed) == 0 {
@@ -76,9 +77,16 @@ pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
     place.is_some_and(|place| place.load(Relaxed) == address(waker))
 }
 
-/// Wakes a task.
-pub(super) fn wake(waker: Waker) {
-    contain(|| waker.wake());
+/// Wakes tasks. If a waker panics, the rest need another call of [`contain`]; usually one is enough
+/// for all.
+pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    let (mut wakers, mut is_done) = (wakers.into_iter(), false);
+    while !is_done {
+        contain(|| {
+            wakers.by_ref().for_each(Waker::wake);
+            is_done = true;
+        });
+    }
 }
 
 /// Drops the wakers of cancelled timers. (A task's waker may be the last reference to a runtime
@@ -91,6 +99,7 @@ pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
 
 /// Runs user code. That code may panic; and the payload of the panic, when dropped, may panic
 /// again. Neither panic reaches another timer, nor the caller.
+#[inline]
 fn contain(user_code: impl FnOnce()) {
     // The hook has reported the panic, which is none of the caller's.
     let Err(payload) = catch_unwind(AssertUnwindSafe(user_code)) else {

@@ -43,7 +43,10 @@ impl Driver {
     /// `clock` is the clock of the timer's shard.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
-        let when = self.round_up_to_tick(deadline);
+        let when = match self.settings.tick {
+            1 => deadline,
+            tick => deadline.round_up(tick, Tick(self.opened.load(Ordering::Relaxed))),
+        };
         if !self.alarm.may_pause() {
             if let Some(tokios) = self.fires_with_the_alarm(when, clock) {
                 return Some(tokios);
@@ -59,14 +62,6 @@ impl Driver {
             None => self.unless_long_due(when),
             Some(tokios) => (!self.has_come(tokios)).then_some(tokios),
         }
-    }
-
-    fn round_up_to_tick(&self, deadline: Tick) -> Tick {
-        if self.settings.tick == 1 {
-            return deadline;
-        }
-        let opened = Tick(self.opened.load(Ordering::Relaxed));
-        deadline.round_up(self.settings.tick, opened)
     }
 
     /// Without tokio's milliseconds: the driver does without them, or the runtime has not taken the
@@ -135,13 +130,11 @@ impl Grid {
     /// Finds the last deadline that tokio's clock has come to: there a millisecond of tokio's ends.
     /// Tries again if the clock goes on meanwhile, because another thread drives the runtime.
     fn find(&self, timer: &mut AlarmTimer) {
-        let found = (0..8).find_map(|_| {
+        for _ in 0..8 {
             let come = last_to_have_come(timer);
-            let is_last = !timer.has_come(Tick(come.0 + 1));
-            is_last.then_some(come)
-        });
-        if let Some(come) = found {
-            self.set(come.0 % MILLISECOND);
+            if !timer.has_come(Tick(come.0 + 1)) {
+                return self.set(come.0 % MILLISECOND);
+            }
         }
     }
 }

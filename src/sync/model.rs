@@ -1,4 +1,4 @@
-//! The primitives of the models: loom's, and a tokio whose interval rings when a model says so.
+//! The primitives of the models: loom's, and a tokio whose interval fires when a model says so.
 
 pub(crate) mod fake;
 mod lock;

@@ -94,9 +94,9 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
     });
 }
 
-/// tokio looks at its timers after 61 polls, and fires all of them; so does a turn.
+/// tokio looks at its timers after 61 polls, and fires all of them. So does an expiry pass.
 #[test]
-fn where_polls_are_slow_a_mass_expiry_takes_a_single_turn() {
+fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     const ALL: usize = 20_000;
     fn polls_while_all_fire<T: Time>() -> u64 {
         let (waker, fired) = counting();

@@ -8,7 +8,7 @@
 //! * Nothing here needs the runtime to be current, because a timer of tokio's knows its runtime. So
 //!   arming works wherever a timer is used, even in a destructor that runs inside tokio.
 //! * Arming may fire the interval immediately, on this very thread, if tokio's clock has passed the
-//!   time. While [`is_arming`], that is only recorded, and the thread then requests a pass.
+//!   time. While [`ARMING`], that is only recorded, and the thread then requests a pass.
 //! * A runtime that has ended panics when its interval is polled. A driver is closed, and its
 //!   interval taken out, before that. Should tokio ever end things in another order, arming must
 //!   not panic all the same, so the panic is caught.
@@ -184,12 +184,8 @@ impl AlarmTimer {
 }
 
 thread_local! {
-    static ARMING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is arming an alarm right now.
-pub(super) fn is_arming() -> bool {
-    ARMING.with(Cell::get)
+    /// Whether this thread is arming an alarm right now.
+    pub(super) static ARMING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// How near a deadline must be for the timerfd to be set.
@@ -217,8 +213,7 @@ impl HighResolution {
     /// A timerfd of the current runtime.
     #[track_caller]
     pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
-        let descriptor = Descriptor::open();
-        descriptor.map(|descriptor| HighResolution::new(descriptor, spacing))
+        Descriptor::open().map(|descriptor| HighResolution::new(descriptor, spacing))
     }
 
     pub(in crate::driver) fn new(descriptor: Descriptor, spacing: Duration) -> Self {

@@ -50,11 +50,12 @@
 
 pub(super) mod interval;
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
-use self::interval::{AlarmTimer, NEAR, is_arming};
+use self::interval::{ARMING, AlarmTimer, NEAR};
 use super::shard::Shard;
 use super::when::{Grid, UNKNOWN};
 use crate::clock::{MILLISECOND, Tick};
@@ -182,11 +183,7 @@ impl Alarm {
     /// tokio's interval does, so that the timerfd is set, and so does a timerfd that has just been
     /// set again, or was left alone.
     pub(super) fn is_early(&self, now: Tick) -> bool {
-        let ahead = if self.settings.is_precise {
-            NEAR
-        } else {
-            Duration::ZERO
-        };
+        let ahead = NEAR * u32::from(self.settings.is_precise);
         now < self.armed_for().saturating_sub(ahead)
     }
 
@@ -195,7 +192,7 @@ impl Alarm {
     pub(super) fn note_fired(&self) -> bool {
         // Not a store: the models take a store for older than earlier swaps.
         self.has_fired.swap(true, Ordering::SeqCst);
-        is_arming()
+        ARMING.with(Cell::get)
     }
 
     fn take_fired(&self) -> bool {
@@ -289,9 +286,7 @@ impl Alarm {
         } else {
             timer.tokio_fires_at(target, now)
         };
-        let Some(at) = at else {
-            return true;
-        };
+        let Some(at) = at else { return true };
         // tokio moves a timer lazily, and would still wake up for the earlier time.
         if timer.armed < Some(target) {
             self.disarm(timer);

@@ -1,5 +1,5 @@
-//! The alarm, whose interval rings late, early, spuriously and re-entrantly: a ring is never taken
-//! for a ring that is still to come, nor forgotten.
+//! The alarm, whose interval fires late, early, spuriously and re-entrantly. That it fired is never
+//! forgotten, and never taken for a later time at which it fires.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -9,12 +9,12 @@ use super::{Model, check, fake};
 use crate::clock::Tick;
 
 #[test]
-fn loom_ring_and_rearm() {
+fn loom_alarm_and_rearm() {
     check(|| {
         let model = Model::new(2);
         let due = model.arm(0, 10);
         let later = model.arm(1, 30);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         // Earlier than planned: this thread sets the alarm too.
         let early = model.arm(1, 5);
         other.join().unwrap();
@@ -23,11 +23,11 @@ fn loom_ring_and_rearm() {
 }
 
 #[test]
-fn loom_a_late_ring_and_rearm() {
+fn loom_a_late_alarm_and_rearm() {
     check(|| {
         let model = Model::new(2);
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(25));
+        let other = model.spawn(|model| model.poll_at(25));
         let later = model.arm(1, 9);
         let latest = model.arm(1, 40);
         other.join().unwrap();
@@ -35,13 +35,13 @@ fn loom_a_late_ring_and_rearm() {
     });
 }
 
-/// The driver task may be polled when the ring calls for a turn.
+/// The driver task may be under way when the alarm requests a pass.
 #[test]
-fn loom_an_early_ring_and_rearm() {
+fn loom_an_early_alarm_and_rearm() {
     check(|| {
         let model = Model::new(2);
         let later = model.arm(0, 30);
-        let other = model.spawn(|model| model.bell.ring_early());
+        let other = model.spawn(|model| model.bell.fire_early());
         let early = model.arm(1, 20);
         model.poll_task();
         other.join().unwrap();
@@ -50,7 +50,7 @@ fn loom_an_early_ring_and_rearm() {
 }
 
 #[test]
-fn loom_a_spurious_ring_and_rearm() {
+fn loom_a_spurious_alarm_and_rearm() {
     check(|| {
         let model = Model::new(2);
         let later = model.arm(0, 30);
@@ -63,29 +63,29 @@ fn loom_a_spurious_ring_and_rearm() {
 }
 
 #[test]
-fn loom_a_spurious_ring_and_ring() {
+fn loom_a_spurious_alarm_and_another() {
     check(|| {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let later = model.arm(0, 30);
         let rope = model.bell.rope();
         let other = model.spawn(|_| rope.wake());
-        model.turn_at(10);
+        model.poll_at(10);
         other.join().unwrap();
         model.assert_all_fire([due, later]);
     });
 }
 
-/// The driver task, which was woken for a turn, is quicker than the alarm, and sets the alarm anew
-/// while that rings.
+/// The driver task, which was woken for a pass, is quicker than the alarm, and re-arms the alarm
+/// while that fires.
 #[test]
-fn loom_a_look_and_a_late_ring() {
+fn loom_a_pass_and_a_late_alarm() {
     check(|| {
         let model = Model::new(2);
         let due = model.arm(0, 10);
         let later = model.arm(1, 30);
         fake::advance_to(Tick(12).to_instant());
-        let other = model.spawn(|model| model.bell.turn());
+        let other = model.spawn(|model| model.bell.poll());
         model.poll_task();
         let fast_path_from = model.home(0).fast_path_from();
         assert!(fast_path_from > Tick(12), "a timer for now is plain");
@@ -96,7 +96,7 @@ fn loom_a_look_and_a_late_ring() {
 
 /// The same, while another thread arms an earlier timer.
 #[test]
-fn loom_a_look_and_arm() {
+fn loom_a_pass_and_arm() {
     check(|| {
         let model = Model::new(2);
         let due = [model.arm(0, 10), model.arm(0, 11)];
@@ -126,13 +126,13 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
         model.leave_cancelled_out(0);
         let next = model.arm(1, 30);
         model.settle();
-        assert_eq!(model.bell_rings_at(), Some(next.deadline));
+        assert_eq!(model.interval_fires_at(), Some(next.deadline));
         assert!(gone.is_freed() && gone.count() == 0);
         model.assert_all_fire([next]);
     });
 }
 
-/// A shard that another thread holds is left unchanged: the alarm rings once in vain.
+/// A shard that another thread holds is left unchanged: the alarm fires once for nothing.
 #[test]
 fn loom_a_check_and_arm() {
     check(|| {
@@ -156,7 +156,11 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
         let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
         assert!(announced.is_some());
         let timer = model.arm(0, 20);
-        assert!(model.bell_rings_at().is_some_and(|at| at <= timer.deadline));
+        assert!(
+            model
+                .interval_fires_at()
+                .is_some_and(|at| at <= timer.deadline)
+        );
         model.assert_all_fire([timer]);
     });
 }
@@ -164,13 +168,13 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
 /// Elsewhere the time is not known, so the alarm may be set to a time that has passed; and once
 /// more, for the thread may lose its processor again.
 #[test]
-fn loom_a_ring_while_the_alarm_is_set() {
+fn loom_the_alarm_fires_while_it_is_armed() {
     check(|| {
         let model = Model::new(2);
         let due = model.arm(0, 20);
         let other = model.spawn_outside(|model| model.arm(1, 10));
-        model.turn_at(15);
-        model.turn_at(18);
+        model.poll_at(15);
+        model.poll_at(18);
         let early = other.join().unwrap();
         model.assert_all_fire([early, due]);
     });
@@ -188,7 +192,7 @@ fn loom_arm_for_the_alarms_millisecond_and_fire() {
     check(|| {
         let model = with_a_known_grid(1);
         let due = [model.arm(0, 10), model.arm(0, 10)];
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let near = [model.arm(0, 11), model.arm(0, 10)];
         other.join().unwrap();
         model.assert_all_fire(due.into_iter().chain(near));
@@ -200,20 +204,20 @@ fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
     check(|| {
         let model = with_a_known_grid(2);
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let near = [model.arm(1, 10), model.arm(1, 11)];
         other.join().unwrap();
         model.assert_all_fire([due].into_iter().chain(near));
     });
 }
 
-/// A check disarms the alarm while it rings: the millisecond after the shard's clock is the next.
+/// A check disarms the alarm while it fires: the millisecond after the shard's clock is the next.
 #[test]
-fn loom_arm_in_a_turn_after_a_check() {
+fn loom_arm_in_a_pass_after_a_check() {
     check(|| {
         let model = with_a_known_grid(1);
         let due = [model.arm(0, 10), model.arm(0, 10)];
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         model.leave_cancelled_out(0);
         let near = model.arm(0, 11);
         other.join().unwrap();

@@ -15,12 +15,12 @@ fn loom_cancel_and_fire() {
         fake::go_elsewhere();
         let due = model.arm(0, 10);
         let timer = model.arm(0, 60);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let wakes = timer.drop();
         other.join().unwrap();
         model.settle();
         due.assert_fired();
-        // The turn at its own deadline, at the latest.
+        // The pass at its own deadline, at the latest.
         model.run_out();
         assert!(!model.has_late_cancels(), "a cancel still waits");
         assert!(wakes.is_freed() && wakes.count() == 0);
@@ -28,7 +28,7 @@ fn loom_cancel_and_fire() {
     });
 }
 
-/// The owner looks at the queue for the last time, then releases the shard.
+/// The owner reads the length of the list for the last time, then releases the shard.
 #[test]
 fn loom_cancel_and_the_owner_arms() {
     check(|| {
@@ -46,12 +46,12 @@ fn loom_cancel_and_the_owner_arms() {
 }
 
 #[test]
-fn loom_put_off_twice_and_fire() {
+fn loom_extend_twice_and_fire() {
     check(|| {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 11);
-        let other = model.spawn(|model| model.turn_at(11));
+        let other = model.spawn(|model| model.poll_at(11));
         timer.reset(40);
         timer.reset(50);
         other.join().unwrap();
@@ -64,12 +64,12 @@ fn loom_put_off_twice_and_fire() {
 }
 
 #[test]
-fn loom_put_off_and_drop_and_the_next_tenant_of_the_place() {
+fn loom_extend_and_drop_and_the_next_tenant_of_the_place() {
     check(|| {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         timer.reset(60);
         let next = timer.replace_by(&model, 40);
         other.join().unwrap();
@@ -81,14 +81,14 @@ fn loom_put_off_and_drop_and_the_next_tenant_of_the_place() {
 }
 
 #[test]
-fn loom_put_off_and_poll_with_another_waker_and_fire() {
+fn loom_extend_and_poll_with_another_waker_and_fire() {
     check(|| {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         timer.reset(60);
-        let old = timer.poll_anew();
+        let old = timer.poll_with_another();
         other.join().unwrap();
         model.run_out();
         due.assert_fired();
@@ -100,12 +100,12 @@ fn loom_put_off_and_poll_with_another_waker_and_fire() {
 
 /// The second reset is to an earlier deadline.
 #[test]
-fn loom_put_off_and_reset_to_earlier_and_fire() {
+fn loom_extend_and_reset_to_earlier_and_fire() {
     check(|| {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         timer.reset(60);
         timer.reset(20);
         other.join().unwrap();
@@ -132,15 +132,15 @@ fn loom_reset_to_earlier_and_fire_the_last() {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 40);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         timer.reset(20);
         other.join().unwrap();
         model.assert_all_fire([due, timer]);
     });
 }
 
-/// The entry with the old waker may be a late cancel in one shard, and the timer be in the other. Where the clock
-/// may be paused, the alarm stays armed for neither.
+/// The entry with the old waker may be a late cancel in one shard, and the timer be in the other.
+/// Where the clock may be paused, the alarm stays armed for neither.
 #[test]
 fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
     check(|| {
@@ -148,18 +148,18 @@ fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
         model.may_be_paused();
         let mut timer = model.arm(0, 30);
         let other = model.spawn(|model| model.arm(0, 40));
-        let old = timer.poll_anew();
+        let old = timer.poll_with_another();
         let gone = timer.drop();
         let late = other.join().unwrap();
         model.settle();
-        assert_eq!(model.bell_rings_at(), Some(late.deadline));
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
         assert!(old.is_freed() && gone.is_freed());
         model.assert_all_fire([late]);
     });
 }
 
 #[test]
-fn loom_more_cancels_than_a_hold_makes() {
+fn loom_more_cancels_than_one_critical_section_applies() {
     check(|| {
         let model = Model::new(1);
         fake::go_elsewhere();
@@ -176,9 +176,9 @@ fn loom_more_cancels_than_a_hold_makes() {
     });
 }
 
-/// The thread that cancels empties the list, while the worker leaves a spare.
+/// The thread that cancels empties the list, while the worker caches an entry.
 #[test]
-fn loom_collect_and_leave() {
+fn loom_apply_and_cache() {
     check(|| {
         let model = Model::new(1);
         let strangers = [model.arm(0, 60), model.arm(0, 61)];
@@ -217,7 +217,7 @@ fn loom_cancel_with_another_kind_of_waker_and_fire() {
         let waker = Waker::from(own.clone());
         assert!(timer.poll(Tick(60), &waker).is_pending());
         drop(waker);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         drop(timer);
         other.join().unwrap();
         model.run_out();
@@ -280,7 +280,7 @@ fn loom_a_cancel_waits_while_the_next_driver_opens() {
     });
 }
 
-/// The second cancel makes the first, unless the turn has.
+/// The second cancel applies the first, unless the pass has.
 #[test]
 fn loom_cancel_and_fire_what_waits_already() {
     check(|| {
@@ -288,7 +288,7 @@ fn loom_cancel_and_fire_what_waits_already() {
         fake::go_elsewhere();
         let (first, second) = (model.arm(0, 10), model.arm(0, 11));
         let first = first.drop();
-        let other = model.spawn(|model| model.turn_at(12));
+        let other = model.spawn(|model| model.poll_at(12));
         let second = second.drop();
         other.join().unwrap();
         model.run_out();
@@ -299,7 +299,7 @@ fn loom_cancel_and_fire_what_waits_already() {
     });
 }
 
-/// A turn collects where nothing is due, too.
+/// A pass applies late cancels even if nothing is due.
 #[test]
 fn loom_fire_and_a_cancel_waits_elsewhere() {
     check(|| {
@@ -307,7 +307,7 @@ fn loom_fire_and_a_cancel_waits_elsewhere() {
         fake::go_elsewhere();
         let due = model.arm(1, 10);
         let gone = model.arm(0, 60).drop();
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let later = model.arm(1, 40);
         other.join().unwrap();
         model.settle();
@@ -322,23 +322,23 @@ fn loom_fire_and_a_cancel_waits_elsewhere() {
 
 /// Late cancels are made, or find that their driver has ended.
 #[test]
-fn loom_collect_and_shutdown() {
+fn loom_apply_and_shutdown() {
     check(|| {
         let model = Model::new(1);
         fake::go_elsewhere();
         let due = model.arm(0, 10);
         let gone = model.arm(0, 60).drop();
         let other = model.spawn(|model| model.close());
-        model.turn_at(10);
+        model.poll_at(10);
         other.join().unwrap();
         assert!(gone.is_freed() && gone.count() <= 1);
         assert_eq!(due.wakes.count(), 1, "fired or told, not both");
     });
 }
 
-/// The thread that cancels empties the list when the shard serves the next driver.
+/// The thread that cancels empties the list when the shard runs for the next runtime.
 #[test]
-fn loom_collect_and_the_next_driver_opens() {
+fn loom_apply_and_the_next_driver_opens() {
     check(|| {
         let model = Model::new(1);
         fake::go_elsewhere();
@@ -360,8 +360,8 @@ fn loom_collect_and_the_next_driver_opens() {
     });
 }
 
-/// Its waker panics when dropped, by the timer's own thread or by the thread that arms meanwhile. The
-/// shard is free afterwards, and the alarm set.
+/// Its waker panics when dropped, by the timer's own thread or by the thread that arms meanwhile.
+/// The shard is free afterwards, and the alarm set.
 #[test]
 fn loom_cancel_with_a_waker_that_panics_and_arm() {
     struct Panics;

@@ -8,7 +8,7 @@ fn loom_drop_and_fire() {
     check(|| {
         let model = Model::new(1);
         let timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let wakes = timer.drop();
         other.join().unwrap();
         model.run_out();
@@ -24,7 +24,7 @@ fn loom_drop_and_fire_and_the_next_tenant_of_the_place() {
         let model = Model::new(1);
         let timer = model.arm(0, 10);
         let other = model.spawn(|model| {
-            model.turn_at(10);
+            model.poll_at(10);
             model.arm(0, 50)
         });
         let wakes = timer.drop();
@@ -42,7 +42,7 @@ fn loom_drop_of_a_neighbour_and_fire() {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let neighbour = model.arm(0, 20);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let wakes = neighbour.drop();
         other.join().unwrap();
         model.run_out();
@@ -53,17 +53,17 @@ fn loom_drop_of_a_neighbour_and_fire() {
 }
 
 #[test]
-fn loom_put_off_and_fire() {
+fn loom_extend_and_fire() {
     check(|| {
         let model = Model::new(1);
         let mut timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         timer.reset(40);
         other.join().unwrap();
         let seen = timer.wakes.count();
         assert_eq!(model.pending(), 1, "it waits for the later deadline");
         model.run_out();
-        // A timer that fired unseen, and was then put off, has no waker to wake.
+        // A timer that fired unseen, and was then extended, has no waker to wake.
         assert_eq!(timer.wakes.count(), 1);
         assert!(seen == 1 || timer.wakes.at(0) == timer.deadline);
         assert!(timer.poll().is_ready());
@@ -73,12 +73,12 @@ fn loom_put_off_and_fire() {
 }
 
 #[test]
-fn loom_put_forward_and_fire() {
+fn loom_move_earlier_and_fire() {
     check(|| {
         let model = Model::new(2);
         let due = model.arm(0, 10);
         let mut timer = model.arm(0, 40);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         // The new deadline may have passed by the reset: then the reset fires the timer.
         timer.reset(9);
         other.join().unwrap();
@@ -94,11 +94,11 @@ fn loom_reset_after_it_was_ready_and_fire() {
     check(|| {
         let model = Model::new(1);
         let mut timer = model.arm(0, 10);
-        model.turn_at(10);
+        model.poll_at(10);
         assert!(timer.poll().is_ready());
         timer.keep();
         let due = model.arm(0, 20);
-        let other = model.spawn(|model| model.turn_at(20));
+        let other = model.spawn(|model| model.poll_at(20));
         timer.reset(30);
         other.join().unwrap();
         model.run_out();
@@ -115,8 +115,8 @@ fn loom_poll_with_another_waker_and_fire() {
     check(|| {
         let model = Model::new(1);
         let mut timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
-        let old = timer.poll_anew();
+        let other = model.spawn(|model| model.poll_at(10));
+        let old = timer.poll_with_another();
         other.join().unwrap();
         model.run_out();
         assert_eq!(old.count() + timer.wakes.count(), 1, "woken once");
@@ -130,13 +130,13 @@ fn loom_poll_with_another_waker_and_fire() {
     });
 }
 
-/// The alarm rings while the driver task goes on where the last turn stopped.
+/// The alarm fires while the driver task runs a pass.
 #[test]
 fn loom_fire_and_fire() {
     check(|| {
         let model = Model::new(2);
         let timers = [model.arm(0, 10), model.arm(0, 11), model.arm(1, 10)];
-        let other = model.spawn(|model| model.turn_at(11));
+        let other = model.spawn(|model| model.poll_at(11));
         model.poll_task();
         other.join().unwrap();
         model.run_out();

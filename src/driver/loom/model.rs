@@ -22,9 +22,9 @@ use crate::sync::lock;
 pub(super) const START: Tick = Tick(1);
 /// More than the driver ever has to do at one time.
 const ROUNDS: usize = 20;
-/// An alarm is set at least so much ahead; see `alarm.rs`.
+/// The alarm is set at least this far ahead; see `alarm/mod.rs`.
 const AHEAD: u64 = 1;
-/// From ring to ring, of a driver of high resolution: no more than that.
+/// The spacing of a driver of high resolution: no more than that.
 const SPACING: Duration = Duration::from_nanos(AHEAD);
 
 fn clock() -> Tick {
@@ -65,13 +65,12 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A driver with so many shards that fires a single timer per hold.
+    /// A driver with so many shards that fires a single timer per critical section.
     pub(super) fn new(shards: usize) -> Self {
         Model::of(Driver::leak(Settings { shards, ..ONE }))
     }
 
-    /// The same on a current-thread runtime, which fires all due timers in a single turn of
-    /// tokio's.
+    /// The same on a current-thread runtime.
     pub(super) fn current_thread() -> Self {
         Model::of_current_thread(1)
     }
@@ -175,26 +174,26 @@ impl Model {
         thread::spawn(move || run(model))
     }
 
-    /// A turn of tokio's at this time.
-    pub(super) fn turn_at(&self, now: u64) -> bool {
-        self.bell.turn_at(Tick(now).to_instant())
+    /// tokio polls its time driver at this time.
+    pub(super) fn poll_at(&self, now: u64) -> bool {
+        self.bell.poll_at(Tick(now).to_instant())
     }
 
-    /// A turn of tokio's for the descriptor at this time.
-    pub(super) fn chime_at(&self, now: u64) -> bool {
+    /// tokio polls its I/O driver at this time, for the descriptor.
+    pub(super) fn descriptor_polled_at(&self, now: u64) -> bool {
         let chime = self.chime.as_ref();
-        chime.is_some_and(|chime| chime.turn_at(Tick(now).to_instant()))
+        chime.is_some_and(|chime| chime.poll_at(Tick(now).to_instant()))
     }
 
-    /// When the interval rings.
-    pub(super) fn bell_rings_at(&self) -> Option<Tick> {
+    /// When the interval fires.
+    pub(super) fn interval_fires_at(&self) -> Option<Tick> {
         self.bell.at().map(Tick::of)
     }
 
-    /// When the interval or the descriptor rings.
-    fn rings_at(&self) -> Option<Tick> {
+    /// When the interval or the descriptor fires.
+    fn fires_at(&self) -> Option<Tick> {
         let chime = self.chime.as_ref().and_then(Chime::at);
-        self.bell_rings_at()
+        self.interval_fires_at()
             .into_iter()
             .chain(chime.map(Tick::of))
             .min()
@@ -219,11 +218,11 @@ impl Model {
         woken
     }
 
-    /// Lets the alarm ring next, though the driver task is not polled.
-    pub(super) fn ring_without_the_task(&self) {
-        if let Some(at) = self.rings_at() {
-            self.chime_at(at.0);
-            self.turn_at(at.0);
+    /// Lets the alarm fire next, though the driver task is not polled.
+    pub(super) fn fire_without_the_task(&self) {
+        if let Some(at) = self.fires_at() {
+            self.descriptor_polled_at(at.0);
+            self.poll_at(at.0);
         }
     }
 
@@ -231,8 +230,9 @@ impl Model {
     pub(super) fn settle(&self) {
         fake::settle();
         let now = || clock().0;
-        let idle = (0..ROUNDS)
-            .any(|_| !self.poll_task_if_woken() && !self.bell.turn() && !self.chime_at(now()));
+        let idle = (0..ROUNDS).any(|_| {
+            !self.poll_task_if_woken() && !self.bell.poll() && !self.descriptor_polled_at(now())
+        });
         assert!(idle, "the driver spins");
         self.assert_armed();
     }
@@ -243,7 +243,7 @@ impl Model {
         if earliest == Tick::NEVER {
             return;
         }
-        let at = self.rings_at().expect("a lost wake-up: nothing is armed");
+        let at = self.fires_at().expect("a lost wake-up: nothing is armed");
         let latest = earliest.0.max(clock().0 + AHEAD);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
         assert!(
@@ -252,17 +252,17 @@ impl Model {
         );
     }
 
-    /// Lets time pass from ring to ring until nothing is armed.
+    /// Lets time pass, from one time at which the alarm fires to the next, until nothing is armed.
     pub(super) fn run_out(&self) {
         for _ in 0..ROUNDS {
             self.settle();
-            let Some(at) = self.rings_at() else { return };
+            let Some(at) = self.fires_at() else { return };
             fake::advance_to(at.to_instant());
         }
-        panic!("the alarm rings for ever");
+        panic!("the alarm fires forever");
     }
 
-    /// Timers registered; cancels that wait are carried out first.
+    /// Timers registered; late cancels are applied first.
     pub(super) fn pending(&self) -> usize {
         let shards = self.driver.shards().iter();
         shards.map(|home| home.pending(self.generation)).sum()
@@ -295,7 +295,7 @@ impl Model {
         self.driver.close();
     }
 
-    /// The same driver, which serves the next runtime.
+    /// The same driver, which runs for the next runtime.
     pub(super) fn reopen(&self) -> Self {
         Model::of(self.driver)
     }
@@ -386,7 +386,7 @@ impl Armed {
     }
 
     /// Polls with another waker, and hands out the wakes of the old waker.
-    pub(super) fn poll_anew(&mut self) -> Arc<Wakes> {
+    pub(super) fn poll_with_another(&mut self) -> Arc<Wakes> {
         let old = std::mem::replace(&mut self.wakes, Wakes::new());
         let _ = self.poll();
         old

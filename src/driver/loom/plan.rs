@@ -50,7 +50,7 @@ fn loom_arm_outside_the_runtime_while_the_driver_plans() {
         let model = Model::new(2);
         let late = model.arm(0, 30);
         let other = model.spawn_outside(|model| model.arm(1, 10));
-        model.turn_at(30);
+        model.poll_at(30);
         let early = other.join().unwrap();
         model.run_out();
         early.assert_fired();
@@ -65,7 +65,7 @@ fn loom_reset_to_earlier_while_the_driver_plans() {
         let model = Model::new(2);
         let first = model.arm(0, 10);
         let mut timer = model.arm(1, 40);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         timer.reset(20);
         other.join().unwrap();
         model.run_out();
@@ -86,18 +86,18 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
         let wakes = gone.drop();
         let late = other.join().unwrap();
         model.settle();
-        assert_eq!(model.bell_rings_at(), Some(late.deadline));
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
         assert!(wakes.is_freed() && wakes.count() == 0);
         drop(late);
         model.settle();
-        assert_eq!(model.bell_rings_at(), None);
+        assert_eq!(model.interval_fires_at(), None);
         model.assert_empty();
     });
 }
 
-/// The same for a timer that was left as the spare before the clock was found to be paused.
+/// The same for a timer that was cached before the clock was found to be paused.
 #[test]
-fn loom_leave_and_arm_where_the_clock_may_be_paused() {
+fn loom_cache_and_arm_where_the_clock_may_be_paused() {
     check(|| {
         let model = Model::current_thread();
         let (left, gone) = (model.arm(0, 10), model.arm(0, 20));
@@ -107,7 +107,7 @@ fn loom_leave_and_arm_where_the_clock_may_be_paused() {
         let gone = gone.drop();
         let late = other.join().unwrap();
         model.settle();
-        assert_eq!(model.bell_rings_at(), Some(late.deadline));
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
         assert!(left.is_freed() && gone.is_freed());
         model.assert_all_fire([late]);
     });

@@ -91,7 +91,7 @@ fn loom_poll_with_another_waker_and_shutdown() {
         let mut timer = model.arm(0, 30);
         let other = model.spawn(|model| model.close());
         let old = timer.wakes.clone();
-        let polled = unless_shut_down(|| timer.poll_anew());
+        let polled = unless_shut_down(|| timer.poll_with_another());
         other.join().unwrap();
         let woken = if polled.is_some() { &timer.wakes } else { &old };
         assert_eq!(woken.count(), 1, "the last waker is woken");
@@ -106,7 +106,7 @@ fn loom_fire_and_shutdown() {
     check(|| {
         let model = Model::new(1);
         let timers = [model.arm(0, 10), model.arm(0, 11)];
-        let other = model.spawn(|model| model.turn_at(12));
+        let other = model.spawn(|model| model.poll_at(12));
         model.close();
         other.join().unwrap();
         assert_eq!(model.bell.at(), None);
@@ -122,7 +122,7 @@ fn loom_keep_and_shutdown() {
     check(|| {
         let model = Model::new(1);
         let mut timer = model.arm(0, 10);
-        model.turn_at(10);
+        model.poll_at(10);
         assert!(timer.poll().is_ready());
         let other = model.spawn(|model| model.close());
         timer.keep();
@@ -166,13 +166,13 @@ fn loom_a_relic_is_reset_while_the_next_driver_opens() {
 }
 
 #[test]
-fn loom_a_relic_is_put_off_while_the_next_driver_opens() {
+fn loom_a_relic_is_extended_while_the_next_driver_opens() {
     against_the_next_driver(|relic| relic.reset(40));
 }
 
 #[test]
 fn loom_a_relic_is_polled_while_the_next_driver_opens() {
-    against_the_next_driver(|relic| drop(relic.poll_anew()));
+    against_the_next_driver(|relic| drop(relic.poll_with_another()));
 }
 
 /// The next runtime's clock may be far ahead.
@@ -186,13 +186,13 @@ fn loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver() {
             model.home(0).open(Tick(1_000), 0);
         });
         // Ready would be too early. With another waker, the poll checks twice.
-        let _ = unless_shut_down(|| timer.poll_anew());
+        let _ = unless_shut_down(|| timer.poll_with_another());
         other.join().unwrap();
     });
 }
 
 #[test]
-fn loom_a_ring_of_the_last_driver_and_arm() {
+fn loom_an_alarm_of_the_last_driver_and_arm() {
     check(|| {
         let last = Model::new(1);
         let gone = last.arm(0, 30);
@@ -209,9 +209,9 @@ fn loom_a_ring_of_the_last_driver_and_arm() {
     });
 }
 
-/// A turn is still under way when the next driver opens, whose clock may be behind.
+/// A pass is still under way when the next driver opens, whose clock may be behind.
 #[test]
-fn loom_a_turn_of_the_last_driver_and_arm() {
+fn loom_a_pass_of_the_last_driver_and_arm() {
     check(|| {
         let model = Model::new(1);
         let gone = model.arm(0, 30);
@@ -223,7 +223,7 @@ fn loom_a_turn_of_the_last_driver_and_arm() {
         });
         model.driver.run_pass(model.generation, Tick(1_000));
         let (next, tenant) = other.join().unwrap();
-        assert_eq!(tenant.wakes.count(), 0, "fired by a stranger's turn");
+        assert_eq!(tenant.wakes.count(), 0, "fired by a stranger's pass");
         assert_released(gone);
         next.assert_all_fire([tenant]);
     });

@@ -1,7 +1,7 @@
-//! Two sources: the descriptor rings for near deadlines, tokio's interval for far deadlines. If
-//! either rings while the other is being set, nothing is lost.
+//! Two sources: the descriptor fires for near deadlines, tokio's interval for far deadlines. If
+//! either fires while the other is being set, nothing is lost.
 //!
-//! Here 15 ns are near, and tokio rings 5 ns ahead; see `timerfd.rs`.
+//! Here 15 ns are near, and tokio fires 5 ns ahead; see `alarm/interval.rs`.
 
 use super::{Model, check, fake};
 use crate::clock::Tick;
@@ -18,12 +18,12 @@ fn loom_precise_arm_and_arm() {
 }
 
 #[test]
-fn loom_the_descriptor_rings_and_is_set() {
+fn loom_the_descriptor_fires_and_is_set() {
     check(|| {
         let model = Model::precise(2);
         let due = model.arm(0, 10);
         let later = model.arm(1, 13);
-        let other = model.spawn(|model| model.chime_at(10));
+        let other = model.spawn(|model| model.descriptor_polled_at(10));
         let early = model.arm(1, 5);
         other.join().unwrap();
         model.assert_all_fire([due, later, early]);
@@ -31,11 +31,11 @@ fn loom_the_descriptor_rings_and_is_set() {
 }
 
 #[test]
-fn loom_tokio_rings_and_the_descriptor_is_set() {
+fn loom_tokio_fires_and_the_descriptor_is_set() {
     check(|| {
         let model = Model::precise(2);
         let far = model.arm(0, 30);
-        let other = model.spawn(|model| model.turn_at(25));
+        let other = model.spawn(|model| model.poll_at(25));
         let near = model.arm(1, 10);
         other.join().unwrap();
         model.assert_all_fire([far, near]);
@@ -43,11 +43,11 @@ fn loom_tokio_rings_and_the_descriptor_is_set() {
 }
 
 #[test]
-fn loom_the_descriptor_rings_and_tokio_is_armed() {
+fn loom_the_descriptor_fires_and_tokio_is_armed() {
     check(|| {
         let model = Model::precise(2);
         let near = model.arm(0, 10);
-        let other = model.spawn(|model| model.chime_at(10));
+        let other = model.spawn(|model| model.descriptor_polled_at(10));
         let far = model.arm(1, 40);
         let between = model.arm(1, 12);
         other.join().unwrap();
@@ -55,37 +55,40 @@ fn loom_the_descriptor_rings_and_tokio_is_armed() {
     });
 }
 
-/// The driver task has fired the due timer, and has set the descriptor anew, when tokio tells of
-/// the ring before. That takes the waker; and the task may then wait behind a task that blocks.
+/// The driver task has fired the due timer, and has set the descriptor again, when tokio delivers
+/// the wake-up before. That takes the waker; and the task may then wait behind a task that blocks.
 #[test]
-fn loom_an_old_ring_of_the_descriptor_does_not_disarm_it() {
+fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     check(|| {
         let model = Model::precise(1);
         let due = model.arm(0, 10);
         let later = model.arm(0, 20);
         fake::advance_to(Tick(10).to_instant());
-        let other = model.spawn(|model| model.chime_at(10));
+        let other = model.spawn(|model| model.descriptor_polled_at(10));
         model.poll_task();
         other.join().unwrap();
-        model.ring_without_the_task();
-        model.ring_without_the_task();
+        model.fire_without_the_task();
+        model.fire_without_the_task();
         assert_eq!(later.wakes.count(), 1, "nothing was set");
         model.assert_all_fire([due, later]);
     });
 }
 
 #[test]
-fn loom_the_descriptor_rings_and_shutdown() {
+fn loom_the_descriptor_fires_and_shutdown() {
     check(|| {
         let model = Model::precise(1);
         let timer = model.arm(0, 10);
         let other = model.spawn(|model| model.close());
-        model.chime_at(10);
+        model.descriptor_polled_at(10);
         other.join().unwrap();
         assert_eq!(timer.wakes.count(), 1);
         let next = model.reopen();
         next.arm(0, 20).drop();
-        assert!(!model.chime_at(20), "set by a driver that has none");
+        assert!(
+            !model.descriptor_polled_at(20),
+            "set by a driver that has none"
+        );
         assert!(timer.drop().is_freed(), "a waker is leaked");
     });
 }

@@ -35,7 +35,10 @@ impl Shard {
         }
         let armed = state.put(when, waker);
         self.lower_next(when);
-        self.unlock(state);
+        // An insert leaves no garbage, so this is not `unlock`.
+        if self.has_late_cancels() {
+            self.unlock_and_tidy(state);
+        }
         Some(armed)
     }
 
@@ -75,8 +78,10 @@ impl Shard {
     #[must_use = "to be dropped outside the lock"]
     #[inline]
     pub(in crate::driver) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
-        let is_pending = self.check(entry.generation, entry.when).is_ok();
-        let waker = is_pending.then(|| state.take(entry.key)).flatten();
+        let waker = match self.check(entry.generation, entry.when) {
+            Ok(()) => state.take(entry.key),
+            Err(_refused) => None,
+        };
         self.unlock(state);
         waker
     }
@@ -104,7 +109,7 @@ impl Shard {
         let Some(mut state) = self.try_lock() else {
             return false;
         };
-        if self.check(entry.generation, entry.when).is_err() || self.has_late_cancels() {
+        if self.check(entry.generation, entry.when).is_err() {
             return false;
         }
         let is_extended = state.wheel.put_off_if(entry.key, deadline.0, |_| true);

@@ -64,10 +64,11 @@ fn expire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) -> bool {
         generation: 0,
         now,
         seen: now,
-        batch: Vec::new(),
+        batch: [const { None }; BATCH],
+        len: 0,
     };
     let is_open = shard.expire(&mut pass);
-    batch.append(&mut pass.batch);
+    batch.extend(pass.batch.into_iter().flatten());
     is_open
 }
 
@@ -239,7 +240,7 @@ fn what_is_left_does_not_outlive_its_driver() {
     let waker = Waker::noop().clone();
     let next = arm(shard, 1, LAST);
     assert_eq!((counts_of(shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
-    // Nor does a timer of the last driver take the spare of this driver's timers.
+    // Nor does a timer of the last driver take over the cached entry of this driver's timers.
     assert!(cancel(shard, entry(next.unwrap(), 1, LAST)));
     assert_eq!(shard.arm_again(0, LAST, &waker), None);
     assert_eq!(shard.arm_again(1, LAST, &waker), next);
@@ -269,7 +270,7 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     assert_eq!((batch.len(), counts(shard)), (0, (1, 0, 1, 0)));
 }
 
-/// Where the clock may be paused, each cancel looks for the next deadline.
+/// If the clock may be paused, each cancel searches for the next deadline.
 #[test]
 fn what_a_look_for_the_next_deadline_removes_is_freed() {
     let (shard, entries) = shard_of(4 * PAGE);

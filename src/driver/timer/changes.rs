@@ -18,7 +18,7 @@ use std::task::Waker;
 use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
-use crate::driver::shard::{Refused, Shard};
+use crate::driver::shard::{Held, Refused, Shard};
 use crate::driver::wakers;
 use crate::sync::{TRIES, back_off};
 
@@ -93,12 +93,13 @@ impl Timer {
         }
     }
 
-    /// Moves the alarm if this deadline is the earliest. After the entry has its deadline: see
-    /// "Never lost" in `alarm/mod.rs`.
+    /// Moves the alarm if this deadline is earlier. After the entry has its deadline: see "Never
+    /// lost" in `alarm/mod.rs`. Of many timers that are due together, only the first takes the
+    /// alarm's mutex.
     #[inline(always)]
     fn ensure_alarm(&self, when: Tick) {
-        if when < self.shard.fast_path_from() {
-            self.shard.driver.arm_for(when);
+        if when < self.shard.fast_path_from() && when < self.shard.driver.alarm.armed_for() {
+            self.shard.driver.rearm();
         }
     }
 
@@ -187,22 +188,38 @@ impl Timer {
 
     #[inline(never)]
     pub(super) fn unregister(&mut self) {
-        let Some((entry, waker, vtable)) = self.entry() else {
-            return;
-        };
         let shard = self.shard;
-        self.set_idle();
         let state = context::is_here(shard).then(|| shard.try_lock());
         let Some(Some(mut state)) = state else {
-            shard.cancel_later(entry);
-            return retract(shard);
+            return self.cancel_later();
         };
-        if vtable == wakers::OF_TASKS && shard.cache(&mut state, entry) {
-            return context::set_cached_waker(waker);
+        if let Some((entry, waker, wakers::OF_TASKS)) = self.entry() {
+            if shard.cache(&mut state, entry) {
+                context::set_cached_waker(waker);
+                return self.set_idle();
+            }
         }
-        let waker = shard.cancel(state, entry);
-        retract(shard);
-        drop(waker);
+        self.cancel_in(state);
+    }
+
+    /// Out of line, like [`cancel_in`](Self::cancel_in): the fast path keeps a small frame.
+    #[inline(never)]
+    fn cancel_later(&mut self) {
+        if let Some((entry, ..)) = self.entry() {
+            self.set_idle();
+            self.shard.cancel_later(entry);
+            retract(self.shard);
+        }
+    }
+
+    #[inline(never)]
+    fn cancel_in(&mut self, state: Held<'_>) {
+        if let Some((entry, ..)) = self.entry() {
+            self.set_idle();
+            let waker = self.shard.cancel(state, entry);
+            retract(self.shard);
+            drop(waker);
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! The models' tokio: a clock, and an interval that rings when a model says so. And their kernel: a
+//! The models' tokio: a clock, and an interval that fires when a model says so. And their kernel: a
 //! descriptor that does.
 //!
 //! As in tokio, the interval's timer has a lock of its own; its waker is taken under that lock, and
-//! woken after the release, so a ring may come long after another thread has set the interval anew.
-//! And as in tokio, an interval that is set to a time which the runtime has passed rings on the
-//! spot, on the thread that sets the interval.
+//! woken after the release, so it may be woken long after another thread has set the interval
+//! again. And as in tokio, an interval that is set to a time which the runtime has passed fires
+//! immediately, on the thread that sets it.
 //!
 //! A thread may act on the clock long after a move, so loom explores that as well: reading the
 //! clock and moving the clock are steps that depend on each other.
@@ -25,10 +25,10 @@ use crate::sync::lock;
 
 /// loom's, which has no `const` blocks.
 macro_rules! per_thread {
-    ($(#[$doc:meta])* static $name:ident: $type:ty = const { $init:expr };) => {
+    ($(#[$doc:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr };) => {
         loom::thread_local! {
             $(#[$doc])*
-            static $name: $type = $init;
+            $vis static $name: $type = $init;
         }
     };
 }
@@ -231,33 +231,33 @@ impl Future for Sleep {
 pub(crate) struct Bell(Arc<Mutex<Entry>>);
 
 impl Bell {
-    /// When the interval rings; `None` when no waker waits.
+    /// When the interval fires; `None` if no waker waits.
     pub(crate) fn at(&self) -> Option<Instant> {
         let entry = lock(&self.0);
         entry.waker.is_some().then_some(entry.at)
     }
 
-    /// A turn of tokio's: rings if due. `true` if so.
-    pub(crate) fn turn(&self) -> bool {
-        self.turn_at(clock())
+    /// tokio polls its time driver: fires if due. `true` if so.
+    pub(crate) fn poll(&self) -> bool {
+        self.poll_at(clock())
     }
 
     /// The same at a later time. Other threads may act before: the clock moves under the lock.
-    pub(crate) fn turn_at(&self, now: Instant) -> bool {
+    pub(crate) fn poll_at(&self, now: Instant) -> bool {
         let mut entry = lock(&self.0);
         advance_to(now);
         ELAPSED.set(clock());
         let due = entry.take_due();
         drop(entry);
-        let rings = due.is_some();
+        let fires = due.is_some();
         if let Some(waker) = due {
             waker.wake();
         }
-        rings
+        fires
     }
 
     /// Rings before its time, if anybody waits.
-    pub(crate) fn ring_early(&self) {
+    pub(crate) fn fire_early(&self) {
         let mut entry = lock(&self.0);
         let waker = entry.waker.take();
         drop(entry);
@@ -266,7 +266,7 @@ impl Bell {
         }
     }
 
-    /// The waker that rings the alarm, to be kept and used at any time.
+    /// The waker of the alarm, to be kept and used at any time.
     pub(crate) fn rope(&self) -> Waker {
         let entry = lock(&self.0);
         entry.waker.clone().expect("the alarm is not armed")
@@ -274,7 +274,7 @@ impl Bell {
 }
 
 /// The driver's side of a descriptor: the kernel's part and tokio's part are behind locks of their
-/// own, so that a ring may come long after the descriptor was set anew.
+/// own, so that it may be woken long after the descriptor was set again.
 pub(crate) struct Descriptor {
     /// When the descriptor expires.
     at: Arc<Mutex<Option<Instant>>>,
@@ -314,16 +314,16 @@ impl Drop for Descriptor {
 pub(crate) struct Chime(Arc<Mutex<Option<Instant>>>, Arc<Mutex<Option<Waker>>>);
 
 impl Chime {
-    /// When the descriptor rings; `None` when no waker waits, or nothing is set.
+    /// When the descriptor fires; `None` if no waker waits, or nothing is set.
     pub(crate) fn at(&self) -> Option<Instant> {
         let at = *lock(&self.0);
         let waits = lock(&self.1).is_some();
         at.filter(|_| waits)
     }
 
-    /// A turn of tokio's at this time: looks at the kernel's part, then wakes the waker that waits
-    /// by then.
-    pub(crate) fn turn_at(&self, now: Instant) -> bool {
+    /// tokio polls its I/O driver at this time: reads the kernel's part, then wakes the waker that
+    /// waits by then.
+    pub(crate) fn poll_at(&self, now: Instant) -> bool {
         let mut at = lock(&self.0);
         advance_to(now);
         let expired = at.is_some_and(|at| at <= clock());

@@ -2,7 +2,7 @@
 //!
 //! loom lets no thread in between the last step under a mutex and its release. Here
 //! both taking and releasing are steps of their own, as they are in a spin lock: a
-//! cancel can be queued when its shard's holder has had its last look at the queue.
+//! cancel can be queued after its shard's holder has read the length of the list for the last time.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,6 +1,6 @@
 //! A Linux timerfd: wakes a waker at an instant, by way of tokio's I/O driver.
 //!
-//! What it is set to, and when, is in `driver/alarm/timerfd.rs`.
+//! What it is set to, and when, is in `driver/alarm/interval.rs`.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -59,13 +59,13 @@ impl Descriptor {
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok()
     }
 
-    /// Forgets rings of before, and has the waker woken by the next. Setting a timerfd
-    /// takes back an expiry, so nothing has to be read.
+    /// Forgets earlier expiries, and wakes the waker at the next. Setting a timerfd takes an expiry
+    /// back, so nothing has to be read.
     fn listen(&self, waker: &Waker) -> bool {
         let wait = poll_fn(|cx| {
             loop {
                 match ready!(self.0.poll_read_ready(cx)) {
-                    Ok(mut rung) => rung.clear_ready(),
+                    Ok(mut expired) => expired.clear_ready(),
                     Err(_ended) => return Poll::Ready(()),
                 }
             }

@@ -17,7 +17,7 @@ use support::time::{InTime, Interval, Sleep, Time};
 const MILLI: Duration = Duration::from_millis(1);
 
 /// A timer whose runtime has ended, and that is polled in the context of another that lives, goes on
-/// there for the same deadline. tokio's panics.
+/// there for the same deadline, as a timer of tokio's own: once. tokio's panics.
 pub(crate) const GOES_ON: u8 = 1;
 
 /// A timer that is first polled, or reset, more than a millisecond after its deadline is ready.
@@ -46,6 +46,8 @@ pub(crate) struct RuledSleep<const RULES: u8> {
     inner: Pin<Box<time::Sleep>>,
     owner: Handle,
     registered: bool,
+    /// Goes on elsewhere, as tokio's own.
+    has_gone_on: bool,
     /// Found to have passed, though tokio's driver may not have fired the timer.
     passed: bool,
     /// Of a poll that was pending.
@@ -64,6 +66,7 @@ impl<const RULES: u8> RuledSleep<RULES> {
             coarse,
             owner: Handle::current(),
             registered: false,
+            has_gone_on: false,
             passed: false,
             waker: None,
         }
@@ -100,10 +103,12 @@ impl<const RULES: u8> RuledSleep<RULES> {
             Err(panic) => panic,
         };
         let elsewhere = Handle::try_current().is_ok_and(|here| here.id() != self.owner.id());
-        if RULES & GOES_ON == 0 || !elsewhere || words(&*panic) != SHUT_DOWN {
+        let may_go_on = RULES & GOES_ON != 0 && !self.has_gone_on;
+        if !may_go_on || !elsewhere || words(&*panic) != SHUT_DOWN {
             resume_unwind(panic);
         }
         *self = RuledSleep::with(self.coarse.take(), self.deadline);
+        self.has_gone_on = true;
         self.register();
         self.inner.as_mut().poll(cx)
     }
@@ -194,7 +199,9 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
         let due = self.delay.deadline();
         let next = next_tick(due, Instant::now(), self.period, self.behavior);
         let coarse = self.delay.coarse.take();
+        let has_gone_on = self.delay.has_gone_on;
         self.delay = inside(&self.delay.owner, || RuledSleep::with(coarse, next));
+        self.delay.has_gone_on = has_gone_on;
         Poll::Ready(due)
     }
 

@@ -1,5 +1,5 @@
-//! The entry of a cancelled timer, left for the next timer: used again or removed, in every race
-//! with a turn, a count or the end of the driver.
+//! The cached entry: used again or removed, in every race with a pass, a count or the end of the
+//! driver.
 
 use super::shutdown::unless_shut_down;
 use super::{Armed, Model, check};
@@ -12,11 +12,11 @@ fn with_one_left(deadline: u64) -> (Model, Armed) {
 }
 
 #[test]
-fn loom_leave_and_fire() {
+fn loom_cache_and_fire() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let wakes = timer.drop();
         assert!(model.pending() <= 1, "what was left is counted");
         other.join().unwrap();
@@ -32,7 +32,7 @@ fn loom_use_again_and_fire() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let next = timer.replace_by(&model, 90);
         other.join().unwrap();
         model.settle();
@@ -45,16 +45,16 @@ fn loom_use_again_and_fire() {
 }
 
 #[test]
-fn loom_use_again_and_fire_what_was_left() {
+fn loom_use_again_and_fire_what_was_cached() {
     check(|| {
         let (model, timer) = with_one_left(10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let next = timer.replace_by(&model, 90);
         other.join().unwrap();
         model.settle();
         assert_eq!(model.pending(), 1);
         model.run_out();
-        // Woken for the first timer too, if the turn came before the drop.
+        // Woken for the first timer too, if the pass came before the drop.
         assert!((1..=2).contains(&next.wakes.count()));
         let wakes = next.drop();
         model.assert_empty();
@@ -62,13 +62,13 @@ fn loom_use_again_and_fire_what_was_left() {
     });
 }
 
-/// The deadline comes before the timer: the timer fires, or is ready at once.
+/// The deadline comes before the timer: the timer fires, or is ready immediately.
 #[test]
 fn loom_use_again_for_a_deadline_that_comes() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let mut next = timer.replace_by(&model, 10);
         other.join().unwrap();
         model.run_out();
@@ -81,13 +81,13 @@ fn loom_use_again_for_a_deadline_that_comes() {
     });
 }
 
-/// The next timer has another task's waker: the spare's waker is taken out.
+/// The next timer has another task's waker: the waker in the cached entry is taken out.
 #[test]
-fn loom_leave_and_arm_for_another_task_and_fire() {
+fn loom_cache_and_arm_for_another_task_and_fire() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let wakes = timer.drop();
         let next = model.arm(0, 90);
         other.join().unwrap();
@@ -116,7 +116,7 @@ fn loom_use_again_to_an_earlier_deadline_and_plan() {
 }
 
 #[test]
-fn loom_leave_and_use_again_by_another_thread() {
+fn loom_cache_and_use_again_by_another_thread() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let other = model.spawn(|model| model.arm(0, 50));
@@ -131,7 +131,7 @@ fn loom_leave_and_use_again_by_another_thread() {
 }
 
 #[test]
-fn loom_leave_and_shutdown() {
+fn loom_cache_and_shutdown() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let other = model.spawn(|model| model.close());
@@ -143,7 +143,7 @@ fn loom_leave_and_shutdown() {
 }
 
 #[test]
-fn loom_what_was_left_to_a_driver_is_not_used_in_the_next() {
+fn loom_what_one_driver_cached_is_not_used_in_the_next() {
     check(|| {
         let (model, timer) = with_one_left(60);
         let other = model.spawn(|model| {
@@ -171,7 +171,7 @@ fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
     check(|| {
         let model = Model::new(2);
         let (timer, near) = (model.arm(0, 60), model.arm(1, 20));
-        let other = model.spawn(|model| model.turn_at(20));
+        let other = model.spawn(|model| model.poll_at(20));
         let next = timer.replace_by(&model, 50);
         other.join().unwrap();
         near.assert_fired();
@@ -182,11 +182,11 @@ fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
 }
 
 #[test]
-fn loom_leave_two_and_fire() {
+fn loom_cache_two_and_fire() {
     check(|| {
         let (model, first) = with_one_left(60);
         let (second, due) = (model.arm(0, 61), model.arm(0, 10));
-        let other = model.spawn(|model| model.turn_at(10));
+        let other = model.spawn(|model| model.poll_at(10));
         let wakes = [first.drop(), second.drop()];
         other.join().unwrap();
         model.settle();
@@ -198,7 +198,7 @@ fn loom_leave_two_and_fire() {
 
 /// Two threads have the same worker's index for a while: each leaves a cancelled timer.
 #[test]
-fn loom_leave_and_leave() {
+fn loom_cache_and_cache() {
     check(|| {
         let model = Model::new(1);
         let other = model.spawn(|model| model.arm(0, 50).drop());
@@ -209,7 +209,7 @@ fn loom_leave_and_leave() {
     });
 }
 
-/// The same, and both arm again: a single thread takes the spare.
+/// The same, and both arm again: a single thread takes over the cached entry.
 #[test]
 fn loom_use_again_and_use_again() {
     check(|| {
@@ -222,10 +222,10 @@ fn loom_use_again_and_use_again() {
     });
 }
 
-/// A thread's hint of the spare's waker decides nothing: another thread may have used the spare,
-/// and left its own.
+/// A thread's hint of the cached waker decides nothing: another thread may have taken over the
+/// cached entry, and left its own.
 #[test]
-fn loom_use_again_what_another_thread_has_left() {
+fn loom_use_again_what_another_thread_has_cached() {
     check(|| {
         let (model, timer) = with_one_left(40);
         let mut next = model.unpolled(0, 60);
@@ -238,9 +238,9 @@ fn loom_use_again_what_another_thread_has_left() {
     });
 }
 
-/// A spare goes with its driver; the spare of the next driver's timers stays theirs.
+/// A cached entry goes with its driver; that of the next driver's timers stays theirs.
 #[test]
-fn loom_leave_and_shutdown_and_leave() {
+fn loom_cache_and_shutdown_and_cache() {
     check(|| {
         let model = Model::new(1);
         let timer = model.arm(0, 60);
@@ -259,10 +259,10 @@ fn loom_leave_and_shutdown_and_leave() {
     });
 }
 
-/// A thread is still proved for a driver that ends, and makes its timers there, while the next
+/// A thread is still bound to a driver that ends, and makes its timers there, while the next
 /// driver opens.
 #[test]
-fn loom_a_proof_that_comes_late() {
+fn loom_a_binding_that_comes_late() {
     check(|| {
         let model = Model::new(1);
         let other = model.spawn(|model| {
