@@ -151,3 +151,24 @@ impl<T> DelayQueue<T> {
         self.wheel.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn compacting_moves_entries_only_if_that_frees_memory() {
+        let mut queue = DelayQueue::new();
+        let keys: Vec<_> = (0..PAGE)
+            .map(|n| queue.insert(n, Duration::from_secs(5)))
+            .collect();
+        queue.compact();
+        assert!(queue.moved.is_empty());
+        queue.remove(&keys[0]);
+        queue.compact();
+        assert!(!queue.moved.is_empty());
+        assert_eq!(queue.capacity(), PAGE - 1);
+    }
+}

@@ -17,8 +17,9 @@ pub(super) struct Moved {
 }
 
 impl Moved {
+    /// Returns `true` if `compact` has moved none of the entries that are in the queue.
     #[inline]
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
