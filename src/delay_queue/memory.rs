@@ -171,4 +171,13 @@ mod tests {
         assert!(!queue.moved.is_empty());
         assert_eq!(queue.capacity(), PAGE - 1);
     }
+
+    #[test]
+    fn compacting_keeps_a_page_in_part_use_beside_a_full_page() {
+        let mut queue = DelayQueue::new();
+        (0..PAGE + 100).for_each(|n| _ = queue.insert(n, Duration::from_secs(5)));
+        queue.compact();
+        assert!(queue.moved.is_empty());
+        assert_eq!(queue.capacity(), 2 * PAGE);
+    }
 }

@@ -77,5 +77,7 @@ mod tests {
         assert_eq!(moved.forget(another), Key(another));
         assert_eq!(moved.forget(new), Key(old));
         assert!(moved.keys.is_empty() && moved.places.is_empty());
+        moved.shrink_to_fit();
+        assert_eq!((moved.keys.capacity(), moved.places.capacity()), (0, 0));
     }
 }
