@@ -197,6 +197,11 @@ mod tests {
         assert_eq!(clock.tick_after(Duration::MAX), FARTHEST << FINE);
         const { assert!(FARTHEST << FINE < u64::MAX - LAST) };
         assert!(clock.instant_of(FARTHEST << FINE) > clock.start);
+        // The last units that are told apart, and one whose number would not fit beside its ticks.
+        for (millis, unit) in [(FARTHEST - 1, FARTHEST - 1), ((1 << 46) + 5, FARTHEST)] {
+            let deadline = clock.start + Duration::from_millis(millis);
+            assert_eq!(clock.tick_of(deadline), unit << FINE);
+        }
     }
 
     #[test]
@@ -204,6 +209,17 @@ mod tests {
         let clock = clock();
         let past = clock.start.checked_sub(Duration::from_millis(1)).unwrap();
         assert_eq!(clock.tick_of(past), 0);
+    }
+
+    #[test]
+    fn the_current_unit_is_counted_from_the_start() {
+        let ago = Duration::from_secs(100);
+        for (mut clock, per_second) in [(Clock::new(), 1_000), (Clock::precise(), 20_000)] {
+            clock.start = clock.start.checked_sub(ago).unwrap();
+            let units = clock.units_after(0);
+            let hour = 3_600 * per_second;
+            assert!((100 * per_second..hour).contains(&units), "{units}");
+        }
     }
 
     #[test]

@@ -340,3 +340,28 @@ impl<T> DelayQueue<T> {
         Some((place, self.wheel.deadline(place)?))
     }
 }
+
+#[cfg(all(test, feature = "test-util", not(loom)))]
+mod tests {
+    use super::*;
+
+    /// This is a difference from tokio-util, which the documentation of `DelayQueue` lists.
+    #[tokio::test(start_paused = true)]
+    async fn an_entry_for_a_time_that_has_passed_reports_the_time_of_the_last_poll() {
+        let mut queue = DelayQueue::new();
+        let (start, ms) = (Instant::now(), Duration::from_millis);
+        queue.insert("polled at 10 ms", ms(10));
+        assert!(queue.next().await.is_some());
+        let inserted = queue.insert_at("inserted", start + ms(1));
+        let reset = queue.insert("reset", ms(50));
+        queue.reset_at(&reset, start);
+        for key in [inserted, reset] {
+            assert_eq!(queue.deadline(&key), start + ms(10));
+        }
+        for _ in [inserted, reset] {
+            let expired = queue.next().await.unwrap();
+            assert_eq!(expired.deadline(), start + ms(10));
+            assert_eq!(Instant::now(), start + ms(10));
+        }
+    }
+}

@@ -151,3 +151,33 @@ impl<T> DelayQueue<T> {
         self.wheel.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn compacting_moves_entries_only_if_that_frees_memory() {
+        let mut queue = DelayQueue::new();
+        let keys: Vec<_> = (0..PAGE)
+            .map(|n| queue.insert(n, Duration::from_secs(5)))
+            .collect();
+        queue.compact();
+        assert!(queue.moved.is_empty());
+        queue.remove(&keys[0]);
+        queue.compact();
+        assert!(!queue.moved.is_empty());
+        assert_eq!(queue.capacity(), PAGE - 1);
+    }
+
+    #[test]
+    fn compacting_keeps_a_page_in_part_use_beside_a_full_page() {
+        let mut queue = DelayQueue::new();
+        (0..PAGE + 100).for_each(|n| _ = queue.insert(n, Duration::from_secs(5)));
+        queue.compact();
+        assert!(queue.moved.is_empty());
+        assert_eq!(queue.capacity(), 2 * PAGE);
+    }
+}

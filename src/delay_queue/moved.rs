@@ -17,8 +17,9 @@ pub(super) struct Moved {
 }
 
 impl Moved {
+    /// Returns `true` if `compact` has moved none of the entries that are in the queue.
     #[inline]
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
@@ -76,5 +77,7 @@ mod tests {
         assert_eq!(moved.forget(another), Key(another));
         assert_eq!(moved.forget(new), Key(old));
         assert!(moved.keys.is_empty() && moved.places.is_empty());
+        moved.shrink_to_fit();
+        assert_eq!((moved.keys.capacity(), moved.places.capacity()), (0, 0));
     }
 }

@@ -182,3 +182,30 @@ fn anything_can_be_in_it() {
     queue.insert(NotDebug, secs(1));
     assert!(format!("{queue:?}").starts_with("DelayQueue { wheel: TimingWheel { now: 0, len: 1"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_entry_moves_the_timer_and_wakes_the_task_only_then() {
+    let (mut queue, (waker, count)) = (DelayQueue::new(), counting());
+    queue.insert("later", ms(50));
+    assert!(poll_with(&mut queue, &waker).is_pending());
+    queue.insert("earlier", ms(20));
+    sleep(ms(10)).await;
+    assert_eq!(count.wakes(), 0);
+    sleep(ms(10)).await;
+    assert_eq!(count.wakes(), 1);
+    assert_eq!(poll_with(&mut queue, &waker), Poll::Ready(Some("earlier")));
+}
+
+/// The clock stands in the middle of one of tokio's milliseconds, for whose end timers wait.
+#[tokio::test(start_paused = true)]
+async fn an_entry_expires_no_earlier_than_a_timer_for_its_deadline() {
+    let half = Duration::from_micros(500);
+    wheel::advance(half).await;
+    let mut queue = DelayQueue::new();
+    queue.insert((), ms(1));
+    assert!(poll_once(&mut queue).is_pending());
+    wheel::advance(ms(1)).await;
+    assert!(poll_once(&mut queue).is_pending());
+    wheel::advance(half).await;
+    assert_eq!(poll_once(&mut queue), Poll::Ready(Some(())));
+}

@@ -35,6 +35,8 @@ struct Listed {
     list: KeyList,
     places: Vec<Option<u32>>,
     moves: usize,
+    /// How often the list has got other memory.
+    reallocations: usize,
 }
 
 impl Listed {
@@ -43,6 +45,7 @@ impl Listed {
             list: KeyList::EMPTY,
             places: Vec::new(),
             moves: 0,
+            reallocations: 0,
         };
         (0..count).for_each(|_| _ = listed.push());
         listed
@@ -50,7 +53,9 @@ impl Listed {
 
     /// Adds the next key and returns its place.
     fn push(&mut self) -> u32 {
+        let room = self.list.room();
         let at = self.list.push(self.places.len() as u32);
+        self.reallocations += usize::from(self.list.room() != room);
         self.places.push(Some(at));
         at
     }
@@ -60,7 +65,7 @@ impl Listed {
         let at = self.places[key as usize]
             .take()
             .expect("the key is in the list");
-        let before = self.moves;
+        let (before, room) = (self.moves, self.list.room());
         if self.list.remove(at) && !self.list.is_empty() {
             drop(self.list.tidy(|key, at| {
                 self.places[key as usize] = Some(at);
@@ -68,6 +73,7 @@ impl Listed {
             }));
         }
         self.clear_if_empty();
+        self.reallocations += usize::from(self.list.room() != room);
         self.moves - before
     }
 
@@ -219,6 +225,8 @@ fn in_every_order_removing_moves_a_few_and_shortens_the_list() {
         }
         assert_eq!((listed.list.len(), listed.list.room()), (0, 0));
         assert!(listed.moves <= COUNT as usize, "{} moves", listed.moves);
+        let copies = listed.reallocations - Listed::of(COUNT).reallocations;
+        assert!(copies <= 8, "the list was copied {copies} times");
     }
 }
 
@@ -241,4 +249,20 @@ fn a_short_list_keeps_its_memory_and_a_long_list_hands_its_memory_out() {
 fn a_list_grows_by_a_quarter() {
     let listed = Listed::of(100_000);
     assert!(listed.list.room() <= 125_000);
+    assert!(
+        listed.reallocations <= 40,
+        "{} copies",
+        listed.reallocations
+    );
+}
+
+#[test]
+fn a_short_list_moves_nothing_and_gives_memory_back_when_shrunk() {
+    let mut listed = Listed::of(SHORT as u32);
+    (1..SHORT as u32).for_each(|key| assert_eq!(listed.cut(key), 0));
+    listed.check();
+    let mut listed = Listed::of(100);
+    listed.list.shrink_to_fit();
+    assert!(listed.list.room() < SHORT);
+    listed.check();
 }

@@ -227,3 +227,36 @@ fn reserving_a_little_allocates_a_little() {
     assert!(slab.capacity() >= 5_001);
     slab.check();
 }
+
+#[test]
+fn a_clone_has_the_same_capacity() {
+    let mut slab = filled(20);
+    slab.reserve(30);
+    (0..7).chain(16..20).for_each(|key| _ = slab.remove(key));
+    let copy = slab.clone();
+    copy.check();
+    assert_eq!(copy.capacity(), slab.capacity());
+    assert!(copy.iter().eq(slab.iter()));
+}
+
+#[test]
+fn a_page_keeps_its_memory_until_few_values_are_left() {
+    let mut slab = Large::new();
+    (0..3 * 256).for_each(|_| _ = slab.insert_with(|key| key));
+    (256..256 + 253).for_each(|key| _ = slab.remove(key));
+    assert!(slab.garbage.is_empty());
+    assert_eq!(slab.in_page_mut(511), Some(&mut 511));
+    slab.remove(509);
+    assert_eq!((slab.garbage.len(), slab.in_page_mut(511)), (1, None));
+    slab.check();
+}
+
+#[test]
+fn memory_beyond_what_was_reserved_is_given_back() {
+    let mut slab = Small::new();
+    slab.reserve(20);
+    (0..64).for_each(|_| _ = slab.insert_with(|key| key));
+    (0..64).for_each(|key| _ = slab.remove(key));
+    assert!((20..48).contains(&slab.capacity()), "{}", slab.capacity());
+    slab.check();
+}
