@@ -12,7 +12,7 @@ pub(crate) fn table() -> Table {
     markdown([
         "program",
         "implementation",
-        "thousands of operations per second",
+        "operations/s",
         "÷ tokio's",
         "CPU per operation, µs",
         "÷ tokio's",
@@ -43,24 +43,40 @@ pub(crate) fn add(table: &mut Table, program: Program, sides: &[(Side, Vec<Run>)
             _ => "",
         };
         let others = median(&values(|run| run.others));
-        let mark = if others < QUIET { "" } else { " !" };
-        let of = |is_shown: bool, text: String| if is_shown { text } else { String::new() };
         table.add_row([
-            of(is_tokio, title(program)).into(),
+            if is_tokio {
+                title(program)
+            } else {
+                String::new()
+            }
+            .into(),
             side.name().into(),
-            number(spread(&values(|run| run.operations / 1e3), 1)),
-            number(of(!is_tokio, spread(&throughput, 2) + verdict)),
+            number(spread(&values(|run| run.operations), 0)),
+            number(if is_tokio {
+                String::new()
+            } else {
+                spread(&throughput, 2) + verdict
+            }),
             number(spread(&values(|run| run.cpu_micros), 3)),
-            number(of(!is_tokio, spread(&cpu, 2))),
-            number(of(
-                *side == Side::Tree,
-                spread(&values(|run| run.timers), 2),
+            number(if is_tokio {
+                String::new()
+            } else {
+                spread(&cpu, 2)
+            }),
+            number(if *side == Side::Tree {
+                format!("{:.2}", median(&values(|run| run.timers)))
+            } else {
+                String::new()
+            }),
+            number(if program.has_two_workers() {
+                spread(&values(|run| run.transfer), 0)
+            } else {
+                String::new()
+            }),
+            number(format!(
+                "{others:.2}{}",
+                if others < QUIET { "" } else { " !" }
             )),
-            number(of(
-                program.has_two_workers(),
-                spread(&values(|run| run.transfer), 0),
-            )),
-            number(format!("{others:.2}{mark}")),
         ]);
     }
 }

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use common::others::{Neighbours, QUIET};
+use common::others::Neighbours;
 use common::word;
 
 use crate::line::transfer;
@@ -25,8 +25,7 @@ pub(crate) struct Run {
     pub(crate) others: f64,
 }
 
-/// Runs all rounds. Returns the runs of each side, round by round. A round during which other programs were busy is run
-/// again, as long as no more rounds are repeated than were asked for.
+/// Runs all rounds. Returns the runs of each side, round by round.
 pub(crate) fn run(
     program: Program,
     sides: &[(Side, PathBuf)],
@@ -38,10 +37,9 @@ pub(crate) fn run(
         .filter(|(side, _)| *side != Side::Sharded || program.runs_on_sharded())
         .collect();
     let mut runs: Vec<_> = sides.iter().map(|(side, _)| (*side, Vec::new())).collect();
-    let (mut done, mut repeated) = (0, 0);
-    while done < rounds {
+    for round in 0..rounds {
         let mut order: Vec<_> = (0..sides.len()).collect();
-        if done % 2 == 1 {
+        if round % 2 == 1 {
             order.reverse();
         }
         for index in order {
@@ -56,7 +54,7 @@ pub(crate) fn run(
             );
             eprintln!(
                 "[{}/{rounds}] {} on {}: {:.0} operations per second, {:.3} µs each, {:.0} ns per cache line, {:.2} others",
-                done + 1,
+                round + 1,
                 word(&program),
                 side.name(),
                 run.operations,
@@ -65,13 +63,6 @@ pub(crate) fn run(
                 run.others,
             );
             runs[index].1.push(run);
-        }
-        let was_quiet = runs.iter().all(|(_, runs)| runs[done].others < QUIET);
-        if was_quiet || repeated == rounds {
-            done += 1;
-        } else {
-            repeated += 1;
-            runs.iter_mut().for_each(|(_, runs)| runs.truncate(done));
         }
     }
     Ok(runs)
