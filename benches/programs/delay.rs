@@ -1,0 +1,116 @@
+//! HttpArena's `GET /delay/{ms}`: a hyper server on a current-thread runtime that answers after that many milliseconds.
+//! Every timer fires. What is measured is the server; the load comes from another process.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use crate::load::{Load, join};
+use crate::peer::{Peer, at_end_of_input};
+
+const CONNECTIONS: usize = 500;
+const REQUEST: &[u8] = b"GET /delay/5 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+pub(crate) fn run(seconds: f64) -> Result<()> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(async {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+            let peer = Peer::start("delay", listener.local_addr()?.port())?;
+            let load = Load::new(CONNECTIONS);
+            let mut tasks = Vec::new();
+            for connection in 0..CONNECTIONS {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                tasks.push(tokio::spawn(serve(stream, connection, load.clone())));
+            }
+            load.measure(seconds).await?;
+            // The connections end when the other end has closed them.
+            let answered = spawn_blocking(|| peer.served()).await??;
+            join(tasks).await?;
+            anyhow::ensure!(
+                answered == load.total(),
+                "{answered} answers arrived, of {}",
+                load.total()
+            );
+            Ok(())
+        })
+}
+
+async fn serve(stream: TcpStream, connection: usize, load: Load) {
+    let answer = service_fn(async |request: Request<Incoming>| {
+        let millis = request
+            .uri()
+            .path()
+            .strip_prefix("/delay/")
+            .and_then(|millis| millis.parse().ok());
+        sleep(Duration::from_millis(
+            millis.expect("a number of milliseconds"),
+        ))
+        .await;
+        load.done(connection);
+        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
+    });
+    let served = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+    served.expect("whole requests");
+}
+
+/// The load: every connection asks again as soon as it is answered.
+pub(crate) fn peer(port: u16) -> Result<()> {
+    let load = Load::new(CONNECTIONS);
+    let stop = load.clone();
+    at_end_of_input(move || stop.stop());
+    Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(async {
+            let tasks = load.spawn(|connection| {
+                let load = load.clone();
+                async move { ask(port, connection, load).await.expect("an answer") }
+            });
+            for task in tasks {
+                task.await?;
+            }
+            println!("{}", load.total());
+            Ok(())
+        })
+}
+
+async fn ask(port: u16, connection: usize, load: Load) -> Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.set_nodelay(true)?;
+    let mut answer = Vec::new();
+    loop {
+        stream.write_all(REQUEST).await?;
+        answer.clear();
+        while !answer.ends_with(b"\r\n\r\nok") {
+            let count = stream.read_buf(&mut answer).await?;
+            (count > 0)
+                .then_some(())
+                .context("the server closed the connection")?;
+        }
+        anyhow::ensure!(
+            answer.starts_with(b"HTTP/1.1 200"),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
+        if !load.done(connection) {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The other end of a program's connections: a process of its own, from tokio's build on every side.
+//!
+//! It prints the port that it listens on, ends when its standard input does, as it does when the program dies, and then
+//! prints how many operations it has counted.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read, stdin};
+use std::process::{Child, ChildStdout, Command, Stdio, exit};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+
+/// The environment variable with the path of the binary whose peers all sides use.
+pub(crate) const BINARY: &str = "PROGRAMS_PEER";
+
+/// A running peer.
+pub(crate) struct Peer {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// Starts a program's peer.
+    pub(crate) fn start(program: &str, number: u16) -> Result<Self> {
+        let binary = env::var_os(BINARY).map_or_else(env::current_exe, |path| Ok(path.into()))?;
+        let mut process = Command::new(binary)
+            .args(["peer", program, &number.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = BufReader::new(process.stdout.take().context("its output")?);
+        Ok(Self { process, output })
+    }
+
+    /// Reads the port that the peer listens on.
+    pub(crate) fn port(&mut self) -> Result<u16> {
+        Ok(self.line()?.parse()?)
+    }
+
+    /// Ends the peer, and returns how many operations it has counted.
+    pub(crate) fn served(mut self) -> Result<u64> {
+        drop(self.process.stdin.take());
+        let served = self.line()?.parse()?;
+        ensure!(self.process.wait()?.success(), "the peer failed");
+        Ok(served)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    }
+}
+
+/// Operations that this process has counted as a peer.
+pub(crate) static SERVED: AtomicU64 = AtomicU64::new(0);
+
+/// Waits, on a thread of its own, until the standard input has ended.
+pub(crate) fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
+    thread::spawn(move || {
+        let _ = stdin().read_to_end(&mut Vec::new());
+        then();
+    });
+}
+
+/// Ends this process once the program has closed the standard input, which it does after its last operation.
+pub(crate) fn end_with_program() {
+    at_end_of_input(|| {
+        println!("{}", SERVED.load(Relaxed));
+        exit(0);
+    });
+}
+
+/// Runs a TCP server on a current-thread runtime. `answer` appends the answers to all whole requests at the front of what
+/// was read, and returns their length in bytes and their number.
+pub(crate) fn serve(answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64)) -> Result<()> {
+    end_with_program();
+    Builder::new_current_thread()
+        .enable_io()
+        .build()?
+        .block_on(async {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+            println!("{}", listener.local_addr()?.port());
+            loop {
+                tokio::spawn(serve_connection(listener.accept().await?.0, answer));
+            }
+        })
+}
+
+async fn serve_connection(
+    mut stream: TcpStream,
+    answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64),
+) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let (mut requests, mut answers) = (Vec::new(), Vec::new());
+    while stream.read_buf(&mut requests).await? > 0 {
+        let (length, count) = answer(&requests, &mut answers);
+        requests.drain(..length);
+        SERVED.fetch_add(count, Relaxed);
+        stream.write_all(&answers).await?;
+        answers.clear();
+    }
+    Ok(())
+}

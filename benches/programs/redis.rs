@@ -1,0 +1,75 @@
+//! Commands on redis's `MultiplexedConnection`, each under the client's default response timeout, to a responder in
+//! another process.
+
+use anyhow::Result;
+use redis::aio::MultiplexedConnection;
+
+use crate::load::{Load, finish, two_workers};
+use crate::peer::{Peer, serve};
+
+pub(crate) fn run(tasks: usize, seconds: f64) -> Result<()> {
+    let mut peer = Peer::start("redis-64", 0)?;
+    let client = redis::Client::open(format!("redis://127.0.0.1:{}", peer.port()?))?;
+    two_workers()?.block_on(async {
+        let connection = client.get_multiplexed_async_connection().await?;
+        let load = Load::new(tasks);
+        let tasks = load.spawn(|task| get(task, connection.clone(), load.clone()));
+        finish(load, tasks, seconds, || peer.served()).await
+    })
+}
+
+async fn get(task: usize, mut connection: MultiplexedConnection, load: Load) {
+    let mut number = task as u64;
+    loop {
+        let value: u64 = redis::cmd("GET")
+            .arg(number)
+            .query_async(&mut connection)
+            .await
+            .expect("a value in time");
+        assert_eq!(value, number, "the value of a key is the key");
+        number += 1;
+        if !load.done(task) {
+            break;
+        }
+    }
+}
+
+/// Answers each `GET` with its key, and anything else, such as what the client sends first, with `OK`.
+pub(crate) fn peer() -> Result<()> {
+    serve(|requests, answers| {
+        let (mut length, mut count) = (0, 0);
+        while let Some((end, arguments)) = command(&requests[length..]) {
+            match arguments[..] {
+                [b"GET", key] => {
+                    answers.extend_from_slice(format!("${}\r\n", key.len()).as_bytes());
+                    answers.extend_from_slice(key);
+                    answers.extend_from_slice(b"\r\n");
+                    count += 1;
+                }
+                _ => answers.extend_from_slice(b"+OK\r\n"),
+            }
+            length += end;
+        }
+        (length, count)
+    })
+}
+
+/// The length and the arguments of the first command, if all of it is there: `*2 $3 GET $1 7`, with a line for each word.
+fn command(requests: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
+    let (mut at, arguments) = number(requests, 0)?;
+    let mut words = Vec::with_capacity(arguments);
+    for _ in 0..arguments {
+        let (start, length) = number(requests, at)?;
+        at = start + length + 2;
+        words.push(requests.get(start..at)?.strip_suffix(b"\r\n")?);
+    }
+    Some((at, words))
+}
+
+/// The number in a line, after the mark that it begins with; and where the next line begins.
+fn number(requests: &[u8], line: usize) -> Option<(usize, usize)> {
+    let rest = requests.get(line + 1..)?;
+    let end = rest.iter().position(|&byte| byte == b'\n')?;
+    let digits = str::from_utf8(rest[..end].trim_ascii_end()).ok()?;
+    Some((line + 1 + end + 1, digits.parse().ok()?))
+}

@@ -1,0 +1,112 @@
+//! The runs of one program: every implementation in each round, in alternating order.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use common::others::Neighbours;
+use common::word;
+
+use crate::line::transfer;
+use crate::peer::BINARY;
+use crate::program::Program;
+use crate::side::Side;
+
+/// What a program printed, and what the machine did meanwhile.
+pub(crate) struct Run {
+    pub(crate) operations: f64,
+    pub(crate) cpu_micros: f64,
+    pub(crate) timers: f64,
+    /// The mean of before and after the run.
+    pub(crate) transfer: f64,
+    pub(crate) others: f64,
+}
+
+/// Runs all rounds. Returns the runs of each side, round by round.
+pub(crate) fn run(
+    program: Program,
+    sides: &[(Side, PathBuf)],
+    rounds: usize,
+    seconds: f64,
+) -> Result<Vec<(Side, Vec<Run>)>> {
+    let sides: Vec<_> = sides
+        .iter()
+        .filter(|(side, _)| *side != Side::Sharded || program.runs_on_sharded())
+        .collect();
+    let mut runs: Vec<_> = sides.iter().map(|(side, _)| (*side, Vec::new())).collect();
+    for round in 0..rounds {
+        let mut order: Vec<_> = (0..sides.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            let (side, binary) = sides[index];
+            let run = once(program, binary, &sides[0].1, seconds);
+            let run = run.with_context(|| format!("{} on {}", word(&program), side.name()))?;
+            ensure!(
+                (run.timers > 0.0) == (*side == Side::Tree),
+                "{} does not run on {}",
+                word(&program),
+                side.name()
+            );
+            eprintln!(
+                "[{}/{rounds}] {} on {}: {:.0} operations per second, {:.3} µs each, {:.0} ns per cache line, {:.2} others",
+                round + 1,
+                word(&program),
+                side.name(),
+                run.operations,
+                run.cpu_micros,
+                run.transfer,
+                run.others,
+            );
+            runs[index].1.push(run);
+        }
+    }
+    Ok(runs)
+}
+
+fn once(program: Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<Run> {
+    let (before, neighbours) = (transfer(), Neighbours::watch());
+    let mut process = Command::new(binary)
+        .args(["run", &word(&program), &seconds.to_string()])
+        .env(BINARY, tokios)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let deadline = Instant::now() + Duration::from_secs_f64(seconds + 15.0);
+    let status = loop {
+        match process.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() > deadline => {
+                process.kill()?;
+                process.wait()?;
+                bail!("did not end");
+            }
+            None => sleep(Duration::from_millis(50)),
+        }
+    };
+    ensure!(status.success(), "{status}");
+    let mut printed = String::new();
+    process
+        .stdout
+        .take()
+        .context("its output")?
+        .read_to_string(&mut printed)?;
+    let others = neighbours.map_or(0.0, |neighbours| neighbours.busy());
+    let values: Vec<f64> = printed
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()?;
+    let [operations, cpu_micros, timers] = values[..] else {
+        bail!("printed {printed:?}")
+    };
+    Ok(Run {
+        operations,
+        cpu_micros,
+        timers,
+        transfer: (before + transfer()) / 2.0,
+        others,
+    })
+}
