@@ -1,116 +1,37 @@
-//! A manifest: its dependencies, and what the package's files need of them.
+//! A `Cargo.toml`: the dependency goes where tokio's stands, and going back tokio's companions go
+//! where tokio-wheel stands.
 
-mod change;
+use std::collections::BTreeSet;
+use std::path::{MAIN_SEPARATOR, PathBuf};
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value};
 
-use clap::Args;
-use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
-
+use crate::Source;
 use crate::moves::{COMPANIONS, Names, WHEEL};
-use crate::rewrite::Needs;
 
-/// Where the dependency is from: the registry, if nothing else is said.
-#[derive(Args, Default, PartialEq)]
-pub(crate) struct Source {
-    /// Depend on tokio-wheel in this directory, not on a published one
-    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = tokio_wheel)]
-    path: Option<PathBuf>,
-    /// Depend on tokio-wheel in this repository
-    #[arg(long, value_name = "URL")]
-    git: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Normal,
-    Dev,
-    Build,
-    /// What the packages of a workspace inherit.
-    Workspace,
-}
-
-type Features = BTreeSet<String>;
-
-/// A dependency's place: its table, and its name there.
-struct Place {
-    kind: Kind,
-    table: Vec<String>,
-    key: String,
-    item: Item,
-}
-
-const TABLES: [(Kind, &[&str]); 4] = [
-    (Kind::Normal, &["dependencies"]),
-    (Kind::Dev, &["dev-dependencies"]),
-    (Kind::Build, &["build-dependencies"]),
-    (Kind::Workspace, &["workspace", "dependencies"]),
-];
-
-#[derive(Debug)]
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     pub(crate) before: String,
     document: DocumentMut,
-    /// What the dependencies of the workspace are called there, their packages and their features.
-    /// `None` where there is no workspace.
-    pub(crate) inherited: Option<BTreeMap<String, (String, Features)>>,
-    /// What the package's files need, by what cargo builds them for.
-    needs: BTreeMap<Kind, Needs>,
-    /// On the way back: something stays that only tokio-wheel has.
-    pub(crate) keeps_wheel: bool,
-    /// Has come to depend on a published tokio-wheel.
+    /// Whether it has come to depend on a published tokio-wheel.
     pub(crate) takes_published: bool,
 }
 
+/// A table of dependencies, by the names that lead to it.
+type Table = Vec<String>;
+
 impl Manifest {
-    pub(crate) fn parse(path: PathBuf, text: String) -> Result<Self, toml_edit::TomlError> {
+    pub(crate) fn parse(path: PathBuf, text: String) -> anyhow::Result<Self> {
+        let document = text.parse()?;
         Ok(Manifest {
             path,
-            document: text.parse()?,
             before: text,
-            inherited: None,
-            needs: BTreeMap::new(),
-            keeps_wheel: false,
+            document,
             takes_published: false,
         })
     }
 
-    pub(crate) fn is_package(&self) -> bool {
-        self.document.contains_key("package")
-    }
-
-    pub(crate) fn is_workspace(&self) -> bool {
-        self.document.contains_key("workspace")
-    }
-
-    /// Whether what is public in a file is part of a library's interface.
-    pub(crate) fn publishes(&self, file: &Path) -> bool {
-        let sources = self.path.with_file_name("src");
-        let mut programs = [sources.join("main.rs"), sources.join("bin")].into_iter();
-        let has_library = self.document.contains_key("lib") || sources.join("lib.rs").is_file();
-        let is_program = programs.any(|program| file.starts_with(program));
-        has_library && !is_program && self.kind_of(file) == Kind::Normal
-    }
-
-    /// What cargo builds a file for.
-    pub(crate) fn kind_of(&self, file: &Path) -> Kind {
-        let is_in = |name: &&str| file.starts_with(self.path.with_file_name(name));
-        match ["tests", "examples", "benches"].iter().any(is_in) {
-            true => Kind::Dev,
-            false if file == self.path.with_file_name("build.rs") => Kind::Build,
-            false => Kind::Normal,
-        }
-    }
-
-    /// Notes what a file needs.
-    pub(crate) fn need(&mut self, kind: Kind, needs: &Needs) {
-        self.needs.entry(kind).or_default().extend(needs);
-    }
-
-    /// With the line ends that it had.
+    /// The text as it is now, with the line ends that the file had.
     pub(crate) fn text(&self) -> String {
         let text = self.document.to_string();
         match self.before.contains("\r\n") {
@@ -119,153 +40,312 @@ impl Manifest {
         }
     }
 
+    pub(crate) fn has(&self, section: &str) -> bool {
+        self.document.contains_key(section)
+    }
+
     /// What this package calls tokio, its companions and tokio-wheel.
     pub(crate) fn names(&self) -> Names {
         let mut names = Names::default();
-        for place in self.places() {
-            let is_known = |package: &str| COMPANIONS.iter().any(|(known, _)| *known == package);
-            let library = match self.package(&place) {
-                WHEEL => "wheel".to_owned(),
-                package if is_known(package) => package.replace('-', "_"),
-                _ => continue,
-            };
-            if place.key != self.package(&place) {
-                names.add(&place.key.replace('-', "_"), &library);
+        for table in self.tables() {
+            for (key, item) in self.table(&table).into_iter().flat_map(TableLike::iter) {
+                let is_known = |name: &str| COMPANIONS.iter().any(|(package, _)| *package == name);
+                match package(key, item) {
+                    package if package == key => {}
+                    WHEEL => names.add(&key.replace('-', "_"), "wheel"),
+                    package if is_known(package) => {
+                        names.add(&key.replace('-', "_"), &package.replace('-', "_"));
+                    }
+                    _ => {}
+                }
             }
         }
         names
     }
 
-    /// For the packages of the workspace that this is the root of.
-    pub(crate) fn inheritance(&self) -> BTreeMap<String, (String, Features)> {
-        let places = self.places().into_iter();
-        let inherited = places.filter(|place| place.kind == Kind::Workspace);
-        let dependency = |place: Place| {
-            let package = self.package(&place).to_owned();
-            let features = self.features(&place);
-            (place.key, (package, features))
-        };
-        inherited.map(dependency).collect()
+    /// Adds tokio-wheel beside tokio, or beside its companions if tokio is none of the
+    /// dependencies, and turns on `features`. Returns `false` if there is no place for it.
+    pub(crate) fn add_wheel(&mut self, features: &BTreeSet<&str>, source: &Source) -> bool {
+        let present = self.places(WHEEL);
+        for (table, key) in &present {
+            turn_on(self.item(table, key), features);
+        }
+        let packages = COMPANIONS.iter().map(|(package, _)| self.places(package));
+        let beside = packages.into_iter().find(|places| !places.is_empty());
+        for (table, key) in beside.iter().flatten().filter(|_| present.is_empty()) {
+            let beside = self.item(table, key).clone();
+            let mut new = match is_set(&beside, "workspace") {
+                true => InlineTable::from_iter([("workspace", true)]),
+                false => self.dependency(source),
+            };
+            let mut features = features.clone();
+            features.extend(Some("test-util").filter(|paused| has_feature(&beside, paused)));
+            if is_set(&beside, "optional") {
+                new.insert("optional", true.into());
+                self.turn_on_with(key);
+            }
+            let mut new = value(new);
+            turn_on(&mut new, &features);
+            if beside.as_table().is_some_and(|table| !table.is_dotted()) {
+                new = new.into_table().map_or_else(|new| new, Item::Table);
+            }
+            self.insert(table, WHEEL, new);
+        }
+        !present.is_empty() || beside.is_some()
     }
 
-    /// Every dependency.
-    fn places(&self) -> Vec<Place> {
+    /// Adds tokio-wheel to what the packages of this workspace inherit.
+    pub(crate) fn add_wheel_to_workspace(&mut self, source: &Source) {
+        let table = ["workspace", "dependencies"].map(str::to_owned).to_vec();
+        if self
+            .table(&table)
+            .is_some_and(|table| !table.contains_key(WHEEL))
+        {
+            let new = value(self.dependency(source));
+            self.insert(&table, WHEEL, new);
+        }
+    }
+
+    /// Takes tokio-wheel out, and puts in its place the packages that the files need.
+    pub(crate) fn remove_wheel(&mut self, packages: &BTreeSet<&str>, workspace: Option<&Manifest>) {
+        for (table, key) in self.places(WHEEL) {
+            let wheel = self.table_mut(&table).remove(&key).expect("it has a place");
+            let time = packages.get("tokio").map(|_| "time");
+            let paused = Some("test-util").filter(|paused| has_feature(&wheel, paused));
+            let features: BTreeSet<&str> = time.into_iter().chain(paused).collect();
+            if !features.is_empty() {
+                self.need("tokio", &features, &table, workspace);
+            }
+            for package in packages.iter().filter(|package| **package != "tokio") {
+                let place = self.places(package).into_iter().next();
+                let table = place.map_or(table.clone(), |(table, _)| table);
+                self.need(package, &BTreeSet::from(["time"]), &table, workspace);
+            }
+        }
+        self.forget_feature();
+    }
+
+    /// Turns on features of a package in a table, and adds the package if it is not there.
+    fn need(
+        &mut self,
+        package: &str,
+        features: &BTreeSet<&str>,
+        table: &Table,
+        workspace: Option<&Manifest>,
+    ) {
+        let places = self.places(package);
+        if let Some((table, key)) = places.iter().find(|place| place.0 == *table) {
+            let inherited = workspace.and_then(|workspace| workspace.inherited(key));
+            let item = self.item(table, key);
+            let inherited = inherited.filter(|_| is_set(item, "workspace"));
+            let has =
+                |feature: &str| inherited.is_some_and(|inherited| has_feature(inherited, feature));
+            let features = features.iter().copied().filter(|feature| !has(feature));
+            turn_on(item, &features.collect());
+        } else {
+            let elsewhere = places
+                .first()
+                .map(|(table, key)| self.item(table, key).clone());
+            let (_, version) = COMPANIONS
+                .iter()
+                .find(|row| row.0 == package)
+                .expect("a companion");
+            let mut new = elsewhere.map_or(value(*version), |item| same_source(&item));
+            turn_on(&mut new, features);
+            self.insert(table, package, new);
+        }
+    }
+
+    fn inherited(&self, key: &str) -> Option<&Item> {
+        self.document
+            .get("workspace")?
+            .get("dependencies")?
+            .get(key)
+    }
+
+    /// Returns `true` if one of its tables inherits tokio-wheel from the workspace.
+    pub(crate) fn inherits_wheel(&self) -> bool {
+        let mut places = self.places(WHEEL).into_iter();
+        places.any(|(table, key)| {
+            let item = self.table(&table).and_then(|table| table.get(&key));
+            item.is_some_and(|item| is_set(item, "workspace"))
+        })
+    }
+
+    /// Every table of dependencies.
+    fn tables(&self) -> Vec<Table> {
+        let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
         let targets = self.document.get("target").and_then(Item::as_table_like);
-        let targets = targets.into_iter().flat_map(|all| all.iter());
-        let mut above = vec![vec![]];
+        let targets = targets.into_iter().flat_map(TableLike::iter);
+        let mut above = vec![vec![], vec!["workspace"]];
         above.extend(targets.map(|(target, _)| vec!["target", target]));
         let tables = above
             .iter()
-            .flat_map(|above| TABLES.map(|(kind, table)| (kind, [&above[..], table].concat())));
-        let places = tables.flat_map(|(kind, table)| {
-            let mut path = table.iter();
-            let item = path.try_fold(self.document.as_item(), |item, name| item.get(name));
-            let entries = item.and_then(Item::as_table_like).into_iter();
-            entries
-                .flat_map(TableLike::iter)
-                .map(move |(key, item)| Place {
-                    key: key.to_owned(),
-                    item: item.clone(),
-                    ..Place::new(kind, &table)
-                })
-        });
-        places.collect()
+            .flat_map(|above| kinds.map(|kind| [&above[..], &[kind]].concat()));
+        let owned = tables.map(|table| table.into_iter().map(str::to_owned).collect());
+        owned.filter(|table| self.table(table).is_some()).collect()
     }
 
-    /// The package that is depended on, which may have another name here.
-    fn package<'a>(&'a self, place: &'a Place) -> &'a str {
-        let inherited = || Some(self.inherited_by(place)?.0.as_str());
-        let named = place.get("package").and_then(Item::as_str);
-        named.or_else(inherited).unwrap_or(&place.key)
+    fn table(&self, table: &Table) -> Option<&dyn TableLike> {
+        let mut names = table.iter();
+        let item = names.try_fold(self.document.as_item(), |item, name| item.get(name));
+        item?.as_table_like()
     }
 
-    fn inherited_by(&self, place: &Place) -> Option<&(String, Features)> {
-        let inherited = self.inherited.as_ref()?.get(&place.key);
-        inherited.filter(|_| place.is_set("workspace"))
+    fn table_mut(&mut self, table: &Table) -> &mut dyn TableLike {
+        let document = self.document.as_item_mut();
+        let item = table.iter().fold(document, |item, name| &mut item[name]);
+        item.as_table_like_mut().expect("`tables` has seen it")
     }
 
-    /// What is turned on, the workspace's choice included.
-    fn features(&self, place: &Place) -> Features {
-        let own = place.get("features").and_then(Item::as_array);
-        let own = own.into_iter().flatten().filter_map(Value::as_str);
-        let inherited = self
-            .inherited_by(place)
-            .map(|(_, features)| features.iter());
-        let inherited = inherited.into_iter().flatten();
-        own.map(str::to_owned).chain(inherited.cloned()).collect()
+    fn item(&mut self, table: &Table, key: &str) -> &mut Item {
+        self.table_mut(table)
+            .get_mut(key)
+            .expect("`places` has seen it")
     }
 
-    fn places_of(&self, package: &str) -> Vec<Place> {
-        let mut places = self.places();
-        places.retain(|place| self.package(place) == package);
+    /// The tables that have a package, and its key there.
+    fn places(&self, wanted: &str) -> Vec<(Table, String)> {
+        let mut places = Vec::new();
+        for table in self.tables() {
+            let items = self.table(&table).into_iter().flat_map(TableLike::iter);
+            let key = items
+                .filter(|(key, item)| package(key, item) == wanted)
+                .map(|(key, _)| key);
+            let key = key.map(str::to_owned).next();
+            places.extend(key.map(|key| (table, key)));
+        }
         places
     }
-}
 
-/// A directory that is given by `--path`.
-fn tokio_wheel(given: &str) -> Result<PathBuf, String> {
-    match fs::read_to_string(Path::new(given).join("Cargo.toml")) {
-        Ok(text) if text.contains("name = \"tokio-wheel\"") => Ok(given.into()),
-        Ok(_) => Err("is not tokio-wheel".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-impl Place {
-    /// Where there is no tokio to go beside.
-    fn first(kind: Kind) -> Self {
-        let (_, table) = TABLES[kind as usize];
-        Place::new(kind, table)
-    }
-
-    fn new(kind: Kind, table: &[&str]) -> Self {
-        Place {
-            kind,
-            table: table.iter().map(ToString::to_string).collect(),
-            key: "tokio".to_owned(),
-            item: Item::None,
+    /// Inserts a dependency, and keeps a sorted table sorted.
+    fn insert(&mut self, table: &Table, key: &str, item: Item) {
+        let table = self.table_mut(table);
+        let is_sorted = table.iter().map(|(key, _)| key).is_sorted();
+        table.insert(key, item);
+        if is_sorted {
+            table.sort_values();
         }
     }
 
-    fn get(&self, key: &str) -> Option<&Item> {
-        self.item.as_table_like()?.get(key)
+    /// The dependency on tokio-wheel. A path is relative to this manifest.
+    fn dependency(&mut self, source: &Source) -> InlineTable {
+        let here = self.path.parent().expect("a manifest is in a directory");
+        let relative = |to: &PathBuf| {
+            let relative = pathdiff::diff_paths(to, here).unwrap_or_else(|| to.clone());
+            relative.display().to_string().replace(MAIN_SEPARATOR, "/")
+        };
+        let entry = match (&source.path, &source.git) {
+            (Some(to), _) => ("path", relative(to)),
+            (_, Some(git)) => ("git", git.clone()),
+            _ => ("version", "0.1".to_owned()),
+        };
+        self.takes_published |= entry.0 == "version";
+        InlineTable::from_iter([entry])
     }
 
-    /// Where it is from, and by which name.
-    fn source(&self) -> InlineTable {
-        const SOURCE: [&str; 9] = [
-            "branch",
-            "git",
-            "package",
-            "path",
-            "registry",
-            "rev",
-            "tag",
-            "version",
-            "workspace",
-        ];
-        let mut source = InlineTable::new();
-        if let Some(version) = self.item.as_str() {
-            source.insert("version", version.into());
+    /// Turns an optional tokio-wheel on with the features that turn on `key`.
+    fn turn_on_with(&mut self, key: &str) {
+        let all = self
+            .document
+            .entry("features")
+            .or_insert_with(toml_edit::table);
+        let Some(all) = all.as_table_like_mut() else {
+            return;
+        };
+        let names = [format!("dep:{key}"), key.to_owned()];
+        let turns_on = |value: &Value| {
+            let value = value.as_str().unwrap_or_default();
+            names.iter().any(|name| name == value) || value.starts_with(&format!("{key}/"))
+        };
+        let mut is_named = false;
+        for (_, feature) in all.iter_mut() {
+            let array = feature
+                .as_array_mut()
+                .filter(|array| array.iter().any(turns_on));
+            is_named |= array
+                .map(|array| array.push(format!("dep:{WHEEL}")))
+                .is_some();
         }
-        for (key, value) in self
-            .item
-            .as_table_like()
-            .into_iter()
-            .flat_map(|table| table.iter())
-        {
-            if let Some(value) = value.as_value().filter(|_| SOURCE.contains(&key)) {
-                source.insert(key, value.clone());
+        // Without a feature that names it, cargo makes one that has its name.
+        if !is_named {
+            let both = [format!("dep:{key}"), format!("dep:{WHEEL}")];
+            all.insert(key, value(Array::from_iter(both)));
+        }
+    }
+
+    /// Takes tokio-wheel out of the features.
+    fn forget_feature(&mut self) {
+        let features = self
+            .document
+            .get_mut("features")
+            .and_then(Item::as_table_like_mut);
+        for (_, feature) in features.into_iter().flat_map(TableLike::iter_mut) {
+            let is_wheels = |value: &Value| {
+                let value = value.as_str().unwrap_or_default();
+                let package = value.trim_start_matches("dep:").split(['?', '/']).next();
+                package == Some(WHEEL)
+            };
+            if let Some(array) = feature.as_array_mut() {
+                array.retain(|value| !is_wheels(value));
             }
         }
-        source.fmt();
-        source
-    }
-
-    fn is_set(&self, key: &str) -> bool {
-        self.get(key).and_then(Item::as_bool) == Some(true)
     }
 }
 
-#[cfg(test)]
-mod tests;
+fn value(value: impl Into<Value>) -> Item {
+    Item::Value(value.into())
+}
+
+/// The package of a dependency, which may have another name as its key.
+fn package<'a>(key: &'a str, item: &'a Item) -> &'a str {
+    item.get("package").and_then(Item::as_str).unwrap_or(key)
+}
+
+fn is_set(item: &Item, key: &str) -> bool {
+    item.get(key).and_then(Item::as_bool) == Some(true)
+}
+
+/// Returns `true` if a dependency turns a feature on. `full` and tokio's `test-util` have `time`.
+fn has_feature(item: &Item, wanted: &str) -> bool {
+    let features = item.get("features").and_then(Item::as_array);
+    let mut features = features.into_iter().flatten().filter_map(Value::as_str);
+    features.any(|feature| {
+        feature == wanted || wanted == "time" && ["full", "test-util"].contains(&feature)
+    })
+}
+
+fn turn_on(item: &mut Item, features: &BTreeSet<&str>) {
+    let missing: Vec<&str> = features
+        .iter()
+        .copied()
+        .filter(|feature| !has_feature(item, feature))
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    if let Some(version) = item.as_str() {
+        *item = value(InlineTable::from_iter([("version", version)]));
+    }
+    let table = item
+        .as_table_like_mut()
+        .expect("a dependency is a version or a table");
+    let array = table.entry("features").or_insert(value(Array::new()));
+    if let Some(array) = array.as_array_mut() {
+        array.extend(missing);
+    }
+    if let Some(table) = item.as_inline_table_mut() {
+        table.fmt();
+    }
+}
+
+/// Where a dependency is from, without its features.
+fn same_source(item: &Item) -> Item {
+    let mut item = item.clone();
+    if let Some(table) = item.as_table_like_mut() {
+        for key in ["default-features", "features", "optional"] {
+            table.remove(key);
+        }
+    }
+    item
+}

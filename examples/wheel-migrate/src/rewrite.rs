@@ -3,253 +3,192 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use syn::Visibility;
+use crate::imports::Tree;
+use crate::moves::{Direction, Moved, Names};
+use crate::tokens::{Cursor, Kind, Token, tokens};
 
-use crate::moves::{Direction, METHODS, Names, Need, TOWERS_TIMEOUT, WHEEL, only_here, stays};
-use crate::scope::Scope;
-use crate::streams::is_of_stream;
-use crate::syntax::{Path, Syntax, range};
-
-#[derive(Default)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
-    /// What is not moved, for the user to look at.
-    pub(crate) left: Vec<Note>,
-    /// What does not compile where it has been moved to.
-    pub(crate) by_hand: Vec<Note>,
-    /// Public signatures whose types change.
-    pub(crate) public: Vec<Note>,
-    pub(crate) needs: Needs,
+    /// Lines that are left alone, and why.
+    pub(crate) left: Vec<(usize, String)>,
+    /// Whether something stays that only tokio-wheel has.
+    pub(crate) keeps_wheel: bool,
+    /// What the file needs: features of tokio-wheel, or going back packages.
+    pub(crate) needs: BTreeSet<&'static str>,
 }
 
-/// What files need: packages, and their features.
-pub(crate) type Needs = BTreeSet<Need>;
-
-/// What to tell of a place.
-pub(crate) struct Note {
-    /// In the file as it was.
-    pub(crate) line: usize,
-    /// In the file as it will be.
-    pub(crate) new_line: usize,
-    pub(crate) what: String,
-}
-
-impl Note {
-    pub(crate) fn of_line(line: usize, what: String) -> Self {
-        let new_line = line;
-        Note {
-            line,
-            new_line,
-            what,
-        }
+/// Moves a file. `names` are what its package calls the crates.
+pub(crate) fn rewrite(source: &str, direction: Direction, names: &Names) -> Rewritten {
+    const BYTE_ORDER_MARK: char = '\u{feff}';
+    // The tokens' places leave it out.
+    if let Some(rest) = source.strip_prefix(BYTE_ORDER_MARK) {
+        let mut rewritten = rewrite(rest, direction, names);
+        rewritten.text.insert(0, BYTE_ORDER_MARK);
+        return rewritten;
     }
-}
-
-pub(crate) fn rewrite(
-    source: &str,
-    direction: Direction,
-    names: &Names,
-) -> Result<Rewritten, String> {
-    let syntax = Syntax::read(source)?;
     let mut file = File {
         source,
-        syntax: &syntax,
         direction,
-        scope: Scope::new(&syntax, direction, names),
+        names: names.clone(),
         edits: Vec::new(),
-        found: Found::default(),
+        left: Vec::new(),
+        keeps_wheel: false,
+        needs: BTreeSet::new(),
     };
-    file.imports();
-    syntax.paths.iter().for_each(|each| file.path(each));
-    if file.scope.names_streams() {
-        file.streams();
+    match tokens(source) {
+        Ok(tokens) => {
+            let cursor = Cursor {
+                tokens: &tokens,
+                at: 0,
+            };
+            file.aliases(cursor);
+            file.walk(cursor);
+        }
+        Err(error) => {
+            let line = error.span().start().line;
+            file.left
+                .push((line, "the file is not valid Rust from here on".to_owned()));
+        }
     }
-    if direction == Direction::Back {
-        file.only_here();
-    }
-    file.public_signatures();
-    Ok(file.rewritten())
+    file.rewritten()
 }
 
 pub(crate) struct File<'a> {
     pub(crate) source: &'a str,
-    pub(crate) syntax: &'a Syntax,
     direction: Direction,
-    pub(crate) scope: Scope<'a>,
-    /// What to replace, and by what.
+    names: Names,
+    /// What to replace, in order, and by what.
     pub(crate) edits: Vec<(Range<usize>, String)>,
-    pub(crate) found: Found,
-}
-
-/// Each with its place.
-#[derive(Default)]
-pub(crate) struct Found {
     left: Vec<(usize, String)>,
-    pub(crate) by_hand: Vec<(usize, String)>,
-    public: Vec<(usize, String)>,
-    needs: Needs,
+    keeps_wheel: bool,
+    needs: BTreeSet<&'static str>,
 }
 
 impl File<'_> {
-    fn rewritten(mut self) -> Rewritten {
-        // Edits do not overlap. Of two insertions in one place the earlier is the outer call's.
-        self.edits
-            .sort_by_key(|(range, _)| (range.start, range.end));
-        let mut text = self.source.to_owned();
-        for (range, with) in self.edits.iter().rev() {
-            text.replace_range(range.clone(), with);
-        }
-        let notes = |found: &[(usize, String)]| {
-            let notes = found.iter().map(|(at, what)| self.note(*at, what));
-            notes.collect()
-        };
-        Rewritten {
-            text,
-            left: notes(&self.found.left),
-            by_hand: notes(&self.found.by_hand),
-            public: notes(&self.found.public),
-            needs: self.found.needs,
-        }
-    }
-
-    fn note(&self, at: usize, what: &str) -> Note {
-        let lines = |text: &str| text.matches('\n').count();
-        let line = 1 + lines(&self.source[..at]);
-        let mut new_line = line;
-        for (range, with) in self.edits.iter().filter(|(range, _)| range.start < at) {
-            new_line += if range.end <= at { lines(with) } else { 0 };
-            new_line -= lines(&self.source[range.start..range.end.min(at)]);
-        }
-        Note {
-            new_line,
-            ..Note::of_line(line, what.to_owned())
-        }
-    }
-
-    /// A path that is written out, in an expression, a type or a macro.
-    fn path(&mut self, path: &Path) {
-        let start = path.ranges[0].start;
-        self.note_needs(&path.names);
-        if let Some(moved) = self.scope.moves(&path.names) {
-            let end = path.ranges[moved.count - 1].end;
-            self.edits.push((start..end, moved.to));
-        } else if path.names.len() > 1 {
-            self.look_at(start, &path.names);
-        }
-    }
-
-    /// Methods of streams that have a timer become calls of the other trait. Going forth the import
-    /// of tokio-stream's trait stays, for `next` and all its other methods.
-    fn streams(&mut self) {
-        let (to, need) = match self.direction {
-            Direction::Forth => ("wheel::ext::StreamExt", (WHEEL, "stream")),
-            Direction::Back => ("tokio_stream::StreamExt", ("tokio-stream", "time")),
-        };
-        let to = self.scope.names.localize(to);
-        // The outer call of two first.
-        for call in self.syntax.calls.iter().rev() {
-            let is_of_stream = match METHODS.contains(&&*call.method) {
-                true => is_of_stream(call, self.source, &self.syntax.uses),
-                false => Some(false),
-            };
-            match &call.receiver {
-                _ if is_of_stream == Some(false) => {}
-                Some(receiver) if is_of_stream == Some(true) => {
-                    let start = receiver.start..receiver.start;
-                    self.edits.push((start, format!("{to}::{}(", call.method)));
-                    self.edits.push((call.opening.clone(), ", ".to_owned()));
-                    self.found.needs.insert(need);
-                }
-                _ => {
-                    let unclear = format!("if this is a stream's: {to}::timeout(stream, …)");
-                    let list = match self.direction {
-                        Direction::Forth => &mut self.found.left,
-                        // The import of the trait has gone.
-                        Direction::Back => &mut self.found.by_hand,
-                    };
-                    list.push((call.opening.start, unclear));
-                }
+    /// Notes the crates that `use … as …` gives another name, for the whole file.
+    fn aliases(&mut self, mut cursor: Cursor<'_>) {
+        while cursor.token().is_some() {
+            if cursor.take("use")
+                && let Some(tree) = Tree::parse(&mut cursor)
+            {
+                tree.aliases(&mut |library, alias| self.names.add_alias(alias, library));
+            } else {
+                cursor.at += 1;
             }
         }
     }
 
-    pub(crate) fn note_needs(&mut self, path: &[String]) {
-        const PAUSED: [&str; 4] = [
-            "start_paused",
-            "tokio::time::advance",
-            "tokio::time::pause",
-            "tokio::time::resume",
-        ];
-        const TASKS: [&str; 5] = ["main", "runtime", "spawn", "task", "test"];
-        let moved = self.scope.moves(path);
-        self.found.needs.extend(moved.map(|moved| moved.need));
-        let package = match self.direction {
-            Direction::Forth => WHEEL,
-            Direction::Back => "tokio",
-        };
-        if self.scope.is_any(path, &PAUSED) {
-            self.found.needs.insert((package, "test-util"));
-        }
-        // tokio-wheel has turned this on.
-        let has_tasks =
-            |path: &[String]| path.len() > 1 && path[0] == "tokio" && TASKS.contains(&&*path[1]);
-        if package == "tokio" && has_tasks(&self.scope.resolve(path)) {
-            self.found.needs.insert((package, "rt"));
+    fn walk(&mut self, mut cursor: Cursor<'_>) {
+        while let Some(token) = cursor.token() {
+            let at = cursor.at;
+            match token.kind {
+                Kind::Name if cursor.take("use") => match Tree::parse(&mut cursor) {
+                    Some(tree) => self.import(&tree, start(cursor.tokens, at)),
+                    None => cursor.at = at + 1,
+                },
+                Kind::Name if cursor.follows(".") => {
+                    let advice = self.direction.advice_on_call(token.text, self.source);
+                    self.leave(token.range.start, token.text, advice.as_deref());
+                    cursor.at += 1;
+                }
+                Kind::Name => self.path(&mut cursor),
+                Kind::Literal if token.text.contains(self.direction.old_path()) => {
+                    let advice = Some(" is in a string or a doc comment");
+                    self.leave(token.range.start, self.direction.old_path(), advice);
+                    cursor.at += 1;
+                }
+                Kind::Literal | Kind::Sign => cursor.at += 1,
+            }
         }
     }
 
-    /// Notes what has timers and stays.
-    pub(crate) fn look_at(&mut self, at: usize, path: &[String]) {
-        let whole = self.scope.names.by_library(path);
-        let any = |_: &str| true;
-        let is_moved_elsewhere =
-            || (1..whole.len()).any(|from| self.direction.moves(&whole[from..], any).is_some());
-        let why = match (self.direction, stays(&whole)) {
-            (Direction::Back, _) => match only_here(&whole) {
-                Some(instead) if self.scope.is_heres(path) => &format!(": {instead}"),
-                _ => return,
-            },
-            (_, Some(TOWERS_TIMEOUT)) if !self.source.contains(".timeout(") => return,
-            (_, Some(instead)) => &format!("; here: {instead}"),
-            // Another crate's re-export, say.
-            _ if is_moved_elsewhere() => " is part of a longer path",
-            _ => return,
-        };
-        let what = format!("`{}`{why}", whole.join("::"));
-        self.found.left.push((at, what));
+    /// Moves a path that is written out, in an expression, a type or a macro.
+    fn path(&mut self, cursor: &mut Cursor<'_>) {
+        let tokens = cursor.take_path();
+        let names: Vec<&str> = tokens.iter().map(|name| name.text).collect();
+        match self.moves(&names) {
+            Some(moved) => {
+                let range = tokens[0].range.start..tokens[moved.count - 1].range.end;
+                self.edits
+                    .push((range, format!("{}::{}", moved.module, moved.item)));
+            }
+            None => self.look_at(tokens[0].range.start, &names),
+        }
     }
 
-    fn public_signatures(&mut self) {
-        let exports = self.syntax.imports.iter().filter(|import| {
-            let is_public = matches!(import.vis, Visibility::Public(_));
-            is_public && self.scope.exports_own_type(import)
-        });
-        let paths = self.syntax.paths.iter();
-        let own_types = paths.filter(|path| self.scope.is_own_type(&path.names));
-        let own_types: Vec<usize> = own_types.map(|path| path.ranges[0].start).collect();
-        let items = self.syntax.public.iter().filter(|item| {
-            let mut own_types = own_types.iter();
-            own_types.any(|at| item.range.contains(at))
-        });
-        let exports = exports.map(|import| (range(import), None));
-        let found = exports.chain(items.map(|item| (item.range.clone(), item.of.as_ref())));
-        let notes = found.map(|(range, of)| {
-            let of = of.map_or(String::new(), |of| format!("{of}: "));
-            (range.start, of + &shortened(&self.source[range]))
-        });
-        self.found.public = notes.collect();
+    /// Returns where a path moves, by the names of this file, and notes what that needs.
+    pub(crate) fn moves(&mut self, path: &[&str]) -> Option<Moved> {
+        let mut moved = self.direction.moves(&self.names.resolve(path))?;
+        // tokio-util's trait has methods for cancellation tokens too.
+        if moved.module == "wheel::ext" && self.source.contains(".with_cancellation_token") {
+            return None;
+        }
+        self.needs.extend(moved.need);
+        moved.module = self.names.localize(&moved.module);
+        Some(moved)
+    }
+
+    /// Notes a path that stays if it has to do with timers.
+    pub(crate) fn look_at(&mut self, at: usize, path: &[&str]) {
+        let resolved = self.names.resolve(path);
+        self.keeps_wheel |= resolved.len() > 1 && resolved[0] == "wheel";
+        let advice = self.direction.advice(&resolved);
+        self.leave(at, &path.join("::"), advice.as_deref());
+    }
+
+    fn leave(&mut self, at: usize, what: &str, advice: Option<&str>) {
+        if let Some(advice) = advice {
+            let line = 1 + self.source[..at].matches('\n').count();
+            self.left.push((line, format!("`{what}`{advice}")));
+        }
+    }
+
+    fn rewritten(self) -> Rewritten {
+        let mut text = String::new();
+        let mut end = 0;
+        for (range, new) in self.edits {
+            // Two removed neighbours may both claim the comma between them.
+            text += &self.source[end..range.start.max(end)];
+            text += &new;
+            end = range.end;
+        }
+        text += &self.source[end..];
+        Rewritten {
+            text,
+            left: self.left,
+            keeps_wheel: self.keeps_wheel,
+            needs: self.needs,
+        }
     }
 }
 
-/// On one line, and of what is long the beginning.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 90;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+/// Returns where the statement of a `use` begins, with its visibility and its attributes.
+fn start(tokens: &[Token<'_>], mut at: usize) -> usize {
+    let is = |at: usize, text: &str| tokens[at].text == text;
+    let visibility = match at.checked_sub(1) {
+        Some(before) if is(before, ")") => opening(tokens, before).checked_sub(1),
+        before => before,
+    };
+    at = visibility.filter(|at| is(*at, "pub")).unwrap_or(at);
+    while at > 0 && is(at - 1, "]") {
+        match opening(tokens, at - 1).checked_sub(1) {
+            Some(attribute) if is(attribute, "#") => at = attribute,
+            _ => break,
+        }
     }
+    tokens[at].range.start
 }
 
-#[cfg(test)]
-mod tests;
+/// Returns the place of the bracket that the one at `close` closes.
+fn opening(tokens: &[Token<'_>], close: usize) -> usize {
+    let mut depth = 0;
+    let is_opening = |at: &usize| {
+        match tokens[*at].text {
+            "(" | "[" | "{" => depth -= 1,
+            ")" | "]" | "}" => depth += 1,
+            _ => {}
+        }
+        depth == 0
+    };
+    (0..=close).rev().find(is_opening).unwrap_or(0)
+}

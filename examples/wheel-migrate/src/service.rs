@@ -1,4 +1,4 @@
-//! All files and manifests of a service together, and what is told of them.
+//! All files and manifests of a service together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,238 +8,268 @@ use anyhow::Context as _;
 use similar::TextDiff;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::lock;
-use crate::manifest::{Manifest, Source};
-use crate::moves::{Direction, WHEEL};
-use crate::rewrite::{Note, rewrite};
+use crate::Source;
+use crate::manifest::Manifest;
+use crate::moves::Direction;
+use crate::rewrite::{Rewritten, rewrite};
 
-/// What was found in all files together.
-#[derive(Default)]
 pub(crate) struct Service {
     root: PathBuf,
     /// By their directories.
     manifests: BTreeMap<PathBuf, Manifest>,
-    told: String,
-    /// What is written once all has been read: where something is wrong, nothing is.
-    pub(crate) changed: Vec<(PathBuf, String)>,
-    left: Vec<Told>,
-    by_hand: Vec<Told>,
-    public: Vec<Told>,
+    files: Vec<PathBuf>,
 }
 
-/// A note, and the file that it is about.
-type Told = (String, Note);
+/// What becomes of a service, and what to tell the user.
+#[derive(Default)]
+pub(crate) struct Migration {
+    changed: Vec<Change>,
+    left: Vec<String>,
+    /// Whether a manifest comes to depend on a published tokio-wheel.
+    pub(crate) takes_published: bool,
+}
+
+struct Change {
+    path: PathBuf,
+    before: String,
+    after: String,
+}
+
+/// What the files of a package come to.
+#[derive(Default)]
+struct Package {
+    has_changed: bool,
+    keeps_wheel: bool,
+    needs: BTreeSet<&'static str>,
+}
 
 impl Service {
-    pub(crate) fn read(directory: &Path) -> anyhow::Result<(Self, Vec<PathBuf>)> {
-        let root = dunce::canonicalize(directory).with_context(|| shown(directory))?;
-        let mut sources = Vec::new();
-        let files = WalkDir::new(&root).sort_by_file_name().into_iter();
-        for entry in files.filter_entry(is_source) {
-            let entry = entry?;
-            let is_rust = entry.path().extension().is_some_and(|end| end == "rs");
-            if is_rust && entry.file_type().is_file() {
-                sources.push(entry.into_path());
-            }
-        }
+    /// Finds the files below `root`, and the manifests there and above.
+    pub(crate) fn find(root: &Path) -> anyhow::Result<Self> {
+        let root = dunce::canonicalize(root).with_context(|| shown(root))?;
         let mut service = Service {
-            root,
-            ..Service::default()
+            root: root.clone(),
+            manifests: BTreeMap::new(),
+            files: Vec::new(),
         };
-        service.read_manifests(&sources)?;
-        Ok((service, sources))
-    }
-
-    /// All that are around a source.
-    fn read_manifests(&mut self, sources: &[PathBuf]) -> anyhow::Result<()> {
-        let directories = sources.iter().flat_map(|path| path.ancestors().skip(1));
-        for directory in directories.collect::<BTreeSet<_>>() {
-            let path = directory.join("Cargo.toml");
-            if path.is_file() {
-                let manifest = Manifest::parse(path.clone(), read(&path)?);
-                let manifest = manifest.with_context(|| shown(&path))?;
-                self.manifests.insert(directory.to_owned(), manifest);
+        for above in root.ancestors().skip(1) {
+            service.read_manifest(&above.join("Cargo.toml"))?;
+        }
+        for entry in WalkDir::new(&root)
+            .sort_by_file_name()
+            .into_iter()
+            .filter_entry(is_source)
+        {
+            let path = entry?.into_path();
+            service.read_manifest(&path)?;
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                service.files.push(path);
             }
         }
-        let directories: Vec<PathBuf> = self.manifests.keys().cloned().collect();
-        for directory in directories {
-            let root = self.around(&directory.join("Cargo.toml"), Manifest::is_workspace);
-            let inherited = root.map(|root| self.manifests[&root].inheritance());
-            let manifest = self.manifests.get_mut(&directory).expect("read above");
-            manifest.inherited = inherited;
+        Ok(service)
+    }
+
+    fn read_manifest(&mut self, path: &Path) -> anyhow::Result<()> {
+        if path.ends_with("Cargo.toml") && path.is_file() {
+            let manifest = Manifest::parse(path.to_owned(), read(path)?);
+            let manifest = manifest.with_context(|| shown(path))?;
+            self.manifests.insert(directory(path), manifest);
         }
         Ok(())
     }
 
-    pub(crate) fn tell_of_the_lock(&mut self) -> anyhow::Result<()> {
-        let mut locks = self.root.ancestors().map(|above| above.join("Cargo.lock"));
-        if let Some(path) = locks.find(|path| path.is_file()) {
-            self.told += &format!("{}\n\n", lock::advice(&read(&path)?));
+    /// Moves everything. With `is_written`, the lines of the list are those of the new files.
+    pub(crate) fn migrate(
+        mut self,
+        to: Direction,
+        source: &Source,
+        is_written: bool,
+    ) -> anyhow::Result<Migration> {
+        let mut migration = Migration::default();
+        let mut packages: BTreeMap<PathBuf, Package> = BTreeMap::new();
+        for path in &self.files {
+            let directory = self.around(path, "package");
+            let names = directory
+                .as_ref()
+                .map(|directory| self.manifests[directory].names());
+            let names = names.unwrap_or_default();
+            let before = read(path)?;
+            let rewritten = rewrite(&before, to, &names);
+            if let Some(directory) = directory {
+                let package = packages.entry(directory).or_default();
+                package.note(&rewritten, rewritten.text != before);
+            }
+            migration.list(
+                path,
+                match is_written {
+                    // What is left alone is in the new file, too.
+                    true => rewrite(&rewritten.text, to, &names).left,
+                    false => rewritten.left,
+                },
+            );
+            migration.change(path, before, rewritten.text);
         }
-        Ok(())
+        match to {
+            Direction::Forth => self.depend(&packages, source, &mut migration),
+            Direction::Back => self.no_longer_depend(&packages),
+        }
+        for manifest in self.manifests.into_values() {
+            let after = manifest.text();
+            migration.takes_published |= manifest.takes_published;
+            migration.change(&manifest.path, manifest.before, after);
+        }
+        Ok(migration)
     }
 
-    pub(crate) fn file(&mut self, path: &Path, to: Direction) -> anyhow::Result<()> {
-        let Ok(source) = String::from_utf8(fs::read(path).with_context(|| shown(path))?) else {
-            // Not text, and so not Rust.
-            return Ok(());
-        };
-        let package = self.around(path, Manifest::is_package);
-        let names = package
-            .as_ref()
-            .map(|package| self.manifests[package].names());
-        let rewritten = match rewrite(&source, to, &names.unwrap_or_default()) {
-            Ok(rewritten) => rewritten,
-            Err(error) => {
-                // A template, which has no timers if it does not say so.
-                if source.contains("tokio") && source.contains("time") {
-                    self.left.push((shown(path), Note::of_line(1, error)));
-                }
-                return Ok(());
-            }
-        };
-        let tell = |notes: Vec<Note>| notes.into_iter().map(|note| (shown(path), note));
-        if let Some(directory) = package {
-            let manifest = self.manifests.get_mut(&directory).expect("found above");
-            let kind = manifest.kind_of(path);
-            if manifest.publishes(path) {
-                self.public.extend(tell(rewritten.public));
-            }
-            manifest.keeps_wheel |= to == Direction::Back && !rewritten.left.is_empty();
-            manifest.need(kind, &rewritten.needs);
-        }
-        self.left.extend(tell(rewritten.left));
-        self.by_hand.extend(tell(rewritten.by_hand));
-        self.change(path, &source, rewritten.text);
-        Ok(())
-    }
-
-    /// The directory of the nearest manifest around a file that is such a one.
-    fn around(&self, file: &Path, is_wanted: fn(&Manifest) -> bool) -> Option<PathBuf> {
+    /// The nearest directory around a file whose manifest has a section.
+    fn around(&self, file: &Path, section: &str) -> Option<PathBuf> {
         let mut above = file.ancestors().skip(1);
-        let found = above.find(|above| self.manifests.get(*above).is_some_and(is_wanted));
+        let found = above.find(|above| {
+            self.manifests
+                .get(*above)
+                .is_some_and(|found| found.has(section))
+        });
         found.map(Path::to_owned)
     }
 
-    /// Adds the dependencies to each package that has changed; going back takes tokio-wheel out of
-    /// each package that has nothing of it left, and out of a workspace none of whose packages has.
-    pub(crate) fn depend(&mut self, to: Direction, from: &Source) {
-        let beside = match to {
-            Direction::Forth => "tokio",
-            Direction::Back => WHEEL,
+    fn depend(
+        &mut self,
+        packages: &BTreeMap<PathBuf, Package>,
+        source: &Source,
+        migration: &mut Migration,
+    ) {
+        for (directory, package) in packages.iter().filter(|(_, package)| package.has_changed) {
+            let manifest = self
+                .manifests
+                .get_mut(directory)
+                .expect("`around` has found it");
+            let path = manifest.path.clone();
+            if !manifest.add_wheel(&package.needs, source) {
+                migration.left.push(format!(
+                    "{}: tokio-wheel is to be added by hand",
+                    shown(&path)
+                ));
+            }
+            if manifest.inherits_wheel()
+                && let Some(root) = self.around(&path, "workspace")
+            {
+                let root = self
+                    .manifests
+                    .get_mut(&root)
+                    .expect("`around` has found it");
+                root.add_wheel_to_workspace(source);
+            }
+        }
+    }
+
+    fn no_longer_depend(&mut self, packages: &BTreeMap<PathBuf, Package>) {
+        let keeps = |directory: &PathBuf| {
+            packages
+                .get(directory)
+                .is_some_and(|package| package.keeps_wheel)
         };
-        let mut inheriting = Vec::new();
-        for manifest in self.manifests.values_mut() {
-            for package in manifest.add(beside, from) {
-                inheriting.push((manifest.path.clone(), package));
+        let inside = self
+            .manifests
+            .keys()
+            .filter(|directory| directory.starts_with(&self.root));
+        // The root of a workspace comes after its members, and keeps what one of them inherits.
+        for directory in inside.cloned().rev().collect::<Vec<_>>() {
+            let mut manifest = self
+                .manifests
+                .remove(&directory)
+                .expect("its key is from there");
+            let is_inherited =
+                manifest.has("workspace") && self.manifests.values().any(Manifest::inherits_wheel);
+            if !keeps(&directory) && !is_inherited {
+                let root = self.around(&manifest.path, "workspace");
+                let root = root.map(|root| &self.manifests[&root]);
+                let none = Package::default();
+                let needs = &packages.get(&directory).unwrap_or(&none).needs;
+                manifest.remove_wheel(needs, root);
             }
+            self.manifests.insert(directory, manifest);
         }
-        for (path, package) in inheriting {
-            let root = self.around(&path, Manifest::is_workspace);
-            let root = root.and_then(|root| self.manifests.get_mut(&root));
-            root.expect("inherited from it")
-                .add_to_workspace(package, from);
-        }
-        if to == Direction::Back {
-            self.no_longer_depend();
-        }
-    }
-
-    fn no_longer_depend(&mut self) {
-        let keep = self.manifests.iter().filter(|(_, each)| each.keeps_wheel);
-        let keep: Vec<PathBuf> = keep.map(|(directory, _)| directory.clone()).collect();
-        for (directory, manifest) in &mut self.manifests {
-            let is_inside = directory.starts_with(&self.root);
-            if is_inside && !keep.iter().any(|kept| kept.starts_with(directory)) {
-                manifest.remove();
-            }
-        }
-    }
-
-    /// Whether a manifest has come to depend on a published tokio-wheel.
-    pub(crate) fn takes_published(&self) -> bool {
-        let mut manifests = self.manifests.values();
-        manifests.any(|manifest| manifest.takes_published)
-    }
-
-    pub(crate) fn change_manifests(&mut self) {
-        for manifest in std::mem::take(&mut self.manifests).values() {
-            self.change(&manifest.path, &manifest.before, manifest.text());
-        }
-    }
-
-    fn change(&mut self, path: &Path, before: &str, after: String) {
-        if before == after {
-            return;
-        }
-        let name = shown(path);
-        let difference = TextDiff::from_lines(before, &after);
-        let mut lines = difference.unified_diff();
-        self.told += &lines.context_radius(0).header(&name, &name).to_string();
-        self.changed.push((path.to_owned(), after));
-    }
-
-    pub(crate) fn write(&self) -> anyhow::Result<()> {
-        for (path, text) in &self.changed {
-            fs::write(path, text).with_context(|| shown(path))?;
-        }
-        Ok(())
-    }
-
-    /// What was told of the files, and after that the lists, with the lines as they are once the
-    /// command has run.
-    pub(crate) fn told(&self, direction: Direction, is_written: bool) -> String {
-        let stays = match direction {
-            Direction::Forth => "Left alone; these stay on tokio's timers:",
-            Direction::Back => "Left alone; these stay on tokio-wheel, and so does the dependency:",
-        };
-        let by_hand = "To be looked at; these may not compile on tokio's timers:";
-        let public = "Public, as far as they can be reached from outside, and their types change; for a \
-             library that is a new major version:";
-        let lists = [
-            (stays, &self.left),
-            (by_hand, &self.by_hand),
-            (public, &self.public),
-        ];
-        let mut told = self.told.clone();
-        for (head, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
-            told += &format!("\n{head}\n");
-            for (file, note) in items {
-                let line = if is_written { note.new_line } else { note.line };
-                told += &format!("  {file}:{line}: {}\n", note.what);
-            }
-        }
-        told
     }
 }
 
-/// From where the command runs.
+impl Package {
+    fn note(&mut self, file: &Rewritten, has_changed: bool) {
+        self.has_changed |= has_changed;
+        self.keeps_wheel |= file.keeps_wheel;
+        self.needs.extend(&file.needs);
+    }
+}
+
+impl Migration {
+    fn list(&mut self, path: &Path, left: Vec<(usize, String)>) {
+        let lines = left
+            .into_iter()
+            .map(|(line, what)| format!("{}:{line}: {what}", shown(path)));
+        self.left.extend(lines);
+    }
+
+    fn change(&mut self, path: &Path, before: String, after: String) {
+        if before != after {
+            let path = path.to_owned();
+            self.changed.push(Change {
+                path,
+                before,
+                after,
+            });
+        }
+    }
+
+    pub(crate) fn changes(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// The changes as a diff, and the list of what is left alone.
+    pub(crate) fn told(&self) -> String {
+        let mut told = String::new();
+        for change in &self.changed {
+            let name = shown(&change.path);
+            let difference = TextDiff::from_lines(&change.before, &change.after);
+            told += &difference
+                .unified_diff()
+                .context_radius(0)
+                .header(&name, &name)
+                .to_string();
+        }
+        if !self.left.is_empty() {
+            told += &format!("\nLeft alone:\n  {}\n", self.left.join("\n  "));
+        }
+        told
+    }
+
+    pub(crate) fn write(&self) -> anyhow::Result<()> {
+        for change in &self.changed {
+            fs::write(&change.path, &change.after).with_context(|| shown(&change.path))?;
+        }
+        Ok(())
+    }
+}
+
+/// A path as seen from where the command runs.
 fn shown(path: &Path) -> String {
-    let here = env::current_dir().unwrap_or_default();
-    let below = path.strip_prefix(here).unwrap_or(path);
-    below.display().to_string()
+    let here = env::current_dir()
+        .and_then(dunce::canonicalize)
+        .unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| shown(path))
 }
 
-/// Not what is built or hidden.
+fn directory(file: &Path) -> PathBuf {
+    file.parent().unwrap_or(file).to_owned()
+}
+
+/// Returns `false` for what cargo builds and for what is hidden.
 fn is_source(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     entry.depth() == 0 || name != "target" && !name.starts_with('.')
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::{MAIN_SEPARATOR_STR, Path};
-
-    use super::{Service, shown};
-
-    #[test]
-    fn files_are_shown_from_where_the_command_runs() {
-        let (_, sources) = Service::read(Path::new("src")).unwrap();
-        let expected = ["src", "imports.rs"].join(MAIN_SEPARATOR_STR);
-        assert!(sources.iter().any(|path| shown(path) == expected));
-    }
 }

@@ -1,123 +1,281 @@
-//! A package that is not moved for want of a crate, and a workspace, moved and moved back.
+//! Tables of forms, before and after, and a workspace that is moved and moved back.
 
-use std::fs;
-use std::path::{MAIN_SEPARATOR_STR, Path};
+use std::collections::BTreeSet;
+use std::path::{MAIN_SEPARATOR_STR, PathBuf};
+use std::{env, fs, process};
 
 use clap::Parser as _;
 
-use super::{Options, migrate};
+use super::manifest::Manifest;
+use super::moves::{Direction, Names};
+use super::rewrite::rewrite;
+use super::{Options, Source, migrate};
 
-#[test]
-fn without_a_place_to_take_it_from_nothing_is_written() {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = library.join("target/wheel-migrate-nowhere");
-    let manifest = "[package]\n[dependencies]\ntokio = \"1\"\n";
-    let files = [
-        ("Cargo.toml", manifest),
-        ("src/main.rs", "use tokio::time;\n"),
-    ];
-    fs::create_dir_all(root.join("src")).unwrap();
-    for (name, text) in files {
-        fs::write(root.join(name), text).unwrap();
-    }
-    let run = |arguments: &[&str]| {
-        let all = [&["", root.to_str().unwrap()], arguments].concat();
-        migrate(&Options::parse_from(all))
-    };
-    let is_as_before = |(name, text)| fs::read_to_string(root.join(name)).unwrap() == text;
-    let refusal = run(&["--write"]).err().map(|error| error.to_string());
-    let refusal = refusal.expect("nothing is published yet");
-    assert!(refusal.contains("--path"), "{refusal}");
-    assert!(files.into_iter().all(is_as_before));
-    // To look is allowed, and so is what takes no published crate.
-    assert!(run(&[]).unwrap().1);
-    assert!(run(&["--write", "--git", "u"]).unwrap().1);
-    assert!(run(&["--write", "--back"]).unwrap().1);
-    let time = "tokio = { version = \"1\", features = [\"time\"] }";
-    let manifest = &manifest.replace("tokio = \"1\"", time);
-    assert!(is_as_before(("Cargo.toml", manifest)) && is_as_before(files[1]));
-    // Lines are those of the file as the user then has it.
-    let mixed = "use wheel::{time, Wheel};\nfn f(w: wheel::Builder) {}\n";
-    fs::write(root.join("src/main.rs"), mixed).unwrap();
-    assert!(
-        run(&["--back"])
-            .unwrap()
-            .0
-            .contains("main.rs:2: `wheel::Builder`")
-    );
-    let (told, _) = run(&["--back", "--write"]).unwrap();
-    assert!(told.contains("main.rs:3: `wheel::Builder`"), "{told}");
+/// A form of code, its change, and the lines that say what is listed and needed.
+struct Form<'a> {
+    to: Direction,
+    before: &'a str,
+    /// `None` if it stays as it is.
+    after: Option<&'a str>,
+    comes_back: bool,
+    told: Vec<&'a str>,
 }
 
-const MANIFEST: &str = "[workspace]\n[workspace.dependencies]\n\
-    rt = { package = \"tokio\", version = \"1\", features = [\"time\"] }\n";
-const FILES: [(&str, &str); 7] = [
-    ("Cargo.toml", MANIFEST),
-    (
-        "a/Cargo.toml",
-        "[package]\n[dependencies]\nrt.workspace = true\n",
-    ),
-    ("a/src/lib.rs", "use rt::time;\n"),
-    (
-        "b/Cargo.toml",
-        "[package]\n[dependencies]\nrt = { workspace = true, optional = true }\n\
-         [features]\nb = [\"dep:rt\"]\n",
-    ),
-    ("b/src/lib.rs", "pub use rt::time::Sleep;\n"),
-    (
-        "c/Cargo.toml",
-        "[package]\n[dev-dependencies]\nrt.workspace = true\n",
-    ),
-    ("c/src/lib.rs", ""),
-];
+fn forms(text: &str) -> Vec<Form<'_>> {
+    let mut to = Direction::Forth;
+    let mut forms: Vec<Form<'_>> = Vec::new();
+    for line in text.lines() {
+        match line.split_once("==> ") {
+            _ if line == "[back]" => to = Direction::Back,
+            _ if line.is_empty() || line.starts_with("# ") || line == "[forth]" => {}
+            _ if line.starts_with(['!', '+']) => forms.last_mut().expect("a form").told.push(line),
+            change => {
+                let (before, after) =
+                    change.map_or((line, None), |(before, after)| (before, Some(after)));
+                let comes_back = before.ends_with('<');
+                let before = before.trim_end_matches('<').trim_end();
+                forms.push(Form {
+                    to,
+                    before,
+                    after,
+                    comes_back,
+                    told: Vec::new(),
+                });
+            }
+        }
+    }
+    forms
+}
+
+/// Checks that `before` becomes `after`, and that what has changed changes no more.
+fn check(form: &Form<'_>, to: Direction, before: &str, after: &str, end: &str) {
+    let mut names = Names::default();
+    if form.before.contains("tk::") {
+        names.add("tk", "tokio");
+    }
+    let text = |text: &str| text.replace("\\n", end) + end;
+    let rewritten = rewrite(&text(before), to, &names);
+    assert_eq!(rewritten.text, text(after), "from: {before}");
+    assert_eq!(rewrite(&rewritten.text, to, &names).text, rewritten.text);
+    let told = |sign: char| {
+        form.told
+            .iter()
+            .filter_map(move |line| line.strip_prefix(sign))
+            .map(str::trim)
+    };
+    let needs = told('+')
+        .next()
+        .unwrap_or_default()
+        .split('/')
+        .nth((to == Direction::Back).into());
+    let needs = needs.unwrap_or_default().split_whitespace();
+    let needed = rewritten.needs.into_iter().filter(|need| *need != "tokio");
+    assert!(needed.eq(needs), "what is needed for: {before}");
+    let left = rewritten
+        .left
+        .iter()
+        .map(|(line, what)| format!("{line}: {what}"));
+    let expected: Vec<&str> = told('!').filter(|_| to == form.to).collect();
+    assert_eq!(left.collect::<Vec<_>>(), expected, "left in: {before}");
+}
 
 #[test]
-fn what_is_inherited_is_inherited() {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = library.join("target/wheel-migrate");
-    for (name, text) in FILES {
-        fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
-        fs::write(root.join(name), text).unwrap();
+fn each_form_moves() {
+    let forms = forms(include_str!("forms.txt"));
+    assert!(forms.len() > 40);
+    for form in &forms {
+        let after = form.after.unwrap_or(form.before);
+        for end in ["\n", "\r\n"] {
+            check(form, form.to, form.before, after, end);
+            if form.comes_back {
+                check(form, Direction::Back, after, form.before, end);
+            }
+        }
     }
-    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let run = |arguments: &[&str]| {
-        // Relative to where the test runs, and written relative to the manifest.
-        let all = [&["", "--path", "../..", root.to_str().unwrap()], arguments].concat();
-        migrate(&Options::parse_from(all)).unwrap()
+}
+
+#[test]
+fn a_byte_order_mark_stays() {
+    let rewritten = rewrite(
+        "\u{feff}use tokio::time;",
+        Direction::Forth,
+        &Names::default(),
+    );
+    assert_eq!(rewritten.text, "\u{feff}use wheel::time;");
+}
+
+#[test]
+fn each_manifest_changes() {
+    let (forth, back) = include_str!("manifests.txt")
+        .split_once("[back]\n")
+        .expect("two sections");
+    let (_, forth) = forth.split_once("[forth]\n").expect("two sections");
+    for (to, text) in [(Direction::Forth, forth), (Direction::Back, back)] {
+        for form in text.trim_end().split("\n\n") {
+            for end in ["\n", "\r\n"] {
+                check_manifest(form, to, end);
+            }
+        }
+    }
+}
+
+fn check_manifest(form: &str, to: Direction, end: &str) {
+    let lines = |signs: &[char]| -> Vec<&str> {
+        let lines = form.lines().filter(|line| line.starts_with(signs));
+        lines
+            .map(|line| line.get(2..).unwrap_or_default())
+            .collect()
     };
-    let (told, has_changes) = run(&["--check"]);
-    let public = ["b", "src", "lib.rs:1: pub use"].join(MAIN_SEPARATOR_STR);
-    assert!(has_changes && told.contains(&public), "{told}");
-    assert!(FILES.iter().all(|(name, text)| read(name) == *text));
-    assert!(run(&["--write"]).1 && !run(&["--check"]).1);
-    let inherited = "tokio-wheel = { workspace = true";
-    let root_has = "tokio-wheel = { path = \"../..\" }\n";
-    assert_eq!(read("Cargo.toml"), format!("{MANIFEST}{root_has}"));
-    assert!(read("a/Cargo.toml").ends_with(&format!("{inherited} }}\n")));
-    assert!(read("b/Cargo.toml").contains(&format!("{inherited}, optional = true }}\n")));
-    assert_eq!(read("c/Cargo.toml"), FILES[5].1);
-    // A package keeps it, and so does its workspace.
-    fs::write(root.join("a/src/lib.rs"), "use wheel::Builder;\n").unwrap();
-    run(&["--back", "--write"]);
-    assert!(read("Cargo.toml").contains(root_has) && read("a/Cargo.toml").contains(inherited));
-    assert_eq!(read("b/Cargo.toml"), FILES[3].1);
-    // What takes its place is inherited, too.
-    let moved = ["Cargo.toml", "a/Cargo.toml"].map(|name| (name, read(name)));
-    fs::write(root.join("a/src/lib.rs"), "use wheel::DelayQueue;\n").unwrap();
-    run(&["--back", "--write"]);
-    let root_has = "tokio-util = { version = \"0.7.16\" }\n";
-    assert_eq!(read("Cargo.toml"), format!("{MANIFEST}{root_has}"));
-    let inherited = "tokio-util = { workspace = true, features = [\"time\"] }\n";
-    assert_eq!(read("a/Cargo.toml"), format!("{}{inherited}", FILES[1].1));
-    for (name, text) in moved {
-        fs::write(root.join(name), text).unwrap();
+    let text = |sign: char| lines(&[' ', sign]).join(end) + end;
+    let needs: BTreeSet<&str> = lines(&['='])
+        .into_iter()
+        .filter(|need| !need.is_empty())
+        .collect();
+    let path = env::current_dir().unwrap().join("Cargo.toml");
+    let source = Source {
+        path: path.parent().map(|here| here.join("w")),
+        git: None,
+    };
+    let mut manifest = Manifest::parse(path, text('-')).unwrap();
+    if to == Direction::Forth {
+        assert!(manifest.add_wheel(&needs, &source));
+        assert_eq!(manifest.text(), text('+'));
+        manifest.remove_wheel(&BTreeSet::new(), None);
+        let is_as_before = manifest.text() == text('-');
+        assert_eq!(
+            is_as_before,
+            lines(&['~']).is_empty(),
+            "{}",
+            manifest.text()
+        );
+    } else {
+        manifest.remove_wheel(&needs, None);
+        assert_eq!(manifest.text(), text('+'));
     }
-    fs::write(root.join("a/src/lib.rs"), "use wheel::time;\n").unwrap();
-    run(&["--back", "--write"]);
-    assert!(FILES.iter().all(|(name, text)| read(name) == *text));
-    // There already.
-    let there = format!("{MANIFEST}tokio-wheel = \"1\"\n");
-    fs::write(root.join("Cargo.toml"), &there).unwrap();
-    run(&["--write"]);
-    assert_eq!(read("Cargo.toml"), there);
+}
+
+const FILES: [(&str, &str); 8] = [
+    (
+        "Cargo.toml",
+        "[workspace]\n[workspace.dependencies]\ntokio = { version = \"1\", features = [\"time\"] }\n",
+    ),
+    (
+        "a/Cargo.toml",
+        "[package]\n[dependencies]\ntokio.workspace = true\n",
+    ),
+    (
+        "a/src/lib.rs",
+        "use tokio::{net, time};\n// A comment\nuse tower::timeout;\n",
+    ),
+    (
+        "b/Cargo.toml",
+        "[package]\n[dev-dependencies]\ntokio.workspace = true\n",
+    ),
+    ("b/src/lib.rs", "// tokio::time\n"),
+    (
+        "c/Cargo.toml",
+        "[package]\n[dependencies]\ntk = { package = \"tokio\", version = \"1\", features = [\"time\"] }\n",
+    ),
+    ("c/src/main.rs", "use tk::time;\n"),
+    ("c/target/built.rs", "use tk::time;\n"),
+];
+
+/// A workspace in a temporary directory.
+struct Workspace(PathBuf);
+
+impl Workspace {
+    fn new(name: &str) -> Self {
+        let name = format!("wheel-migrate-{name}-{}", process::id());
+        let workspace = Workspace(env::temp_dir().join(name));
+        for (name, text) in FILES {
+            workspace.write(name, text);
+        }
+        workspace
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn is_as_before(&self) -> bool {
+        FILES.iter().all(|(name, text)| self.read(name) == *text)
+    }
+
+    /// Runs the command. Returns what it prints, and how many files change.
+    fn run(&self, arguments: &[&str]) -> anyhow::Result<(String, usize)> {
+        let all = [&["", self.0.to_str().unwrap()], arguments].concat();
+        migrate(&Options::parse_from(all))
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn a_workspace_moves_forth_and_back() {
+    let workspace = Workspace::new("moves");
+    let (told, changes) = workspace.run(&["--check"]).unwrap();
+    let listed = ["a", "src", "lib.rs:3: `tower::timeout` stays"].join(MAIN_SEPARATOR_STR);
+    assert!(changes == 5 && told.contains(&listed), "{told}");
+    assert!(workspace.is_as_before());
+    let (told, _) = workspace.run(&["--write", "--git", "u"]).unwrap();
+    // The new file has a line more.
+    assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");
+    assert_eq!(
+        workspace.read("Cargo.toml"),
+        format!("{}tokio-wheel = {{ git = \"u\" }}\n", FILES[0].1)
+    );
+    let inherits = "tokio-wheel = { workspace = true }\n";
+    assert_eq!(
+        workspace.read("a/Cargo.toml"),
+        format!("{}{inherits}", FILES[1].1)
+    );
+    assert_eq!(
+        workspace.read("a/src/lib.rs").lines().nth(1),
+        Some("use wheel::time;")
+    );
+    for (name, text) in [FILES[3], FILES[4], FILES[7]] {
+        assert_eq!(workspace.read(name), text);
+    }
+    assert!(
+        workspace
+            .read("c/Cargo.toml")
+            .ends_with("tokio-wheel = { git = \"u\" }\n")
+    );
+    assert_eq!(workspace.run(&["--check"]).unwrap().1, 0);
+    // A group that was split stays so.
+    workspace.run(&["--write", "--back"]).unwrap();
+    workspace.write("a/src/lib.rs", FILES[2].1);
+    assert!(workspace.is_as_before());
+}
+
+#[test]
+fn the_dependency_stays_where_it_is_needed() {
+    let workspace = Workspace::new("stays");
+    workspace.run(&["--write", "--git", "u"]).unwrap();
+    workspace.write("a/src/lib.rs", "use wheel::{Builder, time};\n");
+    let manifests = ["Cargo.toml", "a/Cargo.toml"].map(|name| (name, workspace.read(name)));
+    let (told, _) = workspace.run(&["--write", "--back"]).unwrap();
+    assert!(told.contains("lib.rs:1: `wheel::Builder`"), "{told}");
+    for (name, text) in manifests {
+        assert_eq!(workspace.read(name), text);
+    }
+    assert_eq!(workspace.read("c/Cargo.toml"), FILES[5].1);
+}
+
+#[test]
+fn an_unpublished_dependency_is_refused() {
+    let workspace = Workspace::new("refused");
+    let refusal = workspace.run(&["--write"]).unwrap_err().to_string();
+    assert!(refusal.contains("--path"), "{refusal}");
+    assert!(workspace.is_as_before());
 }
