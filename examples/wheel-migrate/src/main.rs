@@ -103,22 +103,22 @@ fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
     } else {
         Direction::Forth
     };
-    let service = Service::find(&options.directory)?;
-    let migration = service.migrate(direction, &options.source, options.write)?;
-    if options.write && migration.takes_published && !IS_PUBLISHED {
+    let has_source = options.back || options.source.path.is_some() || options.source.git.is_some();
+    if options.write && !has_source && !IS_PUBLISHED {
         bail!(
-            "no file was changed, because tokio-wheel is not published yet; name its directory by \
-             --path, or its repository by --git"
+            "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
         );
     }
+    let mut service = Service::find(&options.directory)?;
+    service.migrate(direction, &options.source, options.write)?;
     if options.write {
-        migration.write()?;
+        service.write()?;
     }
-    let changes = migration.changes();
+    let changes = service.changes.len();
     let advice = match options.write {
         _ if changes == 0 => "No file changes.".to_owned(),
         true => format!("Changed {changes} files. Now run: cargo fmt && cargo check --all-targets"),
         false => format!("{changes} files would change. Run with --write to change them."),
     };
-    Ok((format!("{}\n{advice}\n", migration.told()), changes))
+    Ok((format!("{}\n{advice}\n", service.told()), changes))
 }

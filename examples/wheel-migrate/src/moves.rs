@@ -1,8 +1,6 @@
 //! What moves, and where to.
 
-use std::collections::BTreeMap;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forth,
     Back,
@@ -41,73 +39,44 @@ const ROOT: Move = Move {
 };
 
 /// What stays on tokio's timers, and what tokio-wheel has instead.
+#[rustfmt::skip]
 const STAYS: [(&str, &str); 8] = [
-    (
-        "hyper_util::rt::TokioTimer",
-        "wheel::ext::hyper::WheelTimer",
-    ),
+    ("hyper_util::rt::TokioTimer", "wheel::ext::hyper::WheelTimer"),
     ("tokio::*", "wheel::time, which the glob does not import"),
     ("tokio_io_timeout", "wheel::ext::io"),
     ("tokio_stream::Elapsed", "wheel::error::Elapsed"),
-    (
-        "tokio_util::future",
-        "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens",
-    ),
-    (
-        "tokio_util::time",
-        "wheel::DelayQueue, wheel::delay_queue and wheel::ext::FutureExt",
-    ),
+    ("tokio_util::future", "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens"),
+    ("tokio_util::time", "wheel::DelayQueue, wheel::delay_queue and wheel::ext::FutureExt"),
     ("tower::timeout", "wheel::ext::tower"),
     ("tower_http::timeout", "wheel::ext::tower"),
 ];
 
 /// What only tokio-wheel has, and what to do about it.
+#[rustfmt::skip]
 const ONLY_HERE: [(&str, &str); 10] = [
     ("wheel::Builder", "tokio's timers have no settings"),
     ("wheel::TimingWheel", "it needs no runtime and may stay"),
     ("wheel::timing_wheel", "it needs no runtime and may stay"),
-    (
-        "wheel::Wheel",
-        "call the functions of tokio::time instead of its methods",
-    ),
+    ("wheel::Wheel", "call the functions of tokio::time instead of its methods"),
     ("wheel::metrics", "tokio does not count its timers"),
-    (
-        "wheel::ext::StreamExt",
-        "tokio_stream::StreamExt has the same methods",
-    ),
-    (
-        "wheel::ext::hyper",
-        "hyper_util::rt::TokioTimer takes its place",
-    ),
-    (
-        "wheel::ext::io",
-        "the crate tokio-io-timeout has the same types",
-    ),
-    (
-        "wheel::ext::tower",
-        "tower::timeout and tower_http::timeout take its place",
-    ),
+    ("wheel::ext::StreamExt", "tokio_stream::StreamExt has the same methods"),
+    ("wheel::ext::hyper", "hyper_util::rt::TokioTimer takes its place"),
+    ("wheel::ext::io", "the crate tokio-io-timeout has the same types"),
+    ("wheel::ext::tower", "tower::timeout and tower_http::timeout take its place"),
     ("wheel", "tokio's timers have nothing like it"),
 ];
 
 const STREAM: &str = "if this is a stream's method, use wheel::ext::StreamExt";
 
 /// Methods to look at, in files that contain the second text.
+#[rustfmt::skip]
 const CALLS_FORTH: [(&str, &str, &str); 6] = [
-    (
-        "enable_alt_timer",
-        "",
-        "remove this call, because tokio-wheel does not run on tokio's alternative timer",
-    ),
+    ("enable_alt_timer", "", "remove this call, because tokio-wheel does not run on tokio's alternative timer"),
     ("chunks_timeout", "tokio_stream", STREAM),
     ("throttle", "tokio_stream", STREAM),
     ("timeout", "tokio_stream", STREAM),
     ("timeout_repeating", "tokio_stream", STREAM),
-    (
-        "timeout",
-        "ServiceBuilder",
-        "if this is tower's, use .layer(wheel::ext::tower::TimeoutLayer::new(…))",
-    ),
+    ("timeout", "ServiceBuilder", "if this is tower's, use .layer(wheel::ext::tower::TimeoutLayer::new(…))"),
 ];
 const CALLS_BACK: [(&str, &str, &str); 1] = [(
     "reset_unpin",
@@ -116,12 +85,11 @@ const CALLS_BACK: [(&str, &str, &str); 1] = [(
 )];
 
 /// What becomes of a path.
-#[derive(Debug, PartialEq)]
 pub(crate) struct Moved {
     /// How many of its names are replaced.
     pub(crate) count: usize,
     /// What they are replaced by: a module, and an item in it.
-    pub(crate) module: String,
+    pub(crate) module: &'static str,
     pub(crate) item: String,
     /// The feature of tokio-wheel, or going back the package, that the item needs.
     pub(crate) need: Option<&'static str>,
@@ -141,7 +109,7 @@ impl Direction {
             let moves = starts_with(path, from) && row.items.contains(&item);
             moves.then(|| Moved {
                 count: count + 1,
-                module: to.to_owned(),
+                module: to,
                 item: item.to_owned(),
                 need,
             })
@@ -190,6 +158,7 @@ fn starts_with(path: &[&str], start: &str) -> bool {
 }
 
 /// The packages that timers come from, and the version to depend on.
+#[rustfmt::skip]
 pub(crate) const COMPANIONS: [(&str, &str); 3] = [
     ("tokio", "1.54"),
     ("tokio-util", "0.7.16"),
@@ -200,43 +169,4 @@ fn companion(path: &str) -> Option<&'static str> {
     let library = path.split("::").next()?.replace('_', "-");
     let mut packages = COMPANIONS.iter().map(|(package, _)| *package);
     packages.find(|package| *package == library)
-}
-
-/// What the crates are called, if not by their own names. The keys are the other names.
-#[derive(Clone, Default)]
-pub(crate) struct Names {
-    package: BTreeMap<String, String>,
-    /// By `use … as …`, which need not be in scope everywhere in the file.
-    file: BTreeMap<String, String>,
-}
-
-impl Names {
-    /// Notes a dependency that `Cargo.toml` renames.
-    pub(crate) fn add(&mut self, here: &str, library: &str) {
-        self.package.insert(here.to_owned(), library.to_owned());
-    }
-
-    /// Notes an import that renames a crate.
-    pub(crate) fn add_alias(&mut self, alias: &str, library: &str) {
-        let library = self.resolve(&[library])[0].to_owned();
-        self.file.insert(alias.to_owned(), library);
-    }
-
-    /// Replaces the first name of a path by the library's own.
-    pub(crate) fn resolve<'a>(&'a self, path: &[&'a str]) -> Vec<&'a str> {
-        let mut path = path.to_vec();
-        let library = |first| self.file.get(first).or_else(|| self.package.get(first));
-        if let Some(library) = path.first().and_then(|first| library(*first)) {
-            path[0] = library;
-        }
-        path
-    }
-
-    /// Replaces the first name of a path by the name that the library has in the package.
-    pub(crate) fn localize(&self, path: &str) -> String {
-        let (first, rest) = path.split_at(path.find("::").unwrap_or(path.len()));
-        let renamed = self.package.iter().find(|(_, library)| *library == first);
-        let first = renamed.map_or(first, |(here, _)| here);
-        format!("{first}{rest}")
-    }
 }

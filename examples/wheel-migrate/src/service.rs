@@ -10,29 +10,18 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::Source;
 use crate::manifest::Manifest;
-use crate::moves::Direction;
-use crate::rewrite::{Rewritten, rewrite};
+use crate::moves::{Direction, WHEEL};
+use crate::rewrite::File;
 
+#[derive(Default)]
 pub(crate) struct Service {
-    root: PathBuf,
+    files: Vec<PathBuf>,
     /// By their directories.
     manifests: BTreeMap<PathBuf, Manifest>,
-    files: Vec<PathBuf>,
-}
-
-/// What becomes of a service, and what to tell the user.
-#[derive(Default)]
-pub(crate) struct Migration {
-    changed: Vec<Change>,
+    packages: BTreeMap<PathBuf, Package>,
+    /// The files that change, with their text before and after.
+    pub(crate) changes: Vec<(PathBuf, String, String)>,
     left: Vec<String>,
-    /// Whether a manifest comes to depend on a published tokio-wheel.
-    pub(crate) takes_published: bool,
-}
-
-struct Change {
-    path: PathBuf,
-    before: String,
-    after: String,
 }
 
 /// What the files of a package come to.
@@ -44,195 +33,124 @@ struct Package {
 }
 
 impl Service {
-    /// Finds the files below `root`, and the manifests there and above.
+    /// Finds the files and manifests below `root`, and the manifests of what is around it.
     pub(crate) fn find(root: &Path) -> anyhow::Result<Self> {
         let root = dunce::canonicalize(root).with_context(|| shown(root))?;
-        let mut service = Service {
-            root: root.clone(),
-            manifests: BTreeMap::new(),
-            files: Vec::new(),
-        };
-        for above in root.ancestors().skip(1) {
-            service.read_manifest(&above.join("Cargo.toml"))?;
+        let mut service = Service::default();
+        let above = root
+            .ancestors()
+            .skip(1)
+            .map(|above| above.join("Cargo.toml"));
+        let above: Vec<PathBuf> = above.filter(|path| path.is_file()).collect();
+        for path in above.iter().rev() {
+            service.read_manifest(path)?;
         }
-        for entry in WalkDir::new(&root)
-            .sort_by_file_name()
-            .into_iter()
-            .filter_entry(is_source)
-        {
+        let order = |entry: &DirEntry| (entry.file_type().is_dir(), entry.file_name().to_owned());
+        let entries = WalkDir::new(&root).sort_by_key(order).into_iter();
+        for entry in entries.filter_entry(is_source) {
             let path = entry?.into_path();
-            service.read_manifest(&path)?;
-            if path.extension().is_some_and(|extension| extension == "rs") {
+            if path.ends_with("Cargo.toml") {
+                service.read_manifest(&path)?;
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 service.files.push(path);
             }
         }
         Ok(service)
     }
 
+    /// Reads a manifest, after those of the directories above, which may be a workspace's.
     fn read_manifest(&mut self, path: &Path) -> anyhow::Result<()> {
-        if path.ends_with("Cargo.toml") && path.is_file() {
-            let manifest = Manifest::parse(path.to_owned(), read(path)?);
-            let manifest = manifest.with_context(|| shown(path))?;
-            self.manifests.insert(directory(path), manifest);
+        let manifest = Manifest::parse(path.to_owned(), read(path)?);
+        let mut manifest = manifest.with_context(|| shown(path))?;
+        if let Some(workspace) = self.around(path, "workspace") {
+            manifest.inherit(&self.manifests[&workspace]);
         }
+        self.manifests
+            .insert(path.parent().unwrap_or(path).to_owned(), manifest);
         Ok(())
-    }
-
-    /// Moves everything. With `is_written`, the lines of the list are those of the new files.
-    pub(crate) fn migrate(
-        mut self,
-        to: Direction,
-        source: &Source,
-        is_written: bool,
-    ) -> anyhow::Result<Migration> {
-        let mut migration = Migration::default();
-        let mut packages: BTreeMap<PathBuf, Package> = BTreeMap::new();
-        for path in &self.files {
-            let directory = self.around(path, "package");
-            let names = directory
-                .as_ref()
-                .map(|directory| self.manifests[directory].names());
-            let names = names.unwrap_or_default();
-            let before = read(path)?;
-            let rewritten = rewrite(&before, to, &names);
-            if let Some(directory) = directory {
-                let package = packages.entry(directory).or_default();
-                package.note(&rewritten, rewritten.text != before);
-            }
-            migration.list(
-                path,
-                match is_written {
-                    // What is left alone is in the new file, too.
-                    true => rewrite(&rewritten.text, to, &names).left,
-                    false => rewritten.left,
-                },
-            );
-            migration.change(path, before, rewritten.text);
-        }
-        match to {
-            Direction::Forth => self.depend(&packages, source, &mut migration),
-            Direction::Back => self.no_longer_depend(&packages),
-        }
-        for manifest in self.manifests.into_values() {
-            let after = manifest.text();
-            migration.takes_published |= manifest.takes_published;
-            migration.change(&manifest.path, manifest.before, after);
-        }
-        Ok(migration)
     }
 
     /// The nearest directory around a file whose manifest has a section.
     fn around(&self, file: &Path, section: &str) -> Option<PathBuf> {
-        let mut above = file.ancestors().skip(1);
-        let found = above.find(|above| {
+        let has = |above: &&Path| {
             self.manifests
                 .get(*above)
                 .is_some_and(|found| found.has(section))
-        });
-        found.map(Path::to_owned)
+        };
+        file.ancestors().skip(1).find(has).map(Path::to_owned)
     }
 
-    fn depend(
+    /// Moves everything. With `is_written`, the lines of the list are those of the new files.
+    pub(crate) fn migrate(
         &mut self,
-        packages: &BTreeMap<PathBuf, Package>,
+        to: Direction,
         source: &Source,
-        migration: &mut Migration,
-    ) {
-        for (directory, package) in packages.iter().filter(|(_, package)| package.has_changed) {
+        is_written: bool,
+    ) -> anyhow::Result<()> {
+        for path in std::mem::take(&mut self.files) {
+            self.file(path, to, is_written)?;
+        }
+        for (directory, package) in &self.packages {
             let manifest = self
                 .manifests
                 .get_mut(directory)
                 .expect("`around` has found it");
-            let path = manifest.path.clone();
-            if !manifest.add_wheel(&package.needs, source) {
-                migration.left.push(format!(
-                    "{}: tokio-wheel is to be added by hand",
-                    shown(&path)
-                ));
-            }
-            if manifest.inherits_wheel()
-                && let Some(root) = self.around(&path, "workspace")
+            if to == Direction::Back && !package.keeps_wheel {
+                manifest.remove_wheel(&package.needs);
+            } else if to == Direction::Forth
+                && package.has_changed
+                && !manifest.add_wheel(&package.needs, source)
             {
-                let root = self
-                    .manifests
-                    .get_mut(&root)
-                    .expect("`around` has found it");
-                root.add_wheel_to_workspace(source);
+                let path = shown(&manifest.path);
+                self.left
+                    .push(format!("{path}: it has no tokio; add {WHEEL} by hand"));
             }
         }
+        for manifest in std::mem::take(&mut self.manifests).into_values() {
+            let after = manifest.text();
+            self.change(manifest.path, manifest.before, after);
+        }
+        Ok(())
     }
 
-    fn no_longer_depend(&mut self, packages: &BTreeMap<PathBuf, Package>) {
-        let keeps = |directory: &PathBuf| {
-            packages
-                .get(directory)
-                .is_some_and(|package| package.keeps_wheel)
+    fn file(&mut self, path: PathBuf, to: Direction, is_written: bool) -> anyhow::Result<()> {
+        let before = read(&path)?;
+        let file = File::read(&before, to);
+        let after = file.text();
+        if let Some(directory) = self.around(&path, "package") {
+            let package = self.packages.entry(directory).or_default();
+            package.has_changed |= after != before;
+            package.keeps_wheel |= file.keeps_wheel;
+            package.needs.extend(&file.needs);
+        }
+        let left = match is_written {
+            // What is left alone is in the new file, too.
+            true => File::read(&after, to).left,
+            false => file.left,
         };
-        let inside = self
-            .manifests
-            .keys()
-            .filter(|directory| directory.starts_with(&self.root));
-        // The root of a workspace comes after its members, and keeps what one of them inherits.
-        for directory in inside.cloned().rev().collect::<Vec<_>>() {
-            let mut manifest = self
-                .manifests
-                .remove(&directory)
-                .expect("its key is from there");
-            let is_inherited =
-                manifest.has("workspace") && self.manifests.values().any(Manifest::inherits_wheel);
-            if !keeps(&directory) && !is_inherited {
-                let root = self.around(&manifest.path, "workspace");
-                let root = root.map(|root| &self.manifests[&root]);
-                let none = Package::default();
-                let needs = &packages.get(&directory).unwrap_or(&none).needs;
-                manifest.remove_wheel(needs, root);
-            }
-            self.manifests.insert(directory, manifest);
-        }
-    }
-}
-
-impl Package {
-    fn note(&mut self, file: &Rewritten, has_changed: bool) {
-        self.has_changed |= has_changed;
-        self.keeps_wheel |= file.keeps_wheel;
-        self.needs.extend(&file.needs);
-    }
-}
-
-impl Migration {
-    fn list(&mut self, path: &Path, left: Vec<(usize, String)>) {
-        let lines = left
-            .into_iter()
-            .map(|(line, what)| format!("{}:{line}: {what}", shown(path)));
-        self.left.extend(lines);
+        let list = left
+            .iter()
+            .map(|(line, what)| format!("{}:{line}: {what}", shown(&path)));
+        self.left.extend(list);
+        self.change(path, before, after);
+        Ok(())
     }
 
-    fn change(&mut self, path: &Path, before: String, after: String) {
+    fn change(&mut self, path: PathBuf, before: String, after: String) {
         if before != after {
-            let path = path.to_owned();
-            self.changed.push(Change {
-                path,
-                before,
-                after,
-            });
+            self.changes.push((path, before, after));
         }
-    }
-
-    pub(crate) fn changes(&self) -> usize {
-        self.changed.len()
     }
 
     /// The changes as a diff, and the list of what is left alone.
     pub(crate) fn told(&self) -> String {
         let mut told = String::new();
-        for change in &self.changed {
-            let name = shown(&change.path);
-            let difference = TextDiff::from_lines(&change.before, &change.after);
+        for (path, before, after) in &self.changes {
+            let difference = TextDiff::from_lines(before, after);
+            let mut difference = difference.unified_diff();
             told += &difference
-                .unified_diff()
                 .context_radius(0)
-                .header(&name, &name)
+                .header(&shown(path), &shown(path))
                 .to_string();
         }
         if !self.left.is_empty() {
@@ -242,8 +160,8 @@ impl Migration {
     }
 
     pub(crate) fn write(&self) -> anyhow::Result<()> {
-        for change in &self.changed {
-            fs::write(&change.path, &change.after).with_context(|| shown(&change.path))?;
+        for (path, _, after) in &self.changes {
+            fs::write(path, after).with_context(|| shown(path))?;
         }
         Ok(())
     }
@@ -262,10 +180,6 @@ fn shown(path: &Path) -> String {
 
 fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| shown(path))
-}
-
-fn directory(file: &Path) -> PathBuf {
-    file.parent().unwrap_or(file).to_owned()
 }
 
 /// Returns `false` for what cargo builds and for what is hidden.

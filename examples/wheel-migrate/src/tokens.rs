@@ -29,9 +29,14 @@ pub(crate) struct Token<'a> {
 ///
 /// Returns [`LexError`] if these are no tokens of Rust.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, LexError> {
-    let stream: TokenStream = source.parse()?;
+    // The places of the tokens leave a byte order mark out.
+    let text = source.strip_prefix('\u{feff}').unwrap_or(source);
     let mut tokens = Vec::new();
-    flatten(stream, source, &mut tokens);
+    flatten(text.parse()?, text, &mut tokens);
+    let mark = source.len() - text.len();
+    for token in &mut tokens {
+        token.range = token.range.start + mark..token.range.end + mark;
+    }
     Ok(tokens)
 }
 
@@ -43,19 +48,19 @@ fn flatten<'a>(stream: TokenStream, source: &'a str, tokens: &mut Vec<Token<'a>>
     for tree in stream {
         let range = tree.span().byte_range();
         match tree {
+            // A doc comment is read as `#[doc = "…"]`, whose parts are places in the comment.
+            TokenTree::Group(_) if source[range.clone()].starts_with('/') => {
+                tokens.push(token(Kind::Literal, range));
+            }
+            TokenTree::Punct(_) if range.len() > 1 => {}
+            TokenTree::Group(group) => {
+                tokens.push(token(Kind::Sign, group.span_open().byte_range()));
+                flatten(group.stream(), source, tokens);
+                tokens.push(token(Kind::Sign, group.span_close().byte_range()));
+            }
             TokenTree::Ident(_) => tokens.push(token(Kind::Name, range)),
             TokenTree::Literal(_) => tokens.push(token(Kind::Literal, range)),
-            // A doc comment is read as `#[doc = "…"]`, and each part has the span of the comment.
-            TokenTree::Punct(_) if range.len() == 1 => tokens.push(token(Kind::Sign, range)),
-            TokenTree::Punct(_) => {}
-            TokenTree::Group(group) => match group.span_open().byte_range() {
-                open if open.len() == 1 => {
-                    tokens.push(token(Kind::Sign, open));
-                    flatten(group.stream(), source, tokens);
-                    tokens.push(token(Kind::Sign, group.span_close().byte_range()));
-                }
-                comment => tokens.push(token(Kind::Literal, comment)),
-            },
+            TokenTree::Punct(_) => tokens.push(token(Kind::Sign, range)),
         }
     }
 }
@@ -74,11 +79,6 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn is(self, text: &str) -> bool {
         self.token().is_some_and(|token| token.text == text)
-    }
-
-    /// Returns `true` if the token before this one is `text`.
-    pub(crate) fn follows(self, text: &str) -> bool {
-        self.at > 0 && self.tokens[self.at - 1].text == text
     }
 
     /// Takes the next token if it is `text`.
