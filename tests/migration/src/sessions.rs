@@ -1,6 +1,5 @@
 //! A queue of deadlines, and a timeout as a method: the timers of tokio-util.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -9,33 +8,13 @@ use tokio_util::time::{
     delay_queue::{self, Expired},
 };
 
-/// Sessions that end when they have not been seen for a while.
-pub struct Sessions {
-    idle: Duration,
-    keys: HashMap<u32, delay_queue::Key>,
-    ends: DelayQueue<u32>,
-}
-
-impl Sessions {
-    pub fn new(idle: Duration) -> Self {
-        let (keys, ends) = (HashMap::new(), DelayQueue::new());
-        Sessions { idle, keys, ends }
-    }
-
-    pub fn seen(&mut self, session: u32) {
-        if let Some(key) = self.keys.get(&session) {
-            self.ends.reset(key, self.idle);
-        } else {
-            let key = self.ends.insert(session, self.idle);
-            self.keys.insert(session, key);
-        }
-    }
-
-    pub async fn ended(&mut self) -> Option<u32> {
-        let session = self.ends.next().await.map(Expired::into_inner)?;
-        self.keys.remove(&session);
-        Some(session)
-    }
+/// Returns the sessions in the order in which they end, if the first is seen again.
+pub async fn ended(sessions: &[u32], idle: Duration) -> Vec<u32> {
+    let mut ends = DelayQueue::new();
+    let keys = sessions.iter().map(|session| ends.insert(*session, idle));
+    let keys: Vec<delay_queue::Key> = keys.collect();
+    ends.reset(&keys[0], 2 * idle);
+    ends.map(Expired::into_inner).collect().await
 }
 
 #[cfg(test)]
@@ -45,18 +24,14 @@ mod tests {
     use tokio_util::future::FutureExt as _;
 
     #[tokio::test(start_paused = true)]
-    async fn an_unseen_session_ends() {
-        let (start, mut sessions) = (Instant::now(), Sessions::new(Duration::from_secs(5)));
-        sessions.seen(1);
-        sessions.seen(2);
-        task::spawn(tokio::time::sleep(Duration::from_secs(1)))
-            .await
-            .unwrap();
-        sessions.seen(1);
-        assert_eq!(sessions.ended().await, Some(2));
-        assert_eq!(sessions.ended().await, Some(1));
-        assert_eq!(start.elapsed().as_secs(), 6);
-        let none = sessions.ended().timeout(Duration::from_secs(1)).await;
-        assert_eq!(none.unwrap(), None);
+    async fn a_session_that_is_seen_ends_later() {
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let sleep = task::spawn(tokio::time::sleep(second));
+        let ended = ended(&[1, 2], 5 * second).timeout(60 * second).await;
+        assert_eq!(
+            (ended.unwrap(), start.elapsed().as_secs()),
+            (vec![2, 1], 10)
+        );
+        assert!(sleep.is_finished());
     }
 }
