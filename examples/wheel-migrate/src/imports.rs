@@ -56,9 +56,6 @@ struct Split {
 impl File<'_> {
     /// Moves what a statement imports. `start` is where its attributes begin.
     pub(crate) fn import(&mut self, tree: &Tree<'_>, start: usize) {
-        if self.moved(&tree.names) {
-            return;
-        }
         let mut split = Split::default();
         let is_empty = self.split(tree, &[], &mut split);
         let colons = match self.source[tree.range.clone()].starts_with("::") {
@@ -89,8 +86,8 @@ impl File<'_> {
         let names = tree.names.iter().map(|name| name.text);
         let path: Vec<&str> = above.iter().copied().chain(names).collect();
         if let Some(moved) = self.moves(&path) {
-            let end = tree.names[moved.count - above.len() - 1].range.end;
-            let item = moved.item + &self.source[end..tree.range.end];
+            let item = tree.names[moved.count - above.len()].range.start;
+            let item = self.source[item..tree.range.end].to_owned();
             split.moved.entry(moved.module).or_default().push(item);
             return true;
         }

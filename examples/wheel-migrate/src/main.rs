@@ -24,19 +24,15 @@ mod service;
 mod tests;
 mod tokens;
 
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::ensure;
 use clap::{Args, Parser};
 
 use moves::Direction;
 use service::Service;
-
-/// Set this with the first release.
-const IS_PUBLISHED: bool = false;
 
 /// Moves the Rust files below DIRECTORY from tokio::time to wheel::time of the crate tokio-wheel,
 /// and lists what it leaves alone. Without --write it only shows the changes.
@@ -63,52 +59,38 @@ struct Options {
 #[derive(Args, Default)]
 struct Source {
     /// Depend on tokio-wheel in this directory
-    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = directory_of_wheel)]
+    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = |given: &str| dunce::canonicalize(given))]
     path: Option<PathBuf>,
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
     git: Option<String>,
 }
 
-fn directory_of_wheel(given: &str) -> Result<PathBuf, String> {
-    let read = |path: PathBuf| fs::read_to_string(path).map_err(|error| error.to_string());
-    match read(Path::new(given).join("Cargo.toml"))?.contains("name = \"tokio-wheel\"") {
-        true => dunce::canonicalize(given).map_err(|error| error.to_string()),
-        false => Err("its Cargo.toml is not tokio-wheel's".to_owned()),
-    }
-}
-
 fn main() -> ExitCode {
     const ERROR: u8 = 2;
     let options = Options::parse();
-    // The files are written by now, because a closed pipe ends the program here.
-    let changes = migrate(&options).and_then(|(told, changes)| {
+    let status = migrate(&options).and_then(|(told, changes)| {
+        // The files are written by now, because a closed pipe ends the program here.
         io::stdout().write_all(told.as_bytes())?;
-        Ok(changes)
+        Ok(u8::from(options.check && changes > 0))
     });
-    match changes {
-        Ok(changes) if options.check && changes > 0 => ExitCode::FAILURE,
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("wheel-migrate: {error:#}");
-            ExitCode::from(ERROR)
-        }
-    }
+    ExitCode::from(status.unwrap_or_else(|error| {
+        eprintln!("wheel-migrate: {error:#}");
+        ERROR
+    }))
 }
 
 /// Returns what to print, and the number of files that change.
 fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
-    let direction = if options.back {
-        Direction::Back
-    } else {
-        Direction::Forth
+    let direction = match options.back {
+        true => Direction::Back,
+        false => Direction::Forth,
     };
-    let has_source = options.back || options.source.path.is_some() || options.source.git.is_some();
-    if options.write && !has_source && !IS_PUBLISHED {
-        bail!(
-            "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
-        );
-    }
+    let has_source = options.source.path.is_some() || options.source.git.is_some();
+    ensure!(
+        has_source || options.back || !options.write,
+        "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
+    );
     let mut service = Service::find(&options.directory)?;
     service.migrate(direction, &options.source, options.write)?;
     if options.write {

@@ -12,9 +12,9 @@ use crate::moves::{COMPANIONS, WHEEL};
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     pub(crate) before: String,
-    document: DocumentMut,
+    pub(crate) document: DocumentMut,
     /// What `workspace = true` inherits.
-    inherited: Item,
+    pub(crate) inherited: Item,
 }
 
 /// A table of dependencies by the names that lead to it, and a key there.
@@ -39,39 +39,30 @@ impl Manifest {
         }
     }
 
-    pub(crate) fn has(&self, section: &str) -> bool {
-        self.document.contains_key(section)
-    }
-
-    /// Notes what the packages of a workspace inherit.
-    pub(crate) fn inherit(&mut self, workspace: &Manifest) {
-        let table = workspace
-            .document
-            .get("workspace")
-            .and_then(|table| table.get("dependencies"));
-        self.inherited = table.cloned().unwrap_or_default();
+    /// Returns what the packages of this workspace inherit.
+    pub(crate) fn inherited_by_members(&self) -> Item {
+        let dependencies = self.document["workspace"].get("dependencies");
+        dependencies.cloned().unwrap_or_default()
     }
 
     /// Adds tokio-wheel beside tokio, or beside a companion if tokio is none of the dependencies.
-    /// Returns `false` if there is no place for it.
-    pub(crate) fn add_wheel(&mut self, features: &BTreeSet<&str>, source: &Source) -> bool {
+    pub(crate) fn add_wheel(&mut self, features: &BTreeSet<&str>, source: &Source) {
         let present = self.places(WHEEL);
         for place in &present {
             turn_on(self.item(place), features);
         }
         let beside = COMPANIONS.iter().map(|(package, _)| self.places(package));
-        let beside = beside
-            .into_iter()
-            .find(|places| !places.is_empty())
-            .unwrap_or_default();
-        for place in beside.iter().filter(|_| present.is_empty()) {
-            let mut features = features.clone();
-            features.extend(Some("test-util").filter(|paused| self.has_feature(place, paused)));
-            let mut new = self.dependency(source);
-            turn_on(&mut new, &features);
-            self.insert(&place.0, WHEEL, new);
+        let beside = beside.into_iter().find(|places| !places.is_empty());
+        for place in beside.unwrap_or_default() {
+            if present.is_empty() {
+                let mut features = features.clone();
+                features
+                    .extend(Some("test-util").filter(|paused| self.has_feature(&place, paused)));
+                let mut new = self.dependency(source);
+                turn_on(&mut new, &features);
+                self.insert(&place.0, WHEEL, new);
+            }
         }
-        !present.is_empty() || !beside.is_empty()
     }
 
     /// Takes tokio-wheel out, and puts in its place the packages that the files need.
@@ -99,12 +90,15 @@ impl Manifest {
             }
             return;
         }
-        let version = COMPANIONS
-            .iter()
-            .find(|row| row.0 == package)
-            .map_or("*", |row| row.1);
-        let elsewhere = places.first().map(|place| self.item(place).clone());
-        let mut new = elsewhere.unwrap_or(value(version));
+        let mut new = match places.first() {
+            Some(elsewhere) => self.item(elsewhere).clone(),
+            None => value(
+                COMPANIONS
+                    .iter()
+                    .find(|row| row.0 == package)
+                    .map_or("*", |row| row.1),
+            ),
+        };
         turn_on(&mut new, &BTreeSet::from([feature]));
         self.insert(table, package, new);
     }

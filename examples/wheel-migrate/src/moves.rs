@@ -38,59 +38,36 @@ const ROOT: Move = Move {
     feature: None,
 };
 
-/// What stays on tokio's timers, and what tokio-wheel has instead.
+/// What stays on tokio's timers, and what to do about it.
 #[rustfmt::skip]
-const STAYS: [(&str, &str); 8] = [
-    ("hyper_util::rt::TokioTimer", "wheel::ext::hyper::WheelTimer"),
-    ("tokio::*", "wheel::time, which the glob does not import"),
-    ("tokio_io_timeout", "wheel::ext::io"),
-    ("tokio_stream::Elapsed", "wheel::error::Elapsed"),
-    ("tokio_util::future", "wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens"),
-    ("tokio_util::time", "wheel::DelayQueue, wheel::delay_queue and wheel::ext::FutureExt"),
-    ("tower::timeout", "wheel::ext::tower"),
-    ("tower_http::timeout", "wheel::ext::tower"),
+const STAYS: [(&str, &str); 9] = [
+    ("enable_alt_timer", "remove this call, because tokio-wheel does not run on tokio's alternative timer"),
+    ("hyper_util::rt::TokioTimer", "use wheel::ext::hyper::WheelTimer"),
+    ("tokio::*", "use wheel::time, which the glob does not import"),
+    ("tokio_io_timeout", "use wheel::ext::io"),
+    ("tokio_stream::Elapsed", "use wheel::error::Elapsed"),
+    ("tokio_util::future", "use wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens"),
+    ("tokio_util::time", "use wheel::DelayQueue, wheel::delay_queue and wheel::ext::FutureExt"),
+    ("tower::timeout", "use wheel::ext::tower"),
+    ("tower_http::timeout", "use wheel::ext::tower"),
 ];
 
 /// What only tokio-wheel has, and what to do about it.
 #[rustfmt::skip]
-const ONLY_HERE: [(&str, &str); 10] = [
-    ("wheel::Builder", "tokio's timers have no settings"),
-    ("wheel::TimingWheel", "it needs no runtime and may stay"),
-    ("wheel::timing_wheel", "it needs no runtime and may stay"),
-    ("wheel::Wheel", "call the functions of tokio::time instead of its methods"),
-    ("wheel::metrics", "tokio does not count its timers"),
-    ("wheel::ext::StreamExt", "tokio_stream::StreamExt has the same methods"),
-    ("wheel::ext::hyper", "hyper_util::rt::TokioTimer takes its place"),
-    ("wheel::ext::io", "the crate tokio-io-timeout has the same types"),
-    ("wheel::ext::tower", "tower::timeout and tower_http::timeout take its place"),
+const ONLY_HERE: [(&str, &str); 5] = [
+    ("wheel::ext::StreamExt", "use tokio_stream::StreamExt, which has the same methods"),
+    ("wheel::ext::hyper", "use hyper_util::rt::TokioTimer"),
+    ("wheel::ext::io", "use the crate tokio-io-timeout, which has the same types"),
+    ("wheel::ext::tower", "use tower::timeout and tower_http::timeout"),
     ("wheel", "tokio's timers have nothing like it"),
 ];
 
-const STREAM: &str = "if this is a stream's method, use wheel::ext::StreamExt";
-
-/// Methods to look at, in files that contain the second text.
-#[rustfmt::skip]
-const CALLS_FORTH: [(&str, &str, &str); 6] = [
-    ("enable_alt_timer", "", "remove this call, because tokio-wheel does not run on tokio's alternative timer"),
-    ("chunks_timeout", "tokio_stream", STREAM),
-    ("throttle", "tokio_stream", STREAM),
-    ("timeout", "tokio_stream", STREAM),
-    ("timeout_repeating", "tokio_stream", STREAM),
-    ("timeout", "ServiceBuilder", "if this is tower's, use .layer(wheel::ext::tower::TimeoutLayer::new(…))"),
-];
-const CALLS_BACK: [(&str, &str, &str); 1] = [(
-    "reset_unpin",
-    "",
-    "tokio's Sleep is not Unpin: keep it in Box::pin(…), and call .as_mut().reset(…)",
-)];
-
-/// What becomes of a path.
+/// Where a path moves.
 pub(crate) struct Moved {
-    /// How many of its names are replaced.
+    /// How many of its names are the module.
     pub(crate) count: usize,
-    /// What they are replaced by: a module, and an item in it.
+    /// The module that takes their place.
     pub(crate) module: &'static str,
-    pub(crate) item: String,
     /// The feature of tokio-wheel, or going back the package, that the item needs.
     pub(crate) need: Option<&'static str>,
 }
@@ -100,47 +77,33 @@ impl Direction {
     pub(crate) fn moves(self, path: &[&str]) -> Option<Moved> {
         let root = Some(&ROOT).filter(|_| self == Direction::Back);
         MOVES.iter().chain(root).find_map(|row| {
-            let (from, to, need) = match self {
+            let (from, module, need) = match self {
                 Direction::Forth => (row.theirs, row.ours, row.feature),
                 Direction::Back => (row.ours, row.theirs, companion(row.theirs)),
             };
             let count = from.split("::").count();
-            let item = *path.get(count)?;
-            let moves = starts_with(path, from) && row.items.contains(&item);
-            moves.then(|| Moved {
-                count: count + 1,
-                module: to,
-                item: item.to_owned(),
+            let item = path.get(count)?;
+            let moves = starts_with(path, from) && row.items.contains(item);
+            moves.then_some(Moved {
+                count,
+                module,
                 need,
             })
         })
     }
 
     /// Returns what to say of a path that stays, or `None` if it has nothing to do with timers.
-    pub(crate) fn advice(self, path: &[&str]) -> Option<String> {
+    pub(crate) fn advice(self, path: &[&str]) -> Option<&'static str> {
         if (1..path.len()).any(|from| self.moves(&path[from..]).is_some()) {
-            return Some(" is part of a longer path".to_owned());
+            return Some("this is part of a longer path");
         }
-        let (table, introduction): (&[_], _) = match self {
-            Direction::Forth => (&STAYS, " stays on tokio's timers; use "),
-            Direction::Back => (&ONLY_HERE, " stays on tokio-wheel: "),
+        let mut table = match self {
+            Direction::Forth => STAYS.iter(),
+            Direction::Back => ONLY_HERE.iter(),
         };
-        let (_, instead) = table.iter().find(|(start, _)| starts_with(path, start))?;
-        Some(format!("{introduction}{instead}")).filter(|_| path.len() > 1)
-    }
-
-    /// Returns what to say of a method's call in `source`.
-    pub(crate) fn advice_on_call(self, method: &str, source: &str) -> Option<String> {
-        let table: &[_] = match self {
-            Direction::Forth => &CALLS_FORTH,
-            Direction::Back => &CALLS_BACK,
-        };
-        let is_meant =
-            |(name, mention, _): &&(&str, &str, _)| *name == method && source.contains(mention);
-        table
-            .iter()
-            .find(is_meant)
-            .map(|(_, _, what)| format!(": {what}"))
+        let row = table.find(|(start, _)| starts_with(path, start))?;
+        // The crate's name alone may be a module's or a variable's.
+        Some(row.1).filter(|_| path != ["wheel"])
     }
 
     /// Returns the text that a string or a doc comment with an old path contains.

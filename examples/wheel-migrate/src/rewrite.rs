@@ -14,8 +14,8 @@ pub(crate) struct File<'a> {
     pub(crate) edits: Vec<(Range<usize>, String)>,
     /// Lines that are left alone, and why.
     pub(crate) left: Vec<(usize, String)>,
-    /// Whether something stays that only tokio-wheel has.
-    pub(crate) keeps_wheel: bool,
+    /// Whether the file then uses tokio-wheel.
+    pub(crate) uses_wheel: bool,
     /// What the file needs: features of tokio-wheel, or going back packages.
     pub(crate) needs: BTreeSet<&'static str>,
 }
@@ -28,7 +28,7 @@ impl<'a> File<'a> {
             direction,
             edits: Vec::new(),
             left: Vec::new(),
-            keeps_wheel: false,
+            uses_wheel: false,
             needs: BTreeSet::new(),
         };
         match tokens(source) {
@@ -60,47 +60,37 @@ impl<'a> File<'a> {
 
     fn walk(&mut self, mut cursor: Cursor<'_>) {
         while let Some(token) = cursor.token() {
-            let (at, place) = (cursor.at, token.range.start);
+            let at = cursor.at;
+            if token.kind == Kind::Name && token.text != "use" {
+                self.path(&cursor.take_path());
+                continue;
+            }
             cursor.at += 1;
-            match token.kind {
-                Kind::Name if token.text == "use" => match Tree::parse(&mut cursor) {
-                    Some(tree) => self.import(&tree, start(&cursor.tokens[..at], place)),
+            let old = self.direction.old_path();
+            if token.kind == Kind::Literal && token.text.contains(old) {
+                self.leave(
+                    token.range.start,
+                    old,
+                    "this is in a string or a doc comment",
+                );
+            } else if token.text == "use" {
+                match Tree::parse(&mut cursor) {
+                    Some(tree) => self.import(&tree, start(&cursor.tokens[..=at])),
                     None => cursor.at = at + 1,
-                },
-                Kind::Name if at > 0 && cursor.tokens[at - 1].text == "." => {
-                    let advice = self.direction.advice_on_call(token.text, self.source);
-                    self.leave(place, token.text, advice);
                 }
-                Kind::Name => {
-                    cursor.at = at;
-                    self.path(&cursor.take_path());
-                }
-                Kind::Literal if token.text.contains(self.direction.old_path()) => {
-                    let advice = " is in a string or a doc comment".to_owned();
-                    self.leave(place, self.direction.old_path(), Some(advice));
-                }
-                Kind::Literal | Kind::Sign => {}
             }
         }
     }
 
     /// Moves a path that is written out, in an expression, a type or a macro.
     fn path(&mut self, path: &[&Token<'_>]) {
-        if !self.moved(path) {
-            let names: Vec<&str> = path.iter().map(|name| name.text).collect();
+        let names: Vec<&str> = path.iter().map(|name| name.text).collect();
+        if let Some(moved) = self.moves(&names) {
+            let range = path[0].range.start..path[moved.count - 1].range.end;
+            self.edits.push((range, moved.module.to_owned()));
+        } else {
             self.look_at(path[0].range.start, &names);
         }
-    }
-
-    /// Replaces the beginning of a path. Returns `false` if the path stays.
-    pub(crate) fn moved(&mut self, path: &[&Token<'_>]) -> bool {
-        let names: Vec<&str> = path.iter().map(|name| name.text).collect();
-        let moved = self.moves(&names);
-        self.edits.extend(moved.iter().map(|moved| {
-            let range = path[0].range.start..path[moved.count - 1].range.end;
-            (range, format!("{}::{}", moved.module, moved.item))
-        }));
-        moved.is_some()
     }
 
     /// Returns where a path moves, and notes what that needs.
@@ -111,36 +101,36 @@ impl<'a> File<'a> {
             return None;
         }
         self.needs.extend(moved.need);
+        self.uses_wheel |= self.direction == Direction::Forth;
         Some(moved)
     }
 
     /// Notes a path that stays if it has to do with timers.
     pub(crate) fn look_at(&mut self, at: usize, path: &[&str]) {
-        self.keeps_wheel |= path.len() > 1 && path[0] == "wheel";
-        self.leave(at, &path.join("::"), self.direction.advice(path));
+        let is_wheel = path.len() > 1 && path[0] == "wheel";
+        self.uses_wheel |= is_wheel && self.direction == Direction::Back;
+        if let Some(advice) = self.direction.advice(path) {
+            self.leave(at, &path.join("::"), advice);
+        }
     }
 
-    fn leave(&mut self, at: usize, what: &str, advice: Option<String>) {
-        if let Some(advice) = advice {
-            let line = 1 + self.source[..at].matches('\n').count();
-            self.left.push((line, format!("`{what}`{advice}")));
-        }
+    fn leave(&mut self, at: usize, what: &str, why: &str) {
+        let line = 1 + self.source[..at].matches('\n').count();
+        self.left.push((line, format!("`{what}`: {why}")));
     }
 }
 
-/// Returns where a statement begins, with its attributes and visibility. Its `use` is at `place`,
-/// and `before` are the tokens before that.
-fn start(before: &[Token<'_>], place: usize) -> usize {
-    let is_end =
-        |token: &Token<'_>| matches!(token.text, ";" | "{" | "}") || token.text.starts_with('/');
-    let mut start = before.iter().rposition(is_end).map_or(0, |end| end + 1);
-    // An attribute of the whole file, such as `#![allow(…)]`.
-    if let Some(inner) = before[start..].iter().rposition(|token| token.text == "!") {
-        let mut rest = before[start + inner..].iter();
-        start += inner
-            + rest
-                .position(|token| token.text == "]")
-                .map_or(0, |end| end + 1);
+/// Returns where a statement begins, with its attributes and visibility. The last token is its
+/// `use`.
+fn start(tokens: &[Token<'_>]) -> usize {
+    let mut start = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        let is_end = matches!(token.text, ";" | "{" | "}") || token.text.starts_with('/');
+        // An attribute of the whole file, such as `#![allow(…)]`, ends in a bracket.
+        let is_inner = token.text == "]" && tokens[start..at].iter().any(|token| token.text == "!");
+        if is_end || is_inner {
+            start = at + 1;
+        }
     }
-    before.get(start).map_or(place, |first| first.range.start)
+    tokens[start].range.start
 }

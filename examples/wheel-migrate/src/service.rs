@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, mem};
 
 use anyhow::Context as _;
 use similar::TextDiff;
@@ -10,7 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::Source;
 use crate::manifest::Manifest;
-use crate::moves::{Direction, WHEEL};
+use crate::moves::Direction;
 use crate::rewrite::File;
 
 #[derive(Default)]
@@ -27,29 +27,25 @@ pub(crate) struct Service {
 /// What the files of a package come to.
 #[derive(Default)]
 struct Package {
-    has_changed: bool,
-    keeps_wheel: bool,
+    uses_wheel: bool,
     needs: BTreeSet<&'static str>,
 }
 
 impl Service {
-    /// Finds the files and manifests below `root`, and the manifests of what is around it.
+    /// Finds the files and manifests below `root`, and the manifests of the directories above it.
     pub(crate) fn find(root: &Path) -> anyhow::Result<Self> {
         let root = dunce::canonicalize(root).with_context(|| shown(root))?;
         let mut service = Service::default();
-        let above = root
-            .ancestors()
-            .skip(1)
-            .map(|above| above.join("Cargo.toml"));
-        let above: Vec<PathBuf> = above.filter(|path| path.is_file()).collect();
-        for path in above.iter().rev() {
-            service.read_manifest(path)?;
+        for above in root.ancestors().skip(1) {
+            service.read_manifest(above)?;
         }
-        let order = |entry: &DirEntry| (entry.file_type().is_dir(), entry.file_name().to_owned());
-        let entries = WalkDir::new(&root).sort_by_key(order).into_iter();
-        for entry in entries.filter_entry(is_source) {
+        for entry in WalkDir::new(&root)
+            .sort_by_file_name()
+            .into_iter()
+            .filter_entry(is_source)
+        {
             let path = entry?.into_path();
-            if path.ends_with("Cargo.toml") {
+            if path.is_dir() {
                 service.read_manifest(&path)?;
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 service.files.push(path);
@@ -58,26 +54,21 @@ impl Service {
         Ok(service)
     }
 
-    /// Reads a manifest, after those of the directories above, which may be a workspace's.
-    fn read_manifest(&mut self, path: &Path) -> anyhow::Result<()> {
-        let manifest = Manifest::parse(path.to_owned(), read(path)?);
-        let mut manifest = manifest.with_context(|| shown(path))?;
-        if let Some(workspace) = self.around(path, "workspace") {
-            manifest.inherit(&self.manifests[&workspace]);
+    fn read_manifest(&mut self, directory: &Path) -> anyhow::Result<()> {
+        let path = directory.join("Cargo.toml");
+        if path.is_file() {
+            let manifest = Manifest::parse(path.clone(), read(&path)?);
+            let manifest = manifest.with_context(|| shown(&path))?;
+            self.manifests.insert(directory.to_owned(), manifest);
         }
-        self.manifests
-            .insert(path.parent().unwrap_or(path).to_owned(), manifest);
         Ok(())
     }
 
-    /// The nearest directory around a file whose manifest has a section.
-    fn around(&self, file: &Path, section: &str) -> Option<PathBuf> {
-        let has = |above: &&Path| {
-            self.manifests
-                .get(*above)
-                .is_some_and(|found| found.has(section))
-        };
-        file.ancestors().skip(1).find(has).map(Path::to_owned)
+    /// The nearest directory around a path whose manifest has a section.
+    fn around(&self, path: &Path, section: &str) -> Option<PathBuf> {
+        let has = |above: &&Path| Some(self.manifests.get(*above)?.document.contains_key(section));
+        let above = path.ancestors().find(|above| has(above) == Some(true));
+        above.map(Path::to_owned)
     }
 
     /// Moves everything. With `is_written`, the lines of the list are those of the new files.
@@ -87,26 +78,27 @@ impl Service {
         source: &Source,
         is_written: bool,
     ) -> anyhow::Result<()> {
-        for path in std::mem::take(&mut self.files) {
+        for path in mem::take(&mut self.files) {
             self.file(path, to, is_written)?;
         }
-        for (directory, package) in &self.packages {
+        for (directory, package) in mem::take(&mut self.packages) {
+            let workspace = self.around(&directory, "workspace");
+            let inherited =
+                workspace.map(|workspace| self.manifests[&workspace].inherited_by_members());
             let manifest = self
                 .manifests
-                .get_mut(directory)
+                .get_mut(&directory)
                 .expect("`around` has found it");
-            if to == Direction::Back && !package.keeps_wheel {
-                manifest.remove_wheel(&package.needs);
-            } else if to == Direction::Forth
-                && package.has_changed
-                && !manifest.add_wheel(&package.needs, source)
-            {
-                let path = shown(&manifest.path);
-                self.left
-                    .push(format!("{path}: it has no tokio; add {WHEEL} by hand"));
+            manifest.inherited = inherited.unwrap_or_default();
+            match to {
+                Direction::Forth if package.uses_wheel => {
+                    manifest.add_wheel(&package.needs, source)
+                }
+                Direction::Back if !package.uses_wheel => manifest.remove_wheel(&package.needs),
+                _ => {}
             }
         }
-        for manifest in std::mem::take(&mut self.manifests).into_values() {
+        for manifest in mem::take(&mut self.manifests).into_values() {
             let after = manifest.text();
             self.change(manifest.path, manifest.before, after);
         }
@@ -119,19 +111,13 @@ impl Service {
         let after = file.text();
         if let Some(directory) = self.around(&path, "package") {
             let package = self.packages.entry(directory).or_default();
-            package.has_changed |= after != before;
-            package.keeps_wheel |= file.keeps_wheel;
+            package.uses_wheel |= file.uses_wheel;
             package.needs.extend(&file.needs);
         }
-        let left = match is_written {
-            // What is left alone is in the new file, too.
-            true => File::read(&after, to).left,
-            false => file.left,
-        };
-        let list = left
-            .iter()
-            .map(|(line, what)| format!("{}:{line}: {what}", shown(&path)));
-        self.left.extend(list);
+        let listed = if is_written { &after } else { &before };
+        for (line, what) in File::read(listed, to).left {
+            self.left.push(format!("{}:{line}: {what}", shown(&path)));
+        }
         self.change(path, before, after);
         Ok(())
     }
@@ -146,12 +132,9 @@ impl Service {
     pub(crate) fn told(&self) -> String {
         let mut told = String::new();
         for (path, before, after) in &self.changes {
-            let difference = TextDiff::from_lines(before, after);
-            let mut difference = difference.unified_diff();
-            told += &difference
-                .context_radius(0)
-                .header(&shown(path), &shown(path))
-                .to_string();
+            let (lines, path) = (TextDiff::from_lines(before, after), shown(path));
+            let mut diff = lines.unified_diff();
+            told += &diff.context_radius(0).header(&path, &path).to_string();
         }
         if !self.left.is_empty() {
             told += &format!("\nLeft alone:\n  {}\n", self.left.join("\n  "));
@@ -169,13 +152,9 @@ impl Service {
 
 /// A path as seen from where the command runs.
 fn shown(path: &Path) -> String {
-    let here = env::current_dir()
-        .and_then(dunce::canonicalize)
-        .unwrap_or_default();
-    path.strip_prefix(here)
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    let here = env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(here).unwrap_or(path);
+    path.display().to_string()
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
