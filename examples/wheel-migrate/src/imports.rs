@@ -1,220 +1,134 @@
-//! What becomes of declarations of imports.
+//! `use` statements: which parts of a tree move, and the text that takes their place.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use syn::{ItemUse, UseTree, Visibility};
-
 use crate::rewrite::File;
-use crate::scope::{self, leaves};
-use crate::syntax::range;
+use crate::tokens::{Cursor, Token};
 
-/// What takes the place of what moves of a tree: the module it is in then, and the rest as it
-/// stands.
-struct Piece {
-    module: String,
-    rest: String,
+/// A tree such as `tokio::{net, time::{self, sleep}}`. A glob is a name.
+pub(crate) struct Tree<'a> {
+    names: Vec<&'a Token<'a>>,
+    children: Vec<Tree<'a>>,
+    range: Range<usize>,
+}
+
+impl<'a> Tree<'a> {
+    /// Parses the tree at the cursor. Returns `None` for anything else, such as a macro's `$path`.
+    pub(crate) fn parse(cursor: &mut Cursor<'a>) -> Option<Self> {
+        let start = cursor.token()?.range.start;
+        cursor.take_colons();
+        let mut names = cursor.take_path();
+        let mut children = Vec::new();
+        if names.is_empty() || cursor.take_colons() {
+            if cursor.is("*") {
+                names.extend(cursor.token());
+                cursor.at += 1;
+            } else if cursor.take("{") {
+                while !cursor.take("}") {
+                    children.push(Tree::parse(cursor)?);
+                    cursor.take(",");
+                }
+            } else {
+                return None;
+            }
+        }
+        if cursor.take("as") {
+            cursor.take_name();
+        }
+        let range = start..cursor.tokens[cursor.at - 1].range.end;
+        Some(Tree {
+            names,
+            children,
+            range,
+        })
+    }
+}
+
+/// What moves out of a group.
+#[derive(Default)]
+struct Split {
+    /// The items by their new modules.
+    moved: BTreeMap<&'static str, Vec<String>>,
+    removed: Vec<Range<usize>>,
 }
 
 impl File<'_> {
-    pub(crate) fn imports(&mut self) {
-        let all = &self.syntax.imports;
-        for (at, import) in all.iter().enumerate() {
-            self.import(import, at, all);
-        }
-    }
-
-    fn import(&mut self, import: &ItemUse, at: usize, all: &[ItemUse]) {
-        let above = scope::above(import);
-        let mut stays = false;
-        for leaf in leaves(&import.tree, &above) {
-            self.note_needs(&leaf.path);
-            if !self.goes(&leaf.path) {
-                stays = true;
-                self.look_at(range(&import.use_token).start, &leaf.path);
-            }
-        }
-        if !leaves(&import.tree, &above)
-            .iter()
-            .any(|leaf| self.goes(&leaf.path))
-        {
-            return;
-        }
-        let mut pieces = Vec::new();
-        let is_public = !matches!(import.vis, Visibility::Inherited);
-        self.pieces(&import.tree, &above, is_public, &mut pieces);
-        let pieces = joined(pieces);
-        let pieces = self.join(pieces, at, all);
-        let declarations = self.declarations(import, &pieces);
-        let whole = range(import);
-        if stays {
-            self.cut(&import.tree, &above);
-            self.edits.push((whole.end..whole.end, declarations));
-        } else if declarations.is_empty() {
-            self.edits.push((self.with_line_end(whole), declarations));
-        } else {
-            self.edits
-                .push((whole, declarations.trim_start().to_owned()));
-        }
-    }
-
-    /// Whether an import does not stay as it is.
-    fn goes(&self, path: &[String]) -> bool {
-        self.scope.moves(path).is_some() || self.scope.drops(path)
-    }
-
-    /// One for each of these trees, on a line of its own, with the attributes and the visibility
-    /// of the declaration that they were in.
-    fn declarations(&self, import: &ItemUse, pieces: &[String]) -> String {
-        let before = self.before(import);
-        let indent = self.indent(range(import).start);
-        let declarations = pieces
-            .iter()
-            .map(|piece| format!("\n{indent}{before}use {piece};"));
-        declarations.collect()
-    }
-
-    /// Its attributes and its visibility.
-    fn before(&self, import: &ItemUse) -> &str {
-        &self.source[range(import).start..range(&import.use_token).start]
-    }
-
-    fn indent(&self, start: usize) -> &str {
-        let line = self.source[..start].rfind('\n').map_or(0, |end| end + 1);
-        let before = &self.source[line..start];
-        if before.trim().is_empty() { before } else { "" }
-    }
-
-    /// And the rest of its line; of the last line the end of the one before.
-    fn with_line_end(&self, whole: Range<usize>) -> Range<usize> {
-        let start = whole.start - self.indent(whole.start).len();
-        let rest = &self.source[whole.end..];
-        let blank = rest.len() - rest.trim_start_matches([' ', '\r']).len();
-        match rest[blank..].starts_with('\n') {
-            true => start..whole.end + blank + 1,
-            false if rest.is_empty() => self.source[..start].trim_end().len()..whole.end,
-            false => start..whole.end + blank,
-        }
-    }
-
-    /// Takes out of a tree what moves.
-    fn cut(&mut self, tree: &UseTree, prefix: &[String]) {
-        let path = scope::path(tree, prefix);
-        let nodes: Vec<&UseTree> = match tree {
-            UseTree::Path(node) => return self.cut(&node.tree, &path),
-            UseTree::Group(group) => group.items.iter().collect(),
-            _ => return,
+    /// Moves what a statement imports. `start` is where its attributes begin.
+    pub(crate) fn import(&mut self, tree: &Tree<'_>, start: usize) {
+        let mut split = Split::default();
+        let is_empty = self.split(tree, &[], &mut split);
+        let colons = match self.source[tree.range.clone()].starts_with("::") {
+            true => "::",
+            false => "",
         };
-        let last = nodes.iter().rposition(|node| !self.all_go(node, &path));
-        for (at, node) in nodes.iter().enumerate() {
-            if !self.all_go(node, &path) {
-                self.cut(node, &path);
-                continue;
-            }
-            let cut = match nodes.get(at + 1) {
-                // With the comma behind it.
-                Some(next) if Some(at) < last => range(*node).start..range(*next).start,
-                // With the comma before it.
-                _ => range(nodes[at - 1]).end..range(*node).end,
-            };
-            self.edits.push((cut, String::new()));
-        }
-    }
-
-    fn all_go(&self, tree: &UseTree, prefix: &[String]) -> bool {
-        leaves(tree, prefix)
-            .iter()
-            .all(|leaf| self.goes(&leaf.path))
-    }
-
-    fn pieces(&self, tree: &UseTree, prefix: &[String], is_public: bool, pieces: &mut Vec<Piece>) {
-        let path = scope::path(tree, prefix);
-        match (tree, scope::name(tree), self.scope.moves(&path)) {
-            _ if self.scope.drops(&path) => {}
-            (_, Some(name), Some(moved)) => {
-                let rest = &self.source[range(name).end..range(tree).end];
-                let (module, new) = moved.to.rsplit_once("::").unwrap_or(("", &moved.to));
-                // Other modules know it by the name that it had.
-                let is_renamed = is_public && matches!(tree, UseTree::Name(_)) && name != new;
-                let alias = if is_renamed {
-                    format!(" as {name}")
-                } else {
-                    String::new()
-                };
-                let module = module.to_owned();
-                let rest = format!("{new}{rest}{alias}");
-                pieces.push(Piece { module, rest });
-            }
-            (UseTree::Path(node), ..) => self.pieces(&node.tree, &path, is_public, pieces),
-            (UseTree::Group(group), ..) => {
-                let nodes = group.items.iter();
-                nodes.for_each(|node| self.pieces(node, &path, is_public, pieces));
-            }
-            _ => {}
-        }
-    }
-
-    /// Puts pieces into a group of their module's in the same paragraph, `use tokio::{…}`, and
-    /// returns the others. A declaration that was split is one again.
-    fn join(&mut self, mut pieces: Vec<String>, at: usize, all: &[ItemUse]) -> Vec<String> {
-        let mut first = at;
-        while first > 0 && self.are_neighbours(&all[first - 1], &all[first]) {
-            first -= 1;
-        }
-        let count = all[first..]
-            .windows(2)
-            .take_while(|two| self.are_neighbours(&two[0], &two[1]));
-        let paragraph = &all[first..=first + count.count()];
-        let alike = |other: &&ItemUse| self.before(other) == self.before(&all[at]);
-        let groups = paragraph.iter().filter(alike).filter_map(|other| {
-            let prefix = scope::above(other);
-            self.end_of_group(&other.tree, &prefix)
+        let head = &self.source[start..tree.range.start];
+        let between = format!(";{}{head}", self.line_start(start));
+        let paths = split.moved.iter().map(|(module, items)| match &items[..] {
+            [item] => format!("{colons}{module}::{item}"),
+            items => format!("{colons}{module}::{{{}}}", items.join(", ")),
         });
-        for (module, end, between) in groups.collect::<Vec<_>>() {
-            pieces.retain(|piece| {
-                let below = piece.strip_prefix(&module);
-                let insert = below.map(|piece| (end..end, format!(",{between}{piece}")));
-                self.edits.extend(insert.clone());
-                insert.is_none()
-            });
+        let new = paths.collect::<Vec<_>>().join(&between);
+        if is_empty {
+            self.edits.push((tree.range.clone(), new));
+        } else if !new.is_empty() {
+            split.removed.sort_by_key(|range| range.start);
+            let removed = split.removed.into_iter();
+            self.edits
+                .extend(removed.map(|range| (range, String::new())));
+            self.edits
+                .push((tree.range.end..tree.range.end, between + &new));
         }
-        pieces
     }
 
-    /// Nothing is between them.
-    fn are_neighbours(&self, one: &ItemUse, other: &ItemUse) -> bool {
-        let between = self.source.get(range(one).end..range(other).start);
-        between.is_some_and(|between| between.trim().is_empty())
+    /// Splits a tree below a path. Returns `true` if nothing of the tree stays.
+    fn split(&mut self, tree: &Tree<'_>, above: &[&str], split: &mut Split) -> bool {
+        let names = tree.names.iter().map(|name| name.text);
+        let path: Vec<&str> = above.iter().copied().chain(names).collect();
+        if let Some(moved) = self.moves(&path) {
+            let item = tree.names[moved.count - above.len()].range.start;
+            let item = self.source[item..tree.range.end].to_owned();
+            split.moved.entry(moved.module).or_default().push(item);
+            return true;
+        }
+        if tree.children.is_empty() {
+            self.look_at(tree.range.start, &path);
+            return false;
+        }
+        let children = tree.children.iter();
+        let gone = children.filter(|child| self.split(child, &path, split));
+        let gone: Vec<&Tree<'_>> = gone.collect();
+        if gone.len() < tree.children.len() {
+            let ranges = gone
+                .iter()
+                .map(|child| self.with_comma(child.range.clone()));
+            split.removed.extend(ranges);
+        }
+        gone.len() == tree.children.len()
     }
 
-    /// The module of a group and the colons, where the last of what stays in the group ends, and
-    /// what is between two of the group.
-    fn end_of_group(&self, tree: &UseTree, prefix: &[String]) -> Option<(String, usize, String)> {
-        let group = match tree {
-            UseTree::Path(node) => {
-                return self.end_of_group(&node.tree, &scope::path(tree, prefix));
-            }
-            UseTree::Group(group) if !prefix.is_empty() => group,
-            _ => return None,
+    /// Extends a range by the comma and the space that follow it, or else by the comma before.
+    fn with_comma(&self, range: Range<usize>) -> Range<usize> {
+        let (before, after) = (&self.source[..range.start], &self.source[range.end..]);
+        if let Some(after) = after.trim_start().strip_prefix(',') {
+            return range.start..self.source.len() - after.trim_start().len();
+        }
+        let before = before.trim_end().strip_suffix(',').unwrap_or(before);
+        before.len()..range.end
+    }
+
+    /// Returns a line's end, and the indentation of the line on which a statement begins.
+    fn line_start(&self, statement: usize) -> String {
+        let line = self.source[..statement]
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default();
+        let indent = if line.trim().is_empty() { line } else { "" };
+        let end = if self.source.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
         };
-        let start = group.brace_token.span.open().byte_range().end;
-        let space = &self.source[start..range(group.items.first()?).start];
-        let mut nodes = group.items.iter();
-        let last = nodes.rfind(|node| !self.all_go(node, prefix))?;
-        let between = if space.contains('\n') { space } else { " " };
-        let module = format!("{}::", prefix.join("::"));
-        Some((module, range(last).end, between.to_owned()))
+        format!("{end}{indent}")
     }
-}
-
-/// A tree for each module.
-fn joined(pieces: Vec<Piece>) -> Vec<String> {
-    let same = pieces.chunk_by(|one, other| one.module == other.module);
-    let trees = same.map(|pieces| match pieces {
-        [Piece { module, rest }] => format!("{module}::{rest}"),
-        _ => {
-            let rest: Vec<&str> = pieces.iter().map(|piece| &*piece.rest).collect();
-            format!("{}::{{{}}}", pieces[0].module, rest.join(", "))
-        }
-    });
-    trees.collect()
 }

@@ -2,64 +2,51 @@
 //!
 //! ```sh
 //! cargo install --locked --path examples/wheel-migrate
-//! wheel-migrate path/to/service            # says what it would change, and changes nothing
-//! wheel-migrate --write path/to/service    # changes it
+//! wheel-migrate path/to/service                    # shows the changes, and makes none
+//! wheel-migrate --write --path . path/to/service   # makes them
 //! ```
 //!
-//! | file | one idea |
+//! | file | subject |
 //! | --- | --- |
-//! | `syntax.rs` | what is in a file: imports, paths, calls, public items |
-//! | `moves.rs` | what moves and where to, and by which names |
-//! | `scope.rs` | what names mean in a file |
-//! | `streams.rs` | which calls are of tokio-stream's methods that have timers |
-//! | `rewrite.rs` | what becomes of a file, and what is left alone in it |
-//! | `imports.rs` | what becomes of its imports |
-//! | `only_here.rs` | going back: what types of this crate can do, and others cannot |
-//! | `manifest.rs` | a manifest's dependencies |
-//! | `manifest/change.rs` | what is added to them and taken out |
-//! | `lock.rs` | which tokio is locked |
-//! | `service.rs` | all files and manifests together, and what is told of them |
+//! | `tokens.rs` | the tokens of a Rust file, with their places |
+//! | `moves.rs` | tables: which paths move, and what to say of those that stay |
+//! | `imports.rs` | `use` statements |
+//! | `rewrite.rs` | a file |
+//! | `manifest.rs` | a `Cargo.toml` |
+//! | `service.rs` | all of them together |
 
-#[cfg(test)]
-mod forms;
 mod imports;
-mod lock;
 mod manifest;
 mod moves;
-mod only_here;
 mod rewrite;
-mod scope;
 mod service;
-mod streams;
-mod syntax;
+#[cfg(test)]
+mod tests;
+mod tokens;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
-use clap::Parser;
+use anyhow::ensure;
+use clap::{Args, Parser};
 
-use manifest::Source;
 use moves::Direction;
 use service::Service;
 
-/// To be changed with the first release; a test compares it with the library's manifest.
-const IS_PUBLISHED: bool = false;
-
-/// Moves the Rust sources below DIRECTORY from tokio::time to wheel::time of the crate
-/// tokio-wheel, and says what it has left alone. Without --write it changes nothing.
+/// Moves the Rust files below DIRECTORY from tokio::time to wheel::time of the crate tokio-wheel,
+/// and lists what it leaves alone. Without --write it only shows the changes.
 ///
-/// Exit status: 0, or 1 with --check, or 2 where something is wrong.
+/// The exit status is 0 on success, 1 if --check finds something to change, and 2 on errors.
 #[derive(Parser)]
 struct Options {
-    /// Change the files
+    /// Write the changes to the files
     #[arg(long)]
     write: bool,
-    /// For CI: exit status 1 if there is anything to change
+    /// Exit with status 1 if there is anything to change, for CI
     #[arg(long, conflicts_with = "write")]
     check: bool,
-    /// The other way: from wheel::time to tokio::time
+    /// Move from wheel::time to tokio::time instead
     #[arg(long)]
     back: bool,
     #[command(flatten)]
@@ -68,58 +55,52 @@ struct Options {
     directory: PathBuf,
 }
 
-fn main() -> ExitCode {
-    const TROUBLE: u8 = 2;
-    let options = Options::parse();
-    // Once the work is done, so that a closed pipe does not stop it half-way.
-    let told = migrate(&options).and_then(|(told, has_changes)| {
-        write!(io::stdout(), "{told}")?;
-        Ok(has_changes)
-    });
-    match told {
-        Ok(has_changes) if options.check && has_changes => ExitCode::FAILURE,
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("wheel-migrate: {error:#}");
-            ExitCode::from(TROUBLE)
-        }
-    }
+/// Where the dependency comes from. Without either option that is the registry.
+#[derive(Args, Default)]
+struct Source {
+    /// Depend on tokio-wheel in this directory
+    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = |given: &str| dunce::canonicalize(given))]
+    path: Option<PathBuf>,
+    /// Depend on tokio-wheel in this git repository
+    #[arg(long, value_name = "URL")]
+    git: Option<String>,
 }
 
-/// What to tell, and whether there was anything to change.
-fn migrate(options: &Options) -> anyhow::Result<(String, bool)> {
-    let (mut service, sources) = Service::read(&options.directory)?;
+fn main() -> ExitCode {
+    const ERROR: u8 = 2;
+    let options = Options::parse();
+    let status = migrate(&options).and_then(|(told, changes)| {
+        // The files are written by now, because a closed pipe ends the program here.
+        io::stdout().write_all(told.as_bytes())?;
+        Ok(u8::from(options.check && changes > 0))
+    });
+    ExitCode::from(status.unwrap_or_else(|error| {
+        eprintln!("wheel-migrate: {error:#}");
+        ERROR
+    }))
+}
+
+/// Returns what to print, and the number of files that change.
+fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
     let direction = match options.back {
-        false => Direction::Forth,
         true => Direction::Back,
+        false => Direction::Forth,
     };
-    if direction == Direction::Forth {
-        service.tell_of_the_lock()?;
-    }
-    for path in sources {
-        service.file(&path, direction)?;
-    }
-    service.depend(direction, &options.source);
-    if options.write && !IS_PUBLISHED && service.takes_published() {
-        bail!(
-            "nothing is changed: tokio-wheel is not published yet, so say where it is from, by \
-             --path DIRECTORY of a clone, or by --git URL"
-        );
-    }
-    service.change_manifests();
-    let changed = service.changed.len();
-    let advice = match options.write {
-        _ if changed == 0 => "",
-        true => " Now: cargo fmt && cargo check --all-targets",
-        false => " With --write they are changed.",
-    };
+    let has_source = options.source.path.is_some() || options.source.git.is_some();
+    ensure!(
+        has_source || options.back || !options.write,
+        "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
+    );
+    let mut service = Service::find(&options.directory)?;
+    service.migrate(direction, &options.source, options.write)?;
     if options.write {
         service.write()?;
     }
-    let told = service.told(direction, options.write);
-    let told = format!("{told}\n{changed} files change.{advice}\n");
-    Ok((told, changed > 0))
+    let changes = service.changes.len();
+    let advice = match options.write {
+        _ if changes == 0 => "No file changes.".to_owned(),
+        true => format!("Changed {changes} files. Now run: cargo fmt && cargo check --all-targets"),
+        false => format!("{changes} files would change. Run with --write to change them."),
+    };
+    Ok((format!("{}\n{advice}\n", service.told()), changes))
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,116 +1,36 @@
-//! A manifest: its dependencies, and what the package's files need of them.
+//! A `Cargo.toml`: tokio-wheel goes where tokio stands, and going back tokio's companions go where
+//! tokio-wheel stands.
 
-mod change;
+use std::collections::BTreeSet;
+use std::path::{MAIN_SEPARATOR, PathBuf};
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value};
 
-use clap::Args;
-use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
+use crate::Source;
+use crate::moves::{COMPANIONS, WHEEL};
 
-use crate::moves::{COMPANIONS, Names, WHEEL};
-use crate::rewrite::Needs;
-
-/// Where the dependency is from: the registry, if nothing else is said.
-#[derive(Args, Default, PartialEq)]
-pub(crate) struct Source {
-    /// Depend on tokio-wheel in this directory, not on a published one
-    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = tokio_wheel)]
-    path: Option<PathBuf>,
-    /// Depend on tokio-wheel in this repository
-    #[arg(long, value_name = "URL")]
-    git: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Normal,
-    Dev,
-    Build,
-    /// What the packages of a workspace inherit.
-    Workspace,
-}
-
-type Features = BTreeSet<String>;
-
-/// A dependency's place: its table, and its name there.
-struct Place {
-    kind: Kind,
-    table: Vec<String>,
-    key: String,
-    item: Item,
-}
-
-const TABLES: [(Kind, &[&str]); 4] = [
-    (Kind::Normal, &["dependencies"]),
-    (Kind::Dev, &["dev-dependencies"]),
-    (Kind::Build, &["build-dependencies"]),
-    (Kind::Workspace, &["workspace", "dependencies"]),
-];
-
-#[derive(Debug)]
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     pub(crate) before: String,
-    document: DocumentMut,
-    /// What the dependencies of the workspace are called there, their packages and their features.
-    /// `None` where there is no workspace.
-    pub(crate) inherited: Option<BTreeMap<String, (String, Features)>>,
-    /// What the package's files need, by what cargo builds them for.
-    needs: BTreeMap<Kind, Needs>,
-    /// On the way back: something stays that only tokio-wheel has.
-    pub(crate) keeps_wheel: bool,
-    /// Has come to depend on a published tokio-wheel.
-    pub(crate) takes_published: bool,
+    pub(crate) document: DocumentMut,
+    /// What `workspace = true` inherits.
+    pub(crate) inherited: Item,
 }
 
+/// A table of dependencies by the names that lead to it, and a key there.
+type Place = (Vec<String>, String);
+
 impl Manifest {
-    pub(crate) fn parse(path: PathBuf, text: String) -> Result<Self, toml_edit::TomlError> {
+    pub(crate) fn parse(path: PathBuf, before: String) -> anyhow::Result<Self> {
         Ok(Manifest {
             path,
-            document: text.parse()?,
-            before: text,
-            inherited: None,
-            needs: BTreeMap::new(),
-            keeps_wheel: false,
-            takes_published: false,
+            document: before.parse()?,
+            before,
+            inherited: Item::None,
         })
     }
 
-    pub(crate) fn is_package(&self) -> bool {
-        self.document.contains_key("package")
-    }
-
-    pub(crate) fn is_workspace(&self) -> bool {
-        self.document.contains_key("workspace")
-    }
-
-    /// Whether what is public in a file is part of a library's interface.
-    pub(crate) fn publishes(&self, file: &Path) -> bool {
-        let sources = self.path.with_file_name("src");
-        let mut programs = [sources.join("main.rs"), sources.join("bin")].into_iter();
-        let has_library = self.document.contains_key("lib") || sources.join("lib.rs").is_file();
-        let is_program = programs.any(|program| file.starts_with(program));
-        has_library && !is_program && self.kind_of(file) == Kind::Normal
-    }
-
-    /// What cargo builds a file for.
-    pub(crate) fn kind_of(&self, file: &Path) -> Kind {
-        let is_in = |name: &&str| file.starts_with(self.path.with_file_name(name));
-        match ["tests", "examples", "benches"].iter().any(is_in) {
-            true => Kind::Dev,
-            false if file == self.path.with_file_name("build.rs") => Kind::Build,
-            false => Kind::Normal,
-        }
-    }
-
-    /// Notes what a file needs.
-    pub(crate) fn need(&mut self, kind: Kind, needs: &Needs) {
-        self.needs.entry(kind).or_default().extend(needs);
-    }
-
-    /// With the line ends that it had.
+    /// The text as it is now, with the line ends that the file had.
     pub(crate) fn text(&self) -> String {
         let text = self.document.to_string();
         match self.before.contains("\r\n") {
@@ -119,153 +39,181 @@ impl Manifest {
         }
     }
 
-    /// What this package calls tokio, its companions and tokio-wheel.
-    pub(crate) fn names(&self) -> Names {
-        let mut names = Names::default();
-        for place in self.places() {
-            let is_known = |package: &str| COMPANIONS.iter().any(|(known, _)| *known == package);
-            let library = match self.package(&place) {
-                WHEEL => "wheel".to_owned(),
-                package if is_known(package) => package.replace('-', "_"),
-                _ => continue,
-            };
-            if place.key != self.package(&place) {
-                names.add(&place.key.replace('-', "_"), &library);
+    /// Returns what the packages of this workspace inherit.
+    pub(crate) fn inherited_by_members(&self) -> Item {
+        let dependencies = self.document["workspace"].get("dependencies");
+        dependencies.cloned().unwrap_or_default()
+    }
+
+    /// Adds tokio-wheel beside tokio, or beside a companion if tokio is none of the dependencies.
+    pub(crate) fn add_wheel(&mut self, features: &BTreeSet<&str>, source: &Source) {
+        let present = self.places(WHEEL);
+        for place in &present {
+            turn_on(self.item(place), features);
+        }
+        let beside = COMPANIONS.iter().map(|(package, _)| self.places(package));
+        let beside = beside.into_iter().find(|places| !places.is_empty());
+        for place in beside.unwrap_or_default() {
+            if present.is_empty() {
+                let mut features = features.clone();
+                features
+                    .extend(Some("test-util").filter(|paused| self.has_feature(&place, paused)));
+                let mut new = self.dependency(source);
+                turn_on(&mut new, &features);
+                self.insert(&place.0, WHEEL, new);
             }
         }
-        names
     }
 
-    /// For the packages of the workspace that this is the root of.
-    pub(crate) fn inheritance(&self) -> BTreeMap<String, (String, Features)> {
-        let places = self.places().into_iter();
-        let inherited = places.filter(|place| place.kind == Kind::Workspace);
-        let dependency = |place: Place| {
-            let package = self.package(&place).to_owned();
-            let features = self.features(&place);
-            (place.key, (package, features))
+    /// Takes tokio-wheel out, and puts in its place the packages that the files need.
+    pub(crate) fn remove_wheel(&mut self, packages: &BTreeSet<&'static str>) {
+        for place in self.places(WHEEL) {
+            let is_paused = self.has_feature(&place, "test-util");
+            self.table_mut(&place.0).remove(&place.1);
+            for package in packages {
+                self.need(package, "time", &place.0);
+            }
+            if is_paused {
+                self.need("tokio", "test-util", &place.0);
+            }
+        }
+    }
+
+    /// Turns a feature of a package on, and adds the package to a table if it is in none.
+    fn need(&mut self, package: &str, feature: &'static str, table: &[String]) {
+        let places = self.places(package);
+        let here = places.iter().find(|place| place.0 == table);
+        let place = here.or(places.first().filter(|_| feature == "time"));
+        if let Some(place) = place {
+            if !self.has_feature(place, feature) {
+                turn_on(self.item(place), &BTreeSet::from([feature]));
+            }
+            return;
+        }
+        let mut new = match places.first() {
+            Some(elsewhere) => self.item(elsewhere).clone(),
+            None => value(
+                COMPANIONS
+                    .iter()
+                    .find(|row| row.0 == package)
+                    .map_or("*", |row| row.1),
+            ),
         };
-        inherited.map(dependency).collect()
+        turn_on(&mut new, &BTreeSet::from([feature]));
+        self.insert(table, package, new);
     }
 
-    /// Every dependency.
-    fn places(&self) -> Vec<Place> {
+    /// The dependency on tokio-wheel. A path is relative to this manifest.
+    fn dependency(&self, source: &Source) -> Item {
+        let here = self.path.parent().unwrap_or(&self.path);
+        let relative = |to: &PathBuf| {
+            let relative = pathdiff::diff_paths(to, here).unwrap_or_else(|| to.clone());
+            relative.display().to_string().replace(MAIN_SEPARATOR, "/")
+        };
+        let entry = match (&source.path, &source.git) {
+            (Some(to), _) => ("path", relative(to)),
+            (_, Some(git)) => ("git", git.clone()),
+            _ => ("version", "0.1".to_owned()),
+        };
+        value(InlineTable::from_iter([entry]))
+    }
+
+    /// Every table of dependencies.
+    fn tables(&self) -> Vec<Vec<String>> {
         let targets = self.document.get("target").and_then(Item::as_table_like);
-        let targets = targets.into_iter().flat_map(|all| all.iter());
+        let targets = targets.into_iter().flat_map(TableLike::iter);
         let mut above = vec![vec![]];
         above.extend(targets.map(|(target, _)| vec!["target", target]));
+        let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
         let tables = above
             .iter()
-            .flat_map(|above| TABLES.map(|(kind, table)| (kind, [&above[..], table].concat())));
-        let places = tables.flat_map(|(kind, table)| {
-            let mut path = table.iter();
-            let item = path.try_fold(self.document.as_item(), |item, name| item.get(name));
-            let entries = item.and_then(Item::as_table_like).into_iter();
-            entries
-                .flat_map(TableLike::iter)
-                .map(move |(key, item)| Place {
-                    key: key.to_owned(),
-                    item: item.clone(),
-                    ..Place::new(kind, &table)
-                })
+            .flat_map(|above| kinds.map(|kind| [&above[..], &[kind]].concat()));
+        tables
+            .map(|table| table.into_iter().map(str::to_owned).collect())
+            .collect()
+    }
+
+    /// The places of a package, which may have another name as its key.
+    fn places(&self, package: &str) -> Vec<Place> {
+        let is_wanted = |(key, item): &(&str, &Item)| {
+            let renamed = item.get("package").and_then(Item::as_str);
+            renamed.unwrap_or(key) == package
+        };
+        let places = self.tables().into_iter().filter_map(|table| {
+            let mut names = table.iter();
+            let item = names.try_fold(self.document.as_item(), |item, name| item.get(name));
+            let (key, _) = item?.as_table_like()?.iter().find(is_wanted)?;
+            Some((table, key.to_owned()))
         });
         places.collect()
     }
 
-    /// The package that is depended on, which may have another name here.
-    fn package<'a>(&'a self, place: &'a Place) -> &'a str {
-        let inherited = || Some(self.inherited_by(place)?.0.as_str());
-        let named = place.get("package").and_then(Item::as_str);
-        named.or_else(inherited).unwrap_or(&place.key)
+    fn table_mut(&mut self, table: &[String]) -> &mut dyn TableLike {
+        let document = self.document.as_item_mut();
+        let item = table.iter().fold(document, |item, name| &mut item[name]);
+        item.as_table_like_mut().expect("`places` has seen it")
     }
 
-    fn inherited_by(&self, place: &Place) -> Option<&(String, Features)> {
-        let inherited = self.inherited.as_ref()?.get(&place.key);
-        inherited.filter(|_| place.is_set("workspace"))
+    fn item(&mut self, place: &Place) -> &mut Item {
+        self.table_mut(&place.0)
+            .get_mut(&place.1)
+            .expect("`places` has seen it")
     }
 
-    /// What is turned on, the workspace's choice included.
-    fn features(&self, place: &Place) -> Features {
-        let own = place.get("features").and_then(Item::as_array);
-        let own = own.into_iter().flatten().filter_map(Value::as_str);
+    /// Inserts a dependency, and keeps a sorted table sorted.
+    fn insert(&mut self, table: &[String], key: &str, item: Item) {
+        let table = self.table_mut(table);
+        let is_sorted = table.iter().map(|(key, _)| key).is_sorted();
+        table.insert(key, item);
+        if is_sorted {
+            table.sort_values();
+        }
+    }
+
+    /// Returns `true` if a feature is turned on, here or by the workspace.
+    fn has_feature(&mut self, place: &Place, feature: &str) -> bool {
         let inherited = self
-            .inherited_by(place)
-            .map(|(_, features)| features.iter());
-        let inherited = inherited.into_iter().flatten();
-        own.map(str::to_owned).chain(inherited.cloned()).collect()
-    }
-
-    fn places_of(&self, package: &str) -> Vec<Place> {
-        let mut places = self.places();
-        places.retain(|place| self.package(place) == package);
-        places
+            .inherited
+            .get(&place.1)
+            .is_some_and(|item| has_feature(item, feature));
+        let item = self.item(place);
+        let inherits = item.get("workspace").and_then(Item::as_bool) == Some(true);
+        has_feature(item, feature) || inherits && inherited
     }
 }
 
-/// A directory that is given by `--path`.
-fn tokio_wheel(given: &str) -> Result<PathBuf, String> {
-    match fs::read_to_string(Path::new(given).join("Cargo.toml")) {
-        Ok(text) if text.contains("name = \"tokio-wheel\"") => Ok(given.into()),
-        Ok(_) => Err("is not tokio-wheel".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+fn value(value: impl Into<Value>) -> Item {
+    Item::Value(value.into())
 }
 
-impl Place {
-    /// Where there is no tokio to go beside.
-    fn first(kind: Kind) -> Self {
-        let (_, table) = TABLES[kind as usize];
-        Place::new(kind, table)
-    }
-
-    fn new(kind: Kind, table: &[&str]) -> Self {
-        Place {
-            kind,
-            table: table.iter().map(ToString::to_string).collect(),
-            key: "tokio".to_owned(),
-            item: Item::None,
-        }
-    }
-
-    fn get(&self, key: &str) -> Option<&Item> {
-        self.item.as_table_like()?.get(key)
-    }
-
-    /// Where it is from, and by which name.
-    fn source(&self) -> InlineTable {
-        const SOURCE: [&str; 9] = [
-            "branch",
-            "git",
-            "package",
-            "path",
-            "registry",
-            "rev",
-            "tag",
-            "version",
-            "workspace",
-        ];
-        let mut source = InlineTable::new();
-        if let Some(version) = self.item.as_str() {
-            source.insert("version", version.into());
-        }
-        for (key, value) in self
-            .item
-            .as_table_like()
-            .into_iter()
-            .flat_map(|table| table.iter())
-        {
-            if let Some(value) = value.as_value().filter(|_| SOURCE.contains(&key)) {
-                source.insert(key, value.clone());
-            }
-        }
-        source.fmt();
-        source
-    }
-
-    fn is_set(&self, key: &str) -> bool {
-        self.get(key).and_then(Item::as_bool) == Some(true)
-    }
+/// `full` and tokio's `test-util` turn `time` on too.
+fn has_feature(item: &Item, wanted: &str) -> bool {
+    let features = item.get("features").and_then(Item::as_array);
+    let mut features = features.into_iter().flatten().filter_map(Value::as_str);
+    let has_time = |feature| wanted == "time" && ["full", "test-util"].contains(&feature);
+    features.any(|feature| feature == wanted || has_time(feature))
 }
 
-#[cfg(test)]
-mod tests;
+fn turn_on(item: &mut Item, features: &BTreeSet<&str>) {
+    let missing = features
+        .iter()
+        .copied()
+        .filter(|feature| !has_feature(item, feature));
+    let missing: Vec<&str> = missing.collect();
+    if missing.is_empty() {
+        return;
+    }
+    if let Some(version) = item.as_str() {
+        *item = value(InlineTable::from_iter([("version", version)]));
+    }
+    let table = item
+        .as_table_like_mut()
+        .expect("a dependency is a version or a table");
+    let array = table.entry("features").or_insert(value(Array::new()));
+    if let Some(array) = array.as_array_mut() {
+        array.extend(missing);
+    }
+    if let Some(table) = item.as_inline_table_mut() {
+        table.fmt();
+    }
+}

@@ -1,123 +1,159 @@
-//! A package that is not moved for want of a crate, and a workspace, moved and moved back.
+//! Tables of forms, before and after, and a workspace that is moved and moved back.
 
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::{MAIN_SEPARATOR_STR, Path};
+use std::{env, fs, process};
 
 use clap::Parser as _;
 
-use super::{Options, migrate};
+use super::manifest::Manifest;
+use super::moves::Direction;
+use super::rewrite::File;
+use super::{Options, Source, migrate};
+
+/// The two sections of a table.
+fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
+    let (forth, back) = text.split_once("[back]\n").unwrap();
+    let (_, forth) = forth.split_once("[forth]\n").unwrap();
+    [(Direction::Forth, forth), (Direction::Back, back)]
+}
 
 #[test]
-fn without_a_place_to_take_it_from_nothing_is_written() {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = library.join("target/wheel-migrate-nowhere");
-    let manifest = "[package]\n[dependencies]\ntokio = \"1\"\n";
-    let files = [
-        ("Cargo.toml", manifest),
-        ("src/main.rs", "use tokio::time;\n"),
-    ];
-    fs::create_dir_all(root.join("src")).unwrap();
-    for (name, text) in files {
-        fs::write(root.join(name), text).unwrap();
+fn each_form_moves() {
+    for (to, text) in sections(include_str!("forms.txt")) {
+        let lines = text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with("# "));
+        let lines: Vec<&str> = lines.collect();
+        for form in lines.chunk_by(|_, next| next.starts_with(['!', '+'])) {
+            let (before, after) = form[0].split_once("==> ").unwrap_or((form[0], form[0]));
+            let comes_back = before.ends_with('<').then_some((Direction::Back, after));
+            let before = before.trim_end_matches('<').trim_end();
+            for end in ["\n", "\r\n"] {
+                check(&form[1..], to, &text_of(before, end), &text_of(after, end));
+                if let Some((to, after)) = comes_back {
+                    check(&form[1..], to, &text_of(after, end), &text_of(before, end));
+                }
+            }
+        }
     }
+}
+
+fn text_of(form: &str, end: &str) -> String {
+    form.replace("\\n", end) + end
+}
+
+/// Checks that `before` becomes `after`, which changes no more, and what is told of it.
+fn check(told: &[&str], to: Direction, before: &str, after: &str) {
+    let file = File::read(before, to);
+    assert_eq!(file.text(), after, "from: {before}");
+    assert_eq!(File::read(after, to).text(), after);
+    let told = |sign: char| {
+        told.iter()
+            .filter_map(move |line| line.strip_prefix(sign))
+            .map(str::trim)
+    };
+    // Most forms move an item of tokio's own, which needs tokio again on the way back.
+    let usual = ["", "/ tokio"][usize::from(before != after)];
+    let mut needs = told('+').next().unwrap_or(usual).split('/');
+    let needs = needs
+        .nth(usize::from(to == Direction::Back))
+        .unwrap_or_default();
+    assert!(
+        file.needs.into_iter().eq(needs.split_whitespace()),
+        "needs of: {before}"
+    );
+    let left = file
+        .left
+        .iter()
+        .map(|(line, what)| format!("{line}: {what}"));
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        told('!').collect::<Vec<_>>(),
+        "left in: {before}"
+    );
+}
+
+#[test]
+fn each_manifest_changes() {
+    for (to, text) in sections(include_str!("manifests.txt")) {
+        for form in text.trim_end().split("\n\n") {
+            check_manifest(form, to, "\n");
+            check_manifest(form, to, "\r\n");
+        }
+    }
+}
+
+fn check_manifest(form: &'static str, to: Direction, end: &str) {
+    let lines = |signs: &[char]| -> Vec<&'static str> {
+        let lines = form.lines().filter(|line| line.starts_with(signs));
+        lines.filter_map(|line| line.get(2..)).collect()
+    };
+    let text = |sign: char| lines(&[' ', sign]).join(end) + end;
+    let needs: BTreeSet<&str> = lines(&['=']).into_iter().collect();
+    let here = env::current_dir().unwrap();
+    let (path, git) = (Some(here.join("w")), None);
+    let mut manifest = Manifest::parse(here.join("Cargo.toml"), text('-')).unwrap();
+    match to {
+        Direction::Forth => manifest.add_wheel(&needs, &Source { path, git }),
+        Direction::Back => manifest.remove_wheel(&needs),
+    }
+    assert_eq!(manifest.text(), text('+'));
+    if to == Direction::Forth && !form.starts_with('~') {
+        manifest.remove_wheel(&BTreeSet::new());
+        assert_eq!(manifest.text(), text('-'));
+    }
+}
+
+#[rustfmt::skip]
+const FILES: [(&str, &str); 4] = [
+    ("Cargo.toml", "[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
+    ("a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
+    ("a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\n"),
+    ("a/target/built.rs", "use tokio::time;\n"),
+];
+
+fn write(root: &Path, name: &str, text: &str) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_workspace_moves_forth_and_back() {
+    let root = &env::temp_dir().join(format!("wheel-migrate-{}", process::id()));
+    for (name, text) in FILES {
+        write(root, name, text);
+    }
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let is_as_before = || FILES.iter().all(|(name, text)| read(name) == *text);
     let run = |arguments: &[&str]| {
         let all = [&["", root.to_str().unwrap()], arguments].concat();
         migrate(&Options::parse_from(all))
     };
-    let is_as_before = |(name, text)| fs::read_to_string(root.join(name)).unwrap() == text;
-    let refusal = run(&["--write"]).err().map(|error| error.to_string());
-    let refusal = refusal.expect("nothing is published yet");
-    assert!(refusal.contains("--path"), "{refusal}");
-    assert!(files.into_iter().all(is_as_before));
-    // To look is allowed, and so is what takes no published crate.
-    assert!(run(&[]).unwrap().1);
-    assert!(run(&["--write", "--git", "u"]).unwrap().1);
-    assert!(run(&["--write", "--back"]).unwrap().1);
-    let time = "tokio = { version = \"1\", features = [\"time\"] }";
-    let manifest = &manifest.replace("tokio = \"1\"", time);
-    assert!(is_as_before(("Cargo.toml", manifest)) && is_as_before(files[1]));
-    // Lines are those of the file as the user then has it.
-    let mixed = "use wheel::{time, Wheel};\nfn f(w: wheel::Builder) {}\n";
-    fs::write(root.join("src/main.rs"), mixed).unwrap();
+    let refusal = run(&["--write"]).unwrap_err().to_string();
+    assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
+    let (told, changes) = run(&["--check"]).unwrap();
+    let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
     assert!(
-        run(&["--back"])
-            .unwrap()
-            .0
-            .contains("main.rs:2: `wheel::Builder`")
+        changes == 2 && told.contains(&listed) && is_as_before(),
+        "{told}"
     );
-    let (told, _) = run(&["--back", "--write"]).unwrap();
-    assert!(told.contains("main.rs:3: `wheel::Builder`"), "{told}");
-}
-
-const MANIFEST: &str = "[workspace]\n[workspace.dependencies]\n\
-    rt = { package = \"tokio\", version = \"1\", features = [\"time\"] }\n";
-const FILES: [(&str, &str); 7] = [
-    ("Cargo.toml", MANIFEST),
-    (
-        "a/Cargo.toml",
-        "[package]\n[dependencies]\nrt.workspace = true\n",
-    ),
-    ("a/src/lib.rs", "use rt::time;\n"),
-    (
-        "b/Cargo.toml",
-        "[package]\n[dependencies]\nrt = { workspace = true, optional = true }\n\
-         [features]\nb = [\"dep:rt\"]\n",
-    ),
-    ("b/src/lib.rs", "pub use rt::time::Sleep;\n"),
-    (
-        "c/Cargo.toml",
-        "[package]\n[dev-dependencies]\nrt.workspace = true\n",
-    ),
-    ("c/src/lib.rs", ""),
-];
-
-#[test]
-fn what_is_inherited_is_inherited() {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = library.join("target/wheel-migrate");
-    for (name, text) in FILES {
-        fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
-        fs::write(root.join(name), text).unwrap();
-    }
-    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let run = |arguments: &[&str]| {
-        // Relative to where the test runs, and written relative to the manifest.
-        let all = [&["", "--path", "../..", root.to_str().unwrap()], arguments].concat();
-        migrate(&Options::parse_from(all)).unwrap()
-    };
-    let (told, has_changes) = run(&["--check"]);
-    let public = ["b", "src", "lib.rs:1: pub use"].join(MAIN_SEPARATOR_STR);
-    assert!(has_changes && told.contains(&public), "{told}");
-    assert!(FILES.iter().all(|(name, text)| read(name) == *text));
-    assert!(run(&["--write"]).1 && !run(&["--check"]).1);
-    let inherited = "tokio-wheel = { workspace = true";
-    let root_has = "tokio-wheel = { path = \"../..\" }\n";
-    assert_eq!(read("Cargo.toml"), format!("{MANIFEST}{root_has}"));
-    assert!(read("a/Cargo.toml").ends_with(&format!("{inherited} }}\n")));
-    assert!(read("b/Cargo.toml").contains(&format!("{inherited}, optional = true }}\n")));
-    assert_eq!(read("c/Cargo.toml"), FILES[5].1);
-    // A package keeps it, and so does its workspace.
-    fs::write(root.join("a/src/lib.rs"), "use wheel::Builder;\n").unwrap();
-    run(&["--back", "--write"]);
-    assert!(read("Cargo.toml").contains(root_has) && read("a/Cargo.toml").contains(inherited));
-    assert_eq!(read("b/Cargo.toml"), FILES[3].1);
-    // What takes its place is inherited, too.
-    let moved = ["Cargo.toml", "a/Cargo.toml"].map(|name| (name, read(name)));
-    fs::write(root.join("a/src/lib.rs"), "use wheel::DelayQueue;\n").unwrap();
-    run(&["--back", "--write"]);
-    let root_has = "tokio-util = { version = \"0.7.16\" }\n";
-    assert_eq!(read("Cargo.toml"), format!("{MANIFEST}{root_has}"));
-    let inherited = "tokio-util = { workspace = true, features = [\"time\"] }\n";
-    assert_eq!(read("a/Cargo.toml"), format!("{}{inherited}", FILES[1].1));
-    for (name, text) in moved {
-        fs::write(root.join(name), text).unwrap();
-    }
-    fs::write(root.join("a/src/lib.rs"), "use wheel::time;\n").unwrap();
-    run(&["--back", "--write"]);
-    assert!(FILES.iter().all(|(name, text)| read(name) == *text));
-    // There already.
-    let there = format!("{MANIFEST}tokio-wheel = \"1\"\n");
-    fs::write(root.join("Cargo.toml"), &there).unwrap();
-    run(&["--write"]);
-    assert_eq!(read("Cargo.toml"), there);
+    let (told, _) = run(&["--write", "--git", "u"]).unwrap();
+    // The new file has a line more.
+    assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");
+    let wheel = "tokio-wheel = { git = \"u\", features = [\"test-util\"] }\n";
+    let manifest = format!("{}{wheel}", FILES[1].1);
+    assert_eq!(read("a/Cargo.toml"), manifest);
+    assert_eq!(run(&["--check"]).unwrap().1, 0);
+    // What only tokio-wheel has keeps the dependency.
+    write(root, "a/src/lib.rs", "use wheel::{Builder, time};\n");
+    run(&["--write", "--back"]).unwrap();
+    assert_eq!(read("a/Cargo.toml"), manifest);
+    write(root, "a/src/lib.rs", "use wheel::time;\n");
+    run(&["--write", "--back"]).unwrap();
+    assert_eq!(read("a/src/lib.rs"), "use tokio::time;\n");
+    write(root, "a/src/lib.rs", FILES[2].1);
+    assert!(is_as_before());
+    fs::remove_dir_all(root).unwrap();
 }

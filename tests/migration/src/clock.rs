@@ -1,4 +1,6 @@
-//! The canary module: all others may say `crate::clock`.
+//! The names that the other modules import from here. A comment may say tokio::time.
 
-pub use hyper_util::rt::TokioTimer as HyperTimer;
 pub use tokio::time::*;
+
+/// The name that logs have for the clock.
+pub const NAME: &str = "tokio's";
