@@ -13,7 +13,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
-use tokio::task::JoinHandle;
 use tokio_test::{assert_pending, assert_ready, task};
 use wheel::ext::hyper::WheelTimer;
 use wheel::{Builder, advance};

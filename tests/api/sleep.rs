@@ -9,8 +9,6 @@ use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable};
 
 use futures_test::task::new_count_waker;
-use support::time::{Ours, Time, Tokio};
-use tokio::task::coop;
 use wheel::advance;
 
 #[tokio::test(start_paused = true)]

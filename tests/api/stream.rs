@@ -3,8 +3,6 @@
 
 use support::prelude::*;
 
-use std::pin::pin;
-
 use futures::stream::{self, FusedStream, Stream, StreamExt as _};
 use tokio_test::{assert_pending, assert_ready_eq, task};
 use wheel::delay_queue::Expired;

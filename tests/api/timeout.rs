@@ -5,7 +5,6 @@ use support::prelude::*;
 
 use std::future::pending;
 
-use tokio::task::coop;
 use tokio_test::{assert_pending, task};
 use wheel::advance;
 

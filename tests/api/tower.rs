@@ -6,8 +6,6 @@ mod bodies;
 
 use support::prelude::*;
 
-use std::fmt;
-
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;

@@ -7,7 +7,6 @@ use std::process::{Child, Command};
 
 use cap::Cap;
 use support::load::sleepers;
-use tokio::task::JoinHandle;
 use wheel::{Sleep, interval};
 
 /// Counts allocated memory, and limits nothing.

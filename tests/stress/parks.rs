@@ -3,7 +3,6 @@
 use support::prelude::*;
 
 use support::load::{Stop, sleepers, spawn_senders, spawn_yielders};
-use support::time::{Ours, Time, Tokio};
 
 fn parks(runtime: &Runtime) -> u64 {
     let metrics = runtime.metrics();

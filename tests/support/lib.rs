@@ -39,22 +39,30 @@ pub use wakers::{
 
 /// The names that nearly every test begins with.
 pub mod prelude {
+    pub use std::cell::RefCell;
+    pub use std::convert::identity;
+    pub use std::fmt;
     pub use std::future::poll_fn;
-    pub use std::pin::Pin;
+    pub use std::ops::Range;
+    pub use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    pub use std::pin::{Pin, pin};
     pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
     pub use std::sync::{Arc, Mutex, mpsc};
     pub use std::task::{Context, Poll, Wake, Waker};
     pub use std::thread;
 
+    pub use futures::executor;
     pub use futures::future::join_all;
     pub use futures::stream::FuturesUnordered;
-    pub use tokio::runtime::{Handle, Runtime};
+    pub use tokio::runtime::{Builder, Handle, Runtime};
     pub use tokio::sync::oneshot;
     pub use tokio::task::{
-        JoinSet, LocalSet, block_in_place, spawn_blocking, spawn_local, yield_now,
+        JoinHandle, JoinSet, LocalSet, block_in_place, coop, spawn_blocking, spawn_local, yield_now,
     };
-    pub use wheel::{Duration, Instant, Wheel, sleep, sleep_until, timeout};
+    pub use tokio::time::MissedTickBehavior;
+    pub use wheel::{Duration, Instant, Sleep, Wheel, sleep, sleep_until, timeout};
 
+    pub use super::time::{Ours, Time, Tokio};
     pub use super::*;
 }
 

@@ -3,7 +3,6 @@
 use crate::prelude::*;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 /// The time that a task computes between two yields: enough for the driver to find the runtime busy.
 const WORK: Duration = Duration::from_micros(50);

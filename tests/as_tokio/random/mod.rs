@@ -27,7 +27,6 @@ mod watchdog;
 mod world;
 
 use std::env;
-use std::ops::Range;
 
 use support::prelude::*;
 

@@ -4,8 +4,6 @@ use support::prelude::*;
 
 use std::{fmt, slice};
 
-use tokio::time::MissedTickBehavior;
-
 #[cfg(feature = "test-util")]
 use crate::random::paused::hand::Hand;
 

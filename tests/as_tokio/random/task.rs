@@ -3,7 +3,6 @@
 use support::prelude::*;
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::future::pending;
 use std::panic::AssertUnwindSafe;
 

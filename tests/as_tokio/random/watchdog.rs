@@ -2,7 +2,6 @@
 
 use support::prelude::*;
 
-use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
 use std::sync::mpsc::{Receiver, Sender, channel};

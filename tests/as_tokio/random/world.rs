@@ -5,13 +5,10 @@ use support::prelude::*;
 
 use std::collections::HashMap;
 
-use tokio::task::JoinHandle;
-
 use super::program::{Body, Program, Slot, Style};
 use super::real::Quiet;
 use super::trace::Event;
 use super::watchdog::Stop;
-use support::time::Time;
 
 /// Each paused clock is set on by so much before a program begins, so that deadlines may lie before the program.
 pub(crate) const START: Duration = Duration::from_millis(160);

@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 
-use futures::executor;
 use futures::future::pending;
 
 /// The only worker drives a future by itself, under the guard of another runtime.

@@ -3,8 +3,6 @@
 
 use super::prelude::*;
 
-use tokio::runtime::Builder;
-
 #[derive(Clone, Copy, Debug)]
 enum Hook {
     NewTasks,

@@ -6,7 +6,6 @@ use super::prelude::*;
 use std::rc::Rc;
 use std::sync::mpsc as blocking;
 
-use futures::executor;
 use tokio::sync::Barrier;
 
 /// In the end the second alone, when the first idles or has ended.

@@ -4,10 +4,6 @@
 
 use super::prelude::*;
 
-use std::convert::identity;
-
-use tokio::runtime::Builder;
-
 /// On a thread that the driver has found to be a worker, the timer is the worker's own, as under any
 /// guard. Whether the driver has found that depends on the worker.
 #[test]

@@ -6,9 +6,6 @@
 
 use super::prelude::*;
 
-use std::convert::identity;
-use std::fmt;
-
 use futures::executor::block_on as wait;
 use tokio_util::context::TokioContext;
 

@@ -4,8 +4,6 @@
 
 use super::prelude::*;
 
-use std::pin::pin;
-
 use futures::FutureExt as _;
 use tokio::time::advance;
 

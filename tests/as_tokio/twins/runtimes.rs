@@ -5,9 +5,6 @@ use support::prelude::*;
 use std::ops::Deref;
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
-use tokio::task::JoinHandle;
-
-use support::time::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

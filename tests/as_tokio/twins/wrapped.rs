@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 
-use tokio::runtime::Builder;
 use tokio_util::context::{RuntimeExt, TokioContext};
 
 /// As in tokio-util's own example: the runtime that polls has no timers at all.

@@ -2,7 +2,6 @@
 
 use crate::prelude::*;
 
-use std::fmt;
 use std::sync::atomic::AtomicI64;
 
 /// Each armed timer comes to exactly one of the three ends.

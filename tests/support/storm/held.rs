@@ -4,8 +4,6 @@ use crate::prelude::*;
 
 use std::time::Instant;
 
-use wheel::Sleep;
-
 use super::life::Driver;
 use super::shared::Shared;
 use super::witness::{Deed, Witness};

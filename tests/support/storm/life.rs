@@ -5,8 +5,6 @@ use crate::prelude::*;
 use std::sync::atomic::AtomicI64;
 use std::thread::{self, JoinHandle};
 
-use wheel::Sleep;
-
 use super::shared::Shared;
 
 /// A runtime's driver, which others hold, also after the runtime's end.

@@ -26,7 +26,6 @@ mod witness;
 
 use crate::prelude::*;
 
-use std::cell::RefCell;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 

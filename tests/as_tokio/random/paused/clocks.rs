@@ -2,7 +2,6 @@
 
 use support::prelude::*;
 
-use tokio::runtime::Builder;
 use tokio::time::advance;
 
 use super::rules;

@@ -2,8 +2,6 @@
 
 use support::prelude::*;
 
-use std::cell::RefCell;
-
 use support::time::{Time, by_handle};
 
 /// The tick.

@@ -2,8 +2,6 @@
 
 use support::prelude::*;
 
-use std::fmt;
-
 use super::rules::{GOES_ON, LOOKS, Ruled};
 use super::thread::run;
 use crate::random::program::Program;

@@ -2,8 +2,6 @@
 
 use support::prelude::*;
 
-use tokio::time::MissedTickBehavior;
-
 use crate::random::program::{Program, Step, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq)]

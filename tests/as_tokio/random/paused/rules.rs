@@ -4,7 +4,6 @@
 use support::prelude::*;
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 use std::task::ready;
 

@@ -3,14 +3,11 @@
 
 use support::prelude::*;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::{by_hand, clocks, rules};
 use crate::random::program::{Program, Rt, Step};
 use crate::random::task::{Place, message};
 use crate::random::trace::Trace;
 use crate::random::world::World;
-use support::time::Time;
 
 /// Runs a program, and returns its trace.
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {

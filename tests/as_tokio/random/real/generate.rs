@@ -2,8 +2,6 @@
 
 use support::prelude::*;
 
-use tokio::time::MissedTickBehavior;
-
 use crate::random::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
 
 pub(super) fn program(seed: u64) -> Program {

@@ -17,9 +17,6 @@ mod generate;
 
 use support::prelude::*;
 
-use std::ops::Range;
-
-use futures::executor;
 use tokio::runtime::worker_index;
 
 use crate::random::program::Step;
@@ -27,7 +24,6 @@ use crate::random::task::Place;
 use crate::random::trace::Trace;
 use crate::random::world::World;
 use crate::random::{be_precise, seeds};
-use support::time::{Ours, Time, Tokio};
 
 /// Programs that run side by side, so that workers are busy and tasks move.
 const BATCH: u64 = 50;
