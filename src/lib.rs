@@ -126,7 +126,7 @@
 //! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and timeouts for bodies, for tower's and
 //!   axum's stacks.
 //! * `tracing`: the spans and events that Tokio's timers emit, so that tokio-console shows these
-//!   timers. Turns on Tokio's own `tracing`. <!-- issue 43 -->
+//!   timers. Turns on Tokio's own `tracing`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The pages are about all features, and there only with all of them.
 #![cfg_attr(

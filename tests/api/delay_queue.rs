@@ -203,9 +203,9 @@ async fn an_entry_expires_no_earlier_than_a_timer_for_its_deadline() {
     wheel::advance(half).await;
     let mut queue = DelayQueue::new();
     queue.insert((), ms(1));
-    assert!(poll_once(&mut queue).is_pending());
+    assert!(poll_with(&mut queue, Waker::noop()).is_pending());
     wheel::advance(ms(1)).await;
-    assert!(poll_once(&mut queue).is_pending());
+    assert!(poll_with(&mut queue, Waker::noop()).is_pending());
     wheel::advance(half).await;
-    assert_eq!(poll_once(&mut queue), Poll::Ready(Some(())));
+    assert_eq!(poll_with(&mut queue, Waker::noop()), Poll::Ready(Some(())));
 }
