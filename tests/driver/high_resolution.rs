@@ -210,7 +210,8 @@ fn a_runtime_without_io_is_told_so() {
         runtime.block_on(async {
             let error = precise().install().unwrap_err();
             assert!(matches!(error, BuildError::IoDisabled));
-            let words = "`high_resolution` needs a runtime with I/O: call `enable_io` on its builder";
+            let words =
+                "`high_resolution` needs a runtime with I/O: call `enable_io` on its builder";
             assert_eq!(error.to_string(), words);
             let built = precise().build();
             assert!(matches!(built, Err(BuildError::IoDisabled)));

@@ -289,7 +289,10 @@ fn the_pages_name_the_constants_of_the_code() {
     let level = GRAIN as u32;
     for (text, said) in [
         (page, format!("… {SLOTS} slots")),
-        (page, format!("It takes up to {BATCH} timers out of a shard")),
+        (
+            page,
+            format!("It takes up to {BATCH} timers out of a shard"),
+        ),
         (
             page,
             format!("timers of a slot of level {level} fire together"),
