@@ -256,6 +256,8 @@ mod off {
 
     pub(crate) struct Polling;
 
+    pub(crate) struct Unseen;
+
     impl Resource {
         #[inline]
         pub(crate) fn interval() -> Self {
@@ -299,7 +301,9 @@ mod off {
         }
     }
 
-    pub(crate) fn unseen() {}
+    pub(crate) fn unseen() -> Unseen {
+        Unseen
+    }
 
     #[track_caller]
     pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static, handle: &Handle) {

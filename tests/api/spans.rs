@@ -99,8 +99,7 @@ fn record(program: impl Future<Output = ()>) -> Vec<String> {
     let record = Record::default();
     let subscriber = tracing_subscriber::registry().with(record.clone());
     tracing::subscriber::with_default(subscriber, || runtime.block_on(program));
-    let lines = record.0.lock().unwrap().clone();
-    lines
+    record.0.lock().unwrap().clone()
 }
 
 /// The same program on each of two modules of timers.
