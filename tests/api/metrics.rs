@@ -209,7 +209,7 @@ fn shards_add_up_and_there_is_none_beyond() {
 
 /// An expiry pass on a current-thread runtime fires everything, however long it takes.
 #[test]
-fn timers_at_the_end_of_a_long_turn_are_later_than_those_at_its_beginning() {
+fn timers_at_the_end_of_a_long_pass_are_later_than_those_at_its_beginning() {
     within(LIMIT, || {
         current_thread().block_on(async {
             let metrics = metrics();
@@ -258,7 +258,7 @@ mod paused {
     use wheel::{Builder, advance};
 
     #[tokio::test(start_paused = true)]
-    async fn lag_is_the_time_from_the_deadline_to_the_turn() {
+    async fn lag_is_the_time_from_the_deadline_to_the_pass() {
         let metrics = metrics();
         let held: Vec<_> = (1..=10).map(|n| pending(ms(n))).collect();
         let _later = pending(ms(11));

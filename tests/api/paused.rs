@@ -175,7 +175,7 @@ fn a_sleep_put_off_does_not_stop_the_clock_at_its_old_deadline() {
 }
 
 #[test]
-fn one_hour_asleep_takes_few_turns() {
+fn one_hour_asleep_takes_few_passes() {
     let (runtime, seen) = watched();
     runtime.block_on(async {
         sleep(HOUR).await;

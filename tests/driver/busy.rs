@@ -43,7 +43,7 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
         let most = start.elapsed().as_millis() + 10;
         assert!(
             u128::from(looked_in_vain) < most,
-            "{looked_in_vain} looks in vain, not {most}"
+            "{looked_in_vain} wake-ups found nothing due, not {most}"
         );
     });
 }
@@ -152,6 +152,6 @@ fn a_quiet_runtime_does_not_wake_up_for_each_cancelled_timer() {
     let fewest = (0..5).map(idle_turns).min().unwrap();
     assert!(
         fewest < CALLS / 10,
-        "{fewest} turns in vain for {CALLS} calls"
+        "{fewest} passes found nothing due in {CALLS} calls"
     );
 }

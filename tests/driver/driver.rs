@@ -44,7 +44,7 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
         thread::sleep(ms(400));
         let before = count.wakes();
         thread::scope(|scope| {
-            // Due by tokio's reckoning: an alarm set for this timer rings at once.
+            // Due by tokio's reckoning: an alarm set for this timer fires immediately.
             scope.spawn(|| _ = poll_quietly(&mut late));
         });
         assert_eq!(count.wakes(), before, "fired by a foreign thread");
@@ -53,7 +53,7 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
 }
 
 #[test]
-fn a_burst_longer_than_a_turn_fires_completely_on_every_runtime() {
+fn a_large_burst_fires_completely_on_every_runtime() {
     in_each(async |_| {
         let deadline = Instant::now() + ms(20);
         let (waker, count) = counting();

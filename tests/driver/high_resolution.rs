@@ -1,4 +1,4 @@
-//! A driver of high resolution rings when timers are due, by a descriptor that is set only for near timers.
+//! A driver of high resolution wakes up when timers are due, by a descriptor that is set only for near timers.
 #![cfg(all(feature = "high-resolution", target_os = "linux"))]
 
 use crate::everywhere::*;
@@ -48,7 +48,7 @@ fn is_set(info: &str) -> bool {
 /// Fails where waits for a tenth of a millisecond never take less. tokio's clock ticks ten times during
 /// ten of them, so by that clock they take nine milliseconds at least; and however busy the machine, one
 /// of many tries goes by undisturbed.
-async fn rings_within_tokios_millisecond(mut wait: impl AsyncFnMut(Duration)) {
+async fn fires_within_tokios_millisecond(mut wait: impl AsyncFnMut(Duration)) {
     for _ in 0..500 {
         let start = Instant::now();
         for _ in 0..10 {
@@ -62,14 +62,14 @@ async fn rings_within_tokios_millisecond(mut wait: impl AsyncFnMut(Duration)) {
 }
 
 #[test]
-fn timers_ring_within_tokios_millisecond() {
+fn timers_fire_within_tokios_millisecond() {
     for workers in [1, 2, 4] {
-        let task = rings_within_tokios_millisecond(sleep);
+        let task = fires_within_tokios_millisecond(sleep);
         let runtime = installed(workers);
         runtime.block_on(runtime.spawn(task)).unwrap();
     }
     if cfg!(not(feature = "test-util")) {
-        installed(0).block_on(rings_within_tokios_millisecond(sleep));
+        installed(0).block_on(fires_within_tokios_millisecond(sleep));
     }
 }
 
@@ -77,7 +77,7 @@ fn timers_ring_within_tokios_millisecond() {
 fn a_driver_beside_the_default_one_is_of_high_resolution_alone() {
     multi_thread(2).block_on(async {
         let wheel = precise().build().unwrap();
-        rings_within_tokios_millisecond(|after| wheel.sleep(after)).await;
+        fires_within_tokios_millisecond(|after| wheel.sleep(after)).await;
         // Two of tokio's milliseconds lie between, however short the sleeps.
         let start = Instant::now();
         for _ in 0..10 {
@@ -88,7 +88,7 @@ fn a_driver_beside_the_default_one_is_of_high_resolution_alone() {
 }
 
 #[test]
-fn a_delay_queue_on_such_a_wheel_rings_within_tokios_millisecond() {
+fn a_delay_queue_on_such_a_wheel_fires_within_tokios_millisecond() {
     multi_thread(2).block_on(async {
         let wheel = precise().build().unwrap();
         let mut queue = DelayQueue::with_wheel(&wheel);
@@ -101,7 +101,7 @@ fn a_delay_queue_on_such_a_wheel_rings_within_tokios_millisecond() {
         };
         next(ms(1)).await;
         if cfg!(not(feature = "test-util")) {
-            rings_within_tokios_millisecond(next).await;
+            fires_within_tokios_millisecond(next).await;
         }
     });
 }
@@ -159,7 +159,7 @@ fn a_deadline_that_comes_near_is_handed_over_to_the_descriptor() {
         let wheel = precise().build().unwrap();
         let task = tokio::spawn(wheel.sleep(ms(1300)));
         while !is_set(&timerfds()[0]) {
-            assert!(!task.is_finished(), "tokio rang for it");
+            assert!(!task.is_finished(), "tokio woke the driver for it");
             tokio::time::sleep(ms(10)).await;
         }
         task.await.unwrap();
@@ -236,22 +236,26 @@ fn an_interval_keeps_its_grid() {
     });
 }
 
-/// Timers that are due between two rings fire with the second.
+/// Timers that are due between two wake-ups fire at the second.
 #[test]
-fn rings_are_a_tick_apart() {
+fn wakeups_are_a_tick_apart() {
     multi_thread(2).block_on(async {
         let wheel = precise().tick(us(500)).build().unwrap();
         let before = wheel.metrics().snapshot().driver_wakeups;
         let start = Instant::now();
         join_all((0..4000).map(|n| wheel.sleep(ms(5) + us(10 * n)))).await;
-        let rings = wheel.metrics().snapshot().driver_wakeups - before;
+        let wakeups = wheel.metrics().snapshot().driver_wakeups - before;
         let most = start.elapsed().as_micros() as u64 / 500 + 10;
-        assert!(rings <= most, "{rings} rings in {:?}", start.elapsed());
+        assert!(
+            wakeups <= most,
+            "{wakeups} wakeups in {:?}",
+            start.elapsed()
+        );
     });
 }
 
 #[test]
-fn a_sleep_of_nothing_waits_for_a_ring() {
+fn a_sleep_of_nothing_waits_for_a_wakeup() {
     let runtime = installed(1);
     let task = runtime.spawn(async {
         for _ in 0..100 {

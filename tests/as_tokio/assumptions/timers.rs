@@ -23,7 +23,7 @@ fn an_interval_is_armed_on_a_thread_without_a_runtime() {
 }
 
 #[test]
-fn arming_for_what_has_passed_rings_at_once_and_on_this_thread() {
+fn arming_for_what_has_passed_fires_immediately_and_on_this_thread() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
         let (tell, woken) = mpsc::channel();
