@@ -14,7 +14,7 @@ use std::env;
 
 use anyhow::{Result, bail};
 use clap::{Parser, ValueEnum};
-use common::others::Neighbours;
+use common::conditions::Conditions;
 
 use crate::program::Program;
 use crate::side::Side;
@@ -22,7 +22,6 @@ use crate::side::Side;
 mod delay;
 #[cfg(feature = "newer")]
 mod kameo;
-mod line;
 mod load;
 mod nested;
 mod peer;
@@ -80,12 +79,12 @@ fn compare(options: Options) -> Result<()> {
         .chain(options.with)
         .map(|side| Ok((side, side.build()?)))
         .collect::<Result<_>>()?;
-    let neighbours = Neighbours::watch();
+    let conditions = Conditions::watch();
     let mut table = report::table();
     for &program in programs {
         let rounds = rounds::run(program, &sides, options.rounds, options.seconds)?;
         report::add(&mut table, program, &rounds);
     }
-    println!("{table}\n\n{}", common::others::note(neighbours));
+    println!("{table}\n\n{conditions}");
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The table: a row per program and implementation.
 
-use common::others::QUIET;
+use clap::ValueEnum;
+use common::conditions::QUIET;
 use common::table::{Table, markdown, number};
-use common::{about, median, range, word};
+use common::{median, range, word};
 
 use crate::program::Program;
 use crate::rounds::Run;
@@ -92,7 +93,10 @@ fn title(program: Program) -> String {
     format!(
         "{}: {package} {version}, {}",
         word(&program),
-        about(&program)
+        program
+            .to_possible_value()
+            .and_then(|value| Some(value.get_help()?.to_string()))
+            .unwrap_or_default()
     )
 }
 

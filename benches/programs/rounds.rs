@@ -7,10 +7,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use common::others::Neighbours;
-use common::word;
+use common::conditions::Conditions;
+use common::{line, word};
 
-use crate::line::transfer;
 use crate::peer::BINARY;
 use crate::program::Program;
 use crate::side::Side;
@@ -69,7 +68,7 @@ pub(crate) fn run(
 }
 
 fn once(program: Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<Run> {
-    let (before, neighbours) = (transfer(), Neighbours::watch());
+    let (before, conditions) = (transfer(), Conditions::watch());
     let mut process = Command::new(binary)
         .args(["run", &word(&program), &seconds.to_string()])
         .env(BINARY, tokios)
@@ -94,7 +93,7 @@ fn once(program: Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<
         .take()
         .context("its output")?
         .read_to_string(&mut printed)?;
-    let others = neighbours.map_or(0.0, |neighbours| neighbours.busy());
+    let others = conditions.busy().unwrap_or(0.0);
     let values: Vec<f64> = printed
         .split_whitespace()
         .map(str::parse)
@@ -109,4 +108,9 @@ fn once(program: Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<
         transfer: (before + transfer()) / 2.0,
         others,
     })
+}
+
+/// How long a cache line takes from one processor to the other, in nanoseconds; 0 if that is not known.
+fn transfer() -> f64 {
+    line::nanos().unwrap_or(0.0)
 }
