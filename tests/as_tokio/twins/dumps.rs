@@ -117,12 +117,13 @@ fn a_dump_of_a_current_thread_runtime_loses_no_task() {
     same([1, 200, 5_000], body::<Tokio>, body::<Ours>);
 }
 
+/// Few tasks: a dump never ends if more than 128 are in the run queues, with tokio's timers, too.
 #[test]
 fn dumps_of_a_runtime_with_workers_lose_no_task() {
     fn body<T: Time>(kind: Kind) {
         kind.build().block_on(async {
             T::sleep(ms(1)).await;
-            let sleepers = |after| (0..50).map(move |_| tokio::spawn(T::sleep(ms(after))));
+            let sleepers = |after| (0..20).map(move |_| tokio::spawn(T::sleep(ms(after))));
             let tasks: Vec<_> = [1, 5, 20].into_iter().flat_map(sleepers).collect();
             for _ in 0..5 {
                 Handle::current().dump().await;
