@@ -14,10 +14,10 @@ use crate::driver::timer::Timer;
 use crate::spans::Operation;
 use crate::sync::is_traced;
 
-/// Longer than any service runs: tokio's own limit for `sleep`.
+/// tokio's own limit for `sleep`, which is longer than any service runs.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// The deadline after a duration of any length.
+/// Returns the deadline after a duration of any length.
 #[inline]
 pub(crate) fn deadline_after(duration: Duration) -> Tick {
     after(Tick::now(), duration)
@@ -32,22 +32,21 @@ fn after(now: Tick, duration: Duration) -> Tick {
 
 /// Waits until `duration` has elapsed.
 ///
-/// The future completes no earlier than that, and under a quiet runtime at most a millisecond or
-/// two later; a duration of zero waits for tokio's next millisecond. Nothing is registered before
-/// the first poll; dropping the future cancels the timer in constant time. A duration beyond 30
-/// years is taken for 30 years.
+/// The future never completes earlier than that. In a runtime that is not busy it completes at most a
+/// millisecond or two later. A duration of zero waits for tokio's next millisecond, and a duration beyond
+/// 30 years is treated as 30 years. Nothing is registered before the first poll.
 ///
 /// # Panics
 ///
-/// Outside a Tokio runtime, and in a runtime built without `enable_time`, at the caller's line and
-/// with tokio's message. A poll after the end of the timer's runtime panics too, except in
-/// [another runtime that lives](crate::docs::guarantees#when-a-runtime-ends).
+/// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
+/// message, and the caller's line. A poll after the timer's runtime has shut down panics too, except in
+/// [another runtime that is running](crate::docs::guarantees#when-a-runtime-ends).
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer. Its waker is freed at once, or when the worker that made
-/// the timer next makes one, and at the deadline at the latest: [wakers of cancelled
-/// timers](crate::docs::guarantees#wakers-of-cancelled-timers).
+/// Dropping the future cancels the timer, in constant time. The timer's waker is dropped immediately, or
+/// when the worker that made the timer makes its next one, and at the deadline at the latest: see [wakers
+/// of cancelled timers](crate::docs::guarantees#wakers-of-cancelled-timers).
 ///
 /// # Examples
 ///
@@ -63,8 +62,9 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// # Differences from tokio
 ///
-/// The future is [`Unpin`]: no `pin!` in a `select!` loop. Polled in another runtime after the end
-/// of its own, the future goes on where tokio's panics. [All differences](crate::docs::guarantees).
+/// The future is [`Unpin`], so a `select!` loop needs no `pin!`. If the future is polled in another
+/// runtime after its own has shut down, it continues there, where tokio's panics. [All
+/// differences](crate::docs::guarantees).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
 #[inline]
@@ -76,16 +76,16 @@ pub fn sleep(duration: Duration) -> Sleep {
 
 /// Waits until `deadline`.
 ///
-/// A deadline that passed more than a millisecond ago completes at once, or when the driver next runs.
-/// Otherwise as [`sleep`].
+/// If the deadline passed more than a millisecond ago, the future completes immediately, or when the driver
+/// next runs. Apart from that, it behaves like the future of [`sleep`].
 ///
 /// # Panics
 ///
-/// As [`sleep`].
+/// Panics under the same conditions as [`sleep`].
 ///
 /// # Cancel safety
 ///
-/// As [`sleep`].
+/// Dropping the future cancels the timer, as with [`sleep`].
 ///
 /// # Examples
 ///
@@ -106,15 +106,15 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(Tick::of(deadline), Timer::new())
 }
 
-/// Future returned by [`sleep`] and [`sleep_until`].
+/// The future returned by [`sleep`] and [`sleep_until`].
 ///
-/// 40 bytes, `Send`, `Sync` and `Unpin`. A `Sleep` belongs to the
-/// [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created, and
-/// may be polled anywhere.
+/// A `Sleep` is 40 bytes (48 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to the
+/// [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created, and may be
+/// polled anywhere.
 ///
 /// # Examples
 ///
-/// An idle timer that each message puts off:
+/// An idle timer that each message resets to a later deadline:
 ///
 /// ```
 /// use wheel::{sleep, Duration, Instant};
@@ -153,7 +153,7 @@ impl Sleep {
         }
     }
 
-    /// The instant at which this completes, as set by the caller, not rounded.
+    /// Returns the instant at which the future completes, as the caller set it, without rounding.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -171,8 +171,9 @@ impl Sleep {
         self.deadline.to_instant()
     }
 
-    /// Whether the deadline has been reached *while registered*: `false` before
-    /// the first poll or reset, even for a deadline in the past.
+    /// Returns `true` if the deadline has been reached while the timer was registered.
+    ///
+    /// So this is `false` before the first poll or reset, even if the deadline has passed.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -187,13 +188,13 @@ impl Sleep {
         self.timer.is_elapsed()
     }
 
-    /// Moves the deadline, before or after it was reached.
+    /// Resets the timer to a new deadline, whether or not the old one was reached.
     ///
-    /// The task of the last poll is woken at the new deadline, without another poll, and not at
-    /// the old deadline. A deadline that passed more than a millisecond ago wakes the task at
-    /// once, or when the driver next runs. Never panics, also when the runtime has ended.
+    /// The task of the last poll is woken at the new deadline without another poll, and not at the old one. If
+    /// the new deadline passed more than a millisecond ago, the task is woken immediately, or when the driver
+    /// next runs. Never panics, even if the runtime has shut down.
     ///
-    /// For `&mut Sleep`, see [`reset_unpin`](Self::reset_unpin).
+    /// If you have a `&mut Sleep`, use [`reset_unpin`](Self::reset_unpin).
     ///
     /// ```
     /// use wheel::{Duration, Instant};
@@ -210,7 +211,9 @@ impl Sleep {
         self.get_mut().reset_unpin(deadline);
     }
 
-    /// [`reset`](Self::reset) for a `Sleep` that is not pinned.
+    /// Resets a `Sleep` that is not pinned.
+    ///
+    /// Behaves like [`reset`](Self::reset).
     ///
     /// ```
     /// use wheel::{Duration, Instant};
@@ -236,18 +239,19 @@ impl Sleep {
         self.timer.reset(deadline);
     }
 
-    /// The instant at which this completes, as [`deadline`](Self::deadline).
+    /// Returns the deadline as a tick.
     pub(crate) fn deadline_tick(&self) -> Tick {
         self.deadline
     }
 
-    /// Moves the deadline without registering: the next poll registers.
+    /// Changes the deadline without registering: the next poll registers.
     pub(crate) fn reset_lazily(&mut self, deadline: Tick) {
         self.deadline = deadline;
         self.timer.cancel();
     }
 
-    /// Polls for an owner that does not reset a ready timer, or polls again after the reset.
+    /// Polls on behalf of an owner that never resets a timer that is ready, or polls it again after the
+    /// reset.
     #[inline]
     pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // A pending poll spends no budget, so the budget is checked only when due: most polls are
@@ -256,7 +260,7 @@ impl Sleep {
         spend_budget(cx)
     }
 
-    /// The end of a poll that found this due. Out of line, as most polls do not.
+    /// Completes a poll that found the timer due. Kept out of line because most polls find it pending.
     #[inline(never)]
     fn complete(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         ready!(spend_budget(cx));

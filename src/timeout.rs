@@ -14,26 +14,25 @@ use crate::driver::timer::Timer;
 use crate::error::Elapsed;
 use crate::sleep::Sleep;
 
-/// Gives a future `duration` to complete.
+/// Requires a future to complete within `duration`.
 ///
-/// The future is polled first, so its output always wins, also at or after the
-/// deadline; and a future that is ready at once registers no timer. A duration
-/// that leads past the end of time means "no timeout".
+/// Each poll polls the future before the timer. A future that is ready at or after the deadline therefore
+/// still returns its output, and one that is ready on the first poll registers no timer. If `duration` is
+/// too long to be represented as a deadline, the timeout never elapses.
 ///
 /// # Errors
 ///
-/// [`Elapsed`] when the deadline passes first. The future is then still there:
-/// dropping the `Timeout` drops the future, [`into_inner`](Timeout::into_inner)
-/// gives it back.
+/// Returns [`Elapsed`] if the deadline passes first. The future is not dropped at that point: it is
+/// dropped with the `Timeout`, or can be recovered with [`into_inner`](Timeout::into_inner).
 ///
 /// # Panics
 ///
-/// Outside a Tokio runtime, and in a runtime built without `enable_time`, at
-/// the caller's line and with tokio's message.
+/// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
+/// message, and the caller's line.
 ///
 /// # Cancel safety
 ///
-/// Dropping the `Timeout` drops the future and cancels the timer in constant time.
+/// Dropping the `Timeout` drops the future and cancels the timer, in constant time.
 ///
 /// # Examples
 ///
@@ -69,21 +68,21 @@ where
     Timeout::new(future.into_future(), delay)
 }
 
-/// Gives a future until `deadline` to complete.
+/// Requires a future to complete before `deadline`.
 ///
-/// As [`timeout`] otherwise.
+/// Apart from how the deadline is given, this behaves like [`timeout`].
 ///
 /// # Errors
 ///
-/// As [`timeout`].
+/// Returns [`Elapsed`] if the deadline passes first.
 ///
 /// # Panics
 ///
-/// As [`timeout`].
+/// Panics under the same conditions as [`timeout`].
 ///
 /// # Cancel safety
 ///
-/// As [`timeout`].
+/// Dropping the `Timeout` drops the future and cancels the timer, in constant time.
 ///
 /// # Examples
 ///
@@ -141,7 +140,7 @@ impl<T> Timeout<T> {
         Timeout { value, delay }
     }
 
-    /// The future, by reference.
+    /// Returns a reference to the inner future.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -154,7 +153,7 @@ impl<T> Timeout<T> {
         &self.value
     }
 
-    /// The future, by mutable reference.
+    /// Returns a mutable reference to the inner future.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -169,7 +168,7 @@ impl<T> Timeout<T> {
         &mut self.value
     }
 
-    /// The future itself; the timer is cancelled.
+    /// Consumes the `Timeout` and returns the inner future, cancelling the timer.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -200,7 +199,7 @@ impl<T: Future> Future for Timeout<T> {
     }
 }
 
-/// The part that does not depend on the future: compiled once.
+/// Polls the timer. This part does not depend on the future, so it is compiled once.
 fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
     // A future that burns the whole budget at each poll must not keep its own
     // timeout from being seen.
