@@ -12,6 +12,13 @@
 //! A pass has no limit, so no timer waits for a later pass while tasks keep the workers busy.
 //! tokio's own pass has none either, and takes three times as long per timer.
 //!
+//! **On a current-thread runtime, the alarm fires what was due by the end of tokio's last
+//! millisecond**, as tokio does, instead of what is due by now. A pass that runs late would otherwise
+//! take some of the next millisecond's timers along, and tasks that run in a closed loop then stay
+//! together, in fewer and larger batches: a server of 500 connections whose timers all fire answered
+//! 0.94 times as many requests as with tokio's timers, and answers 1.00 times as many with this rule
+//! (`benches/programs`, `delay`).
+//!
 //! # The check for late timers
 //!
 //! A task that makes a timer checks, for the price of a comparison, whether the next timer of its
@@ -70,7 +77,7 @@ impl Wake for DriverRef {
             // re-arms it, if that still runs.
             driver.request_pass();
         } else {
-            driver.run_pass(generation, now);
+            driver.run_pass(generation, driver.last_millisecond(now));
         }
     }
 }

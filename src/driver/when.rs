@@ -100,6 +100,16 @@ impl Driver {
         })
     }
 
+    /// The end of tokio's last millisecond, by which tokio fires its own timers now; see `pass.rs`. Or
+    /// `now`, if timers do not fire with tokio's milliseconds here.
+    pub(super) fn last_millisecond(&self, now: Tick) -> Tick {
+        if !self.settings.current_thread || self.settings.is_precise || self.alarm.may_pause() {
+            return now;
+        }
+        let next = self.tokios_millisecond(Tick(now.0 + 1));
+        next.map_or(now, |next| Tick(next.0 - MILLISECOND))
+    }
+
     /// Whether this millisecond of tokio's has come. `false` if the driver is about to shut down,
     /// which wakes the timer.
     fn has_come(&self, tokios: Tick) -> bool {

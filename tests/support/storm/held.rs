@@ -32,7 +32,8 @@ pub(crate) struct Held {
     /// The witness that the sleep keeps after its end, to be woken after a reset.
     kept: Option<Arc<Witness>>,
     moved: bool,
-    /// Polled in a runtime when its own was about to end, or had: the timer may belong to either.
+    /// Polled in a runtime when its own was about to end, or had: the timer may belong to either, and is
+    /// tokio's own in the other, so no driver that goes on counts it.
     wandered: bool,
     overdue: u32,
 }
@@ -111,7 +112,9 @@ impl Held {
         if self.driver.is_ending() && Handle::try_current().is_ok() {
             witness.move_deadline();
         }
-        witness.open();
+        if !self.wandered {
+            witness.open();
+        }
         let mut polled = None;
         let panic = panic_of(|| polled = Some(poll(&mut self.sleep, &waker)));
         drop(waker);

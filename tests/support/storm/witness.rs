@@ -78,18 +78,10 @@ impl Witness {
         self.driver.lock().unwrap().clone()
     }
 
-    /// Its timer goes on with another driver: the last driver has ended.
+    /// Its timer goes on as tokio's own in the runtime of another driver, because the last driver has ended.
     pub(crate) fn go_on_with(&self, driver: &Arc<Driver>) {
-        let was_open = self.open.load(Ordering::SeqCst);
         self.close();
         *self.driver.lock().unwrap() = driver.clone();
-        if was_open && !self.is_woken() {
-            self.open();
-        }
-        // Woken in between: the last of the two closes the witness.
-        if self.is_woken() {
-            self.close();
-        }
     }
 
     pub(crate) fn close(&self) {
