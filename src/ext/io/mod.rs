@@ -53,7 +53,7 @@
 //! ```
 //!
 //! A limit for the silence of both directions together is a [`Sleep`](crate::Sleep) that each
-//! message puts off; both are among the [patterns](crate::docs::patterns#an-idle-limit-per-connection).
+//! message puts off; both are among the [patterns](crate::docs::patterns#an-idle-timeout-per-connection).
 //!
 //! # Differences from tokio-io-timeout
 //!
