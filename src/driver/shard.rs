@@ -177,16 +177,10 @@ impl ShardState {
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
         let Some(cached) = self.cached.take() else {
-            return (self.insert(when, waker), None);
+            return (self.wheel.insert(when.0, Some(waker)), None);
         };
         self.reused += 1;
         (cached, self.wheel.replace(cached, when.0, Some(waker)))
-    }
-
-    /// Out of line: arming in the cached entry keeps a small frame.
-    #[inline(never)]
-    fn insert(&mut self, when: Tick, waker: Waker) -> u32 {
-        self.wheel.insert(when.0, Some(waker))
     }
 
     /// Adds a timer in the cached entry, if that has this very waker.
