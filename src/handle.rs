@@ -21,9 +21,8 @@ use crate::timeout::Timeout;
 /// A `Wheel` offers the crate's free functions as methods. A timer made through a handle belongs to that
 /// handle's driver no matter where it is made, even outside a runtime. A handle is two words and cheap to
 /// clone. Dropping it does not stop the driver, which runs until its runtime shuts down or
-/// [`shutdown`](Self::shutdown) is called. The handle can still be used after that: its timers then
-/// behave like those of the free functions, in the runtime that [polls
-/// them](crate::docs::guarantees#when-a-driver-ends).
+/// [`shutdown`](Self::shutdown) is called. The handle can still be used after that: its timers are
+/// then [timers of tokio's own](crate::docs::guarantees#when-a-driver-ends), in the runtime that polls them.
 ///
 /// Durations count from the present time of the runtime in which the method is called. That matters only
 /// if a clock is paused.

@@ -10,7 +10,7 @@
 //!
 //! ```toml
 //! [dependencies]
-//! tokio-wheel = "0.1" # until that is published: { path = "../tokio-wheel" }, or { git = "…" }
+//! tokio-wheel = "0.1" # not published yet: { path = "../tokio-wheel" }, or { git = "…" }
 //! ```
 //!
 //! Write [`wheel::time`](time) instead of `tokio::time`, and change nothing else:
@@ -38,6 +38,7 @@
 //! * [The guide](docs): [getting started](docs::getting_started), [whether to
 //!   switch](docs::should_you_switch), [migrating](docs::migrating), [patterns](docs::patterns) and
 //!   [recipes](docs::recipes), [testing with paused time](docs::testing),
+//!   [tuning](docs::tuning), [patching the whole dependency tree](docs::whole_tree),
 //!   [troubleshooting](docs::troubleshooting).
 //! * [Guarantees](docs::guarantees): what the crate promises, each difference from `tokio::time`,
 //!   and what is unspecified. The [glossary](docs::glossary) has the terms.
@@ -55,10 +56,10 @@
 //! is due may cost more.
 //!
 //! Each runtime has a *driver*. The driver has one *shard* per worker. A shard is a timing wheel
-//! with a lock of its own, which other threads seldom want.
+//! with its own lock, which other threads rarely take.
 //!
-//! * **Arming.** When a [`Sleep`] is first polled, it inserts its task's waker into the shard of
-//!   the worker on which it was created. If that shard is locked, it uses another one.
+//! * **Arming.** When a [`Sleep`] is first polled, it inserts an *entry* with its task's waker into
+//!   the shard of the worker on which it was created. If that shard is locked, it uses another one.
 //! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it
 //!   stays in the wheel for the worker's next timer to reuse (the *cached entry*). If the shard is
 //!   locked, or belongs to another worker because the task has moved, the cancel is *queued*,
@@ -69,9 +70,10 @@
 //!   queue. The pass fires every timer that is due. It takes up to 16 timers out of a shard per
 //!   lock acquisition, and wakes their tasks after releasing the lock. Then it re-arms the alarm.
 //!
-//! Arming and cancelling take constant time and at most one lock. Only a timer that becomes the
-//! earliest of all re-arms the alarm. While there are no timers, the alarm is not armed. The alarm
-//! is a timer of Tokio's, so a paused clock advances to the right deadline.
+//! Arming and cancelling take constant time, and lock one shard at most. Only a timer that becomes
+//! the earliest of all does more: it re-arms the alarm, which takes the alarm's lock and Tokio's
+//! timer lock. While there are no timers, the alarm is not armed. The alarm is a timer of Tokio's,
+//! so a paused clock advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               Tokio polls its drivers, on the thread
@@ -96,7 +98,7 @@
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
-//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any: timers of a slot of level 2 fire together once all are due |
+//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any, because the timers of a slot of level 2 fire together, once all of them are due |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |
 //! | 3 | 16.8 ms | 4.3 s | calls |
 //! | 4 | 4.3 s | 18 minutes | requests, request heads, idle connections |
@@ -108,7 +110,7 @@
 //! # Limits
 //!
 //! * A runtime's clock may advance by at most 500 years. Deadlines beyond that do not elapse.
-//! * A shard can hold some hundred million timers.
+//! * A shard can hold a few hundred million timers.
 //! * On a worker thread that has entered another runtime, a timer belongs to the worker's
 //!   [runtime](docs::guarantees#which-runtime-a-timer-belongs-to).
 //!

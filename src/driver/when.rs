@@ -27,6 +27,12 @@
 //! the runtime. If it has not reached the millisecond, that has not come; otherwise the probe asks
 //! tokio itself, which works on any thread.
 //!
+//! **A driver with a configured tick** has no fast path in its shards, because its deadlines have to be
+//! rounded. Rounded deadlines are compared with the alarm here, which saves most of them from reading
+//! a clock: arming and cancelling takes 52 ns instead of 77 ns. (Rounding in every poll and reset
+//! instead, before the fast path, would take 44 ns, but cost all other drivers three to five
+//! instructions for each.)
+//!
 //! A race remains. If the alarm is late by more than a millisecond, a timer for now or a little
 //! later takes the fast path until the late pass has re-armed the alarm, and fires in that pass or
 //! the next instead of in tokio's millisecond.
@@ -48,6 +54,10 @@ impl Driver {
             tick => deadline.round_up(tick, Tick(self.opened.load(Ordering::Relaxed))),
         };
         if !self.alarm.may_pause() {
+            let fires_at = self.alarm.armed_for().max(clock);
+            if self.settings.tick != 1 && when.0 >= fires_at.0.saturating_add(MILLISECOND) {
+                return Some(when);
+            }
             if let Some(tokios) = self.fires_with_the_alarm(when, clock) {
                 return Some(tokios);
             }

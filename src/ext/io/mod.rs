@@ -54,7 +54,7 @@
 //! ```
 //!
 //! To limit the time in which neither direction makes progress, use one [`Sleep`](crate::Sleep) that
-//! each message resets. The [patterns](crate::docs::patterns#an-idle-limit-per-connection) show both
+//! each message resets. The [patterns](crate::docs::patterns#an-idle-timeout-per-connection) show both
 //! ways.
 //!
 //! # Differences from tokio-io-timeout
