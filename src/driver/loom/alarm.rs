@@ -88,7 +88,7 @@ fn loom_a_pass_and_a_late_alarm() {
         let other = model.spawn(|model| model.time.poll());
         model.poll_task();
         let fast_path_from = model.home(0).fast_path_from();
-        assert!(fast_path_from > Tick(12), "a timer for now is plain");
+        assert!(fast_path_from > Tick(12), "a timer for now is fast");
         other.join().unwrap();
         model.assert_all_fire([due, later]);
     });
