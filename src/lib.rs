@@ -98,7 +98,7 @@
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
-//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any, because the timers of a slot of level 2 fire together, once all of them are due |
+//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any, because due timers of a slot of level 2 fire together instead of cascading further |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |
 //! | 3 | 16.8 ms | 4.3 s | calls |
 //! | 4 | 4.3 s | 18 minutes | requests, request heads, idle connections |

@@ -151,11 +151,8 @@ impl Drop for Service {
             registry.running.retain(|_, running| !running.is(closed));
             // There is no number for another generation after the last.
             if driver.generation() < Generation::MAX {
-                registry
-                    .pool
-                    .entry(driver.settings)
-                    .or_default()
-                    .push(driver);
+                let pool = registry.pool.entry(driver.settings);
+                pool.or_default().push(driver);
             }
         });
     }

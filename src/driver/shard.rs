@@ -277,9 +277,8 @@ impl Shard {
     }
 
     pub(super) fn set_fast_path_from(&self, from: Tick) {
-        self.published
-            .fast_path_from
-            .store(from.0, Ordering::SeqCst);
+        let published = &self.published;
+        published.fast_path_from.store(from.0, Ordering::SeqCst);
     }
 
     #[inline]

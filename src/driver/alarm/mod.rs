@@ -234,11 +234,10 @@ impl Alarm {
             let settled = target();
             self.armed_for.store(settled.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_from(settled.max(now));
-            for shard in shards
-                .iter()
-                .filter(|it| it.fast_path_from() != fast_path_from)
-            {
-                shard.set_fast_path_from(fast_path_from);
+            for shard in shards {
+                if shard.fast_path_from() != fast_path_from {
+                    shard.set_fast_path_from(fast_path_from);
+                }
             }
             if target() >= settled {
                 return settled;
