@@ -26,7 +26,7 @@ async fn serve(mut socket: TcpStream, stop: CancellationToken) -> std::io::Resul
 
 /// Waits for the signal to shut down. This program ends by itself after half a second.
 async fn signal() -> std::io::Result<()> {
-    // Kubernetes and systemd send SIGTERM: on Unix, also wait for
+    // Kubernetes and systemd send SIGTERM. On Unix, wait for that signal as well, with
     // `tokio::signal::unix::signal(SignalKind::terminate())`.
     tokio::select! {
         signal = tokio::signal::ctrl_c() => signal,

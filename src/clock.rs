@@ -1,19 +1,19 @@
-//! Every conversion between an [`Instant`] and a [`Tick`], and all rounding.
+//! [`Tick`], the crate's unit of time: all conversions between ticks and [`Instant`]s, and all rounding.
 //!
 //! # Ground rules
 //!
-//! * **A tick is one nanosecond since [`ORIGIN`]**, so a deadline is kept exactly. Whatever is
-//!   rounded is rounded up, because no timer may fire early.
-//! * The process has a single origin, so a conversion reads nothing that belongs to a driver, and
-//!   ticks of two runtimes can be compared.
+//! * **A tick is a number of nanoseconds since [`ORIGIN`]**, so a deadline is stored exactly.
+//! * **Round up, never down**, because no timer may fire early.
+//! * **All drivers use the same origin.** A conversion therefore reads nothing that belongs to a driver,
+//!   and the ticks of two runtimes can be compared.
 //!
 //! # Why an instant is hashed
 //!
-//! Subtracting the origin from an instant takes 57 instructions, a third of those that arming and
-//! cancelling a timer take. Seconds and nanoseconds could be subtracted for less, but an instant
-//! gives them only to a [`Hasher`]. So [`Parts`] "hashes" the instant. Which values an instant
-//! feeds to a hasher is not documented. Therefore [`Origin`] compares a few differences with those
-//! of `std` once, and if they disagree, each conversion subtracts.
+//! Subtracting the origin from an instant takes 57 instructions. That is a third of what arming and
+//! cancelling a timer takes. Subtracting seconds and nanoseconds takes fewer, but an instant passes
+//! these only to a [`Hasher`]. So [`Parts`] "hashes" the instant. It is not documented which values an
+//! instant passes to a hasher. Therefore [`Origin`] once compares a few differences with the results of
+//! the standard library, and if they disagree, each conversion subtracts instants.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -24,17 +24,17 @@ use tokio::time::Instant;
 
 use crate::sync;
 
-/// A point in time: nanoseconds since [`ORIGIN`], 584 years of them, 500 of which are to come.
+/// A point in time, as nanoseconds since [`ORIGIN`]. The range is 584 years, 500 of them in the future.
 ///
-/// Instants before the origin are tick 0, those beyond the end are [`Tick::LAST`].
+/// An instant before the origin becomes tick 0, and an instant beyond the range [`Tick::LAST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tick(pub(crate) u64);
 
 impl Tick {
     pub(crate) const ZERO: Tick = Tick(0);
-    /// Later than every deadline: nothing is due, nothing is armed.
+    /// A tick later than every deadline, which means that nothing is due or armed.
     pub(crate) const NEVER: Tick = Tick(u64::MAX);
-    /// The latest deadline there is.
+    /// The latest possible deadline.
     pub(crate) const LAST: Tick = Tick(u64::MAX - 1);
 
     #[inline]
@@ -46,25 +46,25 @@ impl Tick {
         }
     }
 
-    /// `None` beyond [`Tick::LAST`].
+    /// Returns the sum, or `None` if it is beyond [`Tick::LAST`].
     #[inline]
     pub(crate) fn checked_add(self, duration: Duration) -> Option<Tick> {
         let after = self.0.checked_add(nanos(duration)?)?;
         (after <= Tick::LAST.0).then_some(Tick(after))
     }
 
-    /// [`Tick::ZERO`] before that.
+    /// Returns the difference, or [`Tick::ZERO`] if it would be earlier.
     pub(crate) fn saturating_sub(self, duration: Duration) -> Tick {
         Tick(nanos(duration).map_or(0, |nanos| self.0.saturating_sub(nanos)))
     }
 
-    /// How long after another tick this is.
+    /// Returns how much later than `earlier` this tick is, or zero if it is not later.
     pub(crate) fn saturating_since(self, earlier: Tick) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The first multiple of `width` after `origin` that is not before this tick. A tick before the
-    /// origin stays unchanged.
+    /// Rounds this tick up to a multiple of `width`, counted from `origin`. A tick before the origin is
+    /// returned as it is.
     pub(crate) fn round_up(self, width: u64, origin: Tick) -> Tick {
         let Some(since) = self.0.checked_sub(origin.0) else {
             return self;
@@ -73,15 +73,15 @@ impl Tick {
         Tick(origin.0.saturating_add(widths)).min(Tick::LAST)
     }
 
-    /// The instant of this tick; exact for every tick of an instant in the range.
+    /// Returns the instant of this tick. It is exact for the tick of every instant in the range.
     pub(crate) fn to_instant(self) -> Instant {
         let since = Duration::from_nanos(self.0);
-        // An origin in the past plus 584 years fits every platform's clock.
+        // Every platform's clock can represent an origin in the past plus 584 years.
         let origin = ORIGIN.instant;
         origin.checked_add(since).unwrap_or(origin).into()
     }
 
-    /// The tick of an instant.
+    /// Returns the tick of an instant.
     #[inline]
     pub(crate) fn of(instant: Instant) -> Tick {
         let (instant, origin) = (instant.into_std(), ORIGIN_SECS.get());
@@ -91,68 +91,68 @@ impl Tick {
         }
     }
 
-    /// Now, by the clock of the runtime whose context this is called in.
+    /// Returns the current time by the clock of the current runtime.
     #[inline]
     pub(crate) fn now() -> Tick {
         Tick::of(sync::now())
     }
 
-    /// Now, by the clock that is never paused.
+    /// Returns the current time by the clock that cannot be paused.
     pub(crate) fn really_now() -> Tick {
         Tick::of(sync::really_now())
     }
 }
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
-/// tokio's tick, in ours.
+/// The length of tokio's tick, a millisecond, in nanoseconds.
 pub(crate) const MILLISECOND: u64 = if cfg!(all(test, loom)) { 1 } else { 1_000_000 };
 
-/// Seconds from the origin for which a tick is less than [`Tick::LAST`].
+/// The number of seconds below which every tick is less than [`Tick::LAST`].
 const MOST_SECS: u64 = u64::MAX / NANOS_PER_SEC;
 
-/// A duration in nanoseconds, if less than 584 years.
+/// Returns a duration in nanoseconds, or `None` if it is 584 years or longer.
 #[inline]
 const fn nanos(duration: Duration) -> Option<u64> {
-    // Cheaper than checked arithmetic: a single comparison, and no overflow below that bound.
+    // Cheaper than checked arithmetic: one comparison, below whose bound nothing overflows.
     if duration.as_secs() >= MOST_SECS {
         return None;
     }
     Some(duration.as_secs() * NANOS_PER_SEC + duration.subsec_nanos() as u64)
 }
 
-/// 80 years, which leaves 500 years to come.
+/// The greatest age of the origin: 80 years, which leaves 500 years for the future.
 const BACK: Duration = Duration::from_secs(80 * 365 * 24 * 60 * 60);
 
-/// Earlier than any clock that a runtime of this process can show.
+/// The instant of tick 0, which is earlier than the clock of any runtime of this process.
 ///
-/// A runtime may have been paused before its first timer is created, and then lags behind the
-/// real clock; and an interval may begin long ago. So the origin is not "now" but as far back,
-/// up to [`BACK`], as the platform's clock reaches.
+/// It cannot be the current time, because a runtime may have been paused before its first timer was
+/// created, and its clock is then behind the real one. An interval may also begin long ago. So the
+/// origin is as far in the past, up to [`BACK`], as the platform's clock can represent.
 static ORIGIN: LazyLock<Origin> = LazyLock::new(|| Origin::new(StdInstant::now()));
 
 std::thread_local! {
-    /// The origin's seconds, for [`Parts`]. Before a thread's first conversion, and where the parts
-    /// of an instant mean something else, [`NO_SECS`]. (It lies beside tokio's own
-    /// thread-locals. A static took two more lines of memory: its own, and that of its address.)
+    /// The origin's seconds, for [`Parts`]. [`NO_SECS`] before a thread's first conversion, and if the
+    /// parts of an instant mean something else. (A thread-local is close to tokio's own thread-locals
+    /// in memory. A static would touch two more cache lines, one for its value and one for its address.)
     static ORIGIN_SECS: Cell<u64> = const { Cell::new(NO_SECS) };
 }
 
-/// No platform's clock comes within 584 years of this, so no instant has a tick by this origin: see
-/// [`Parts::since`].
+/// An origin that no platform's clock comes within 584 years of, so that [`Parts::since`] returns `None`
+/// for every instant.
 const NO_SECS: u64 = 1 << 63;
 
-/// The tick of an instant outside of the range, of a thread's first instant, and where the parts of
-/// an instant mean something else.
+/// Returns the tick of an instant that is outside of the range, or is the first one that this thread
+/// converts, or whose parts mean something else.
 #[cold]
 fn of_another(instant: StdInstant) -> Tick {
     ORIGIN_SECS.set(ORIGIN.secs);
     ORIGIN.by_subtraction(instant).unwrap_or(Tick::LAST)
 }
 
-/// Tick 0: an instant without nanoseconds, so that a subtraction borrows none.
+/// The origin of ticks: an instant without nanoseconds, so that subtracting it needs no borrow.
 struct Origin {
     instant: StdInstant,
-    /// See [`ORIGIN_SECS`].
+    /// The value for [`ORIGIN_SECS`].
     secs: u64,
 }
 
@@ -184,14 +184,14 @@ impl Origin {
     }
 }
 
-/// As long before `now` as the platform's clock reaches, up to [`BACK`].
+/// Returns an instant as long before `now`, up to [`BACK`], as the platform's clock can represent.
 fn earlier(now: StdInstant) -> StdInstant {
-    // The last of them is about a second.
+    // The shortest of these is about a second.
     let mut halves = (0..32).map(|times| BACK / (1 << times));
     halves.find_map(|back| now.checked_sub(back)).unwrap_or(now)
 }
 
-/// Seconds and nanoseconds of an instant, as they come to a hasher.
+/// The seconds and nanoseconds of an instant, as the instant passes them to a hasher.
 #[derive(Default)]
 struct Parts {
     secs: u64,
@@ -206,7 +206,7 @@ impl Parts {
         parts
     }
 
-    /// The tick, with the origin's seconds. `None` outside of the range.
+    /// Returns the tick of the instant, given the origin's seconds, or `None` if it is outside of the range.
     #[inline]
     fn since(&self, origin: u64) -> Option<Tick> {
         // An instant before the origin wraps around, beyond the range.
@@ -231,7 +231,7 @@ impl Hasher for Parts {
         self.nanos = nanos.into();
     }
 
-    /// An instant of another make: its parts agree with nothing.
+    /// Ignores the value: an instant that passes bytes has parts that disagree with the standard library.
     fn write(&mut self, _: &[u8]) {}
 
     fn finish(&self) -> u64 {

@@ -1,30 +1,30 @@
-//! The settings that a [`Builder`](crate::Builder) makes. A driver has the same settings all its
-//! life.
+//! [`Settings`]: what a [`Builder`](crate::Builder) has set for a driver. They never change, not even
+//! when the driver runs for another runtime.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Counts the runtimes that a driver has run for, one after the other.
+/// Tells apart the runtimes that a driver runs for, one after the other. Each has the next number.
 pub(crate) type Generation = u16;
 
 /// Maximum number of entries that one critical section of a shard fires, or of late cancels that it applies.
 pub(crate) const BATCH: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
-/// The settings of a driver. All are valid.
+/// The settings of a driver. A builder has checked that each is in its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Settings {
     pub(crate) shards: usize,
-    /// Nanoseconds that deadlines are rounded up to a multiple of; 1: not rounded.
+    /// Deadlines are rounded up to a multiple of this many nanoseconds. With 1, nothing is rounded.
     pub(crate) tick: u64,
-    /// Timers to make room for at once, over all shards.
+    /// The number of pending timers that memory is preallocated for, over all shards.
     pub(crate) capacity: usize,
-    /// The driver has a timerfd.
+    /// `true` if the driver has high resolution, and so a timerfd.
     pub(crate) is_precise: bool,
-    /// The runtime is a current-thread runtime, so its clock may be paused.
+    /// `true` on a current-thread runtime, whose clock may be paused.
     pub(crate) current_thread: bool,
 }
 
 impl Settings {
-    /// A shard per worker, nothing rounded.
+    /// Returns the default settings for a runtime: one shard per worker, and no rounding.
     pub(crate) fn for_runtime(handle: &Handle) -> Self {
         let current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
         Settings {

@@ -25,7 +25,7 @@ pub(crate) fn deadline_after(duration: Duration) -> Tick {
 
 #[inline]
 fn after(now: Tick, duration: Duration) -> Tick {
-    // Seconds alone are compared: `FAR` has no nanoseconds.
+    // Comparing the seconds is enough, because `FAR` has no nanoseconds.
     let is_far = duration.as_secs() >= FAR.as_secs();
     now.saturating_add(if is_far { FAR } else { duration })
 }
@@ -254,8 +254,8 @@ impl Sleep {
     /// reset.
     #[inline]
     pub(crate) fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // A pending poll spends no budget, so the budget is checked only when due: most polls are
-        // pending.
+        // Only a poll that is ready spends budget, so the budget is checked once the timer is due. Most
+        // polls find it pending.
         ready!(self.poll_timer(true, cx));
         spend_budget(cx)
     }
@@ -276,7 +276,7 @@ impl Sleep {
 
     #[inline]
     fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
-        // A task dump polls without effect, as it polls tokio's timers.
+        // A poll that a task dump traces has no effect, as with tokio's timers.
         if is_traced(cx.waker()) {
             return Poll::Pending;
         }
@@ -320,8 +320,8 @@ impl fmt::Debug for Sleep {
 const _: () = {
     const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
     send_sync_unpin::<Sleep>();
-    // A part of every `timeout` future; and in a box of its own, with the allocator's
-    // word, 48 bytes and not 64.
+    // A `Sleep` is a part of every `timeout` future. In a box, with the allocator's word, 40 bytes need a
+    // block of 48 bytes; a larger `Sleep` would need 64.
     #[cfg(target_pointer_width = "64")]
     assert!(
         size_of::<Sleep>() == if cfg!(feature = "tracing") { 48 } else { 40 },

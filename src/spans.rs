@@ -1,10 +1,10 @@
-//! Spans and events of timers, for tokio-console: the feature `tracing`.
+//! Spans and events of timers for tokio-console, with the feature `tracing`.
 //!
-//! tokio's timers describe themselves to a `tracing` subscriber when tokio is built with
-//! `tokio_unstable`. This module emits the same spans and events, with the same names, targets and
-//! fields, so that console-subscriber's view of timers works unchanged:
+//! If tokio is built with `tokio_unstable`, its timers emit spans and events to a `tracing` subscriber.
+//! This module emits the same ones, with the same names, targets and fields, so that
+//! console-subscriber's view of timers works unchanged:
 //!
-//! | when | what |
+//! | when | spans or events |
 //! | --- | --- |
 //! | a `Sleep` or an `Interval` is made | span `runtime.resource`, with the caller's location |
 //! | a `Sleep` is made or reset, `tick` is called | spans `runtime.resource.async_op` and `runtime.resource.async_op.poll` |
@@ -34,7 +34,7 @@ mod on {
 
     use crate::clock::Tick;
 
-    /// The resource of an `Interval`; its operations are the calls of `tick`.
+    /// The resource of an `Interval`, whose operations are the calls of `tick`.
     #[derive(Debug)]
     pub(crate) struct Resource(Span);
 
@@ -49,7 +49,7 @@ mod on {
         poll: Span,
     }
 
-    /// The part of a poll in which its spans are entered.
+    /// A poll whose spans have been entered.
     pub(crate) struct Polling<'a>(Option<(bool, [Entered<'a>; 3])>);
 
     macro_rules! resource_span {
@@ -74,7 +74,7 @@ mod on {
         };
     }
 
-    /// An operation on the resource of a `Sleep`, and its polls.
+    /// Creates the spans of an operation on a `Sleep`'s resource, and of the operation's polls.
     fn sleep_spans(resource: &Span, source: &str) -> (Span, Span) {
         let operation = trace_span!(
             target: "tokio::time::sleep",
@@ -92,7 +92,7 @@ mod on {
             Resource(resource_span!("tokio::time::interval", "Interval"))
         }
 
-        /// The resource of a driver's alarm.
+        /// Creates the resource of a driver's alarm.
         pub(crate) fn alarm() -> Self {
             Resource(resource_span!("wheel::driver", "wheel::Alarm"))
         }
@@ -114,7 +114,7 @@ mod on {
     }
 
     impl Operation {
-        /// Begins the life of a `Sleep`.
+        /// Creates the resource of a new `Sleep`, and begins its first operation.
         #[track_caller]
         pub(crate) fn new_sleep() -> Self {
             let resource = resource_span!("tokio::time::sleep", "Sleep");
@@ -123,7 +123,7 @@ mod on {
             })
         }
 
-        /// Allocates nothing if no subscriber wants the resource.
+        /// Begins an operation on a resource. Allocates nothing if no subscriber wants the resource.
         fn on(resource: &Span, begin: impl FnOnce(&Span) -> (Span, Span)) -> Self {
             if resource.is_disabled() {
                 return Operation(None);
@@ -193,7 +193,8 @@ mod on {
     }
 
     impl Polling<'_> {
-        /// Reports what the poll came to. Without a budget, tokio's timer is not asked.
+        /// Emits the result of the poll. Emits nothing if there was no budget, because tokio's timer is not
+        /// polled then.
         #[inline]
         pub(crate) fn end(self, polled: Poll<()>) -> Poll<()> {
             if let Polling(Some((true, _entered))) = &self {
@@ -205,8 +206,8 @@ mod on {
 
     /// Hides what this thread does from the subscriber, until the guard is dropped.
     ///
-    /// A driver arms a timer of tokio's under a mutex. Its spans would show no timer of the user's, and
-    /// a subscriber may use timers itself, which would deadlock there.
+    /// A driver holds a mutex while it arms a timer of tokio's. The spans of that timer are of no use to
+    /// the user, and a subscriber that uses timers itself would deadlock.
     pub(crate) fn unseen() -> Option<DefaultGuard> {
         let is_watched = LevelFilter::current() == LevelFilter::TRACE;
         is_watched.then(|| set_default(NoSubscriber::new()))

@@ -1,15 +1,15 @@
-//! Locking, and waiting for a lock, with the [real] primitives or those of the models
-//! (`model.rs`).
+//! Locks, and waiting for a lock. In the loom models the primitives are those of `model.rs`, and
+//! otherwise the [real] ones.
 //!
 //! # Ground rules
 //!
-//! * **[`Lock`] is a spin lock, so its holder does a small constant amount of work**, makes no
-//!   system call and runs no user code. Then hardly any thread ever waits. A spin lock is used
-//!   because its release is one store, which costs half as much as an uncontended
-//!   `std::sync::Mutex`.
-//! * Call only its `try_lock`, because a holder may lose its processor. A thread that has to wait
-//!   does so in [`wait`], which yields and then sleeps; see [`back_off`].
-//! * [`Mutex`] may be held for longer, and while tokio's own locks are taken.
+//! * **While you hold a [`Lock`], do a small constant amount of work**, make no system call and run no
+//!   user code, because it is a spin lock: other threads may be spinning. It is a spin lock because
+//!   one store releases it, which costs half as much as an uncontended `std::sync::Mutex`.
+//! * **Call only `try_lock` on a [`Lock`]**, because its holder may lose its processor, and `lock` would
+//!   spin until the holder runs again. To wait, call [`wait`], which spins, then yields, then sleeps
+//!   (see [`back_off`]).
+//! * A [`Mutex`] may be held for longer, even while tokio's own locks are taken.
 
 #[cfg(all(test, loom))]
 mod model;
@@ -25,13 +25,13 @@ pub(crate) use self::model::*;
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::real::*;
 
-/// Locks a mutex. One that a panicking thread has left behind is as good as any other here, because
-/// nothing that can panic runs between two related writes.
+/// Locks a mutex, and ignores poisoning: nothing that can panic runs between two related writes, so
+/// what a panicking thread leaves behind is consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a lock whose holder has a small constant amount of work to do.
+/// Acquires a lock, and waits for it if necessary.
 #[inline]
 pub(crate) fn wait<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     lock.try_lock().unwrap_or_else(|| wait_on(lock))
@@ -49,22 +49,22 @@ fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     }
 }
 
-/// How often arming tries a shard's lock before it tries other shards: for a few times as long as a
-/// critical section usually lasts.
+/// How often arming tries a shard's lock before it tries other shards. This takes a few times as long
+/// as a usual critical section.
 pub(crate) const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
-/// Spins before a thread yields: tens of microseconds, as long as a critical section lasts in a
-/// mass expiry with cold caches.
+/// Number of spins before a thread yields. They take tens of microseconds, as long as a critical
+/// section lasts in a mass expiry with cold caches.
 const SPINS: u32 = 1_000;
-/// Yields before a thread sleeps.
+/// Number of yields before a thread sleeps.
 const YIELDS: u32 = 8;
 const SLEEP: Duration = Duration::from_micros(50);
 
-/// Gives way to the holder of a lock, after `tries` tries.
+/// Waits a little for the holder of a lock, after `tries` failed tries: spins, yields or sleeps.
 ///
-/// Spinning is enough while the holder runs. If it has lost its processor, a yield gives it this
-/// thread's. If this thread has real-time priority, only a sleep does, because a yield then runs no
-/// ordinary thread.
+/// Spinning is enough while the holder runs. If the holder has lost its processor, a yield lets it run
+/// on this thread's. If this thread has real-time priority, only a sleep does that, because its yields
+/// let no thread of ordinary priority run.
 pub(crate) fn back_off(tries: u32) {
     if cfg!(all(test, loom)) {
         return yield_now();

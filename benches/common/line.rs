@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
-/// Transfers per turn of a thread, as `benches/transfers` counts them: the store takes the line away from the waiting
-/// thread, and that thread's next load fetches it back.
+/// Number of transfers per turn of a thread, as `benches/transfers` counts them: one for the store, which invalidates the
+/// waiting thread's copy of the line, and one for that thread's next load.
 const TRANSFERS_PER_TURN: u32 = 2;
-/// Turns of each thread that are timed together. The system may take a processor away in the middle of a batch, so the
-/// result is the batch that is slower than one quarter of all.
+/// Number of turns of each thread that are timed together, as a batch. The system may take a processor away in the middle
+/// of a batch, so the result is the batch that is slower than one quarter of all.
 const TURNS: u32 = 20;
-/// More than that, in nanoseconds, means that the threads did not run at the same time.
+/// The longest plausible transfer, in nanoseconds. A longer one means that the threads did not run at the same time.
 const LONGEST: f64 = 2_000.0;
 const ENOUGH: Duration = Duration::from_millis(20);
 const END: u32 = u32::MAX;

@@ -16,7 +16,8 @@ pub fn cpu_time() -> Option<Duration> {
     times(2)
 }
 
-/// Adds up the first `count` of: this process's user and system time, and those of the processes that it has waited for.
+/// Adds up the first `count` of four times: this process's user time and system time, then the user time and system time of
+/// the processes that it has waited for.
 pub(crate) fn times(count: usize) -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name in parentheses may contain spaces, so fields are counted from its end.

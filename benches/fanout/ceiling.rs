@@ -62,7 +62,7 @@ pub(crate) fn run(rounds: u64) -> Result<()> {
 fn timers_per_second<T: Timers>(workers: usize) -> f64 {
     let runtime = T::runtime(workers);
     let shape = Shape::Conns(4 * workers);
-    // As in a service, another timer is always due earlier than those that are measured.
+    // As in a service, another timer is always due earlier than the measured ones.
     runtime.spawn(async {
         loop {
             T::sleep(Duration::from_millis(500)).await;

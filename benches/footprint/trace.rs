@@ -55,7 +55,7 @@ struct Window {
 
 const LINE: u64 = 64;
 
-/// Of functions.
+/// Alignment of functions, in bytes.
 const ALIGNMENT: u64 = 16;
 
 impl Window {
@@ -120,7 +120,7 @@ impl Reader {
     }
 }
 
-/// The address in `ADDRESS,SIZE`, and the units of so many bytes in which its bytes are.
+/// Parses `ADDRESS,SIZE`. Returns the address, and the numbers of the units of `BYTES` bytes that the access touches.
 fn units<const BYTES: u64>(place: &str) -> Result<(u64, RangeInclusive<u64>)> {
     let numbers = place.trim_end().split_once(',');
     let (address, size) = numbers.context("an address without a size")?;

@@ -163,7 +163,7 @@ fn table<'a>(runs: &'a [Run], mark: &str) -> Columns<'a, Run> {
             format!("{:.2?}{mark}", Duration::from_micros(micros))
         });
     }
-    // Of the whole process: clients, gateway and backends.
+    // The CPU time of the whole process, which has the clients, the gateway and the backends.
     columns.row("CPU time per request", |run| {
         let cpu = run.cpu.map(|cpu| cpu / REQUESTS as u32);
         cpu.map_or("unknown".to_owned(), |cpu| format!("{cpu:.1?}{mark}"))

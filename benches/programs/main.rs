@@ -2,13 +2,13 @@
 //! tokio-wheel.
 //!
 //! ```text
-//! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds both sides, prints the table
+//! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds both implementations, prints the table
 //! cargo run --release --manifest-path benches/programs/Cargo.toml -- ractor kameo  # only these programs
 //! ```
 //!
 //! This binary is three things: the runner, which is what you call; each program, which the runner starts as
-//! `programs run NAME SECONDS` from the build of each side; and the other end of a program's connections, which the program
-//! starts as `programs peer NAME NUMBER`, always from tokio's build.
+//! `programs run NAME SECONDS` from the build of each implementation; and the other end of a program's connections, which
+//! the program starts as `programs peer NAME NUMBER`, always from tokio's build.
 
 use std::env;
 

@@ -66,7 +66,7 @@ fn command(requests: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
     Some((at, words))
 }
 
-/// The number in a line, after the mark that it begins with; and where the next line begins.
+/// Returns the number that follows the first byte of a line, and the start of the next line.
 fn number(requests: &[u8], line: usize) -> Option<(usize, usize)> {
     let rest = requests.get(line + 1..)?;
     let end = rest.iter().position(|&byte| byte == b'\n')?;

@@ -1,7 +1,7 @@
-//! Counts the timers of tokio-wheel, from code that compiles on both sides.
+//! Counts the timers of tokio-wheel, in code that compiles on both implementations.
 //!
-//! In the whole tree, `tokio` has a module `wheel`. In a block, a name that a glob import brings goes before a name from
-//! outside, so the module below is used only where tokio has none.
+//! In the whole tree, `tokio` has a module `wheel`. In a block, a name from a glob import shadows a name from outside the
+//! block, so the module below is used only if tokio has none.
 
 #[allow(dead_code)]
 mod wheel {

@@ -70,7 +70,7 @@ impl Case {
         // Enough that the cost of the first operations does not matter.
         let count = (1000 * workers).max(25_000);
         let runtime = T::runtime(workers);
-        // As in a service, another timer is always due earlier than those that are counted.
+        // As in a service, another timer is always due earlier than the counted ones.
         runtime.spawn(async {
             loop {
                 T::sleep(Duration::from_millis(500)).await;

@@ -15,7 +15,7 @@ use crate::stage::{DELAYS, Stage, delays, each};
 
 /// Arms and cancels, each worker on its own, while `others` stay pending. The slowest worker counts.
 pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
-    /// Of each worker.
+    /// Number of timers per worker.
     const COUNT: usize = 400_000;
     let stage = Stage::new::<T>(workers);
     let crowd = stage.crowd::<T>(others);

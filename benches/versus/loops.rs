@@ -22,7 +22,8 @@ use crate::stage::Stage;
 const WINDOW: Duration = Duration::from_millis(500);
 
 /// On two workers and on a current-thread runtime, with one loop and with a thousand: iterations of all loops per second, and
-/// CPU time per second. The loops sleep for so many nanoseconds, or reset a sleep to now if the range is empty.
+/// CPU time per second. Each loop sleeps for a number of nanoseconds from the range, or resets a sleep to the
+/// current instant if the range is empty.
 pub(crate) fn loops<T: Timers>(nanos: Range<u64>) -> Measured {
     let mut values = Vec::new();
     for (workers, place) in [(2, "workers"), (0, "current-thread")] {

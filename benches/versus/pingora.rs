@@ -15,7 +15,7 @@ pub(crate) struct Pingora;
 
 impl Timers for Pingora {
     const NAME: &'static str = "pingora";
-    /// The type of its own `fast_sleep` has no name; that of a timeout around a future that never ends has one.
+    /// The type of pingora's `fast_sleep` cannot be named, so this is a timeout around a future that never completes.
     type Sleep = Map<Timeout<Pending<()>, FastOrTokioTimeout>, fn(Result<(), Elapsed>)>;
     type Elapsed = Elapsed;
 

@@ -1,43 +1,44 @@
-//! Counts of a driver beside those of its shards, and the counts that stay after the driver has
-//! shut down.
+//! [`FinalCounts`]: a driver's counts that belong to no shard, and all counts once the driver has shut
+//! down.
 //!
 //! # How each count is made
 //!
-//! A shard counts few events, and a snapshot computes the rest. *Inserted* and *removed* are the
-//! entries ever put into the shard's wheel, and ever taken out for any reason. *Reused* counts the
-//! timers that took over a cached entry: that stays in the wheel, so the cancelled timer was not
-//! removed there, and the next was not inserted.
+//! A shard counts few events, and a snapshot computes the rest. *Inserted* is the number of entries ever
+//! put into the shard's wheel, and *removed* the number ever taken out, for any reason. *Reused* is the
+//! number of timers that took over a cached entry. Such an entry stays in the wheel, so the cancelled
+//! timer does not count as removed, and the next one does not count as inserted.
 //!
-//! | count | from a shard |
+//! | count | computed from |
 //! | --- | --- |
 //! | `registered` | inserted + reused |
-//! | `fired` | the lags recorded, one for each timer that fires |
+//! | `fired` | the number of lags recorded, one for each timer that fires |
 //! | `cancelled` | removed − fired, + reused, + 1 if there is a cached entry now |
 //! | `pending` | inserted − removed, − 1 if there is a cached entry now |
-//! | `reset` | counted as such |
-//! | `driver_wakeups`, `driver_noops` | none: counted here, once per expiry pass |
+//! | `reset` | its own counter |
+//! | `driver_wakeups`, `driver_noops` | their own counters, which are here rather than in a shard |
 //!
 //! # Ground rules
 //!
-//! * Counting is free when timers are armed and cancelled. The numbers of entries ever put into a
-//!   wheel and ever taken out are written there *instead* of the number of entries. The rest is
-//!   written under the shard's lock, when a timer fires, is reset, or takes over a cached entry.
-//! * No event is counted twice, so the sums cannot disagree: cancelled timers are those taken out
-//!   without firing, and those whose entry another timer has taken over.
-//! * Late cancels are applied before a shard is read, and before a pass fires anything. So a timer
-//!   whose drop has returned counts as cancelled, unless a pass was under way.
+//! * **Counting adds nothing to arming and cancelling.** A wheel stores *inserted* and *removed* instead
+//!   of its number of entries, so it makes the same number of writes. All other counters are written
+//!   under the shard's lock, when a timer fires, is reset, or takes over a cached entry.
+//! * **Count each event once**, because then the sums cannot disagree. A cancelled timer has no counter
+//!   of its own: it was removed without firing, or its entry was reused.
+//! * **Apply late cancels before you read a shard**, and before a pass fires anything. Then a timer whose
+//!   drop has returned counts as cancelled, unless a pass was running at that time.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MetricsSnapshot as Snapshot;
 
-/// The counts of a driver from its start to its end, kept for later snapshots.
+/// The counts of one generation of a driver, kept for snapshots after its end.
 pub(crate) struct FinalCounts {
-    /// How often the driver woke up, and how often nothing was due then.
+    /// Number of times that the driver woke up.
     passes: AtomicU64,
+    /// Number of times that the driver woke up and nothing was due.
     idle_passes: AtomicU64,
-    /// Set when a shard is closed.
+    /// The final counts of each shard, set when the shard is closed.
     shards: Box<[OnceLock<Snapshot>]>,
 }
 
@@ -64,10 +65,10 @@ impl FinalCounts {
         self.idle_passes.load(Ordering::Relaxed)
     }
 
-    /// Called under the shard's lock, as the generation ends: a thread that finds the generation
-    /// ended finds the figures.
+    /// Sets the final counts of a shard. Call this under the shard's lock when the generation ends, so
+    /// that a thread that finds the generation ended finds these counts, too.
     pub(crate) fn set(&self, shard: usize, counted: Snapshot) {
-        // Set once: a shard is closed once in a generation.
+        // This cannot fail, because a shard is closed once per generation.
         let _ = self.shards[shard].set(counted.swept());
     }
 

@@ -1,11 +1,10 @@
-//! How late timers fire: a histogram that costs a shift, an addition and a
-//! comparison per timer.
+//! [`LagHistogram`]: how late timers fire. Recording a lag takes a few instructions.
 
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-/// The width of the first bucket in nanoseconds. Sixteen of it are a millisecond, so that wider
+/// The width of the first bucket, in nanoseconds. It is a sixteenth of a millisecond, so that wider
 /// buckets begin at 1, 2, 4, … ms.
 const FIRST: u64 = 62_500;
 /// The number of buckets. The last one begins at 62.5 µs · 2²⁰ = 65.536 s.
@@ -96,14 +95,14 @@ impl LagHistogram {
 
     /// Returns the largest lag.
     ///
-    /// In counts since the driver's start this is exact to the nanosecond. In the counts of an interval it is an
-    /// upper bound: the end of the highest bucket in which a timer fired.
+    /// In counts since the driver started, this is exact to the nanosecond. In the counts of an interval, it
+    /// may be an upper bound: the end of the highest bucket in which a timer fired.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max)
     }
 
-    /// Returns all buckets, the narrowest first: a range of lags, and the number of timers in it.
+    /// Returns all buckets, narrowest first, as a range of lags and the number of timers in it.
     pub fn buckets(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
         let buckets = self.buckets.iter().enumerate();
         buckets.map(|(index, bucket)| (Self::range(index), bucket.count))
@@ -160,7 +159,7 @@ impl LagHistogram {
             bucket.count = bucket.count.saturating_sub(before.count);
             bucket.sum = bucket.sum.saturating_sub(before.sum);
         }
-        // A new maximum is exact. Otherwise the maximum is known to a bucket.
+        // A new maximum is exact. Otherwise only the maximum's bucket is known.
         if self.max == before.max {
             let highest = between.buckets.iter().rposition(|bucket| bucket.count > 0);
             let end = highest.map_or(Duration::ZERO, |index| Self::range(index).end);
@@ -169,8 +168,8 @@ impl LagHistogram {
         between
     }
 
-    /// Returns the mean lag in seconds, and the number of timers, of each bucket that has any. The means
-    /// times the numbers are the true sum.
+    /// Returns the mean lag in seconds and the number of timers of each bucket that is not empty. The sum
+    /// of the products is the exact total.
     #[cfg(feature = "metrics")]
     pub(crate) fn means(&self) -> impl Iterator<Item = (f64, u64)> {
         let used = self.buckets.iter().filter(|bucket| bucket.count > 0);
@@ -180,7 +179,7 @@ impl LagHistogram {
         })
     }
 
-    /// Returns the ends of all buckets but the last, which has none, in seconds.
+    /// Returns the ends of all buckets in seconds, except the last bucket, which has no end.
     #[cfg(feature = "metrics")]
     pub(crate) fn ends() -> impl Iterator<Item = f64> {
         (0..BUCKETS - 1).map(|index| Self::range(index).end.as_secs_f64())
@@ -272,7 +271,7 @@ mod tests {
             (between.count(), between.max()),
             (2, Duration::from_millis(3_100))
         );
-        // In the last bucket, which has no end.
+        // The last bucket has no end.
         lag.record(u64::MAX);
         let before = lag.clone();
         lag.record(u64::MAX / 2);

@@ -1,4 +1,4 @@
-//! What a driver counts, and how late its timers fired. The handle to these counts is in `metrics`.
+//! What a driver counts, and how late its timers fire. The handle to these counts is in `metrics`.
 
 mod final_counts;
 mod lag_histogram;

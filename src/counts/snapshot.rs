@@ -1,4 +1,4 @@
-//! [`MetricsSnapshot`], the counts of a driver up to a moment, or between two moments.
+//! [`MetricsSnapshot`]: the counts of a driver since its start, or between two points in time.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use super::LagHistogram;
 /// The counts of a driver's or a shard's timers.
 ///
 /// * A snapshot from [`WheelMetrics::snapshot`](crate::WheelMetrics::snapshot) counts from when the driver
-///   started, which is at the runtime's first timer. No count decreases, and `registered == fired +
-///   cancelled + pending` holds in every snapshot.
+///   started, which is usually at the runtime's first timer. From one snapshot to the next, no count except
+///   `pending` decreases, and `registered == fired + cancelled + pending` holds in every snapshot.
 /// * A snapshot from [`WheelMetrics::intervals`](crate::WheelMetrics::intervals) or [`since`](Self::since)
 ///   counts what happened between two snapshots. `pending` is the number at the end of the interval.
 ///
@@ -53,7 +53,7 @@ pub struct MetricsSnapshot {
     pub(crate) cascaded: u64,
     /// How late timers fired.
     pub lag: LagHistogram,
-    /// The number of times that the driver woke up. Each takes CPU time; without timers there are none.
+    /// The number of times that the driver woke up. Each wake-up uses CPU time. Without timers there are none.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.
     pub driver_wakeups: u64,
@@ -70,8 +70,8 @@ impl MetricsSnapshot {
     /// Returns what was counted between the snapshot `before` and this one.
     ///
     /// Both snapshots must be of the same driver, or of the same shard. A count that would be negative is
-    /// zero. `pending` is this snapshot's. [`LagHistogram::max`] is an upper bound: the end of the highest
-    /// bucket in which a timer fired.
+    /// zero. `pending` is the same as in this snapshot. [`LagHistogram::max`] may be an upper bound: the end
+    /// of the highest bucket in which a timer fired.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -122,7 +122,7 @@ impl MetricsSnapshot {
     }
 }
 
-/// The public fields.
+/// Prints the public fields.
 impl fmt::Debug for MetricsSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MetricsSnapshot")

@@ -188,7 +188,7 @@ impl ShardState {
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
         let cached = self.cached?;
         let is_same = |kept: &Option<Waker>| kept.as_ref().is_some_and(|it| it.will_wake(waker));
-        if !self.wheel.put_off_if(cached, when.0, is_same) {
+        if !self.wheel.extend_if(cached, when.0, is_same) {
             return None;
         }
         self.cached = None;

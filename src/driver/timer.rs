@@ -20,14 +20,12 @@
 //! # After a shutdown of the driver
 //!
 //! All timers are woken. The next poll of each hands over to a timer of tokio's own, with the same
-//! deadline, in the runtime of that poll. A poll outside any runtime panics in tokio's words. In a
-//! runtime that ends, tokio's timer stays pending for as long as tasks are polled there, and panics
-//! after that.
-//!
-//! At the very end, tokio's own timer may be early. A runtime that ends marks itself as ended, and
-//! then fires all of its timers. A poll looks for the mark first and at the timer after that, so if
-//! the runtime ends in between, the poll is ready, however far the deadline is. A second poll sees
-//! the mark, and panics.
+//! deadline, in the runtime of that poll. A poll outside any runtime panics with tokio's message. In a
+//! runtime that shuts down, tokio's timer stays pending as long as tasks are polled there, and panics
+//! after that. At the very end, tokio's own timer may be early. A runtime that shuts down sets a
+//! mark, and then fires all of its timers. A poll checks for the mark first and polls the timer after
+//! that, so if the runtime shuts down in between, the poll is ready, however far away the deadline
+//! is. A second poll sees the mark, and panics.
 
 mod changes;
 

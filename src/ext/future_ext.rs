@@ -1,4 +1,4 @@
-//! [`FutureExt`]: time-outs as methods of futures.
+//! [`FutureExt`]: timeouts as methods of futures.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,14 +7,16 @@ use tokio::time::Instant;
 
 use crate::timeout::{Timeout, timeout, timeout_at};
 
-/// Methods of futures that have to do with time.
+/// An extension trait with the timeout methods of futures.
 ///
 /// # Differences from tokio-util
 ///
-/// Its trait also has methods for cancellation tokens, which have nothing to do with time. A module
-/// that calls those keeps tokio-util's trait alone, and calls the function
-/// [`timeout`](crate::timeout()): beside this trait a call of `timeout` is ambiguous (E0034), under
-/// any name of the import.
+/// tokio-util's trait has further methods, which take cancellation tokens. If a module calls those,
+/// import only tokio-util's trait there, and call the function [`timeout`](crate::timeout()) for
+/// timeouts. If both traits are in scope, even as `_`, a call of the method `timeout` is ambiguous
+/// (E0034).
+///
+/// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -25,13 +27,17 @@ use crate::timeout::{Timeout, timeout, timeout_at};
 /// # }
 /// ```
 pub trait FutureExt: Future {
-    /// Gives the future `duration` to complete.
+    /// Requires the future to complete within `duration`.
     ///
-    /// The same as the function [`timeout`].
+    /// This is the same as the function [`timeout`].
+    ///
+    /// # Errors
+    ///
+    /// The returned future returns [`Elapsed`](crate::error::Elapsed) if `duration` elapses first.
     ///
     /// # Panics
     ///
-    /// As [`timeout`].
+    /// Panics under the same conditions as [`timeout`].
     ///
     /// # Examples
     ///
@@ -53,13 +59,17 @@ pub trait FutureExt: Future {
         timeout(duration, self)
     }
 
-    /// Gives the future until `deadline` to complete.
+    /// Requires the future to complete before `deadline`.
     ///
-    /// The same as the function [`timeout_at`].
+    /// This is the same as the function [`timeout_at`].
+    ///
+    /// # Errors
+    ///
+    /// The returned future returns [`Elapsed`](crate::error::Elapsed) if the deadline passes first.
     ///
     /// # Panics
     ///
-    /// As [`timeout`].
+    /// Panics under the same conditions as [`timeout_at`].
     ///
     /// # Examples
     ///

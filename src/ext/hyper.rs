@@ -1,17 +1,20 @@
-//! hyper's timers from the wheel: [`WheelTimer`].
+//! [`WheelTimer`]: timers for hyper and hyper-util.
 //!
-//! hyper has no timers of its own, and takes them from its builder's `timer`:
-//! for a server's `header_read_timeout`, once per request and counted from the end of the request
-//! before, so that it also ends idle connections; for HTTP/2's
-//! `keep_alive_interval`, once per connection and reset from then on; and, in
-//! hyper-util's client, for the `pool_idle_timeout`. Without a timer they do
-//! nothing, or panic. `axum::serve` sets none, so that a client which sends half
-//! a head holds its connection for ever; the example serves a router with a
-//! timer.
+//! hyper has no timers of its own. It uses the one that is passed to its builder's `timer` method,
+//! for these settings:
 //!
-//! hyper-util's `auto::Builder` reads the first bytes of a connection under no
-//! timer, to tell HTTP/1 from HTTP/2. Against clients that send nothing at all,
-//! name the version: `http1_only` or `http2_only`.
+//! * `header_read_timeout` of a server arms a timer once per request. The time counts from the end
+//!   of the previous request, so the timeout closes idle connections, too.
+//! * `keep_alive_interval` of HTTP/2 arms a timer once per connection, and then resets it.
+//! * `pool_idle_timeout` of hyper-util's client closes idle connections of the pool.
+//!
+//! Without a timer, these settings have no effect, or hyper panics. `axum::serve` sets no timer, so
+//! a client that sends only half of a request's head can keep its connection open forever. The
+//! example below serves an axum router with a timer.
+//!
+//! hyper-util's `auto::Builder` reads the first bytes of a connection to tell HTTP/1 from HTTP/2, and
+//! no timer limits that. To defend against clients that send nothing at all, choose the version with
+//! `http1_only` or `http2_only`.
 //!
 //! ```toml
 //! [dependencies]
@@ -23,7 +26,7 @@
 //!
 //! # Examples
 //!
-//! An axum router whose connections have five seconds for a request's head:
+//! An axum router that closes a connection if a request's head does not arrive within five seconds:
 //!
 //! ```no_run
 //! use axum::Router;
@@ -62,18 +65,18 @@ use hyper::rt::{Sleep, Timer};
 
 use crate::handle::Wheel;
 
-/// hyper's `Timer` on the driver of the current runtime.
+/// A hyper [`Timer`] that uses the current runtime's driver.
 ///
-/// Takes the place of hyper-util's `TokioTimer`. `now` is tokio's clock, so
-/// paused clocks hold for hyper too.
+/// Use it in place of hyper-util's `TokioTimer`. Its `now` reads tokio's clock, so hyper follows a
+/// paused clock, too.
 ///
-/// [`Wheel`] is a `Timer` as well: put a handle there for a driver of your own,
-/// say with a coarse [`tick`](crate::Builder::tick) for idle connections.
+/// A [`Wheel`] handle is a `Timer` as well. Pass one to use a custom driver, for example a driver with
+/// a coarse [`tick`](crate::Builder::tick) for the timeouts of idle connections.
 ///
 /// # Panics
 ///
-/// As [`sleep`](crate::sleep()): hyper makes timers in the task that serves the
-/// connection, so that has to be a task of a Tokio runtime with time enabled.
+/// Panics under the same conditions as [`sleep`](crate::sleep()). hyper makes its timers in the task
+/// that serves the connection, so this must be a task of a Tokio runtime with time enabled.
 ///
 /// # Examples
 ///
@@ -87,13 +90,15 @@ use crate::handle::Wheel;
 ///
 /// # Differences from hyper-util
 ///
-/// `TokioTimer` ignores the `reset` of a `Sleep` that another timer has made.
-/// `WheelTimer` replaces the `Sleep` by its own.
+/// If `reset` gets a `Sleep` that another `Timer` has made, `TokioTimer` ignores the call, whereas
+/// `WheelTimer` replaces that `Sleep` with one of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WheelTimer;
 
 impl WheelTimer {
-    /// The same as `WheelTimer`; hyper-util's `TokioTimer` is made so.
+    /// Returns a `WheelTimer`.
+    ///
+    /// You can also write `WheelTimer`. hyper-util's `TokioTimer` has the same function.
     ///
     /// ```
     /// hyper::server::conn::http1::Builder::new().timer(wheel::ext::hyper::WheelTimer::new());
@@ -141,12 +146,13 @@ impl Timer for Wheel {
 
 impl Sleep for crate::Sleep {}
 
-/// tokio's clock, which `pause` stops, and not std's.
+/// Reads tokio's clock, which `pause` stops, instead of the standard library's.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// In place where the `Sleep` is ours: its waker stays, and nothing is allocated.
+/// Resets a `Sleep` of this crate in place, which keeps its waker and allocates nothing. Replaces any
+/// other `Sleep`.
 fn reset(timer: &impl Timer, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant) {
     match sleep.as_mut().downcast_mut_pin::<crate::Sleep>() {
         Some(ours) => ours.reset(deadline.into()),
@@ -154,7 +160,7 @@ fn reset(timer: &impl Timer, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant)
     }
 }
 
-/// The bounds of builders and pools.
+/// Checks the bounds that hyper's builders and hyper-util's pools require.
 const _: () = {
     const fn shared<T: Timer + Clone + Send + Sync + 'static>() {}
     shared::<WheelTimer>();

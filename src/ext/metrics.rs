@@ -1,5 +1,7 @@
-//! Publishing the counts to the crate `metrics`, at intervals, by a task of its own. Nothing
-//! is emitted where timers are armed.
+//! Publishing a driver's counts to the crate `metrics`.
+//!
+//! A task publishes the counts at intervals. Arming, firing and cancelling a timer emit nothing, so
+//! they cost the same with and without this module.
 //!
 //! ```toml
 //! [dependencies]
@@ -21,21 +23,23 @@ use tokio::time::MissedTickBehavior;
 
 use crate::{LagHistogram, MetricsSnapshot, Wheel, WheelMetrics};
 
-/// The name of the histogram of lags, in seconds: `wheel_timer_lag_seconds`.
+/// The name of the histogram of lag in seconds: `wheel_timer_lag_seconds`.
 ///
 /// ```
 /// assert_eq!(wheel::ext::metrics::LAG, "wheel_timer_lag_seconds");
 /// ```
 pub const LAG: &str = "wheel_timer_lag_seconds";
 
-/// So many lags are handed to the recorder before [`Reporter::run`] lets other tasks run. Most
-/// recorders keep each lag by itself, and take some tens of nanoseconds for each.
-const LAGS_AT_ONCE: usize = 4096;
+/// Maximum number of lags that [`Reporter::run`] passes to the recorder before it yields to other
+/// tasks. Most recorders store every single lag, which takes some tens of nanoseconds each.
+const LAGS_PER_YIELD: usize = 4096;
 
-/// The ends of the buckets of [`LAG`], in seconds: those of [`LagHistogram`] without the last
-/// bucket, which has no end.
+/// Returns the ends of the buckets of [`LAG`], in seconds.
 ///
-/// With these an exporter has the same count in each bucket as the driver.
+/// They are the ends of the buckets of [`LagHistogram`], except the last bucket, which has no end. If
+/// you configure an exporter with these, each of its buckets has the same count as the driver's.
+///
+/// # Examples
 ///
 /// ```
 /// let ends = wheel::ext::metrics::lag_buckets();
@@ -46,15 +50,17 @@ pub fn lag_buckets() -> Vec<f64> {
     LagHistogram::ends().collect()
 }
 
-/// Publishes the counts of the current runtime's timers, at once and then at each interval.
-/// Spawn this future. `JoinHandle::abort` ends the publishing; a drop of that handle does not.
+/// Publishes the counts of the current runtime's timers immediately, and then once per interval.
 ///
-/// See [`Reporter`] for the published names, and [`report_as`] for a driver of your own.
+/// Spawn the returned future as a task. It never completes: end it with `JoinHandle::abort`. Dropping
+/// the `JoinHandle` does not end it.
+///
+/// [`Reporter`] lists the published names. For a custom driver, use [`report_as`].
 ///
 /// # Panics
 ///
-/// As [`metrics()`](crate::metrics()): outside a Tokio runtime, and in a runtime built without
-/// `enable_time`. When `every` is zero.
+/// Panics if `every` is zero, and under the same conditions as [`metrics()`](crate::metrics()): outside
+/// a Tokio runtime, and in a runtime built without `enable_time`.
 ///
 /// # Examples
 ///
@@ -63,7 +69,7 @@ pub fn lag_buckets() -> Vec<f64> {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// // Any recorder of the `metrics` crate, say `metrics_exporter_prometheus`.
+/// // Any recorder of the `metrics` crate, for example `metrics_exporter_prometheus`.
 /// let recorder = metrics_util::debugging::DebuggingRecorder::new();
 /// recorder.install().unwrap();
 /// tokio::spawn(wheel::ext::metrics::report(Duration::from_secs(10)));
@@ -74,17 +80,17 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
     Reporter::new(crate::metrics()).run(every)
 }
 
-/// Publishes the counts of a driver of your own under a label `driver`, as [`report`] does.
+/// Publishes the counts of a custom driver, with a label `driver`.
 ///
-/// Spawn this future beside that of [`report`]: each driver of a runtime has one. The interval is a
-/// timer of the current runtime's own driver.
+/// Apart from the label, this behaves like [`report`]. Spawn one such future for each custom driver,
+/// in addition to the future of [`report`]. The interval is a timer of the current runtime's default
+/// driver. After the custom driver has shut down, its last counts are still published.
 ///
-/// The same as `Reporter::new(wheel.metrics()).label("driver", driver).run(every)`. Goes on after the
-/// driver's end, with the last counts.
+/// This is the same as `Reporter::new(wheel.metrics()).label("driver", driver).run(every)`.
 ///
 /// # Panics
 ///
-/// As [`report`].
+/// Panics if `every` is zero, outside a Tokio runtime, and in a runtime built without `enable_time`.
 ///
 /// # Examples
 ///
@@ -124,17 +130,18 @@ pub fn report_as(
 /// | `wheel_driver_noops_total` | counter | count | [`MetricsSnapshot::driver_noops`] |
 /// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`MetricsSnapshot::lag`] |
 ///
-/// Counters are set to the counts since the driver started, so a recorder that is installed
-/// late misses nothing, and two reporters of the same driver count nothing twice. Reporters of
-/// *several* drivers need [labels](Self::label) to be told apart: [`report_as`] has one.
+/// Counters are set to the counts since the driver started. So a recorder that is installed late
+/// misses nothing, and two reporters of the same driver count nothing twice. Reporters of *different*
+/// drivers need different [labels](Self::label); [`report_as`] sets one.
 ///
-/// The histogram gets every timer that has fired since the last time, as the mean lag of its
-/// bucket. So its sum and its count are true, and with [`lag_buckets`] the count of each
-/// bucket is. Two reporters of the same driver do count these twice.
+/// The histogram receives one value for every timer that has fired since the previous publication: the
+/// mean lag of the timers in the same bucket. Its sum and its count are therefore exact, and so is the
+/// count of each bucket if the exporter uses [`lag_buckets`]. Unlike the counters, the histogram counts
+/// a timer twice if two reporters publish the same driver.
 ///
 /// # Examples
 ///
-/// Fresh counts at each request for the metrics:
+/// A reporter that an HTTP handler calls, to publish current counts for each scrape:
 ///
 /// ```
 /// use wheel::ext::metrics::Reporter;
@@ -151,11 +158,11 @@ pub struct Reporter {
     metrics: WheelMetrics,
     labels: Vec<Label>,
     by_shard: bool,
-    /// The lags that were published: of all shards together, or of each.
+    /// The lags that have been published, of all shards together or of each shard.
     published: Vec<LagHistogram>,
 }
 
-/// A number of timers and their mean lag in seconds, for a histogram.
+/// The timers of one bucket that a histogram has yet to record, and their mean lag in seconds.
 struct Lags {
     histogram: Histogram,
     mean: f64,
@@ -163,7 +170,7 @@ struct Lags {
 }
 
 impl Reporter {
-    /// A reporter of these metrics, without labels.
+    /// Creates a reporter of these metrics, without labels.
     pub fn new(metrics: WheelMetrics) -> Self {
         Reporter {
             metrics,
@@ -173,15 +180,17 @@ impl Reporter {
         }
     }
 
-    /// Puts a label on everything that is published.
+    /// Adds a label to everything that this reporter publishes.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push(Label::new(key.into(), value.into()));
         self
     }
 
-    /// Publishes each shard by itself, with a label `shard`, to find a hot shard. A driver's
-    /// wake-ups have no such label.
+    /// Publishes each shard separately, with a label `shard`.
+    ///
+    /// This shows whether one shard has more timers than the others. The wake-ups belong to the whole
+    /// driver, so they are published without this label.
     #[must_use]
     pub fn by_shard(mut self) -> Self {
         self.by_shard = true;
@@ -189,18 +198,18 @@ impl Reporter {
         self
     }
 
-    /// Publishes the present counts.
+    /// Publishes the current counts.
     ///
-    /// Takes time in proportion to the timers that have fired since the last time: most
-    /// recorders keep every value of a histogram. Where there are hundreds of thousands,
-    /// [`run`](Self::run) lets other tasks run in between.
+    /// Most recorders store every value of a histogram, so this takes time in proportion to the number
+    /// of timers that have fired since the previous call. If these are hundreds of thousands, use
+    /// [`run`](Self::run), which yields to other tasks in between.
     pub fn publish(&mut self) {
         for lags in self.publish_counts() {
             lags.histogram.record_many(lags.mean, lags.timers);
         }
     }
 
-    /// Publishes all but the new lags, which are returned.
+    /// Publishes everything except the new lags, and returns those.
     fn publish_counts(&mut self) -> Vec<Lags> {
         let labels = self.labels.clone();
         let all = self.metrics.snapshot();
@@ -236,13 +245,14 @@ impl Reporter {
         lags
     }
 
-    /// Describes the names, then publishes the counts at once and at each interval, for ever.
+    /// Publishes the counts immediately, and then once per interval, forever.
     ///
-    /// The interval is a timer of the current runtime, and counted as such.
+    /// First it describes the names, as [`describe`] does. The interval is a timer of the current
+    /// runtime's default driver, and counts as one.
     ///
     /// # Panics
     ///
-    /// When `every` is zero, and outside a Tokio runtime with timers.
+    /// Panics if `every` is zero, outside a Tokio runtime, and in a runtime built without `enable_time`.
     #[track_caller]
     pub fn run(mut self, every: Duration) -> impl Future<Output = ()> + Send + 'static {
         let mut interval = crate::interval(every);
@@ -252,18 +262,18 @@ impl Reporter {
             loop {
                 interval.tick().await;
                 for lags in self.publish_counts() {
-                    record_in_turns(lags).await;
+                    record_and_yield(lags).await;
                 }
             }
         }
     }
 }
 
-/// Hands over lags as [`Reporter::publish`] does, and lets other tasks run now and then.
-async fn record_in_turns(mut lags: Lags) {
-    while lags.timers > LAGS_AT_ONCE {
-        lags.histogram.record_many(lags.mean, LAGS_AT_ONCE);
-        lags.timers -= LAGS_AT_ONCE;
+/// Records lags as [`Reporter::publish`] does, but yields to other tasks in between.
+async fn record_and_yield(mut lags: Lags) {
+    while lags.timers > LAGS_PER_YIELD {
+        lags.histogram.record_many(lags.mean, LAGS_PER_YIELD);
+        lags.timers -= LAGS_PER_YIELD;
         tokio::task::yield_now().await;
     }
     lags.histogram.record_many(lags.mean, lags.timers);
@@ -279,9 +289,10 @@ impl fmt::Debug for Reporter {
     }
 }
 
-/// Gives the recorder the meanings of the names, and their units.
+/// Registers descriptions and units of the published names with the recorder.
 ///
-/// [`report`] and [`Reporter::run`] do this themselves.
+/// [`report`], [`report_as`] and [`Reporter::run`] call this themselves. Call it if you use
+/// [`Reporter::publish`].
 pub fn describe() {
     describe_gauge!(
         "wheel_timers_pending",

@@ -1,22 +1,22 @@
-//! Parts for other crates: traits for futures and streams, idle timeouts for I/O, and adapters for
+//! Extensions and adapters: traits for futures and streams, idle timeouts for I/O, and adapters for
 //! hyper, tower and the crate `metrics`.
 //!
 //! ```toml
-//! [dependencies] # with the features of the table
+//! [dependencies] # with the features that the table names
 //! tokio-wheel = { path = "../tokio-wheel", features = ["hyper", "tower"] } # a clone beside this package
 //! ```
 //!
-//! | module | feature | gives |
+//! | module | feature | contents |
 //! | --- | --- | --- |
-//! | here | | [`FutureExt`]: `future.timeout(…)`, as in tokio-util |
+//! | this one | | [`FutureExt`]: `future.timeout(…)`, as in tokio-util |
 //! | [`io`] | | [idle timeouts](io::TimeoutStream) for readers and writers, as in tokio-io-timeout |
 //! | [`stream`] | `stream` | [`StreamExt`], [`IntervalStream`](stream::IntervalStream), as in tokio-stream |
 //! | [`hyper`] | `hyper` | [`WheelTimer`](hyper::WheelTimer), for hyper's and hyper-util's builders |
-//! | [`tower`] | `tower` | layers with limits for [responses](tower::TimeoutLayer), for the [frames](tower::TimeoutBody) of bodies and for [whole bodies](tower::DeadlineBody), for tower's and axum's stacks |
+//! | [`tower`] | `tower` | layers for tower and axum with a timeout for [responses](tower::TimeoutLayer), for each [frame](tower::TimeoutBody) of a body, and for [whole bodies](tower::DeadlineBody) |
 //! | [`metrics`] | `metrics` | [`report`](metrics::report), which publishes the counts of [`metrics()`](crate::metrics()), and [`report_as`](metrics::report_as) for other drivers |
 //!
-//! These modules have the names of crates. In the root of this crate they would hide those
-//! crates in a module that says `use wheel::*;`.
+//! Some of these modules have the names of crates. They are not in the root of this crate, because
+//! there they would hide those crates in every module that contains `use wheel::*;`.
 
 mod future_ext;
 #[cfg(feature = "hyper")]

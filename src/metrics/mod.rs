@@ -1,14 +1,14 @@
-//! Counts of a driver. The page `docs::metrics` says how to read them.
+//! Handles to a driver's counts. The page `docs::metrics` describes how to read the counts.
 //!
 //! # Names
 //!
-//! The word `metrics` alone: `metrics()` gives `WheelMetrics`, as tokio's `Handle::metrics` gives
-//! `RuntimeMetrics`, and `ext::metrics` is for the crate of that name. The types stand in the root:
-//! a public module `metrics` there would hide the crate `metrics` in a module that says
-//! `use wheel::*;` (`tests/api/drop_in.rs`).
+//! `metrics()` returns `WheelMetrics`, as tokio's `Handle::metrics` returns `RuntimeMetrics`. The module
+//! `ext::metrics` is for the crate of that name. The types are in the crate's root, because a public
+//! module `metrics` there would hide the crate `metrics` in every module that contains `use wheel::*;`
+//! (`tests/api/drop_in.rs`).
 //!
-//! Public counts are those that a user can act on. Counts of a wheel's inner workings, such as
-//! cascades, are private fields of `MetricsSnapshot`, for this crate's tests.
+//! A count is public if a user can act on it. Counts of a wheel's internals, such as cascades, are private
+//! fields of `MetricsSnapshot`, for this crate's tests.
 
 mod handle;
 mod intervals;

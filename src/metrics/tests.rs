@@ -1,4 +1,4 @@
-//! Counts that are not public: the inner workings of the wheels and their memory.
+//! Tests of the counts that are not public, which are those of the wheels' internals and memory.
 
 use std::task::{Context, Waker};
 use std::time::Duration;

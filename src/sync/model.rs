@@ -1,4 +1,5 @@
-//! The primitives of the models: loom's, and a tokio whose interval fires when a model says so.
+//! The primitives in the loom models: loom's own, and a fake tokio whose interval fires when the model
+//! decides.
 
 pub(crate) mod fake;
 mod lock;

@@ -1,4 +1,4 @@
-//! The primitives outside of the models: the standard library's, tokio's, and a lock that spins.
+//! The primitives outside of the loom models: the standard library's, tokio's, and a spin lock.
 
 #[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
 mod no_timerfd;
@@ -29,23 +29,23 @@ pub(crate) use self::timerfd::Descriptor;
 pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
 pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
 
-/// Now, by the clock of the runtime whose context this is called in.
+/// Returns the current time by the clock of the current runtime.
 #[inline]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Now, by the clock of every runtime that cannot be paused.
+/// Returns the current time by the clock that cannot be paused, which all runtimes share.
 #[inline]
 pub(crate) fn really_now() -> Instant {
     std::time::Instant::now().into()
 }
 
-/// Returns `true` if a task dump traces this poll (`Handle::dump`, `Trace::capture` and `trace_with`, with
-/// `tokio_unstable`).
+/// Returns `true` if a task dump traces this poll (`Handle::dump`, `Trace::capture` and `trace_with`,
+/// with `tokio_unstable`).
 ///
-/// In a traced poll each of tokio's leaf futures is pending and registers nothing, so this asks the
-/// smallest of them. If a scheduler runs this thread, tokio wakes the waker after the dump.
+/// In a traced poll, each of tokio's leaf futures is pending and registers nothing, so this polls the
+/// smallest of them. If the thread runs a scheduler, tokio wakes the waker after the dump.
 #[inline(always)]
 pub(crate) fn is_traced(waker: &Waker) -> bool {
     cfg!(tokio_unstable) && {
@@ -54,15 +54,15 @@ pub(crate) fn is_traced(waker: &Waker) -> bool {
     }
 }
 
-/// Now, by the clock of this runtime, if the runtime is current.
+/// Returns the current time by the clock of this runtime, if it is the current runtime.
 pub(crate) fn now_if_current(runtime: &Handle) -> Option<Instant> {
     let here = Handle::try_current().ok()?;
     (here.id() == runtime.id()).then(now)
 }
 
-/// Now, by the clock of this runtime. `None` where this thread cannot enter that runtime: the thread
-/// is about to end, or spawns a task of another runtime, for which tokio keeps its current handle
-/// borrowed.
+/// Returns the current time by the clock of this runtime, or `None` if this thread cannot enter the
+/// runtime. That happens if the thread is about to end, or if it is spawning a task of another runtime,
+/// because tokio keeps the current handle borrowed meanwhile.
 pub(crate) fn now_in(runtime: &Handle) -> Option<Instant> {
     match Handle::try_current() {
         Ok(here) if here.id() == runtime.id() => Some(now()),

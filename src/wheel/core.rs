@@ -171,7 +171,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// Always returns `false` for an entry that has survived its page, because looking it up would
     /// make the fast path longer. The caller's slow path finds such an entry.
     #[inline(always)]
-    pub(crate) fn put_off_if(
+    pub(crate) fn extend_if(
         &mut self,
         key: u32,
         deadline: u64,

@@ -44,7 +44,7 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     pub(super) garbage: Vec<Slab<T>>,
 }
 
-/// Stands for "no page" in [`PagedSlab::current`].
+/// Means "no page" in [`PagedSlab::current`].
 const NO_PAGE: u32 = u32::MAX;
 
 impl<T: Clone, const BITS: u32> Clone for PagedSlab<T, BITS> {

@@ -91,8 +91,8 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
                 value = deadline;
             }
             _ => {
-                assert!(!self.core.put_off_if(key, deadline, |_| false));
-                if !self.core.put_off_if(key, deadline, |&found| found == value) {
+                assert!(!self.core.extend_if(key, deadline, |_| false));
+                if !self.core.extend_if(key, deadline, |&found| found == value) {
                     let survived = self.core.entries.in_page_mut(key).is_none();
                     assert!(deadline < before || survived);
                     return;

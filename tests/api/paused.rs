@@ -159,7 +159,7 @@ fn a_dropped_sleep_does_not_stop_the_clock_on_its_way_to_the_next() {
 }
 
 #[test]
-fn a_sleep_put_off_does_not_stop_the_clock_at_its_old_deadline() {
+fn an_extended_sleep_does_not_stop_the_clock_at_its_old_deadline() {
     let (runtime, seen) = watched();
     runtime.block_on(async {
         let start = Instant::now();

@@ -217,7 +217,7 @@ mod paused {
             let reporting = tokio::spawn(report(HOUR));
             tokio::task::yield_now().await;
             let found = lags(&published(&snapshotter), "").len();
-            assert!(found < 10_000, "all at once");
+            assert!(found < 10_000, "all in one poll");
             sleep(ms(1)).await;
             let more = lags(&published(&snapshotter), "");
             assert_eq!(found + more.len(), 10_000);

@@ -130,7 +130,8 @@ macro_rules! program {
     }};
 }
 
-/// What tokio emitted for the program when this list was made; `tokio_unstable` compares anew.
+/// What tokio emitted for the program when this list was made. With `tokio_unstable` the test compares
+/// the list with tokio again.
 const TREE: &str = include_str!("spans.txt");
 
 #[test]

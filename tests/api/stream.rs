@@ -10,7 +10,7 @@ use wheel::ext::stream::IntervalStream;
 use wheel::ext::{FutureExt, StreamExt};
 use wheel::{DelayQueue, interval};
 
-/// Items of the given values, each after so many milliseconds.
+/// Yields the given values, each after the given number of milliseconds.
 fn delayed(items: &'static [(u64, u32)]) -> impl Stream<Item = u32> {
     stream::iter(items).then(|&(millis, value)| async move {
         sleep(ms(millis)).await;
@@ -36,8 +36,8 @@ async fn a_delay_queue_is_a_stream_that_goes_on_after_none() {
     }
 }
 
-/// Calls of `StreamExt::next`, as code for tokio-util's queue has them, compile here: by reference,
-/// pinned, boxed, and where the future has to be `Unpin`.
+/// Calls of `StreamExt::next` in code for tokio-util's queue compile here, too: on a reference, on a
+/// pinned or boxed queue, and if the future has to be `Unpin`.
 #[tokio::test(start_paused = true)]
 #[allow(clippy::needless_borrow, reason = "such code compiles, too")]
 async fn calls_of_a_streams_next_compile_with_the_queues_own() {

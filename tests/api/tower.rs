@@ -56,7 +56,7 @@ pub(crate) mod paused {
 
     impl std::error::Error for Refused {}
 
-    /// Answers with the request after so long.
+    /// Answers after `delay`, with the request.
     async fn echo_after(delay: Duration) -> Result<Duration, Refused> {
         sleep(delay).await;
         Ok(delay)
@@ -207,7 +207,7 @@ pub(crate) mod paused {
         }
     }
 
-    /// As tower's does.
+    /// A call panics, as one of tower's service does.
     #[test]
     fn a_call_outside_a_runtime_panics() {
         let mut service = Timeout::new(service_fn(|()| ready(Ok::<_, Refused>(()))), ms(1));

@@ -2,11 +2,11 @@
 
 use crate::everywhere::*;
 
-/// A timer of tokio's that is due so long after ours says how long a worker blocks: on a busy machine
-/// both are late.
+/// How much later than the tested timers a timer of tokio's is due. It bounds how late they may be,
+/// because on a busy machine both are late.
 const LATER: Duration = Duration::from_millis(400);
 
-/// Arms so many timers of 40 ms on a worker and blocks it; the other must fire them.
+/// Arms `timers` timers of 40 ms on a worker and blocks it. The other worker must fire them.
 fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
     within(LIMIT, move || {
         let runtime = multi_thread(2);

@@ -63,8 +63,8 @@ fn mass<T: Time>(count: usize, waker: &Waker) -> (Instant, Vec<Pin<Box<T::Sleep>
     }
 }
 
-/// Each poll takes milliseconds, as on a machine that other programs keep busy. tokio looks at its
-/// own timers once all woken tasks have been polled; a turn between two polls would wake more.
+/// Each poll takes milliseconds, as on a machine that other programs keep busy. tokio checks its own
+/// timers once all woken tasks have been polled. An expiry pass between two polls would wake more tasks.
 #[test]
 fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours() {
     fn polls_until_tokio_looks<T: Time>() -> u64 {
@@ -88,7 +88,7 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
         let all = |polls: fn() -> u64| repeat_with(polls).take(5).sum::<u64>();
         let theirs = all(polls_until_tokio_looks::<Tokio>);
         let ours = all(polls_until_tokio_looks::<Ours>);
-        // A turn between any two polls makes six times as many, hundreds.
+        // With a pass between any two polls, there would be hundreds, six times as many.
         let most = 2 * theirs + 200;
         assert!(ours <= most, "{ours} polls, {theirs} with tokio's");
     });
@@ -127,7 +127,7 @@ fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     within(LIMIT, || {
         let theirs = polls_while_all_fire::<Tokio>();
         let ours = polls_while_all_fire::<Ours>();
-        // Turns of a thousand timers would take twenty rounds of the tasks.
+        // Passes of a thousand timers each would take twenty rounds of the tasks.
         assert!(ours <= 130, "{ours} polls, {theirs} with tokio's");
     });
 }
@@ -137,7 +137,7 @@ fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
 #[test]
 fn a_quiet_runtime_does_not_wake_up_for_each_cancelled_timer() {
     const CALLS: u64 = 100;
-    let idle_turns = |_| {
+    let idle_passes = |_| {
         multi_thread(1).block_on(async {
             let calls = tokio::spawn(async {
                 for _ in 0..CALLS {
@@ -149,7 +149,7 @@ fn a_quiet_runtime_does_not_wake_up_for_each_cancelled_timer() {
             calls.await.unwrap()
         })
     };
-    let fewest = (0..5).map(idle_turns).min().unwrap();
+    let fewest = (0..5).map(idle_passes).min().unwrap();
     assert!(
         fewest < CALLS / 10,
         "{fewest} passes found nothing due in {CALLS} calls"

@@ -261,7 +261,7 @@ fn a_sleep_of_nothing_waits_for_a_wakeup() {
         for _ in 0..100 {
             let before = Instant::now();
             let mut nothing = sleep(Duration::ZERO);
-            // A timer is ready at once where a millisecond has passed since, as on a slow processor.
+            // On a slow processor a millisecond may have passed since, and the timer is ready immediately.
             if poll_quietly(&mut nothing).is_pending() {
                 nothing.await;
             } else {

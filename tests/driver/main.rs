@@ -4,11 +4,11 @@
 
 mod blocked_workers;
 mod busy;
+mod cached;
 mod contexts;
 mod driver;
 mod everywhere;
 mod high_resolution;
 mod reentrancy;
 mod shutdown;
-mod spares;
 mod wheel_shutdown;

@@ -156,10 +156,10 @@ fn drivers_that_come_and_go_leave_no_memory() {
     });
 }
 
-/// Polls a timer or not, perhaps puts it off, and waits for it.
-async fn treat(wheel: Wheel, after: Duration, put_off: bool) {
+/// Waits for a timer. If `extend` is set, arms it first and resets it to a later deadline.
+async fn treat(wheel: Wheel, after: Duration, extend: bool) {
     let mut timer = wheel.sleep(after);
-    if put_off {
+    if extend {
         let _ = poll_quietly(&mut timer);
         timer.reset_unpin(Instant::now() + 2 * after);
         drop(wheel.timeout(HOUR, yield_now()).await);
@@ -182,7 +182,7 @@ fn build_and_take_down(random: &mut Random) -> JoinSet<()> {
     timers
 }
 
-/// Workers and threads arm, put off and cancel timers of drivers that others take down meanwhile.
+/// Workers and threads arm, extend and cancel timers of drivers that others shut down meanwhile.
 #[test]
 fn in_a_storm_of_drivers_no_timer_is_lost_or_early() {
     fn storm(runtime: &Runtime, seed: u64) {

@@ -62,7 +62,7 @@ fn the_process_is_stopped_and_continued() {
     });
 }
 
-/// Ticks a few hundred times a second, until the wait for a tick was so long.
+/// Ticks a few hundred times a second, until the wait for a tick took as long as `gap`.
 #[cfg(unix)]
 async fn ticks_until_a_gap(gap: Duration) {
     let start = Instant::now();

@@ -83,7 +83,7 @@ pub fn spawn_senders(runtime: &Runtime, stop: &Stop) {
     pass_on(first, inbox);
 }
 
-/// Sleeps so many times for up to `longest` microseconds, never too short.
+/// Sleeps `times` times for up to `longest` microseconds. No sleep may be too short.
 async fn sleep_often(mut random: Random, times: usize, longest: u64) {
     for _ in 0..times {
         let deadline = Instant::now() + Duration::from_micros(random.below(longest));
@@ -92,7 +92,7 @@ async fn sleep_often(mut random: Random, times: usize, longest: u64) {
     }
 }
 
-/// Tasks that sleep so many times, for up to so many microseconds.
+/// Spawns tasks that each sleep `times` times, for up to `longest` microseconds.
 pub fn sleepers(runtime: &Runtime, tasks: u64, times: usize, longest: u64) -> Vec<JoinHandle<()>> {
     let mut seeds = Random::new(tasks);
     let mut sleeper = |_| sleep_often(Random::new(seeds.number()), times, longest);

@@ -24,7 +24,7 @@ impl Random {
         (len > 0).then(|| self.below(len as u64) as usize)
     }
 
-    /// Of fewer than so many bits, each number of bits as likely as any other.
+    /// Returns a number of fewer than `bits` bits. Each number of bits is equally likely.
     pub fn of_any_size(&mut self, bits: u64) -> u64 {
         let bits = self.below(bits);
         self.below(1 << bits)

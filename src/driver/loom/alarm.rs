@@ -41,7 +41,7 @@ fn loom_an_early_alarm_and_rearm() {
     check(|| {
         let model = Model::new(2);
         let later = model.arm(0, 30);
-        let other = model.spawn(|model| model.bell.fire_early());
+        let other = model.spawn(|model| model.time.fire_early());
         let early = model.arm(1, 20);
         model.poll_task();
         other.join().unwrap();
@@ -54,8 +54,8 @@ fn loom_a_spurious_alarm_and_rearm() {
     check(|| {
         let model = Model::new(2);
         let later = model.arm(0, 30);
-        let rope = model.bell.rope();
-        let other = model.spawn(|_| rope.wake());
+        let waker = model.time.waker();
+        let other = model.spawn(|_| waker.wake());
         let early = model.arm(1, 20);
         other.join().unwrap();
         model.assert_all_fire([early, later]);
@@ -68,8 +68,8 @@ fn loom_a_spurious_alarm_and_another() {
         let model = Model::new(1);
         let due = model.arm(0, 10);
         let later = model.arm(0, 30);
-        let rope = model.bell.rope();
-        let other = model.spawn(|_| rope.wake());
+        let waker = model.time.waker();
+        let other = model.spawn(|_| waker.wake());
         model.poll_at(10);
         other.join().unwrap();
         model.assert_all_fire([due, later]);
@@ -85,10 +85,10 @@ fn loom_a_pass_and_a_late_alarm() {
         let due = model.arm(0, 10);
         let later = model.arm(1, 30);
         fake::advance_to(Tick(12).to_instant());
-        let other = model.spawn(|model| model.bell.poll());
+        let other = model.spawn(|model| model.time.poll());
         model.poll_task();
         let fast_path_from = model.home(0).fast_path_from();
-        assert!(fast_path_from > Tick(12), "a timer for now is plain");
+        assert!(fast_path_from > Tick(12), "a timer for now is fast");
         other.join().unwrap();
         model.assert_all_fire([due, later]);
     });

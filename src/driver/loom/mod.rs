@@ -59,7 +59,7 @@
 //! | `shard/expiry.rs` | `expire` leaves the cached entry | `loom_use_again_to_an_earlier_deadline_and_plan` |
 //! | `shard/expiry.rs` | `refresh` leaves the cached entry | `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `shard/expiry.rs` | `expire` publishes that nothing is left | `loom_arm_behind_a_thread_that_has_not_set_the_alarm`, `loom_arm_for_the_alarms_millisecond_and_fire` |
-//! | `wheel/core.rs` | `put_off_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
+//! | `wheel/core.rs` | `extend_if` takes an earlier deadline | `loom_reset_to_earlier_while_the_driver_plans`, `loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire` |
 
 mod model;
 

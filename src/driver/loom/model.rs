@@ -15,7 +15,7 @@ use crate::driver::driver::{Driver, DriverRef};
 use crate::driver::shard::Shard;
 use crate::driver::timer::Timer;
 use crate::settings::{Generation, Settings};
-use crate::sync::fake::{self, Bell, Chime, Descriptor};
+use crate::sync::fake::{self, Descriptor, IoDriver, TimeDriver};
 use crate::sync::lock;
 
 /// When every model begins.
@@ -57,9 +57,9 @@ const ONE: Settings = Settings {
 pub(super) struct Model {
     pub(super) driver: &'static Driver,
     pub(super) generation: Generation,
-    pub(super) bell: Bell,
+    pub(super) time: TimeDriver,
     /// Of a driver of high resolution.
-    chime: Option<Chime>,
+    io: Option<IoDriver>,
     /// Of the driver task, since its last poll.
     pub(super) task: Arc<Wakes>,
 }
@@ -102,15 +102,15 @@ impl Model {
     }
 
     fn with(driver: &'static Driver, descriptor: Option<Descriptor>) -> Self {
-        let chime = descriptor.as_ref().map(Descriptor::chime);
+        let io = descriptor.as_ref().map(Descriptor::io);
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
         let timer = AlarmTimer::new(&fake::runtime(), precise);
-        let bell = timer.interval.bell();
+        let time = timer.interval.time();
         let model = Model {
             driver,
             generation: driver.open(timer, 0).generation,
-            bell,
-            chime,
+            time,
+            io,
             task: Arc::default(),
         };
         model.poll_task();
@@ -176,26 +176,26 @@ impl Model {
 
     /// tokio polls its time driver at this time.
     pub(super) fn poll_at(&self, now: u64) -> bool {
-        self.bell.poll_at(Tick(now).to_instant())
+        self.time.poll_at(Tick(now).to_instant())
     }
 
     /// tokio polls its I/O driver at this time, for the descriptor.
     pub(super) fn descriptor_polled_at(&self, now: u64) -> bool {
-        let chime = self.chime.as_ref();
-        chime.is_some_and(|chime| chime.poll_at(Tick(now).to_instant()))
+        let io = self.io.as_ref();
+        io.is_some_and(|io| io.poll_at(Tick(now).to_instant()))
     }
 
     /// When the interval fires.
     pub(super) fn interval_fires_at(&self) -> Option<Tick> {
-        self.bell.at().map(Tick::of)
+        self.time.at().map(Tick::of)
     }
 
     /// When the interval or the descriptor fires.
     fn fires_at(&self) -> Option<Tick> {
-        let chime = self.chime.as_ref().and_then(Chime::at);
+        let io = self.io.as_ref().and_then(IoDriver::at);
         self.interval_fires_at()
             .into_iter()
-            .chain(chime.map(Tick::of))
+            .chain(io.map(Tick::of))
             .min()
     }
 
@@ -231,7 +231,7 @@ impl Model {
         fake::settle();
         let now = || clock().0;
         let idle = (0..ROUNDS).any(|_| {
-            !self.poll_task_if_woken() && !self.bell.poll() && !self.descriptor_polled_at(now())
+            !self.poll_task_if_woken() && !self.time.poll() && !self.descriptor_polled_at(now())
         });
         assert!(idle, "the driver spins");
         self.assert_armed();

@@ -47,7 +47,7 @@ fn loom_insert_and_shutdown() {
         other.join().unwrap();
         assert_eq!(timer.wakes.count(), usize::from(pending));
         assert_eq!(
-            model.bell.at(),
+            model.time.at(),
             None,
             "an ended runtime's interval is armed"
         );
@@ -78,7 +78,7 @@ fn loom_reset_and_shutdown() {
         timer.reset(20);
         other.join().unwrap();
         assert_eq!(timer.wakes.count(), 1, "woken, to find out");
-        assert_eq!(model.bell.at(), None);
+        assert_eq!(model.time.at(), None);
         assert!(unless_shut_down(|| timer.poll()).is_none());
         assert_released(timer);
     });
@@ -109,7 +109,7 @@ fn loom_fire_and_shutdown() {
         let other = model.spawn(|model| model.poll_at(12));
         model.close();
         other.join().unwrap();
-        assert_eq!(model.bell.at(), None);
+        assert_eq!(model.time.at(), None);
         for timer in timers {
             assert_eq!(timer.wakes.count(), 1, "fired or told, not both");
             assert_released(timer);
@@ -196,10 +196,10 @@ fn loom_an_alarm_of_the_last_driver_and_arm() {
     check(|| {
         let last = Model::new(1);
         let gone = last.arm(0, 30);
-        let rope = last.bell.rope();
+        let waker = last.time.waker();
         last.close();
         let model = last.reopen();
-        let other = model.spawn(|_| rope.wake());
+        let other = model.spawn(|_| waker.wake());
         let timer = model.arm(0, 20);
         other.join().unwrap();
         model.run_out();

@@ -112,7 +112,7 @@ impl Shard {
         if self.check(entry.generation, entry.when).is_err() {
             return false;
         }
-        let is_extended = state.wheel.put_off_if(entry.key, deadline.0, |_| true);
+        let is_extended = state.wheel.extend_if(entry.key, deadline.0, |_| true);
         state.resets += u64::from(is_extended);
         is_extended
     }

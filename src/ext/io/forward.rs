@@ -1,6 +1,6 @@
-//! Calls that are passed on to a field, without a limit.
+//! Macros that forward reads, writes or seeks to a field, without a timeout.
 
-/// Reads are the field's.
+/// Forwards reads to the field.
 macro_rules! forward_read {
     ($Type:ident: $field:ident) => {
         impl<T: AsyncRead> AsyncRead for $Type<T> {
@@ -15,7 +15,7 @@ macro_rules! forward_read {
     };
 }
 
-/// Writes are the field's.
+/// Forwards writes to the field.
 macro_rules! forward_write {
     ($Type:ident: $field:ident) => {
         impl<T: AsyncWrite> AsyncWrite for $Type<T> {
@@ -50,7 +50,7 @@ macro_rules! forward_write {
     };
 }
 
-/// Seeks are the field's.
+/// Forwards seeks to the field.
 macro_rules! forward_seek {
     ($Type:ident: $field:ident) => {
         impl<T: AsyncSeek> AsyncSeek for $Type<T> {

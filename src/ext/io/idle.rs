@@ -1,4 +1,4 @@
-//! [`Idle`]: the time limit of a reader or a writer.
+//! [`Idle`]: the timeout of a reader or a writer.
 
 use std::future::Future;
 use std::io;
@@ -9,17 +9,19 @@ use std::time::Duration;
 use crate::clock::Tick;
 use crate::sleep::{Sleep, deadline_after, sleep};
 
-/// A time limit for each wait.
+/// A timeout for each wait.
 #[derive(Debug, Default)]
 pub(super) struct Idle {
     pub(super) timeout: Option<Duration>,
-    /// Made at the first wait. Left as it is when a wait ends, to be put off by the next.
+    /// Created by the first wait. The end of a wait leaves the timer as it is, because the next wait
+    /// resets it to a later deadline, which is cheaper than arming another timer.
     sleep: Option<Sleep>,
     is_waiting: bool,
 }
 
 impl Idle {
-    /// Sets the limit. A present wait counts anew from its next poll, so its task is woken.
+    /// Sets the timeout. If a wait is in progress, this wakes its task, and the wait starts again at
+    /// the next poll.
     pub(super) fn set(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
         if let Some(sleep) = self.sleep.as_mut().filter(|_| self.is_waiting) {
@@ -28,8 +30,8 @@ impl Idle {
         }
     }
 
-    /// Returns what the inner reader or writer returned, or an error if that has been pending for
-    /// too long.
+    /// Returns what the inner reader or writer returned, or an error if it has been pending for too
+    /// long.
     pub(super) fn limit<T>(
         &mut self,
         polled: Poll<io::Result<T>>,

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
 use super::idle::Idle;
 
-/// A reader or a writer, and the limit for its waits.
+/// Defines a type that wraps a reader or a writer and has a timeout for its waits.
 macro_rules! limited {
     ($(#[$about:meta])* $Type:ident) => {
         pin_project! {
@@ -24,44 +24,45 @@ macro_rules! limited {
         }
 
         impl<T> $Type<T> {
-            /// Without a timeout for now.
+            /// Wraps `inner`, without a timeout until one is set.
             pub fn new(inner: T) -> Self {
                 let idle = Idle::default();
                 $Type { inner, idle }
             }
 
-            /// The timeout; `None` if a wait may take any time.
+            /// Returns the timeout, or `None` if a wait may take any time.
             pub fn timeout(&self) -> Option<Duration> {
                 self.idle.timeout
             }
 
-            /// Sets the timeout, or takes the timeout away. A wait that has begun counts
-            /// anew from its next poll.
+            /// Sets the timeout, or removes it.
+            ///
+            /// If a wait is in progress, its time starts again at its next poll.
             pub fn set_timeout(&mut self, timeout: Option<Duration>) {
                 self.idle.set(timeout);
             }
 
-            /// [`set_timeout`](Self::set_timeout), pinned.
+            /// Sets the timeout of a pinned value, as [`set_timeout`](Self::set_timeout) does.
             pub fn set_timeout_pinned(self: Pin<&mut Self>, timeout: Option<Duration>) {
                 self.project().idle.set(timeout);
             }
 
-            /// The inner one, by reference.
+            /// Returns a reference to the inner value.
             pub fn get_ref(&self) -> &T {
                 &self.inner
             }
 
-            /// The inner one, by mutable reference.
+            /// Returns a mutable reference to the inner value.
             pub fn get_mut(&mut self) -> &mut T {
                 &mut self.inner
             }
 
-            /// The inner one, by pinned mutable reference.
+            /// Returns a pinned mutable reference to the inner value.
             pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut T> {
                 self.project().inner
             }
 
-            /// The inner one itself; the timer is cancelled.
+            /// Consumes the wrapper and returns the inner value, cancelling the timer.
             pub fn into_inner(self) -> T {
                 self.inner
             }
@@ -72,25 +73,25 @@ macro_rules! limited {
 }
 
 limited! {
-    /// A reader with a time limit for each wait for data.
+    /// A reader with a timeout for each wait for data.
     ///
-    /// Writes and seeks have no limit.
+    /// Writes and seeks have no timeout.
     ///
     /// # Errors
     ///
-    /// Those of the inner reader, and one of the kind [`TimedOut`](io::ErrorKind::TimedOut) when
-    /// data has not come for as long as the timeout. Nothing is lost then: a further read waits
-    /// for as long again.
+    /// A read returns the inner reader's errors, and an error of the kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if no data has arrived within the timeout. No data is lost
+    /// then. The next read waits for a full timeout again.
     ///
     /// # Panics
     ///
-    /// A read panics outside a Tokio runtime and in a runtime built without `enable_time`, if there
-    /// is a timeout and no data, with tokio's message.
+    /// If there is a timeout and no data, a read panics outside a Tokio runtime and in a runtime built
+    /// without `enable_time`. The panic has tokio's message.
     ///
     /// # Cancel safety
     ///
-    /// A read is as safe to drop as the inner reader's. The time of a wait goes on when the
-    /// read is dropped, also while no read is polled: the next read has what is left.
+    /// A read is cancel safe if the inner reader's read is. Dropping a read does not stop the time of
+    /// its wait, even while no read is polled: the next read has only the remaining time.
     ///
     /// # Examples
     ///
@@ -117,29 +118,30 @@ limited! {
     ///
     /// # Differences from tokio-io-timeout
     ///
-    /// `Unpin` if the inner reader is. [More](crate::ext::io#differences-from-tokio-io-timeout).
+    /// It is `Unpin` if the inner reader is. [All
+    /// differences](crate::ext::io#differences-from-tokio-io-timeout).
     TimeoutReader
 }
 
 limited! {
-    /// A writer with a time limit for each wait for the peer to take data.
+    /// A writer with a timeout for each wait until the peer accepts data.
     ///
-    /// The limit holds for writes, flushes and shutdowns. Reads and seeks have no limit.
+    /// The timeout applies to writes, flushes and shutdowns. Reads and seeks have no timeout.
     ///
     /// # Errors
     ///
-    /// Those of the inner writer, and one of the kind [`TimedOut`](io::ErrorKind::TimedOut) when
-    /// no byte was taken for as long as the timeout.
+    /// A write returns the inner writer's errors, and an error of the kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if the inner writer has not been ready within the timeout.
     ///
     /// # Panics
     ///
-    /// A write panics outside a Tokio runtime and in a runtime built without `enable_time`, if there
-    /// is a timeout and the inner writer is not ready, with tokio's message.
+    /// If there is a timeout and the inner writer is not ready, a write panics outside a Tokio runtime
+    /// and in a runtime built without `enable_time`. The panic has tokio's message.
     ///
     /// # Cancel safety
     ///
-    /// A write is as safe to drop as the inner writer's. The time of a wait goes on when the
-    /// write is dropped, also while no write is polled: the next write has what is left.
+    /// A write is cancel safe if the inner writer's write is. Dropping a write does not stop the time of
+    /// its wait, even while no write is polled: the next write has only the remaining time.
     ///
     /// # Examples
     ///
@@ -150,7 +152,7 @@ limited! {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> std::io::Result<()> {
-    /// let (_peer, writer) = tokio::io::duplex(64); // takes 64 bytes that are not read
+    /// let (_peer, writer) = tokio::io::duplex(64); // buffers 64 bytes until they are read
     /// let mut writer = TimeoutWriter::new(writer);
     /// writer.set_timeout(Some(Duration::from_millis(5)));
     ///
@@ -163,7 +165,8 @@ limited! {
     ///
     /// # Differences from tokio-io-timeout
     ///
-    /// `Unpin` if the inner writer is. [More](crate::ext::io#differences-from-tokio-io-timeout).
+    /// It is `Unpin` if the inner writer is. [All
+    /// differences](crate::ext::io#differences-from-tokio-io-timeout).
     TimeoutWriter
 }
 

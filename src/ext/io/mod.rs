@@ -1,26 +1,27 @@
-//! Idle timeouts for readers and writers: a peer that is silent for too long is an error.
+//! Idle timeouts for readers and writers, which fail if the peer is silent for too long.
 //!
-//! | type | limits each wait of |
+//! | type | operations with a timeout |
 //! | --- | --- |
-//! | [`TimeoutReader`] | a read |
-//! | [`TimeoutWriter`] | a write, a flush, a shutdown |
-//! | [`TimeoutStream`] | both, each by a timeout of its own |
+//! | [`TimeoutReader`] | reads |
+//! | [`TimeoutWriter`] | writes, flushes and shutdowns |
+//! | [`TimeoutStream`] | all of these, with one timeout for reads and another for writes |
 //!
-//! Initially there is no timeout. Once there is, the time counts from the poll that finds the inner
-//! reader or writer pending to the poll that finds it ready, and starts anew with the next wait. So
-//! a transfer may take any time as long as it moves; a limit for the whole is a
-//! [`timeout`](crate::timeout()) around it. A wait that takes longer ends with an error of the kind
-//! [`TimedOut`](std::io::ErrorKind::TimedOut). The inner one is polled first: what is ready is
-//! given out, however late.
+//! A new reader or writer has no timeout until you set one. The timeout then applies to each wait, which
+//! lasts from the poll that finds the inner reader or writer pending to the poll that finds it ready. A
+//! wait that takes longer ends with an error of the kind
+//! [`TimedOut`](std::io::ErrorKind::TimedOut). The next wait has the full timeout again, so a transfer
+//! may take any time as long as it makes progress. To limit the whole transfer, put a
+//! [`timeout`](crate::timeout()) around it. The inner reader or writer is polled before the timer, so
+//! if it is ready, its result is returned even after the deadline.
 //!
-//! The timer is made at the first wait. Each later wait moves that timer to a later deadline, which
-//! is the cheapest operation of a timer; a read that finds data touches no timer.
+//! The timer is created by the first wait. Each further wait resets it to a later deadline, which is the
+//! cheapest operation on a timer. A read that finds data does not use the timer.
 //!
-//! Names and behaviour are those of the crate tokio-io-timeout.
+//! Names and behaviour are the same as in the crate tokio-io-timeout.
 //!
 //! # Examples
 //!
-//! A client that must not be silent for longer than half a minute:
+//! A server whose clients must not be silent for longer than half a minute:
 //!
 //! ```no_run
 //! use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -52,18 +53,20 @@
 //! # }
 //! ```
 //!
-//! A limit for the silence of both directions together is a [`Sleep`](crate::Sleep) that each
-//! message puts off; both are among the [patterns](crate::docs::patterns#an-idle-timeout-per-connection).
+//! To limit the time in which neither direction makes progress, use one [`Sleep`](crate::Sleep) that
+//! each message resets. The [patterns](crate::docs::patterns#an-idle-timeout-per-connection) show both
+//! ways.
 //!
 //! # Differences from tokio-io-timeout
 //!
-//! * A reader or writer is `Unpin` if the inner one is, and so needs no `pin!`; its timeout can be
+//! * A reader or writer is `Unpin` if the inner one is, so it needs no `pin!`, and its timeout can be
 //!   set at any time.
-//! * Making one needs no runtime. The timer belongs to the runtime of the first wait.
-//! * tokio-io-timeout moves its timer to now when a wait has ended, and so wakes the task once more.
-//!   Here the timer stays where it is: the task may be woken once, when the deadline of its last
-//!   wait has come.
-//! * Every `Duration` may be given. There, `Duration::MAX` panics.
+//! * A reader or writer can be created outside a runtime. Its timer belongs to the runtime of the first
+//!   wait.
+//! * When a wait ends, tokio-io-timeout resets its timer to the current time, which wakes the task once
+//!   more. This crate leaves the timer as it is, so the task may be woken once, at the deadline of its
+//!   last wait.
+//! * Every `Duration` is accepted. tokio-io-timeout panics with `Duration::MAX`.
 
 #[macro_use]
 mod forward;

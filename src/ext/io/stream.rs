@@ -11,23 +11,25 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::{TimeoutReader, TimeoutWriter};
 
 pin_project! {
-    /// A stream with a time limit for each wait of a read, and another for each wait of a write.
+    /// A stream with one timeout for each wait of a read, and another for each wait of a write.
     ///
-    /// A [`TimeoutReader`] and a [`TimeoutWriter`] in one: each direction has a timeout, and a timer,
-    /// of its own. A peer that only sends, or only takes, has to do that alone in time.
+    /// This combines a [`TimeoutReader`] and a [`TimeoutWriter`]. Each direction has its own timeout and
+    /// its own timer, so traffic in one direction does not extend a wait in the other.
     ///
     /// # Errors
     ///
-    /// Those of the inner stream, and one of the kind [`TimedOut`](io::ErrorKind::TimedOut) when
-    /// a read or a write has waited for as long as its timeout.
+    /// A read or a write returns the inner stream's errors, and an error of the kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if it has waited for as long as its timeout.
     ///
     /// # Panics
     ///
-    /// As [`TimeoutReader`] and [`TimeoutWriter`].
+    /// Reads panic under the same conditions as those of a [`TimeoutReader`], and writes under the same
+    /// conditions as those of a [`TimeoutWriter`].
     ///
     /// # Cancel safety
     ///
-    /// As [`TimeoutReader`] and [`TimeoutWriter`].
+    /// A read or a write is cancel safe if the inner stream's is. Dropping it does not stop the time of
+    /// its wait: the next read or write has only the remaining time.
     ///
     /// # Examples
     ///
@@ -52,7 +54,8 @@ pin_project! {
     ///
     /// # Differences from tokio-io-timeout
     ///
-    /// `Unpin` if the inner stream is. [More](crate::ext::io#differences-from-tokio-io-timeout).
+    /// It is `Unpin` if the inner stream is. [All
+    /// differences](crate::ext::io#differences-from-tokio-io-timeout).
     #[derive(Debug)]
     pub struct TimeoutStream<S> {
         #[pin]
@@ -61,61 +64,65 @@ pin_project! {
 }
 
 impl<S> TimeoutStream<S> {
-    /// Without timeouts for now.
+    /// Wraps `stream`, without timeouts until they are set.
     pub fn new(stream: S) -> Self {
         let stream = TimeoutReader::new(TimeoutWriter::new(stream));
         TimeoutStream { stream }
     }
 
-    /// The timeout of reads; `None` if a wait may take any time.
+    /// Returns the timeout of reads, or `None` if a wait may take any time.
     pub fn read_timeout(&self) -> Option<Duration> {
         self.stream.timeout()
     }
 
-    /// Sets the timeout of reads, or takes the timeout away. A wait that has begun counts
-    /// anew from its next poll.
+    /// Sets the timeout of reads, or removes it.
+    ///
+    /// If a read is waiting, its time starts again at its next poll.
     pub fn set_read_timeout(&mut self, timeout: Option<Duration>) {
         self.stream.set_timeout(timeout);
     }
 
-    /// [`set_read_timeout`](Self::set_read_timeout), pinned.
+    /// Sets the timeout of reads of a pinned stream, as [`set_read_timeout`](Self::set_read_timeout)
+    /// does.
     pub fn set_read_timeout_pinned(self: Pin<&mut Self>, timeout: Option<Duration>) {
         self.project().stream.set_timeout_pinned(timeout);
     }
 
-    /// The timeout of writes; `None` if a wait may take any time.
+    /// Returns the timeout of writes, or `None` if a wait may take any time.
     pub fn write_timeout(&self) -> Option<Duration> {
         self.stream.get_ref().timeout()
     }
 
-    /// Sets the timeout of writes, or takes the timeout away. A wait that has begun counts
-    /// anew from its next poll.
+    /// Sets the timeout of writes, or removes it.
+    ///
+    /// If a write is waiting, its time starts again at its next poll.
     pub fn set_write_timeout(&mut self, timeout: Option<Duration>) {
         self.stream.get_mut().set_timeout(timeout);
     }
 
-    /// [`set_write_timeout`](Self::set_write_timeout), pinned.
+    /// Sets the timeout of writes of a pinned stream, as
+    /// [`set_write_timeout`](Self::set_write_timeout) does.
     pub fn set_write_timeout_pinned(self: Pin<&mut Self>, timeout: Option<Duration>) {
         let writer = self.project().stream.get_pin_mut();
         writer.set_timeout_pinned(timeout);
     }
 
-    /// The inner stream, by reference.
+    /// Returns a reference to the inner stream.
     pub fn get_ref(&self) -> &S {
         self.stream.get_ref().get_ref()
     }
 
-    /// The inner stream, by mutable reference.
+    /// Returns a mutable reference to the inner stream.
     pub fn get_mut(&mut self) -> &mut S {
         self.stream.get_mut().get_mut()
     }
 
-    /// The inner stream, by pinned mutable reference.
+    /// Returns a pinned mutable reference to the inner stream.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().stream.get_pin_mut().get_pin_mut()
     }
 
-    /// The inner stream itself; the timers are cancelled.
+    /// Consumes the `TimeoutStream` and returns the inner stream, cancelling both timers.
     pub fn into_inner(self) -> S {
         self.stream.into_inner().into_inner()
     }

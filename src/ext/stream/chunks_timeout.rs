@@ -12,15 +12,15 @@ use pin_project_lite::pin_project;
 use super::fuse::Fuse;
 use crate::sleep::{Sleep, sleep};
 
-/// A batch of no more items is allocated at once; a batch that may be larger grows.
-const AHEAD: usize = 1024;
+/// Maximum number of items that memory is preallocated for. A larger batch grows.
+const PREALLOCATED: usize = 1024;
 
 pin_project! {
     /// Stream returned by [`StreamExt::chunks_timeout`](super::StreamExt::chunks_timeout).
     ///
     /// # Cancel safety
     ///
-    /// Dropping a future that waits for the next batch loses no item.
+    /// Dropping a future that waits for the next batch loses no item: the stream keeps the batch.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -40,7 +40,7 @@ pin_project! {
         stream: Fuse<S>,
         items: Vec<S::Item>,
         max_size: usize,
-        // Runs while there are items.
+        // `Some` while there are items.
         delay: Option<Sleep>,
         duration: Duration,
     }
@@ -57,7 +57,7 @@ impl<S: Stream> ChunksTimeout<S> {
         }
     }
 
-    /// The items that have been collected and have not gone out.
+    /// Removes and returns the items that have been collected but not yielded.
     ///
     /// ```
     /// use futures::StreamExt as _;
@@ -75,25 +75,26 @@ impl<S: Stream> ChunksTimeout<S> {
         self.flush()
     }
 
-    /// The present batch; the next item starts another.
+    /// Removes and returns the current batch. The next item starts another one.
     fn flush(self: Pin<&mut Self>) -> Vec<S::Item> {
         let me = self.project();
         *me.delay = None;
         mem::take(me.items)
     }
 
-    /// Whether that makes the batch full.
+    /// Adds an item to the batch. Returns `true` if the batch is full then.
     fn push(self: Pin<&mut Self>, item: S::Item) -> bool {
         let me = self.project();
         if me.items.is_empty() {
             *me.delay = Some(sleep(*me.duration));
-            me.items.reserve_exact((*me.max_size).min(AHEAD));
+            me.items.reserve_exact((*me.max_size).min(PREALLOCATED));
         }
         me.items.push(item);
         me.items.len() >= *me.max_size
     }
 
-    /// Ready when the batch has waited for long enough; never if there is none.
+    /// Is ready once `duration` has elapsed since the first item of the batch. Without a batch, it
+    /// stays pending.
     fn poll_delay(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         match self.project().delay {
             Some(delay) => Pin::new(delay).poll(cx),
@@ -119,7 +120,7 @@ impl<S: Stream> Stream for ChunksTimeout<S> {
         Poll::Ready(Some(self.flush()))
     }
 
-    /// Between full batches throughout, and a batch for every item.
+    // The lower bound assumes that all batches are full, and the upper bound one batch per item.
     fn size_hint(&self) -> (usize, Option<usize>) {
         let begun = usize::from(!self.items.is_empty());
         let (lower, upper) = self.stream.size_hint();

@@ -1,4 +1,4 @@
-//! A stream that is not polled again after its end.
+//! [`Fuse`]: a wrapper that does not poll its stream again after the stream has ended.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,7 +10,7 @@ pin_project! {
     #[derive(Debug)]
     pub(super) struct Fuse<S> {
         #[pin]
-        // `None` after the end: an ended stream is dropped.
+        // `None` after the end, because an ended stream is dropped.
         stream: Option<S>,
     }
 }

@@ -9,11 +9,11 @@ use tokio::time::Instant;
 
 use crate::interval::Interval;
 
-/// The ticks of an [`Interval`] as a stream, which never ends.
+/// A stream of the ticks of an [`Interval`]. It never ends.
 ///
 /// # Cancel safety
 ///
-/// Dropping a future that waits for the next tick consumes none.
+/// Dropping a future that waits for the next tick loses no tick.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ pub struct IntervalStream {
 }
 
 impl IntervalStream {
-    /// The ticks of this interval.
+    /// Creates a stream of the ticks of `interval`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -49,7 +49,7 @@ impl IntervalStream {
         IntervalStream { interval }
     }
 
-    /// The interval.
+    /// Consumes the stream and returns the interval.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! Streams of ticks, and time limits for streams.
+//! Timeouts, throttling and batching for streams, and streams of ticks.
 //!
 //! ```toml
 //! [dependencies]
@@ -7,18 +7,18 @@
 //! ```
 //!
 //! [`StreamExt`] has the time methods of tokio-stream's trait of that name. For all other methods,
-//! such as `next`, import `futures::StreamExt as _` as well. tokio-stream's trait will not do,
-//! because its own `timeout` makes a call of `timeout` ambiguous (E0034).
+//! such as `next`, import `futures::StreamExt as _` as well. Do not import tokio-stream's trait beside
+//! this one: it has a method `timeout` too, so a call of `timeout` would be ambiguous (E0034).
 //!
-//! | method | makes | |
+//! | method | returns | items of the returned stream |
 //! | --- | --- | --- |
-//! | [`timeout`](StreamExt::timeout) | [`Timeout`] | an error if an item is late |
-//! | [`timeout_repeating`](StreamExt::timeout_repeating) | [`TimeoutRepeating`] | an error for every period an item is late |
-//! | [`throttle`](StreamExt::throttle) | [`Throttle`] | items at least so far apart |
-//! | [`chunks_timeout`](StreamExt::chunks_timeout) | [`ChunksTimeout`] | batches, full or old enough |
+//! | [`timeout`](StreamExt::timeout) | [`Timeout`] | each item, and an error if it is late |
+//! | [`timeout_repeating`](StreamExt::timeout_repeating) | [`TimeoutRepeating`] | each item, and an error for every period by which it is late |
+//! | [`throttle`](StreamExt::throttle) | [`Throttle`] | each item, at least a given time after the previous one |
+//! | [`chunks_timeout`](StreamExt::chunks_timeout) | [`ChunksTimeout`] | batches of items, limited in size and in age |
 //!
-//! [`IntervalStream`] makes a stream of an [`Interval`], and [`DelayQueue`](crate::DelayQueue) is a
-//! stream.
+//! [`IntervalStream`] turns an [`Interval`] into a stream. [`DelayQueue`](crate::DelayQueue) is a stream
+//! itself.
 
 mod chunks_timeout;
 mod fuse;
@@ -39,15 +39,18 @@ pub use self::throttle::Throttle;
 pub use self::timeout::Timeout;
 pub use self::timeout_repeating::TimeoutRepeating;
 
-/// Methods of streams that have to do with time.
+/// An extension trait with the time methods of streams.
 ///
-/// All that take a duration may be given [`Duration::MAX`], which is 30 years here as elsewhere.
+/// Durations beyond 30 years, such as [`Duration::MAX`], are treated as 30 years.
 ///
 /// # Panics
 ///
-/// All but [`timeout_repeating`](Self::timeout_repeating), which is given a timer, panic outside a
-/// Tokio runtime and in a runtime built without `enable_time`, at the caller's line or when they
-/// first need a timer.
+/// [`timeout`](Self::timeout) and [`throttle`](Self::throttle) panic outside a Tokio runtime and in a
+/// runtime built without `enable_time`, with the caller's line. The stream of
+/// [`chunks_timeout`](Self::chunks_timeout) panics under the same conditions, when the first item of a
+/// batch arrives.
+///
+/// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -60,10 +63,15 @@ pub use self::timeout_repeating::TimeoutRepeating;
 /// # }
 /// ```
 pub trait StreamExt: Stream {
-    /// Gives each item `duration` to come.
+    /// Requires each item to arrive within `duration` of the previous one.
     ///
-    /// Items come as `Ok`. If an item takes longer, there is a single `Err`; the stream then goes
-    /// on, and the next item starts the time again. An item that is there is taken, however late.
+    /// The returned stream yields items as `Ok`. If an item takes longer than `duration`, it yields a
+    /// single `Err`, and then waits for that item without a limit. The item starts the time again. An
+    /// item that is ready is always yielded, even after its deadline.
+    ///
+    /// # Errors
+    ///
+    /// The returned stream yields [`Elapsed`](crate::error::Elapsed) once for each late item.
     ///
     /// # Examples
     ///
@@ -83,7 +91,7 @@ pub trait StreamExt: Stream {
     ///
     /// # Differences from tokio-stream
     ///
-    /// No timer is registered while items are there when asked for.
+    /// No timer is registered while every poll finds an item.
     #[track_caller]
     fn timeout(self, duration: Duration) -> Timeout<Self>
     where
@@ -92,10 +100,15 @@ pub trait StreamExt: Stream {
         Timeout::new(self, duration)
     }
 
-    /// Counts how long each item takes in ticks of an interval.
+    /// Yields an error at each tick of an interval for which no item has arrived.
     ///
-    /// Items come as `Ok`, and reset the interval. Each tick before the next item is an `Err`; the
-    /// interval decides on missed ticks.
+    /// The returned stream yields items as `Ok`, and each item resets the interval. Every tick before
+    /// the next item yields an `Err`. The interval's [`MissedTickBehavior`](crate::MissedTickBehavior)
+    /// decides about missed ticks.
+    ///
+    /// # Errors
+    ///
+    /// The returned stream yields [`Elapsed`](crate::error::Elapsed) for each tick.
     ///
     /// # Examples
     ///
@@ -119,9 +132,10 @@ pub trait StreamExt: Stream {
         TimeoutRepeating::new(self, interval)
     }
 
-    /// Keeps items at least `duration` apart.
+    /// Yields items at least `duration` apart.
     ///
-    /// The stream is not polled before the time has come. Zero slows nothing down.
+    /// After each item, the inner stream is not polled until `duration` has elapsed. With a duration of
+    /// zero, items are not delayed.
     ///
     /// # Examples
     ///
@@ -145,14 +159,14 @@ pub trait StreamExt: Stream {
         Throttle::new(self, duration)
     }
 
-    /// Collects items to batches of `max_size`, or of the items that come within `duration`.
+    /// Collects items into batches of at most `max_size`.
     ///
-    /// A batch goes out when full, when `duration` has elapsed since its first item and no item is
-    /// ready, and at the end of the stream. No batch is empty.
+    /// A batch is yielded when it is full, when `duration` has elapsed since its first item and no
+    /// further item is ready, and when the inner stream ends. No batch is empty.
     ///
     /// # Panics
     ///
-    /// If `max_size` is zero.
+    /// Panics if `max_size` is zero.
     ///
     /// # Examples
     ///

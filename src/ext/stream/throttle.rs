@@ -15,7 +15,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// Dropping a future that waits for the next item loses none.
+    /// Dropping a future that waits for the next item loses no item.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -35,7 +35,7 @@ pin_project! {
         stream: S,
         delay: Sleep,
         duration: Duration,
-        // Whether the time since the last item has elapsed.
+        // `true` once `duration` has elapsed since the last item.
         rested: bool,
     }
 }
@@ -51,7 +51,7 @@ impl<S> Throttle<S> {
         }
     }
 
-    /// The stream, by reference.
+    /// Returns a reference to the inner stream.
     ///
     /// ```
     /// use wheel::{Duration, ext::StreamExt};
@@ -66,7 +66,9 @@ impl<S> Throttle<S> {
         &self.stream
     }
 
-    /// The stream, by mutable reference. Items taken through this reference are not slowed down.
+    /// Returns a mutable reference to the inner stream.
+    ///
+    /// Items that are taken through this reference are not delayed.
     ///
     /// ```
     /// use futures::StreamExt as _;
@@ -83,7 +85,7 @@ impl<S> Throttle<S> {
         &mut self.stream
     }
 
-    /// The stream itself.
+    /// Consumes the `Throttle` and returns the inner stream, cancelling the timer.
     ///
     /// ```
     /// use futures::StreamExt as _;
@@ -117,7 +119,6 @@ impl<S: Stream> Stream for Throttle<S> {
         Poll::Ready(item)
     }
 
-    /// As many as the stream has.
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.stream.size_hint()
     }

@@ -17,7 +17,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// Dropping a future that waits for the next item loses none, and does not start the time again.
+    /// Dropping a future that waits for the next item loses no item, and does not start the time again.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -37,7 +37,7 @@ pin_project! {
         stream: Fuse<S>,
         delay: Sleep,
         duration: Duration,
-        // Whether the next item may still become late: each item is late at most once.
+        // `false` once the error for the next item has been yielded. Each item is late at most once.
         in_time: bool,
     }
 }
@@ -61,7 +61,7 @@ impl<S: Stream> Stream for Timeout<S> {
         let me = self.project();
         if let Poll::Ready(item) = me.stream.poll_next(cx) {
             if item.is_some() {
-                // Registered at the first wait for an item, which is rare in a burst.
+                // Registers nothing: the first wait for an item does, and a burst has few waits.
                 me.delay.reset_lazily(deadline_after(*me.duration));
                 *me.in_time = true;
             }
@@ -75,7 +75,7 @@ impl<S: Stream> Stream for Timeout<S> {
         Poll::Pending
     }
 
-    /// There may be an error before each item, and another after the last.
+    // There may be an error before each item, and another one before the end.
     fn size_hint(&self) -> (usize, Option<usize>) {
         let (lower, upper) = self.stream.size_hint();
         let upper = upper.and_then(|upper| upper.checked_mul(2)?.checked_add(1));

@@ -62,7 +62,7 @@ impl<S: Stream> Stream for TimeoutRepeating<S> {
         Poll::Ready(Some(Err(Elapsed::new())))
     }
 
-    /// There is no end to the errors that may come before an item.
+    // Any number of errors may precede an item.
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.stream.size_hint().0, None)
     }

@@ -1,5 +1,5 @@
-//! Layers that put a [`TimeoutBody`] or a [`DeadlineBody`] around the bodies of requests, or of
-//! responses.
+//! Layers and services that wrap the bodies of requests or responses in a [`TimeoutBody`] or a
+//! [`DeadlineBody`].
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,10 +11,11 @@ use tower_service::Service;
 use super::future::{ResponseBodyDeadlineFuture, ResponseBodyTimeoutFuture};
 use super::{DeadlineBody, TimeoutBody};
 
-/// `$layer` puts `$service` around services, which gives a frame or a body so long.
+/// Defines the layer `$layer`, which wraps services in `$service`. `$new` documents both of their
+/// functions `new`.
 macro_rules! limit {
     (
-        $gives:literal
+        $new:literal
         $(#[$about_layer:meta])* $layer:ident,
         $(#[$about_service:meta])* $service:ident
     ) => {
@@ -25,7 +26,7 @@ macro_rules! limit {
         }
 
         impl $layer {
-            #[doc = $gives]
+            #[doc = $new]
             pub const fn new(timeout: Duration) -> Self {
                 $layer { timeout }
             }
@@ -47,27 +48,27 @@ macro_rules! limit {
         }
 
         impl<S> $service<S> {
-            #[doc = $gives]
+            #[doc = $new]
             pub const fn new(inner: S, timeout: Duration) -> Self {
                 $service { inner, timeout }
             }
 
-            /// The layer that makes such services.
+            /// Returns a layer that wraps services like this one.
             pub const fn layer(timeout: Duration) -> $layer {
                 $layer::new(timeout)
             }
 
-            /// The service, by reference.
+            /// Returns a reference to the inner service.
             pub const fn get_ref(&self) -> &S {
                 &self.inner
             }
 
-            /// The service, by mutable reference.
+            /// Returns a mutable reference to the inner service.
             pub const fn get_mut(&mut self) -> &mut S {
                 &mut self.inner
             }
 
-            /// The service itself.
+            /// Consumes the wrapper and returns the inner service.
             pub fn into_inner(self) -> S {
                 self.inner
             }
@@ -76,9 +77,11 @@ macro_rules! limit {
 }
 
 limit! {
-    "Gives each frame so long."
-    /// Limits how long each frame of a request's body may take, and so the silence of a
-    /// client that uploads.
+    "Requires each frame of a request's body to arrive within `timeout`."
+    /// A layer that requires each frame of a request's body to arrive in time.
+    ///
+    /// Use it to fail an upload whose client has fallen silent. [`TimeoutBody`] describes how the time
+    /// counts.
     ///
     /// # Examples
     ///
@@ -93,11 +96,12 @@ limit! {
     ///     .layer(RequestBodyTimeoutLayer::new(Duration::from_secs(10)));
     /// ```
     RequestBodyTimeoutLayer,
-    /// A service whose requests have a [`TimeoutBody`], made by [`RequestBodyTimeoutLayer`].
+    /// A service that wraps the bodies of its requests in a [`TimeoutBody`], made by
+    /// [`RequestBodyTimeoutLayer`].
     ///
     /// # Errors
     ///
-    /// Those of the service. A late frame is an error of the request's body.
+    /// Returns the inner service's errors. A late frame is an error of the request's body.
     ///
     /// # Examples
     ///
@@ -119,9 +123,11 @@ limit! {
 }
 
 limit! {
-    "Gives each frame so long."
-    /// Limits how long each frame of a response's body may take, and so the silence of a
-    /// handler that streams, or of a backend.
+    "Requires each frame of a response's body to arrive within `timeout`."
+    /// A layer that requires each frame of a response's body to arrive in time.
+    ///
+    /// Use it to end a response whose streaming handler, or whose backend, has fallen silent.
+    /// [`TimeoutBody`] describes how the time counts.
     ///
     /// # Examples
     ///
@@ -135,12 +141,12 @@ limit! {
     ///     .layer(ResponseBodyTimeoutLayer::new(Duration::from_secs(10)));
     /// ```
     ResponseBodyTimeoutLayer,
-    /// A service whose responses have a [`TimeoutBody`], made by
+    /// A service that wraps the bodies of its responses in a [`TimeoutBody`], made by
     /// [`ResponseBodyTimeoutLayer`].
     ///
     /// # Errors
     ///
-    /// Those of the service. A late frame is an error of the response's body.
+    /// Returns the inner service's errors. A late frame is an error of the response's body.
     ///
     /// # Examples
     ///
@@ -166,9 +172,11 @@ limit! {
 }
 
 limit! {
-    "Gives each body so long, from the request."
-    /// Limits how long the whole body of a request may take, and so a client that uploads
-    /// slowly.
+    "Requires the whole body of a request to arrive within `timeout` of the call."
+    /// A layer that requires the whole body of a request to arrive in time.
+    ///
+    /// Use it to fail an upload whose client sends too slowly. [`DeadlineBody`] describes how the time
+    /// counts.
     ///
     /// # Examples
     ///
@@ -177,21 +185,22 @@ limit! {
     /// use axum::routing::post;
     /// use wheel::{Duration, ext::tower::RequestBodyDeadlineLayer};
     ///
-    /// // Reading the body fails when the client has not sent all of it in a minute.
+    /// // Reading the body fails if the client has not sent all of it within a minute.
     /// let app: Router = Router::new()
     ///     .route("/upload", post(async |body: String| body.len().to_string()))
     ///     .layer(RequestBodyDeadlineLayer::new(Duration::from_secs(60)));
     /// ```
     RequestBodyDeadlineLayer,
-    /// A service whose requests have a [`DeadlineBody`], made by [`RequestBodyDeadlineLayer`].
+    /// A service that wraps the bodies of its requests in a [`DeadlineBody`], made by
+    /// [`RequestBodyDeadlineLayer`].
     ///
     /// # Errors
     ///
-    /// Those of the service. A late body ends with an error of the request's body.
+    /// Returns the inner service's errors. A late body ends with an error of the request's body.
     ///
     /// # Panics
     ///
-    /// `call`, as [`DeadlineBody::new`].
+    /// `call` panics under the same conditions as [`DeadlineBody::new`].
     ///
     /// # Examples
     ///
@@ -213,9 +222,11 @@ limit! {
 }
 
 limit! {
-    "Gives each body so long, from the response's head."
-    /// Limits how long the whole body of a response may take, and so a client that reads
-    /// slowly, or a handler that streams for ever.
+    "Requires the whole body of a response to be sent within `timeout` of the response's head."
+    /// A layer that requires the whole body of a response to be sent in time.
+    ///
+    /// Use it to end a response whose client reads too slowly, or whose handler streams forever.
+    /// [`DeadlineBody`] describes how the time counts.
     ///
     /// # Examples
     ///
@@ -229,16 +240,16 @@ limit! {
     ///     .layer(ResponseBodyDeadlineLayer::new(Duration::from_secs(60)));
     /// ```
     ResponseBodyDeadlineLayer,
-    /// A service whose responses have a [`DeadlineBody`], made by
+    /// A service that wraps the bodies of its responses in a [`DeadlineBody`], made by
     /// [`ResponseBodyDeadlineLayer`].
     ///
     /// # Errors
     ///
-    /// Those of the service. A late body ends with an error of the response's body.
+    /// Returns the inner service's errors. A late body ends with an error of the response's body.
     ///
     /// # Panics
     ///
-    /// The future of a response, as [`DeadlineBody::new`].
+    /// Polling the response's future panics under the same conditions as [`DeadlineBody::new`].
     ///
     /// # Examples
     ///
@@ -263,7 +274,7 @@ limit! {
     ResponseBodyDeadline
 }
 
-/// `$service` gives each request's body a limit.
+/// Implements `$service` for requests, whose bodies it wraps in a `$Body`.
 macro_rules! limit_requests {
     ($service:ident, $Body:ident) => {
         impl<S, B> Service<Request<B>> for $service<S>
@@ -286,7 +297,7 @@ macro_rules! limit_requests {
     };
 }
 
-/// `$service` gives each response's body a limit.
+/// Implements `$service` for responses, whose bodies it wraps in a `$Body`.
 macro_rules! limit_responses {
     ($service:ident, $Body:ident, $Future:ident) => {
         impl<S, Q, B> Service<Request<Q>> for $service<S>

@@ -1,4 +1,4 @@
-//! [`TimeoutBody`]: a body that has so long for each frame.
+//! [`TimeoutBody`]: a body with a timeout for each frame.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,30 +12,31 @@ use crate::error::Elapsed;
 use crate::sleep::{Sleep, deadline_after, sleep};
 
 pin_project! {
-    /// A body with a time limit for each frame.
+    /// A body with a timeout for each frame.
     ///
-    /// The time counts from the poll that finds no frame to the frame, and starts anew with the
-    /// next wait. So a peer may be silent for a limited time, but the whole body may take any
-    /// time. Frames that are there when polled for cost no timer.
+    /// The time counts from the poll that finds no frame until the frame arrives, and starts again with
+    /// the next wait. This limits how long the peer may be silent, while the whole body may take any
+    /// time. A frame that is ready when it is polled for uses no timer.
     ///
     /// # Errors
     ///
-    /// Those of the body, boxed, and [`Elapsed`] for a late frame.
+    /// Polling returns the inner body's errors, boxed, and [`Elapsed`] if a frame is late.
     ///
     /// # Panics
     ///
-    /// Polling panics outside a Tokio runtime and in a runtime built without `enable_time`, if
-    /// there is no frame, with tokio's message.
+    /// If no frame is ready, polling panics outside a Tokio runtime and in a runtime built without
+    /// `enable_time`. The panic has tokio's message.
     ///
     /// # Cancel safety
     ///
-    /// Dropping a future that waits for the next frame loses none, and does not start the time
+    /// Dropping a future that waits for the next frame loses no frame, and does not start the time
     /// again. Dropping the body cancels the timer.
     ///
     /// # Differences from tower-http
     ///
-    /// The body is polled before the timer, so a frame that comes with the deadline is given
-    /// out; the whole body has one timer; the error is [`Elapsed`].
+    /// * The body is polled before the timer, so a frame that is ready at the deadline is returned.
+    /// * All frames of a body share one timer, which is reset for each wait.
+    /// * The error is [`Elapsed`].
     ///
     /// # Examples
     ///
@@ -55,14 +56,14 @@ pin_project! {
         #[pin]
         body: B,
         timeout: Duration,
-        // Made when a frame is first waited for.
+        // Created by the first wait for a frame.
         sleep: Option<Sleep>,
         is_waiting: bool,
     }
 }
 
 impl<B> TimeoutBody<B> {
-    /// Gives each frame of the body so long.
+    /// Requires each frame of `body` to arrive within `timeout`.
     ///
     /// ```
     /// use wheel::{Duration, ext::tower::TimeoutBody};

@@ -1,4 +1,4 @@
-//! [`DeadlineBody`]: a body that has so long for all of its frames.
+//! [`DeadlineBody`]: a body with one timeout for all of its frames.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,33 +14,32 @@ use crate::error::Elapsed;
 use crate::sleep::{Sleep, sleep};
 
 pin_project! {
-    /// A body with a time limit for the whole.
+    /// A body with one timeout for all of its frames together.
     ///
-    /// The time counts from [`new`](Self::new), also while no frame is asked for. Once it is over,
-    /// each poll returns the error, also where a frame is there: a peer that always sends a little
-    /// cannot go on for ever. [`TimeoutBody`](super::TimeoutBody) limits the silence between two
-    /// frames; a body may have both limits.
+    /// The time counts from [`new`](Self::new), even while nobody polls for a frame. Once it has
+    /// elapsed, each poll returns the error, even if a frame is ready, so that a peer that always sends
+    /// a little more cannot continue forever. [`TimeoutBody`](super::TimeoutBody) limits the silence
+    /// between two frames instead. You can wrap a body in both.
     ///
-    /// Frames that are there when polled for cost a look at the clock, and no timer.
+    /// A frame that is ready when it is polled for uses no timer; the poll only reads the clock.
     ///
     /// # Errors
     ///
-    /// Those of the body, boxed, and [`Elapsed`] when the time is over.
+    /// Polling returns the inner body's errors, boxed, and [`Elapsed`] once the timeout has elapsed.
     ///
     /// # Panics
     ///
-    /// As [`sleep`](crate::sleep()): [`new`](Self::new) panics outside a Tokio runtime and in a
-    /// runtime built without `enable_time`.
+    /// [`new`](Self::new) panics outside a Tokio runtime and in a runtime built without `enable_time`.
     ///
     /// # Cancel safety
     ///
-    /// Dropping a future that waits for the next frame loses none. Dropping the body cancels the
+    /// Dropping a future that waits for the next frame loses no frame. Dropping the body cancels the
     /// timer.
     ///
     /// # Differences from tower-http
     ///
-    /// The timer is registered when a frame is first waited for, and not at the first poll; the
-    /// error is [`Elapsed`].
+    /// * The timer is registered at the first poll that finds no frame, rather than at the first poll.
+    /// * The error is [`Elapsed`].
     ///
     /// # Examples
     ///
@@ -64,7 +63,12 @@ pin_project! {
 }
 
 impl<B> DeadlineBody<B> {
-    /// Gives the whole body so long, from now.
+    /// Requires the whole of `body` to arrive within `timeout` from now.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has
+    /// tokio's message, and the caller's line.
     ///
     /// ```
     /// use wheel::{Duration, ext::tower::DeadlineBody};

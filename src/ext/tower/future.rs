@@ -1,5 +1,7 @@
-//! Futures of responses: [`ResponseFuture`] ends a late response, [`ResponseBodyTimeoutFuture`] and
-//! [`ResponseBodyDeadlineFuture`] limit its body.
+//! Futures that the services of this module return.
+//!
+//! [`ResponseFuture`] ends a late response. [`ResponseBodyTimeoutFuture`] and
+//! [`ResponseBodyDeadlineFuture`] wrap the response's body.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +15,7 @@ use super::{AsError, BoxError, DeadlineBody, TimeoutBody};
 use crate::timeout::{self, timeout};
 
 pin_project! {
-    /// Future of a [`Timeout`](super::Timeout) service's response.
+    /// Future returned by a [`Timeout`](super::Timeout) service.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -79,7 +81,7 @@ fn empty<B: Default>(status: StatusCode) -> Response<B> {
     response
 }
 
-/// A response whose body gets a limit.
+/// Defines the future of a response whose body it wraps in a `$Body`.
 macro_rules! with_body {
     ($(#[$about:meta])* $Future:ident, $Body:ident) => {
         pin_project! {
@@ -115,7 +117,7 @@ macro_rules! with_body {
 }
 
 with_body! {
-    /// Future of a [`ResponseBodyTimeout`](super::ResponseBodyTimeout) service's response.
+    /// Future returned by a [`ResponseBodyTimeout`](super::ResponseBodyTimeout) service.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -135,7 +137,7 @@ with_body! {
 }
 
 with_body! {
-    /// Future of a [`ResponseBodyDeadline`](super::ResponseBodyDeadline) service's response.
+    /// Future returned by a [`ResponseBodyDeadline`](super::ResponseBodyDeadline) service.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

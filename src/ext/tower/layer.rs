@@ -1,4 +1,4 @@
-//! [`TimeoutLayer`], which puts a [`Timeout`] around services.
+//! [`TimeoutLayer`], which wraps services in a [`Timeout`].
 
 use std::time::Duration;
 
@@ -7,7 +7,10 @@ use tower_layer::Layer;
 
 use super::{AsError, Timeout};
 
-/// Puts a [`Timeout`] around services.
+/// A layer that wraps services in a [`Timeout`].
+///
+/// `L` decides what happens to a late request: [`AsError`] makes it an error, and a [`StatusCode`]
+/// answers it.
 ///
 /// # Examples
 ///
@@ -32,7 +35,7 @@ pub struct TimeoutLayer<L = AsError> {
 }
 
 impl TimeoutLayer {
-    /// Late requests end with [`Elapsed`](crate::error::Elapsed), boxed.
+    /// Creates a layer whose services end late requests with a boxed [`Elapsed`](crate::error::Elapsed).
     ///
     /// ```
     /// let layer = wheel::ext::tower::TimeoutLayer::new(wheel::Duration::from_secs(1));
@@ -44,7 +47,7 @@ impl TimeoutLayer {
 }
 
 impl TimeoutLayer<StatusCode> {
-    /// Late requests are answered with this status code and an empty body.
+    /// Creates a layer whose services answer late requests with `status` and an empty body.
     ///
     /// ```
     /// use http::StatusCode;

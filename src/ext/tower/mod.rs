@@ -1,21 +1,21 @@
-//! Timeouts for tower's services, and for the bodies of HTTP: layers for axum's and tower's stacks.
+//! Timeouts for tower services and for HTTP bodies, as layers for tower and axum.
 //!
-//! | layer | limits | a late response or frame |
-//! | --- | --- | --- |
-//! | [`TimeoutLayer::new`] | the response, as tower's | is an error, a boxed [`Elapsed`](error::Elapsed) |
-//! | [`TimeoutLayer::with_status_code`] | the response, as tower-http's | is answered with a status code and an empty body; the service's error type stays |
-//! | [`RequestBodyTimeoutLayer`] | each frame of the request's body, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
-//! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
-//! | [`RequestBodyDeadlineLayer`] | the whole body of the request, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
-//! | [`ResponseBodyDeadlineLayer`] | the whole body of the response, as tower-http's | is an error of the body, [`Elapsed`](error::Elapsed) |
+//! | layer | timeout for | result if late | as in |
+//! | --- | --- | --- | --- |
+//! | [`TimeoutLayer::new`] | the response's head | a boxed [`Elapsed`](error::Elapsed) as the service's error | tower |
+//! | [`TimeoutLayer::with_status_code`] | the response's head | a response with a status code and an empty body | tower-http |
+//! | [`RequestBodyTimeoutLayer`] | each frame of the request's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
+//! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
+//! | [`RequestBodyDeadlineLayer`] | the whole body of the request | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
+//! | [`ResponseBodyDeadlineLayer`] | the whole body of the response | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
 //!
-//! A limit for the response ends with the response's head: bodies are read and written later,
-//! and have limits of their own.
+//! The timeout for a response ends when the response's head is ready. Bodies are read and written after
+//! that, so they need timeouts of their own.
 //!
-//! Responses and bodies are polled before the timer: a response that is ready at once
-//! registers no timer, and a response that is ready at or after the deadline is given out.
-//! The same holds for frames; but once the deadline of a whole body has passed, no frame of the
-//! body is given out.
+//! Responses and bodies are polled before the timer. A response that is ready on the first poll
+//! therefore registers no timer, and one that is ready at or after the deadline is still returned. The
+//! same holds for each frame of a body. The timeout for a whole body is stricter: once it has elapsed,
+//! no frame is returned.
 //!
 //! ```toml
 //! [dependencies]
@@ -25,19 +25,19 @@
 //!
 //! # Differences from tower and tower-http
 //!
-//! * The error is this crate's, [`wheel::error::Elapsed`](crate::error::Elapsed). Its message
-//!   is "deadline has elapsed", that of tower's "request timed out".
-//! * A timeout beyond the end of time, such as `Duration::MAX`, is no limit.
-//! * tower-http polls its timer first: each request registers a timer, also requests that are
-//!   answered at once, and a response that comes with the deadline is lost.
-//! * tower-http's `TimeoutLayer::new`, deprecated there, answers 408. Here `new`
-//!   is tower's.
+//! * The error is this crate's [`wheel::error::Elapsed`](crate::error::Elapsed). Its message is
+//!   "deadline has elapsed"; the message of tower's error is "request timed out".
+//! * A timeout that is too long to be represented as a deadline, such as `Duration::MAX`, never elapses.
+//! * tower-http polls its timer before the response. So each request registers a timer there, even if it
+//!   is answered immediately, and a response that is ready at the deadline is lost.
+//! * tower-http's `TimeoutLayer::new`, which is deprecated, answers with the status 408. This crate's
+//!   `new` behaves like tower's.
 //!
 //! # Retries, hedges, rate limits
 //!
-//! tower's retries take any future for the pause between two attempts, so no adapter is needed. The
+//! tower's retries accept any future for the pause between two attempts, so they need no adapter. The
 //! policy makes a [`Sleep`](crate::Sleep) for the instant at which tower's back-off would end. The
-//! back-off's own timer is never polled, and so registers nothing:
+//! back-off's own timer is never polled, so it registers nothing:
 //!
 //! ```
 //! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff as _};
@@ -78,19 +78,19 @@
 //! # }
 //! ```
 //!
-//! tower makes all its other timers itself, and takes none: here an adapter is not enough, and
-//! [the whole tree](crate::docs::whole_tree) moves them.
+//! tower makes all its other timers itself, so an adapter cannot replace them. To move them too, [patch
+//! the whole dependency tree](crate::docs::whole_tree).
 //!
-//! | of tower | its timers | without the whole tree |
+//! | tower's module | its timers | without the patch |
 //! | --- | --- | --- |
-//! | `hedge` | one for each request that may be sent twice | [a hedge of your own](crate::docs::patterns#a-back-off-and-a-hedge), which takes a few lines |
-//! | `limit::rate` | one for each service, moved when the limit is reached | leave it: requests arm nothing |
-//! | `load`, `retry::budget` | none, but the clock | |
+//! | `hedge` | one for each request that may be sent twice | write [your own hedge](crate::docs::patterns#a-back-off-and-a-hedge), in a few lines |
+//! | `limit::rate` | one for each service, reset when the limit is reached | leave it, because requests arm no timer |
+//! | `load`, `retry::budget` | none; they only read the clock | leave them |
 //!
 //! # Examples
 //!
-//! axum, with half a second for each request, more for a slow route, and ten seconds of
-//! silence for a client that uploads:
+//! An axum router in which each request has half a second, requests of a slow route have longer, and a
+//! client that uploads may be silent for ten seconds:
 //!
 //! ```
 //! use axum::Router;
@@ -135,7 +135,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use tower_service::Service;
 
-/// The error of a service whose late requests end with an error.
+/// The error type of services and bodies with a timeout.
 ///
 /// ```
 /// let error: wheel::ext::tower::BoxError = "anything".into();
@@ -143,13 +143,13 @@ use tower_service::Service;
 /// ```
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The error inside the [`BoxError`], under tower's name.
+/// The error of a late request or frame, under the path that tower gives its own.
 pub mod error {
     #[doc(no_inline)]
     pub use crate::error::Elapsed;
 }
 
-/// A late request ends with an error, as from [`Timeout::new`].
+/// Marks a [`Timeout`] or a [`TimeoutLayer`] that ends late requests with an error.
 ///
 /// ```
 /// use wheel::Duration;
@@ -160,25 +160,25 @@ pub mod error {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsError;
 
-/// A service that gives another service a limited time for each request.
+/// A service that requires another service to answer each request in time.
 ///
-/// `L` is the end of a late request: [`AsError`] or a [`StatusCode`]. The time counts from
-/// `call`, without the wait for the service to be ready.
+/// `L` decides what happens to a late request: [`AsError`] makes it an error, and a [`StatusCode`]
+/// answers it. The time counts from `call`, so waiting for the service to be ready does not count.
 ///
 /// # Errors
 ///
-/// With [`AsError`] those of the service, boxed, and [`Elapsed`](error::Elapsed).
-/// With a [`StatusCode`] those of the service, and none besides.
+/// With [`AsError`], returns the inner service's errors, boxed, and [`Elapsed`](error::Elapsed) if a
+/// request is late. With a [`StatusCode`], returns only the inner service's errors.
 ///
 /// # Panics
 ///
-/// `call` panics outside a Tokio runtime and in a runtime built without `enable_time`, with
+/// `call` panics outside a Tokio runtime and in a runtime built without `enable_time`. The panic has
 /// tokio's message.
 ///
 /// # Cancel safety
 ///
-/// When the time is over, or the response future is dropped, the service's
-/// future is dropped and the timer cancelled.
+/// Dropping the response's future drops the inner service's future and cancels the timer. The inner
+/// future of a late request is dropped at that point, too, rather than at the deadline.
 ///
 /// # Examples
 ///
@@ -206,8 +206,8 @@ pub struct Timeout<S, L = AsError> {
 }
 
 impl<S> Timeout<S> {
-    /// Gives each of the service's requests so long, and ends late ones with
-    /// [`Elapsed`](error::Elapsed).
+    /// Requires `inner` to answer each request within `timeout`, or else returns an
+    /// [`Elapsed`](error::Elapsed) error.
     ///
     /// ```
     /// use wheel::{ext::tower::Timeout, Duration};
@@ -222,8 +222,8 @@ impl<S> Timeout<S> {
 }
 
 impl<S> Timeout<S, StatusCode> {
-    /// Gives each of the service's requests so long, and answers late ones with
-    /// this status code and an empty body.
+    /// Requires `inner` to answer each request within `timeout`, or else answers it with `status` and an
+    /// empty body.
     ///
     /// ```
     /// use http::{Request, Response, StatusCode};
@@ -256,7 +256,7 @@ impl<S, L> Timeout<S, L> {
         }
     }
 
-    /// The service, by reference.
+    /// Returns a reference to the inner service.
     ///
     /// ```
     /// # use wheel::{ext::tower::Timeout, Duration};
@@ -266,7 +266,7 @@ impl<S, L> Timeout<S, L> {
         &self.inner
     }
 
-    /// The service, by mutable reference.
+    /// Returns a mutable reference to the inner service.
     ///
     /// ```
     /// # use wheel::{ext::tower::Timeout, Duration};
@@ -278,7 +278,7 @@ impl<S, L> Timeout<S, L> {
         &mut self.inner
     }
 
-    /// The service itself.
+    /// Consumes the `Timeout` and returns the inner service.
     ///
     /// ```
     /// # use wheel::{ext::tower::Timeout, Duration};

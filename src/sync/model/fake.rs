@@ -1,13 +1,13 @@
-//! The models' tokio: a clock, and an interval that fires when a model says so. And their kernel: a
-//! descriptor that does.
+//! The loom models' fake tokio, which consists of a clock and of an interval that fires when the model
+//! decides, and their fake kernel, which consists of a descriptor that does the same.
 //!
-//! As in tokio, the interval's timer has a lock of its own; its waker is taken under that lock, and
-//! woken after the release, so it may be woken long after another thread has set the interval
-//! again. And as in tokio, an interval that is set to a time which the runtime has passed fires
-//! immediately, on the thread that sets it.
+//! As in tokio, the interval's timer has its own lock. Its waker is taken out under that lock and woken
+//! after the release, so it may be woken long after another thread has reset the interval. Also as in
+//! tokio, resetting an interval to a time that the runtime has reached fires it immediately, on the
+//! thread that resets it.
 //!
-//! A thread may act on the clock long after a move, so loom explores that as well: reading the
-//! clock and moving the clock are steps that depend on each other.
+//! A thread may act on a clock reading long after the clock has moved. Loom explores that, too, because
+//! reading the clock and moving it are steps that depend on each other.
 
 use std::cell::{Cell, OnceCell};
 use std::pin::Pin;
@@ -23,7 +23,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::build_error::BuildError;
 use crate::sync::lock;
 
-/// loom's, which has no `const` blocks.
+/// loom's `thread_local!`, with the syntax of the standard library's `const` blocks.
 macro_rules! per_thread {
     ($(#[$doc:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr };) => {
         loom::thread_local! {
@@ -35,23 +35,24 @@ macro_rules! per_thread {
 pub(crate) use per_thread as thread_local;
 
 std::thread_local! {
-    /// All threads of a model run on a single thread.
+    /// Shared by all threads of a model, because loom runs them on a single thread.
     static CLOCK: Cell<Instant> = Cell::new(Instant::now());
-    /// How far tokio has come.
+    /// The latest time that tokio has processed.
     static ELAPSED: Cell<Instant> = Cell::new(Instant::now());
-    /// When the race was over.
+    /// The time at which the threads of the model had been joined.
     static SETTLED: Cell<Option<Instant>> = const { Cell::new(None) };
     static RUNTIME: OnceCell<Handle> = const { OnceCell::new() };
 }
 
 loom::thread_local! {
-    /// Whether this is a thread of the runtime.
+    /// `true` on a thread of the runtime.
     static AT_HOME: Cell<bool> = Cell::new(false);
     static ELSEWHERE: Cell<bool> = Cell::new(false);
 }
 
 loom::lazy_static! {
-    /// For loom, which leaves out orders of steps that do not depend on each other.
+    /// Makes uses of the clock depend on each other, because loom explores no other order of steps that
+    /// do not.
     static ref MOVED: AtomicUsize = AtomicUsize::new(0);
 }
 
@@ -74,7 +75,7 @@ pub(crate) fn advance_to(now: Instant) {
     CLOCK.set(now.max(clock()));
 }
 
-/// The threads have been joined: from now on every timer is on time.
+/// Notes that the model's threads have been joined. From now on, every timer must be on time.
 pub(crate) fn settle() {
     SETTLED.set(SETTLED.get().or(Some(clock())));
 }
@@ -83,7 +84,7 @@ pub(crate) fn settled() -> Option<Instant> {
     SETTLED.get()
 }
 
-/// The beginning of every run of a model; the runtime is made once.
+/// Resets the clock. Every run of a model begins with this, while the runtime is made only once.
 pub(crate) fn start(now: Instant) {
     CLOCK.set(now);
     ELAPSED.set(now - Duration::from_nanos(1));
@@ -91,7 +92,7 @@ pub(crate) fn start(now: Instant) {
     enter();
 }
 
-/// Makes the models' own runtime, if there is none yet.
+/// Makes the models' runtime, if there is none yet.
 pub(crate) fn make_runtime() {
     RUNTIME.with(|runtime| runtime.get_or_init(new_runtime).clone());
 }
@@ -105,7 +106,7 @@ pub(crate) fn runtime() -> Handle {
     RUNTIME.with(|runtime| runtime.get().cloned().expect("`make_runtime` comes first"))
 }
 
-/// From now on this is a thread of the runtime.
+/// Makes this thread a thread of the runtime.
 pub(crate) fn enter() {
     AT_HOME.with(|at_home| at_home.set(true));
 }
@@ -126,13 +127,14 @@ pub(crate) fn worker_index() -> Option<usize> {
     None
 }
 
-/// Every thread of a model is the worker of the shards in use, unless the model says that the
-/// thread is [elsewhere](go_elsewhere). A shard that is busy queues its worker's cancels, too.
+/// Returns `true` if this thread is the worker of the shard. In a model, every thread is the worker of
+/// all shards in use, unless the model has sent it [elsewhere](go_elsewhere). (A busy shard queues even
+/// its own worker's cancels.)
 pub(crate) fn is_here<S>(_shard: S) -> bool {
     !ELSEWHERE.with(Cell::get)
 }
 
-/// From now on this thread is no shard's worker.
+/// Makes this thread a thread that is no shard's worker.
 pub(crate) fn go_elsewhere() {
     ELSEWHERE.with(|elsewhere| elsewhere.set(true));
 }
@@ -149,7 +151,7 @@ pub(crate) struct Interval(Arc<Mutex<Entry>>);
 
 struct Entry {
     at: Instant,
-    /// Of the task that waits.
+    /// The waker of the task that waits for the interval.
     waker: Option<Waker>,
 }
 
@@ -191,8 +193,8 @@ impl Interval {
     }
 
     /// The runtime's side of the interval.
-    pub(crate) fn bell(&self) -> Bell {
-        Bell(self.0.clone())
+    pub(crate) fn time(&self) -> TimeDriver {
+        TimeDriver(self.0.clone())
     }
 }
 
@@ -202,7 +204,7 @@ impl Drop for Interval {
     }
 }
 
-/// The driver's probe: ready once tokio has come to its deadline. Wakes nothing.
+/// The driver's probe, which is ready once tokio has processed its deadline. It wakes nothing.
 pub(crate) struct Sleep(Instant);
 
 pub(crate) fn sleep(_: Duration) -> Sleep {
@@ -228,21 +230,23 @@ impl Future for Sleep {
 
 /// The runtime's side of the interval.
 #[derive(Clone)]
-pub(crate) struct Bell(Arc<Mutex<Entry>>);
+pub(crate) struct TimeDriver(Arc<Mutex<Entry>>);
 
-impl Bell {
-    /// When the interval fires; `None` if no waker waits.
+impl TimeDriver {
+    /// Returns when the interval fires, or `None` if no waker is registered.
     pub(crate) fn at(&self) -> Option<Instant> {
         let entry = lock(&self.0);
         entry.waker.is_some().then_some(entry.at)
     }
 
-    /// tokio polls its time driver: fires if due. `true` if so.
+    /// Does what tokio does when it polls its time driver: fires the interval if it is due. Returns `true`
+    /// if it fired.
     pub(crate) fn poll(&self) -> bool {
         self.poll_at(clock())
     }
 
-    /// The same at a later time. Other threads may act before: the clock moves under the lock.
+    /// Moves the clock to `now`, under the interval's lock, and then fires the interval if it is due.
+    /// Other threads may act before that.
     pub(crate) fn poll_at(&self, now: Instant) -> bool {
         let mut entry = lock(&self.0);
         advance_to(now);
@@ -256,7 +260,7 @@ impl Bell {
         fires
     }
 
-    /// Rings before its time, if anybody waits.
+    /// Fires the interval before its time, if a waker is registered.
     pub(crate) fn fire_early(&self) {
         let mut entry = lock(&self.0);
         let waker = entry.waker.take();
@@ -266,19 +270,19 @@ impl Bell {
         }
     }
 
-    /// The waker of the alarm, to be kept and used at any time.
-    pub(crate) fn rope(&self) -> Waker {
+    /// Returns the waker of the alarm, which a model may wake at any time.
+    pub(crate) fn waker(&self) -> Waker {
         let entry = lock(&self.0);
         entry.waker.clone().expect("the alarm is not armed")
     }
 }
 
-/// The driver's side of a descriptor: the kernel's part and tokio's part are behind locks of their
-/// own, so that it may be woken long after the descriptor was set again.
+/// The driver's side of a descriptor. The kernel's part and tokio's part have separate locks, so the
+/// waker may be woken long after the descriptor has been set again.
 pub(crate) struct Descriptor {
     /// When the descriptor expires.
     at: Arc<Mutex<Option<Instant>>>,
-    /// The waker that tokio wakes then.
+    /// The waker that tokio wakes when the descriptor expires.
     waker: Arc<Mutex<Option<Waker>>>,
 }
 
@@ -298,8 +302,8 @@ impl Descriptor {
     }
 
     /// The runtime's side of the descriptor.
-    pub(crate) fn chime(&self) -> Chime {
-        Chime(self.at.clone(), self.waker.clone())
+    pub(crate) fn io(&self) -> IoDriver {
+        IoDriver(self.at.clone(), self.waker.clone())
     }
 }
 
@@ -311,18 +315,18 @@ impl Drop for Descriptor {
 
 /// The runtime's side of a descriptor.
 #[derive(Clone)]
-pub(crate) struct Chime(Arc<Mutex<Option<Instant>>>, Arc<Mutex<Option<Waker>>>);
+pub(crate) struct IoDriver(Arc<Mutex<Option<Instant>>>, Arc<Mutex<Option<Waker>>>);
 
-impl Chime {
-    /// When the descriptor fires; `None` if no waker waits, or nothing is set.
+impl IoDriver {
+    /// Returns when the descriptor fires, or `None` if no waker is registered or no time is set.
     pub(crate) fn at(&self) -> Option<Instant> {
         let at = *lock(&self.0);
         let waits = lock(&self.1).is_some();
         at.filter(|_| waits)
     }
 
-    /// tokio polls its I/O driver at this time: reads the kernel's part, then wakes the waker that
-    /// waits by then.
+    /// Does what tokio does when it polls its I/O driver at this time: reads the kernel's part, and then
+    /// wakes the waker that is registered by then. Returns `true` if the descriptor had expired.
     pub(crate) fn poll_at(&self, now: Instant) -> bool {
         let mut at = lock(&self.0);
         advance_to(now);

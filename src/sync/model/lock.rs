@@ -1,8 +1,9 @@
-//! loom's mutex under the names of the lock that shards use.
+//! loom's mutex, under the names of the spin lock that shards use.
 //!
-//! loom lets no thread in between the last step under a mutex and its release. Here
-//! both taking and releasing are steps of their own, as they are in a spin lock: a
-//! cancel can be queued after its shard's holder has read the length of the list for the last time.
+//! loom never switches threads between the last step under a mutex and its release. In this lock,
+//! acquiring and releasing are separate steps, as they are in a spin lock. This lets loom explore, for
+//! example, that a cancel is queued after the holder of the shard's lock has read the length of the
+//! list for the last time.
 
 use std::ops::{Deref, DerefMut};
 
@@ -11,7 +12,7 @@ use loom::sync::{Mutex, MutexGuard};
 
 pub(crate) struct Lock<T> {
     mutex: Mutex<T>,
-    /// Relaxed, so that nothing else is ordered.
+    /// Written to as `Relaxed`, so that these steps order nothing else.
     steps: AtomicUsize,
 }
 

@@ -1,5 +1,5 @@
-//! Elsewhere than on Linux, and without the feature, there is no timerfd: the type has no value, and
-//! code that would use a value is compiled to nothing.
+//! Without the feature `high-resolution`, and on systems other than Linux, there is no timerfd. The type
+//! then has no values, so code that would use one compiles to nothing.
 
 use std::task::Waker;
 

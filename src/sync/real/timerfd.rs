@@ -1,6 +1,6 @@
-//! A Linux timerfd: wakes a waker at an instant, by way of tokio's I/O driver.
+//! A Linux timerfd, with which tokio's I/O driver wakes a waker at an instant.
 //!
-//! What it is set to, and when, is in `driver/alarm/interval.rs`.
+//! `driver/alarm/interval.rs` decides to which instant it is set, and when.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -21,33 +21,35 @@ use tokio::time::Instant;
 use super::really_now;
 use crate::build_error::BuildError;
 
-/// The least setting: 0 would disarm the timerfd.
+/// The shortest time that a timerfd can be set to: 0 would disarm it.
 const INSTANTLY: Duration = Duration::from_nanos(1);
 
-/// Rings once per setting. Its clock stands still while the machine is suspended, and does not
-/// jump, like that of `Instant`. The timerfd is closed where another program is executed.
+/// A timerfd, which fires once each time it is set. Like the clock of `Instant`, its clock does not
+/// jump, and stops while the machine is suspended. If the process executes another program, the
+/// timerfd is closed.
 pub(crate) struct Descriptor(AsyncFd<OwnedFd>);
 
 impl Descriptor {
-    /// Of the current runtime; not set.
+    /// Opens a timerfd for the current runtime, without setting it.
     #[track_caller]
     pub(crate) fn open() -> Result<Self, BuildError> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(io::Error::from);
-        // tokio has no way to tell whether a runtime has I/O: `register` panics, and names the
-        // call that enables I/O.
+        // tokio has no function that reports whether a runtime has I/O. Without I/O, `register`
+        // panics, with a message that names the call to enable it.
         let register = AssertUnwindSafe(|| register(timer?));
         let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
         registered.map(Descriptor).map_err(BuildError::Descriptor)
     }
 
-    /// Has the waker woken at this time, in place of the setting before. `false` when the
-    /// runtime has ended.
+    /// Sets the timerfd to wake `waker` at this time, instead of what it was set to before. Returns
+    /// `false` if the runtime has shut down.
     pub(crate) fn set(&mut self, at: Instant, waker: &Waker) -> bool {
         if !self.listen(waker) {
             return false;
         }
-        // A time that is left means the same by every clock; and the clock is read last.
+        // A timerfd accepts the remaining time, which is the same by every clock. The clock is read
+        // as late as possible.
         let left = at.saturating_duration_since(really_now()).max(INSTANTLY);
         let Ok(it_value) = Timespec::try_from(left) else {
             return false;
@@ -59,8 +61,8 @@ impl Descriptor {
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok()
     }
 
-    /// Forgets earlier expiries, and wakes the waker at the next. Setting a timerfd takes an expiry
-    /// back, so nothing has to be read.
+    /// Registers the waker for the next expiry, and clears tokio's note of earlier ones. The descriptor
+    /// need not be read, because setting a timerfd discards an expiry that has not been read.
     fn listen(&self, waker: &Waker) -> bool {
         let wait = poll_fn(|cx| {
             loop {
@@ -70,7 +72,7 @@ impl Descriptor {
                 }
             }
         });
-        // With an exhausted budget this would be pending without being registered.
+        // If the budget were exhausted, this would be pending without being registered.
         let wait = pin!(coop::unconstrained(wait));
         wait.poll(&mut Context::from_waker(waker)).is_pending()
     }

@@ -70,15 +70,15 @@ fn a_tick_that_is_ready_leaves_nothing_registered() {
 }
 
 #[test]
-fn a_timer_that_is_put_off_still_stops_the_clock_at_its_old_deadline() {
-    let put_off = |waker: &Waker, by: fn(&mut Interval, &Waker)| {
+fn an_extended_timer_still_stops_the_clock_at_its_old_deadline() {
+    let extended = |waker: &Waker, by: fn(&mut Interval, &Waker)| {
         let mut interval = armed(waker);
         by(&mut interval, waker);
         assert!(arm(&mut interval, Instant::now() + ms(30), waker).is_pending());
         interval
     };
-    let (lazily, _) = stops(|waker| put_off(waker, |_, _| {}));
-    let (disarmed, _) = stops(|waker| put_off(waker, disarm));
+    let (lazily, _) = stops(|waker| extended(waker, |_, _| {}));
+    let (disarmed, _) = stops(|waker| extended(waker, disarm));
     assumed! { "driver/alarm/mod.rs";
         "a timer is reset to a later deadline lazily: disarming it before is still needed":
             lazily.len() > disarmed.len(),
@@ -99,7 +99,7 @@ fn advance_returns_after_the_wakers_were_called() {
     });
 }
 
-/// Whether tokio has come to a deadline.
+/// Returns `true` if tokio has processed this deadline.
 fn has_come(deadline: Instant) -> bool {
     poll_quietly(&mut Box::pin(time::sleep_until(deadline))).is_ready()
 }

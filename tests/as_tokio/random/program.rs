@@ -75,9 +75,9 @@ pub(crate) enum Now {
     MakeUntil(Option<Rt>, Duration),
     /// Once, with a waker that does nothing.
     Poll,
-    /// To so long from now, by its own runtime's clock.
+    /// Resets to this long from now, by the clock of the timer's own runtime.
     Reset(Duration),
-    /// To so long before now.
+    /// Resets to this long before now.
     ResetToPast(Duration),
     /// `deadline` and `is_elapsed`
     Look,
@@ -89,7 +89,7 @@ pub(crate) enum Now {
 pub(crate) enum Op {
     Sleep(Duration),
     SleepUntil(Duration),
-    /// Until so long before now.
+    /// `sleep_until` an instant this long before now.
     SleepUntilPast(Duration),
     Timeout(Duration, Body),
     TimeoutAt(Duration, Body),

@@ -16,7 +16,7 @@ use super::program::{Between, Body, Op, Rt, Style, Task, Ticks};
 use super::world::World;
 use support::time::{InTime, Interval, Time};
 
-/// So long, by the clock of the runtime that drives the root, a root waits for each of its operations.
+/// How long a root waits for each of its operations, by the clock of the runtime that drives the root.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where in a running program something happens.
@@ -189,7 +189,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// At least so long, and up to a millisecond of this task's.
+    /// Returns a duration of at least `span`, which ends in this task's part of a millisecond.
     pub(crate) fn span(&self, span: Duration) -> Duration {
         match self.world.here() {
             Some(rt) if span < Duration::from_secs(3600) => {

@@ -17,7 +17,7 @@ enum Use {
     /// Makes and drops the timer.
     Make,
     Poll,
-    /// Resets without a poll, to a deadline in so many milliseconds.
+    /// Resets without a poll, to a deadline in this many milliseconds.
     Reset(u64),
     /// Polls, then resets.
     PollAndReset(u64),

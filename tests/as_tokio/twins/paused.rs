@@ -18,7 +18,7 @@ fn leap(by: Duration) {
 
 /// A timer is overdue, because the clock has leapt, while the earliest timer is reset, or dropped.
 #[test]
-fn resetting_the_earliest_timer_does_not_put_off_one_that_is_overdue() {
+fn resetting_the_earliest_timer_does_not_delay_one_that_is_overdue() {
     type Case = (Kind, (u64, u64, u64, Option<u64>));
 
     fn body<T: Time>((kind, (first, second, leapt, to)): Case) -> [u128; 2] {

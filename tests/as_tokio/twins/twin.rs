@@ -15,9 +15,9 @@ use std::{env, process};
 
 /// A body takes milliseconds, on a busy machine a few seconds; or the body hangs.
 const LIMIT: f64 = 60.0;
-/// The body on our timers may take so many times as long as on tokio's.
+/// How many times as long as on tokio's timers the body may take on this crate's.
 const TIMES_LONGER: f64 = 8.0;
-/// After so many failures, no more cases are run.
+/// Number of failures after which no more cases are run.
 const MOST: usize = 3;
 /// A child's order: line, timers, case.
 const ORDER: &str = "WHEEL_TWIN";

@@ -8,8 +8,8 @@ use super::life::Driver;
 use super::shared::Shared;
 use super::witness::{Deed, Witness};
 
-/// A timer that has woken nothing for so long after its deadline is taken for lost, if the timer has
-/// also been looked at a thousand times: time goes on while the whole process is stopped.
+/// How long after its deadline a timer that has woken nothing counts as lost, if it has also been
+/// checked [`LOOKS`] times. Time alone does not prove it, because the whole process may be stopped.
 const LOST: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 1000;
 

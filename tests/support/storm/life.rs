@@ -69,7 +69,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// With so many workers; with none, a current-thread runtime.
+    /// Starts a runtime with this many workers, or a current-thread runtime if the number is 0.
     pub(crate) fn start(shared: &Arc<Shared>, workers: usize, random: &mut Random) -> Running {
         let (tell, told) = oneshot::channel::<End>();
         let (born, lives) = mpsc::channel();

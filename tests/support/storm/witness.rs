@@ -29,7 +29,7 @@ pub(crate) enum Deed {
     Arm(Arc<Driver>, Duration),
     /// Polls, moves or drops a timer that another has left.
     Meddle,
-    /// Keeps the driver for so long.
+    /// Keeps the driver busy for this long.
     Block(Duration),
 }
 

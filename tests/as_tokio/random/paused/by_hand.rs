@@ -135,8 +135,8 @@ impl<T: Time> Hands<T> {
             (Act::Poll { same }, _) => self.poll(place, at, same),
             (Act::Reset(span), _) => self.reset(at, now.checked_add(span)),
             (Act::ResetToPast(span), _) => self.reset(at, now.checked_sub(span)),
-            (Act::BringForward(by), _) => self.reset(at, deadline.checked_sub(by)),
-            (Act::PutOff(by), _) => self.reset(at, deadline.checked_add(by)),
+            (Act::MoveEarlier(by), _) => self.reset(at, deadline.checked_sub(by)),
+            (Act::Extend(by), _) => self.reset(at, deadline.checked_add(by)),
             (Act::Behave(behavior), Inner::Interval(interval, _, behaves)) => {
                 interval.set_missed_tick_behavior(behavior);
                 *behaves = behavior;

@@ -31,13 +31,14 @@ pub(crate) enum Act {
     Poll {
         same: bool,
     },
-    /// To so long from now.
+    /// Resets to this long from now.
     Reset(Duration),
-    /// To so long before now.
+    /// Resets to this long before now.
     ResetToPast(Duration),
-    /// To so much later than before.
-    PutOff(Duration),
-    BringForward(Duration),
+    /// Resets to this much later than before.
+    Extend(Duration),
+    /// Resets to this much earlier than before.
+    MoveEarlier(Duration),
     /// An interval is to make up for missed ticks in another way.
     Behave(MissedTickBehavior),
     /// The future inside a timeout becomes ready, and wakes nothing.
@@ -81,8 +82,8 @@ fn act(random: &mut Random) -> Act {
         },
         6..9 => Act::Reset(far(random)),
         9 => Act::ResetToPast(span(random)),
-        10 => Act::PutOff(span(random)),
-        11 => Act::BringForward(span(random)),
+        10 => Act::Extend(span(random)),
+        11 => Act::MoveEarlier(span(random)),
         12 => Act::Complete,
         13..15 => Act::Drop,
         15 => Act::Behave(behavior(random)),

@@ -1,4 +1,4 @@
-//! A tokio timer that is left for the next timer is never lost, never another task's, and never kept for good.
+//! The cached entry: it is never lost, never another task's, and never kept forever.
 
 use crate::everywhere::*;
 
@@ -7,7 +7,7 @@ use std::future::pending;
 use std::iter::repeat_with;
 use std::sync::Weak;
 
-/// Leaves a spare: registered, and cancelled.
+/// Registers a timer and cancels it, which leaves a cached entry.
 async fn cancel_one() {
     timeout(HOUR, yield_now()).await.unwrap();
 }
@@ -86,8 +86,8 @@ fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer()
     thread_local! {
         static OPERATES: Cell<bool> = const { Cell::new(false) };
     }
-    // Dropped in the middle of an operation. (Or in a turn of another thread's, where tokio has no
-    // worker to lose: the operation has found the shard busy.)
+    // The waker is dropped in the middle of an operation. (Or in another thread's expiry pass, if the
+    // operation has found the shard busy. There tokio has no worker to lose.)
     let losing = || {
         let end = AtEnd(|| lose_at_times(OPERATES.get().into()));
         OnWake::waker(move || _ = &end)
