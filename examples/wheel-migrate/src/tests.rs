@@ -5,6 +5,7 @@ use std::path::{MAIN_SEPARATOR_STR, Path};
 use std::{env, fs, process};
 
 use clap::Parser as _;
+use toml_edit::Item;
 
 use super::manifest::Manifest;
 use super::moves::Direction;
@@ -95,12 +96,12 @@ fn check_manifest(form: &'static str, to: Direction, end: &str) {
     let (path, git) = (Some(here.join("w")), None);
     let mut manifest = Manifest::parse(here.join("Cargo.toml"), text('-')).unwrap();
     match to {
-        Direction::Forth => manifest.add_wheel(&needs, &Source { path, git }),
-        Direction::Back => manifest.remove_wheel(&needs),
+        Direction::Forth => manifest.add_wheel(&needs, &Source { path, git }, &Item::None),
+        Direction::Back => manifest.remove_wheel(needs),
     }
     assert_eq!(manifest.text(), text('+'));
     if to == Direction::Forth && !form.starts_with('~') {
-        manifest.remove_wheel(&BTreeSet::new());
+        manifest.remove_wheel(BTreeSet::new());
         assert_eq!(manifest.text(), text('-'));
     }
 }
