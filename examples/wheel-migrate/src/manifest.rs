@@ -34,12 +34,6 @@ impl Manifest {
         }
     }
 
-    /// Returns what the packages of this workspace inherit.
-    pub(crate) fn inherited_by_members(&self) -> Item {
-        let dependencies = self.document["workspace"].get("dependencies");
-        dependencies.cloned().unwrap_or_default()
-    }
-
     /// Adds tokio-wheel beside tokio, or beside a companion if tokio is none of the dependencies.
     /// Packages of a workspace may have turned tokio's feature on in what they inherit.
     pub(crate) fn add_wheel(

@@ -98,9 +98,10 @@ impl Service {
     }
 
     fn package(&mut self, directory: &Path, package: Package, to: Direction, source: &Source) {
-        let workspace = self.around(directory, "workspace");
-        let inherited =
-            workspace.map(|workspace| self.manifests[&workspace].inherited_by_members());
+        let inherited = self.around(directory, "workspace").and_then(|workspace| {
+            let workspace = &self.manifests[&workspace].document["workspace"];
+            workspace.get("dependencies").cloned()
+        });
         let Some(manifest) = self.manifests.get_mut(directory) else {
             return;
         };
