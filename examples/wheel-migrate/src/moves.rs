@@ -1,7 +1,8 @@
 //! What moves, and where to.
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Direction {
+    #[default]
     Forth,
     Back,
 }
