@@ -54,8 +54,7 @@ impl Manifest {
             let Some((key, item)) = package.and_then(|package| find(&mut *table, package)) else {
                 continue;
             };
-            let is_paused = |item: &Item| has_feature(item, "test-util");
-            let test_util = is_paused(item) || inherited.get(key.get()).is_some_and(is_paused);
+            let is_paused = is_on(item, inherited.get(key.get()), "test-util");
             let is_present = package == Some(WHEEL);
             let mut wheel = if is_present {
                 item.clone()
@@ -65,7 +64,7 @@ impl Manifest {
             for feature in features
                 .iter()
                 .copied()
-                .chain(test_util.then_some("test-util"))
+                .chain(is_paused.then_some("test-util"))
             {
                 turn_on(&mut wheel, feature);
             }
@@ -77,7 +76,7 @@ impl Manifest {
     }
 
     /// Takes tokio-wheel out, and puts in its place the packages that the files need.
-    pub(crate) fn remove_wheel(&mut self, mut packages: BTreeSet<&'static str>) {
+    pub(crate) fn remove_wheel(&mut self, mut packages: BTreeSet<&str>, inherited: &Item) {
         let mut tables = tables(self.document.as_table_mut());
         for at in 0..tables.len() {
             let Some((key, item)) = find(tables[at], WHEEL) else {
@@ -86,10 +85,10 @@ impl Manifest {
             let (key, is_paused) = (key.to_string(), has_feature(item, "test-util"));
             tables[at].remove(&key);
             for package in mem::take(&mut packages) {
-                need(&mut tables, at, package, "time");
+                need(&mut tables, at, package, "time", inherited);
             }
             if is_paused {
-                need(&mut tables, at, "tokio", "test-util");
+                need(&mut tables, at, "tokio", "test-util", inherited);
             }
         }
     }
@@ -141,7 +140,13 @@ fn insert(table: &mut dyn TableLike, key: &str, item: Item) {
 }
 
 /// Turns a feature of a package on in one table. The package is added as another table has it.
-fn need(tables: &mut [&mut dyn TableLike], at: usize, package: &str, feature: &str) {
+fn need(
+    tables: &mut [&mut dyn TableLike],
+    at: usize,
+    package: &str,
+    feature: &str,
+    inherited: &Item,
+) {
     if find(tables[at], package).is_none() {
         let mut elsewhere = tables.iter_mut().filter_map(|table| find(*table, package));
         let version = COMPANIONS.iter().find(|row| row.0 == package);
@@ -151,12 +156,18 @@ fn need(tables: &mut [&mut dyn TableLike], at: usize, package: &str, feature: &s
         };
         insert(tables[at], package, new);
     }
-    // What is inherited has the features that it had before.
-    if let Some((_, item)) = find(tables[at], package)
-        && item.get("workspace").is_none()
+    if let Some((key, item)) = find(tables[at], package)
+        && !is_on(item, inherited.get(key.get()), feature)
     {
         turn_on(item, feature);
     }
+}
+
+/// Returns `true` if a feature is turned on, here or in what a workspace has for its members.
+fn is_on(item: &Item, inherited: Option<&Item>, feature: &str) -> bool {
+    let inherited = inherited.filter(|_| item.get("workspace").is_some());
+    let mut items = iter::once(item).chain(inherited);
+    items.any(|item| has_feature(item, feature))
 }
 
 fn value(value: impl Into<Value>) -> Item {

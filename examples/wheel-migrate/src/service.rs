@@ -102,14 +102,17 @@ impl Service {
             let workspace = &self.manifests[&workspace].document["workspace"];
             workspace.get("dependencies").cloned()
         });
+        let inherited = inherited.unwrap_or_default();
         let Some(manifest) = self.manifests.get_mut(directory) else {
             return;
         };
         match to {
             Direction::Forth if package.uses_wheel => {
-                manifest.add_wheel(&package.needs, source, &inherited.unwrap_or_default());
+                manifest.add_wheel(&package.needs, source, &inherited);
             }
-            Direction::Back if !package.uses_wheel => manifest.remove_wheel(package.needs),
+            Direction::Back if !package.uses_wheel => {
+                manifest.remove_wheel(package.needs, &inherited)
+            }
             _ => {}
         }
     }

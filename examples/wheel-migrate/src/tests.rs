@@ -94,11 +94,11 @@ fn check_manifest(form: &'static str, to: Direction, end: &str) {
     let mut manifest = Manifest::parse(here.join("Cargo.toml"), text('-')).unwrap();
     match to {
         Direction::Forth => manifest.add_wheel(&needs, &Source { path, git }, &Item::None),
-        Direction::Back => manifest.remove_wheel(needs),
+        Direction::Back => manifest.remove_wheel(needs, &Item::None),
     }
     assert_eq!(manifest.text(), text('+'));
     if to == Direction::Forth && !form.starts_with('~') {
-        manifest.remove_wheel(BTreeSet::new());
+        manifest.remove_wheel(BTreeSet::new(), &Item::None);
         assert_eq!(manifest.text(), text('-'));
     }
 }
