@@ -58,12 +58,15 @@ impl File<'_> {
     pub(crate) fn import(&mut self, tree: &Tree<'_>, start: usize) {
         let mut split = Split::default();
         let is_empty = self.split(tree, &[], &mut split);
-        let colons = match self.source[tree.range.clone()].starts_with("::") {
-            true => "::",
-            false => "",
-        };
+        let is_absolute = self.source[tree.range.start..].starts_with("::");
+        let colons = if is_absolute { "::" } else { "" };
+        // Each module gets a statement of its own, with the same indentation, attributes and visibility.
         let head = &self.source[start..tree.range.start];
-        let between = format!(";{}{head}", self.line_start(start));
+        let before = &self.source[..start];
+        let indent = &before[before.trim_end_matches([' ', '\t']).len()..];
+        let is_crlf = self.source.contains("\r\n");
+        let end = if is_crlf { "\r\n" } else { "\n" };
+        let between = format!(";{end}{indent}{head}");
         let paths = split.moved.iter().map(|(module, items)| match &items[..] {
             [item] => format!("{colons}{module}::{item}"),
             items => format!("{colons}{module}::{{{}}}", items.join(", ")),
@@ -115,20 +118,5 @@ impl File<'_> {
         }
         let before = before.trim_end().strip_suffix(',').unwrap_or(before);
         before.len()..range.end
-    }
-
-    /// Returns a line's end, and the indentation of the line on which a statement begins.
-    fn line_start(&self, statement: usize) -> String {
-        let line = self.source[..statement]
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default();
-        let indent = if line.trim().is_empty() { line } else { "" };
-        let end = if self.source.contains("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        };
-        format!("{end}{indent}")
     }
 }

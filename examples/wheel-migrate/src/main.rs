@@ -31,7 +31,6 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use clap::{Args, Parser};
 
-use moves::Direction;
 use service::Service;
 
 /// Moves the Rust files below DIRECTORY from tokio::time to wheel::time of the crate tokio-wheel,
@@ -82,17 +81,12 @@ fn main() -> ExitCode {
 
 /// Returns what to print, and the number of files that change.
 fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
-    let direction = match options.back {
-        true => Direction::Back,
-        false => Direction::Forth,
-    };
     let has_source = options.source.path.is_some() || options.source.git.is_some();
     ensure!(
         has_source || options.back || !options.write,
         "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
     );
-    let mut service = Service::find(&options.directory)?;
-    service.migrate(direction, &options.source, options.write)?;
+    let service = Service::migrate(options)?;
     if options.write {
         service.write()?;
     }

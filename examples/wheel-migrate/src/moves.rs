@@ -1,42 +1,39 @@
 //! What moves, and where to.
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Direction {
+    #[default]
     Forth,
     Back,
 }
 
 pub(crate) const WHEEL: &str = "tokio-wheel";
 
-/// A module of tokio's or of a companion's, the module of tokio-wheel that takes its place, the
-/// items that both have, and the feature of tokio-wheel that these need.
+/// A module of tokio or of a companion, the module of tokio-wheel that replaces it, and the items
+/// that both have.
 struct Move {
     theirs: &'static str,
     ours: &'static str,
     items: &'static [&'static str],
+    package: &'static str,
+    /// The feature of tokio-wheel that the items need.
     feature: Option<&'static str>,
 }
 
+/// The first row that has an item is used. The last row is for the way back of code that was written
+/// for tokio-wheel, which may name the items of `wheel::time` by the crate's root.
 #[rustfmt::skip]
-const MOVES: [Move; 5] = [
-    Move { theirs: "tokio", ours: "wheel", items: &["time"], feature: None },
-    Move { theirs: "tokio_util::time", ours: "wheel", items: &["DelayQueue", "delay_queue"], feature: Some("stream") },
-    Move { theirs: "tokio_util::future", ours: "wheel::ext", items: &["FutureExt"], feature: None },
-    Move { theirs: "tokio_util::time", ours: "wheel::ext", items: &["FutureExt"], feature: None },
-    Move { theirs: "tokio_stream::wrappers", ours: "wheel::ext::stream", items: &["IntervalStream"], feature: Some("stream") },
-];
-
-/// Code that was written for tokio-wheel names the items of `wheel::time` by the crate's root.
-#[rustfmt::skip]
-const ROOT: Move = Move {
-    theirs: "tokio::time",
-    ours: "wheel",
-    items: &[
+const MOVES: [Move; 6] = [
+    Move { theirs: "tokio", ours: "wheel", items: &["time"], package: "tokio", feature: None },
+    Move { theirs: "tokio_util::time", ours: "wheel", items: &["DelayQueue", "delay_queue"], package: "tokio-util", feature: Some("stream") },
+    Move { theirs: "tokio_util::future", ours: "wheel::ext", items: &["FutureExt"], package: "tokio-util", feature: None },
+    Move { theirs: "tokio_util::time", ours: "wheel::ext", items: &["FutureExt"], package: "tokio-util", feature: None },
+    Move { theirs: "tokio_stream::wrappers", ours: "wheel::ext::stream", items: &["IntervalStream"], package: "tokio-stream", feature: Some("stream") },
+    Move { theirs: "tokio::time", ours: "wheel", package: "tokio", feature: None, items: &[
         "Duration", "Instant", "Interval", "MissedTickBehavior", "Sleep", "Timeout", "advance", "error",
         "interval", "interval_at", "pause", "resume", "sleep", "sleep_until", "timeout", "timeout_at",
-    ],
-    feature: None,
-};
+    ] },
+];
 
 /// What stays on tokio's timers, and what to do about it.
 #[rustfmt::skip]
@@ -75,11 +72,10 @@ pub(crate) struct Moved {
 impl Direction {
     /// Returns where a path moves, or `None` if it stays.
     pub(crate) fn moves(self, path: &[&str]) -> Option<Moved> {
-        let root = Some(&ROOT).filter(|_| self == Direction::Back);
-        MOVES.iter().chain(root).find_map(|row| {
+        MOVES.iter().find_map(|row| {
             let (from, module, need) = match self {
                 Direction::Forth => (row.theirs, row.ours, row.feature),
-                Direction::Back => (row.ours, row.theirs, companion(row.theirs)),
+                Direction::Back => (row.ours, row.theirs, Some(row.package)),
             };
             let count = from.split("::").count();
             let item = path.get(count)?;
@@ -127,9 +123,3 @@ pub(crate) const COMPANIONS: [(&str, &str); 3] = [
     ("tokio-util", "0.7.16"),
     ("tokio-stream", "0.1"),
 ];
-
-fn companion(path: &str) -> Option<&'static str> {
-    let library = path.split("::").next()?.replace('_', "-");
-    let mut packages = COMPANIONS.iter().map(|(package, _)| *package);
-    packages.find(|package| *package == library)
-}

@@ -7,6 +7,7 @@ use crate::imports::Tree;
 use crate::moves::{Direction, Moved};
 use crate::tokens::{Cursor, Kind, Token, tokens};
 
+#[derive(Default)]
 pub(crate) struct File<'a> {
     pub(crate) source: &'a str,
     direction: Direction,
@@ -26,10 +27,7 @@ impl<'a> File<'a> {
         let mut file = File {
             source,
             direction,
-            edits: Vec::new(),
-            left: Vec::new(),
-            uses_wheel: false,
-            needs: BTreeSet::new(),
+            ..File::default()
         };
         match tokens(source) {
             Ok(tokens) => file.walk(Cursor {

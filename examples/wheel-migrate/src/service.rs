@@ -8,14 +8,13 @@ use anyhow::Context as _;
 use similar::TextDiff;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::Source;
 use crate::manifest::Manifest;
 use crate::moves::Direction;
 use crate::rewrite::File;
+use crate::{Options, Source};
 
 #[derive(Default)]
 pub(crate) struct Service {
-    files: Vec<PathBuf>,
     /// By their directories.
     manifests: BTreeMap<PathBuf, Manifest>,
     packages: BTreeMap<PathBuf, Package>,
@@ -32,24 +31,33 @@ struct Package {
 }
 
 impl Service {
-    /// Finds the files and manifests below `root`, and the manifests of the directories above it.
-    pub(crate) fn find(root: &Path) -> anyhow::Result<Self> {
+    /// Moves all files, and then their manifests, which may be in directories above.
+    pub(crate) fn migrate(options: &Options) -> anyhow::Result<Self> {
+        let root = &options.directory;
         let root = dunce::canonicalize(root).with_context(|| shown(root))?;
+        let to = match options.back {
+            true => Direction::Back,
+            false => Direction::Forth,
+        };
         let mut service = Service::default();
         for above in root.ancestors().skip(1) {
             service.read_manifest(above)?;
         }
-        for entry in WalkDir::new(&root)
-            .sort_by_file_name()
-            .into_iter()
-            .filter_entry(is_source)
-        {
+        let entries = WalkDir::new(&root).sort_by_file_name().into_iter();
+        for entry in entries.filter_entry(is_source) {
             let path = entry?.into_path();
             if path.is_dir() {
                 service.read_manifest(&path)?;
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                service.files.push(path);
+                service.file(path, to, options.write)?;
             }
+        }
+        for (directory, package) in mem::take(&mut service.packages) {
+            service.package(&directory, package, to, &options.source);
+        }
+        for manifest in mem::take(&mut service.manifests).into_values() {
+            let after = manifest.text();
+            service.change(manifest.path, manifest.before, after);
         }
         Ok(service)
     }
@@ -71,40 +79,6 @@ impl Service {
         above.map(Path::to_owned)
     }
 
-    /// Moves everything. With `is_written`, the lines of the list are those of the new files.
-    pub(crate) fn migrate(
-        &mut self,
-        to: Direction,
-        source: &Source,
-        is_written: bool,
-    ) -> anyhow::Result<()> {
-        for path in mem::take(&mut self.files) {
-            self.file(path, to, is_written)?;
-        }
-        for (directory, package) in mem::take(&mut self.packages) {
-            let workspace = self.around(&directory, "workspace");
-            let inherited =
-                workspace.map(|workspace| self.manifests[&workspace].inherited_by_members());
-            let manifest = self
-                .manifests
-                .get_mut(&directory)
-                .expect("`around` has found it");
-            manifest.inherited = inherited.unwrap_or_default();
-            match to {
-                Direction::Forth if package.uses_wheel => {
-                    manifest.add_wheel(&package.needs, source)
-                }
-                Direction::Back if !package.uses_wheel => manifest.remove_wheel(&package.needs),
-                _ => {}
-            }
-        }
-        for manifest in mem::take(&mut self.manifests).into_values() {
-            let after = manifest.text();
-            self.change(manifest.path, manifest.before, after);
-        }
-        Ok(())
-    }
-
     fn file(&mut self, path: PathBuf, to: Direction, is_written: bool) -> anyhow::Result<()> {
         let before = read(&path)?;
         let file = File::read(&before, to);
@@ -114,12 +88,33 @@ impl Service {
             package.uses_wheel |= file.uses_wheel;
             package.needs.extend(&file.needs);
         }
+        // With --write, the lines are those of the new file.
         let listed = if is_written { &after } else { &before };
         for (line, what) in File::read(listed, to).left {
             self.left.push(format!("{}:{line}: {what}", shown(&path)));
         }
         self.change(path, before, after);
         Ok(())
+    }
+
+    fn package(&mut self, directory: &Path, package: Package, to: Direction, source: &Source) {
+        let inherited = self.around(directory, "workspace").and_then(|workspace| {
+            let workspace = &self.manifests[&workspace].document["workspace"];
+            workspace.get("dependencies").cloned()
+        });
+        let inherited = inherited.unwrap_or_default();
+        let Some(manifest) = self.manifests.get_mut(directory) else {
+            return;
+        };
+        match to {
+            Direction::Forth if package.uses_wheel => {
+                manifest.add_wheel(&package.needs, source, &inherited);
+            }
+            Direction::Back if !package.uses_wheel => {
+                manifest.remove_wheel(package.needs, &inherited)
+            }
+            _ => {}
+        }
     }
 
     fn change(&mut self, path: PathBuf, before: String, after: String) {

@@ -29,14 +29,10 @@ pub(crate) struct Token<'a> {
 ///
 /// Returns [`LexError`] if these are no tokens of Rust.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, LexError> {
-    // The places of the tokens leave a byte order mark out.
-    let text = source.strip_prefix('\u{feff}').unwrap_or(source);
+    // The places of the tokens leave a byte order mark out, and three spaces are as long.
+    let text = source.replace('\u{feff}', "   ");
     let mut tokens = Vec::new();
-    flatten(text.parse()?, text, &mut tokens);
-    let mark = source.len() - text.len();
-    for token in &mut tokens {
-        token.range = token.range.start + mark..token.range.end + mark;
-    }
+    flatten(text.parse()?, source, &mut tokens);
     Ok(tokens)
 }
 
@@ -47,21 +43,21 @@ fn flatten<'a>(stream: TokenStream, source: &'a str, tokens: &mut Vec<Token<'a>>
     };
     for tree in stream {
         let range = tree.span().byte_range();
-        match tree {
+        let kind = match &tree {
+            TokenTree::Ident(_) => Kind::Name,
+            TokenTree::Literal(_) => Kind::Literal,
             // A doc comment is read as `#[doc = "…"]`, whose parts are places in the comment.
-            TokenTree::Group(_) if source[range.clone()].starts_with('/') => {
-                tokens.push(token(Kind::Literal, range));
-            }
-            TokenTree::Punct(_) if range.len() > 1 => {}
+            TokenTree::Group(_) if source[range.clone()].starts_with('/') => Kind::Literal,
+            TokenTree::Punct(_) if range.len() > 1 => continue,
+            TokenTree::Punct(_) => Kind::Sign,
             TokenTree::Group(group) => {
                 tokens.push(token(Kind::Sign, group.span_open().byte_range()));
                 flatten(group.stream(), source, tokens);
                 tokens.push(token(Kind::Sign, group.span_close().byte_range()));
+                continue;
             }
-            TokenTree::Ident(_) => tokens.push(token(Kind::Name, range)),
-            TokenTree::Literal(_) => tokens.push(token(Kind::Literal, range)),
-            TokenTree::Punct(_) => tokens.push(token(Kind::Sign, range)),
-        }
+        };
+        tokens.push(token(kind, range));
     }
 }
 

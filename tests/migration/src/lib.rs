@@ -1,6 +1,9 @@
-//! A service that names tokio's timers in every way that services do.
+//! A service that names tokio's timers in the ways that services do.
 
-pub mod clock;
 pub mod heartbeat;
-pub mod retry;
 pub mod sessions;
+
+/// What other modules import from here. A comment may name tokio::time.
+pub mod clock {
+    pub use tokio::time::*;
+}
