@@ -30,7 +30,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use tokio::time::Instant;
 
-pub use panics::{Panic, message_of, panic_of, tried, words};
+pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
 pub use random::Random;
 pub use wakers::{
