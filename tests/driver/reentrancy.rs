@@ -142,10 +142,7 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
             }
         }
     }
-    if in_a_process_of_its_own() {
-        return;
-    }
-    within(LIMIT, || {
+    in_a_process_of_its_own(|| {
         let runtime = multi_thread(2);
         let bad = OnWake::waker(|| resume_unwind(Box::new(Worse)));
         let (good, count) = counting();

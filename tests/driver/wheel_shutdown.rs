@@ -117,20 +117,19 @@ fn the_driver_of_the_free_functions_starts_again() {
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 #[test]
 fn a_driver_of_high_resolution_closes_its_descriptor() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    in_each(async |_| {
-        sleep(ms(1)).await;
-        let before = descriptors();
-        for _ in 0..20 {
-            let wheel = Builder::new().high_resolution(true).build().unwrap();
-            let timers: JoinSet<()> = (0..10).map(|n| wheel.sleep(ms(n))).collect();
-            yield_now().await;
-            wheel.shutdown();
-            timers.join_all().await;
-        }
-        until("as many descriptors as before", || descriptors() <= before).await;
+    in_a_process_of_its_own(|| {
+        in_each(async |_| {
+            sleep(ms(1)).await;
+            let before = descriptors();
+            for _ in 0..20 {
+                let wheel = Builder::new().high_resolution(true).build().unwrap();
+                let timers: JoinSet<()> = (0..10).map(|n| wheel.sleep(ms(n))).collect();
+                yield_now().await;
+                wheel.shutdown();
+                timers.join_all().await;
+            }
+            until("as many descriptors as before", || descriptors() <= before).await;
+        });
     });
 }
 
@@ -138,10 +137,7 @@ fn a_driver_of_high_resolution_closes_its_descriptor() {
 #[cfg(target_os = "linux")]
 #[test]
 fn drivers_that_come_and_go_leave_no_memory() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    within(LIMIT, || {
+    in_a_process_of_its_own(|| {
         multi_thread(2).block_on(async {
             let before = resident_kib().unwrap();
             for _ in 0..100 {
