@@ -8,7 +8,7 @@ use std::future::pending;
 use std::iter::repeat_with;
 
 use futures::future::select_all;
-use support::load::{Stop, compute, requeue};
+use support::load::{compute, requeue};
 use support::time::{Ours, Time, Tokio};
 
 /// tokio looks at its timers after a million polls here, and the queue is never
@@ -18,18 +18,15 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     const POLLS: usize = 100_000;
     within(LIMIT, || {
         let runtime = with_workers(1).event_interval(1_000_000).build().unwrap();
-        let stop = Stop::default();
-        let told = stop.clone();
         let busy = runtime.spawn(async move {
             let sleeper = tokio::spawn(async move {
                 for _ in 0..20 {
                     sleep(ms(2)).await;
                 }
-                stop.tell();
                 wheel::metrics().snapshot().driver_noops
             });
             for _ in 0..POLLS {
-                if told.is_told() {
+                if sleeper.is_finished() {
                     return sleeper.await.unwrap();
                 }
                 compute();
