@@ -96,20 +96,18 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
 fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     const ALL: usize = 20_000;
     fn polls_while_all_fire<T: Time>() -> u64 {
-        let (waker, fired) = counting();
-        let (runtime, polls) = (
-            with_workers(1).build().unwrap(),
-            Arc::new(AtomicU64::new(0)),
-        );
-        let (of_tasks, seen) = (polls.clone(), fired.clone());
+        let (waker, fired) = new_count_waker();
+        let (runtime, all) = (multi_thread(1), Arc::new((fired, AtomicU64::new(0))));
+        let of_tasks = all.clone();
         runtime.spawn(async move {
             let (deadline, _all) = mass::<T>(ALL, &waker);
             for _ in 0..8 {
-                let (polls, fired) = (of_tasks.clone(), seen.clone());
+                let all = of_tasks.clone();
                 tokio::spawn(async move {
+                    let (fired, polls) = &*all;
                     loop {
                         thread::sleep(ms(3));
-                        if Instant::now() > deadline && fired.wakes() < ALL {
+                        if Instant::now() > deadline && fired.get() < ALL {
                             polls.fetch_add(1, Ordering::Relaxed);
                         }
                         requeue().await;
@@ -118,7 +116,8 @@ fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
             }
             pending::<()>().await;
         });
-        eventually("all have fired", || fired.wakes() == ALL);
+        let (fired, polls) = &*all;
+        eventually("all have fired", || fired.get() == ALL);
         polls.load(Ordering::Relaxed)
     }
     within(LIMIT, || {
