@@ -178,19 +178,6 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
     });
 }
 
-/// A waker whose drop does something.
-struct AtDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
-
-impl Wake for AtDrop {
-    fn wake(self: Arc<Self>) {}
-}
-
-impl Drop for AtDrop {
-    fn drop(&mut self) {
-        self.0.take().into_iter().for_each(|end| end());
-    }
-}
-
 /// tokio's own timer is ready then, an hour early: a poll looks first whether the runtime has ended,
 /// then drops the last waker, and looks at the timer, which the end has fired meanwhile.
 #[test]
@@ -199,26 +186,23 @@ fn a_timer_is_not_early_where_its_runtime_ends_inside_a_poll() {
         let handle = runtime.handle().clone();
         let ((begins, begun), (go, goes)) = (mpsc::channel(), mpsc::channel::<()>());
         // A runtime that ends drops its tasks before its timers end.
-        let task = AtDrop(Some(Box::new({
-            let goes = Mutex::new(goes);
-            move || {
-                begins.send(()).unwrap();
-                let _ = goes.lock().unwrap().recv();
-            }
-        })));
+        let task = AtEnd(move || {
+            begins.send(()).unwrap();
+            let _ = goes.recv();
+        });
         handle.spawn(async move {
             let _task = task;
             pending::<()>().await;
         });
-        let end = thread::spawn(move || drop(runtime));
+        let mut end = Some(thread::spawn(move || drop(runtime)));
         begun.recv().unwrap();
         let _guard = handle.enter();
         let mut timer = {
-            let ends = AtDrop(Some(Box::new(move || {
+            let ends = AtEnd(move || {
                 go.send(()).unwrap();
-                end.join().unwrap();
-            })));
-            registered_with(sleep(HOUR), &Waker::from(Arc::new(ends)))
+                end.take().unwrap().join().unwrap();
+            });
+            registered_with(sleep(HOUR), &OnWake::waker(move || _ = &ends))
         };
         is_shut_down(&mut timer);
         is_shut_down(&mut timer);
