@@ -5,7 +5,6 @@ use support::prelude::*;
 
 use std::convert::Infallible;
 
-use futures_test::task::new_count_waker;
 use hyper::body::Incoming;
 use hyper::rt::Timer;
 use hyper::server::conn::{http1, http2};

@@ -5,7 +5,6 @@
 
 use support::prelude::*;
 
-use futures_test::task::new_count_waker;
 use tokio_test::{assert_pending, task};
 use wheel::{Sleep, advance, interval};
 

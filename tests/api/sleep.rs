@@ -8,7 +8,6 @@ use support::prelude::*;
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable};
 
-use futures_test::task::new_count_waker;
 use wheel::advance;
 
 #[tokio::test(start_paused = true)]

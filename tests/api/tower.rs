@@ -32,13 +32,14 @@ fn layers_and_services_are_made_without_a_runtime() {
 
 #[cfg(feature = "test-util")]
 pub(crate) mod paused {
-    use std::future::{Ready, pending, ready};
+    use std::future::{pending, ready};
     use std::io;
 
     use axum::error_handling::HandleErrorLayer;
     use futures::FutureExt as _;
     use http::Response;
     use tokio_test::{assert_pending, task};
+    use tower::util::future_service;
     use tower::{BoxError, Layer, Service, ServiceBuilder, service_fn};
     use wheel::error::Elapsed;
     use wheel::ext::tower::Timeout;
@@ -126,34 +127,23 @@ pub(crate) mod paused {
     }
 
     /// No limit holds for a service that is not ready, and an error of its readiness is passed on.
-    #[derive(Debug)]
-    struct Busy(Poll<Result<(), Refused>>);
-
-    impl Service<()> for Busy {
-        type Response = ();
-        type Error = Refused;
-        type Future = Ready<Result<(), Refused>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Refused>> {
-            std::mem::replace(&mut self.0, Poll::Pending)
-        }
-
-        fn call(&mut self, (): ()) -> Self::Future {
-            ready(Ok(()))
-        }
-    }
-
     #[tokio::test(start_paused = true)]
     async fn readiness_is_the_services() {
-        let mut service = Timeout::new(Busy(Poll::Pending), ms(1));
-        wheel::advance(secs(1)).await;
-        assert!(service.ready().now_or_never().is_none());
-        service.get_mut().0 = Poll::Ready(Ok(()));
-        assert!(service.ready().now_or_never().unwrap().is_ok());
-        service.get_mut().0 = Poll::Ready(Err(Refused));
-        let error = service.ready().now_or_never().unwrap().unwrap_err();
-        assert!(error.is::<Refused>());
-        assert!(service.into_inner().0.is_pending());
+        for outcome in [Ok(service_fn(never)), Err(Refused)] {
+            let (tell, told) = oneshot::channel();
+            let inner = future_service(Box::pin(async { told.await.unwrap() }));
+            let mut service = Timeout::new(inner, ms(1));
+            wheel::advance(secs(1)).await;
+            assert!(service.ready().now_or_never().is_none());
+            let is_refused = outcome.is_err();
+            assert!(tell.send(outcome).is_ok());
+            let error = service.ready().now_or_never().unwrap().err();
+            let found = error.map(|error| error.is::<Refused>());
+            assert_eq!(found, is_refused.then_some(true));
+            let _ = service.get_ref();
+            let _ = service.get_mut();
+            service.into_inner();
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -20,10 +20,10 @@ fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
         let blocks = runtime.spawn(async move {
             let armed = (0..timers).filter_map(|_| watched(sleep(ms(40))));
             let armed: Vec<_> = armed.collect();
-            let (waker, later) = counting();
+            let (waker, later) = new_count_waker();
             let mut theirs = Box::pin(tokio::time::sleep(ms(40) + LATER));
             assert!(poll(&mut theirs, &waker).is_pending());
-            eventually("tokio's fires", || later.wakes() == 1);
+            eventually("tokio's fires", || later.get() == 1);
             for (_timer, woken) in armed {
                 assert_eq!(woken.entries(), [true], "once and not early");
             }

@@ -8,7 +8,7 @@ use std::future::pending;
 use std::iter::repeat_with;
 
 use futures::future::select_all;
-use support::load::{Stop, compute, requeue};
+use support::load::{compute, requeue};
 use support::time::{Ours, Time, Tokio};
 
 /// tokio looks at its timers after a million polls here, and the queue is never
@@ -18,18 +18,15 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     const POLLS: usize = 100_000;
     within(LIMIT, || {
         let runtime = with_workers(1).event_interval(1_000_000).build().unwrap();
-        let stop = Stop::default();
-        let told = stop.clone();
         let busy = runtime.spawn(async move {
             let sleeper = tokio::spawn(async move {
                 for _ in 0..20 {
                     sleep(ms(2)).await;
                 }
-                stop.tell();
                 wheel::metrics().snapshot().driver_noops
             });
             for _ in 0..POLLS {
-                if told.is_told() {
+                if sleeper.is_finished() {
                     return sleeper.await.unwrap();
                 }
                 compute();
@@ -99,20 +96,18 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
 fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     const ALL: usize = 20_000;
     fn polls_while_all_fire<T: Time>() -> u64 {
-        let (waker, fired) = counting();
-        let (runtime, polls) = (
-            with_workers(1).build().unwrap(),
-            Arc::new(AtomicU64::new(0)),
-        );
-        let (of_tasks, seen) = (polls.clone(), fired.clone());
+        let (waker, fired) = new_count_waker();
+        let (runtime, all) = (multi_thread(1), Arc::new((fired, AtomicU64::new(0))));
+        let of_tasks = all.clone();
         runtime.spawn(async move {
             let (deadline, _all) = mass::<T>(ALL, &waker);
             for _ in 0..8 {
-                let (polls, fired) = (of_tasks.clone(), seen.clone());
+                let all = of_tasks.clone();
                 tokio::spawn(async move {
+                    let (fired, polls) = &*all;
                     loop {
                         thread::sleep(ms(3));
-                        if Instant::now() > deadline && fired.wakes() < ALL {
+                        if Instant::now() > deadline && fired.get() < ALL {
                             polls.fetch_add(1, Ordering::Relaxed);
                         }
                         requeue().await;
@@ -121,7 +116,8 @@ fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
             }
             pending::<()>().await;
         });
-        eventually("all have fired", || fired.wakes() == ALL);
+        let (fired, polls) = &*all;
+        eventually("all have fired", || fired.get() == ALL);
         polls.load(Ordering::Relaxed)
     }
     within(LIMIT, || {

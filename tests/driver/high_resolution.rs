@@ -108,98 +108,93 @@ fn a_delay_queue_on_such_a_wheel_fires_within_tokios_millisecond() {
 
 #[test]
 fn one_descriptor_per_driver_has_the_clock_of_instants_and_is_closed_with_it() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    for (name, runtime) in runtimes() {
-        runtime.block_on(async {
-            sleep(ms(1)).await;
-            assert_eq!(timerfds().len(), 0, "{name}: not switched on");
-            let first = precise().build().unwrap();
-            let second = precise().build().unwrap();
-            let both = timerfds();
-            assert_eq!(both.len(), 2, "{name}");
-            // CLOCK_MONOTONIC: stands still while the machine is suspended, and is never set.
-            let is_monotonic = |info: &String| info.contains("clockid: 1\n");
-            assert!(both.iter().all(is_monotonic), "{both:?}");
-            let all = (0..1000).map(|n| first.sleep(us(n % 100)));
-            join_all(all).await;
-            second.sleep(us(1)).await;
-            assert_eq!(timerfds().len(), 2, "{name}: however many timers");
-            let refused = precise().install();
-            assert!(matches!(refused, Err(BuildError::AlreadyStarted)), "{name}");
-            assert_eq!(timerfds().len(), 2, "{name}: a driver that was not started");
-        });
-        drop(runtime);
-        assert_eq!(timerfds().len(), 0, "{name}: its runtime has ended");
-    }
+    in_a_process_of_its_own(|| {
+        for (name, runtime) in runtimes() {
+            runtime.block_on(async {
+                sleep(ms(1)).await;
+                assert_eq!(timerfds().len(), 0, "{name}: not switched on");
+                let first = precise().build().unwrap();
+                let second = precise().build().unwrap();
+                let both = timerfds();
+                assert_eq!(both.len(), 2, "{name}");
+                // CLOCK_MONOTONIC: stands still while the machine is suspended, and is never set.
+                let is_monotonic = |info: &String| info.contains("clockid: 1\n");
+                assert!(both.iter().all(is_monotonic), "{both:?}");
+                let all = (0..1000).map(|n| first.sleep(us(n % 100)));
+                join_all(all).await;
+                second.sleep(us(1)).await;
+                assert_eq!(timerfds().len(), 2, "{name}: however many timers");
+                let refused = precise().install();
+                assert!(matches!(refused, Err(BuildError::AlreadyStarted)), "{name}");
+                assert_eq!(timerfds().len(), 2, "{name}: a driver that was not started");
+            });
+            drop(runtime);
+            assert_eq!(timerfds().len(), 0, "{name}: its runtime has ended");
+        }
+    });
 }
 
 #[test]
 fn what_is_far_does_not_set_the_descriptor() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    let runtime = multi_thread(1);
-    let wheel = inside(&runtime, || precise().build().unwrap());
-    let [mut far, mut near] = [HOUR, ms(900)].map(|after| wheel.sleep(after));
-    assert!(!is_set(&timerfds()[0]), "nothing is pending");
-    assert!(poll_quietly(&mut far).is_pending());
-    assert!(!is_set(&timerfds()[0]), "an hour away");
-    assert!(poll_quietly(&mut near).is_pending());
-    assert!(is_set(&timerfds()[0]), "in a moment");
+    in_a_process_of_its_own(|| {
+        let runtime = multi_thread(1);
+        let wheel = inside(&runtime, || precise().build().unwrap());
+        let [mut far, mut near] = [HOUR, ms(900)].map(|after| wheel.sleep(after));
+        assert!(!is_set(&timerfds()[0]), "nothing is pending");
+        assert!(poll_quietly(&mut far).is_pending());
+        assert!(!is_set(&timerfds()[0]), "an hour away");
+        assert!(poll_quietly(&mut near).is_pending());
+        assert!(is_set(&timerfds()[0]), "in a moment");
+    });
 }
 
 #[test]
 fn a_deadline_that_comes_near_is_handed_over_to_the_descriptor() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    multi_thread(1).block_on(async {
-        let wheel = precise().build().unwrap();
-        let task = tokio::spawn(wheel.sleep(ms(1300)));
-        while !is_set(&timerfds()[0]) {
-            assert!(!task.is_finished(), "tokio woke the driver for it");
-            tokio::time::sleep(ms(10)).await;
-        }
-        task.await.unwrap();
+    in_a_process_of_its_own(|| {
+        multi_thread(1).block_on(async {
+            let wheel = precise().build().unwrap();
+            let task = tokio::spawn(wheel.sleep(ms(1300)));
+            while !is_set(&timerfds()[0]) {
+                assert!(!task.is_finished(), "tokio woke the driver for it");
+                tokio::time::sleep(ms(10)).await;
+            }
+            task.await.unwrap();
+        });
     });
 }
 
 #[test]
 fn a_program_that_is_executed_does_not_inherit_the_descriptor() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    let runtime = installed(2);
-    assert_eq!(timerfds().len(), 1);
-    let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output();
-    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
-    assert!(!listed.contains("timerfd"), "{listed}");
-    runtime.block_on(async { sleep(ms(1)).await });
+    in_a_process_of_its_own(|| {
+        let runtime = installed(2);
+        assert_eq!(timerfds().len(), 1);
+        let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output();
+        let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+        assert!(!listed.contains("timerfd"), "{listed}");
+        runtime.block_on(async { sleep(ms(1)).await });
+    });
 }
 
 #[test]
 fn without_a_descriptor_left_there_is_an_error_and_nothing_is_lost() {
     // In a process whose limit is low, so as not to take all there are.
-    if in_a_process_with("ulimit -n 64") {
-        return;
-    }
-    multi_thread(2).block_on(async {
-        let pending = tokio::spawn(sleep(ms(30)));
-        tokio::task::yield_now().await;
-        let files: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
-        let error = precise().build().unwrap_err();
-        assert!(matches!(error, BuildError::Descriptor(_)), "{error}");
-        let words = "could not set up the timer descriptor that `high_resolution` needs";
-        assert_eq!(error.to_string(), words);
-        let source = error.source().unwrap();
-        assert!(source.is::<io::Error>());
-        assert!(source.to_string().contains("open files"), "{source}");
-        sleep(ms(1)).await;
-        pending.await.unwrap();
-        drop(files);
-        precise().build().unwrap().sleep(ms(1)).await;
+    in_a_process_with("ulimit -n 64", || {
+        multi_thread(2).block_on(async {
+            let pending = tokio::spawn(sleep(ms(30)));
+            tokio::task::yield_now().await;
+            let files: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+            let error = precise().build().unwrap_err();
+            assert!(matches!(error, BuildError::Descriptor(_)), "{error}");
+            let words = "could not set up the timer descriptor that `high_resolution` needs";
+            assert_eq!(error.to_string(), words);
+            let source = error.source().unwrap();
+            assert!(source.is::<io::Error>());
+            assert!(source.to_string().contains("open files"), "{source}");
+            sleep(ms(1)).await;
+            pending.await.unwrap();
+            drop(files);
+            precise().build().unwrap().sleep(ms(1)).await;
+        });
     });
 }
 

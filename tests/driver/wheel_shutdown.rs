@@ -48,17 +48,17 @@ fn timers_of_a_driver_that_was_shut_down_elapse_at_their_deadlines() {
 fn a_pending_timer_is_woken_once_and_then_at_its_deadline() {
     with_each(|runtime| {
         let wheel = inside(&runtime, coarse);
-        let (waker, count) = counting();
+        let (waker, count) = new_count_waker();
         let mut timer = registered_with(wheel.sleep(ms(300)), &waker);
         let deadline = timer.deadline();
         // From a thread that is no runtime's.
         wheel.shutdown();
         // The driver task has to be driven until it ends: a single sleep may be due when first polled.
-        runtime.block_on(until("woken", || count.wakes() == 1));
+        runtime.block_on(until("woken", || count.get() == 1));
         let _guard = runtime.enter();
         if poll(&mut timer, &waker).is_pending() {
             runtime.block_on(async { tokio::time::sleep_until(deadline + ms(5)).await });
-            eventually("woken again", || count.wakes() == 2);
+            eventually("woken again", || count.get() == 2);
         }
         assert!(poll(&mut timer, &waker).is_ready());
     });
@@ -78,11 +78,11 @@ fn a_shutdown_by_an_old_handle_ends_no_other_driver() {
         for place in [&runtime, &another] {
             place.block_on(async {
                 let new = [(); 20].map(|()| coarse());
-                let (waker, count) = counting();
+                let (waker, count) = new_count_waker();
                 let held = (new.each_ref()).map(|wheel| registered_with(wheel.sleep(HOUR), &waker));
                 old.iter().for_each(Wheel::shutdown);
                 sleep(ms(5)).await;
-                assert_eq!(count.wakes(), 0);
+                assert_eq!(count.get(), 0);
                 assert!(new.iter().all(|wheel| wheel.pending() == 1));
                 drop(held.map(|timer| registered_with(timer, &waker)));
             });
@@ -95,11 +95,11 @@ fn a_shutdown_by_an_old_handle_ends_no_other_driver() {
 #[test]
 fn the_driver_of_the_free_functions_starts_again() {
     in_each(async |_| {
-        let (waker, count) = counting();
+        let (waker, count) = new_count_waker();
         let mut timer = registered_with(sleep(HOUR), &waker);
         let counts = metrics();
         Wheel::current().shutdown();
-        while count.wakes() == 0 {
+        while count.get() == 0 {
             yield_now().await;
         }
         assert!(poll(&mut timer, &waker).is_pending());
@@ -117,20 +117,19 @@ fn the_driver_of_the_free_functions_starts_again() {
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 #[test]
 fn a_driver_of_high_resolution_closes_its_descriptor() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    in_each(async |_| {
-        sleep(ms(1)).await;
-        let before = descriptors();
-        for _ in 0..20 {
-            let wheel = Builder::new().high_resolution(true).build().unwrap();
-            let timers: JoinSet<()> = (0..10).map(|n| wheel.sleep(ms(n))).collect();
-            yield_now().await;
-            wheel.shutdown();
-            timers.join_all().await;
-        }
-        until("as many descriptors as before", || descriptors() <= before).await;
+    in_a_process_of_its_own(|| {
+        in_each(async |_| {
+            sleep(ms(1)).await;
+            let before = descriptors();
+            for _ in 0..20 {
+                let wheel = Builder::new().high_resolution(true).build().unwrap();
+                let timers: JoinSet<()> = (0..10).map(|n| wheel.sleep(ms(n))).collect();
+                yield_now().await;
+                wheel.shutdown();
+                timers.join_all().await;
+            }
+            until("as many descriptors as before", || descriptors() <= before).await;
+        });
     });
 }
 
@@ -138,10 +137,7 @@ fn a_driver_of_high_resolution_closes_its_descriptor() {
 #[cfg(target_os = "linux")]
 #[test]
 fn drivers_that_come_and_go_leave_no_memory() {
-    if in_a_process_of_its_own() {
-        return;
-    }
-    within(LIMIT, || {
+    in_a_process_of_its_own(|| {
         multi_thread(2).block_on(async {
             let before = resident_kib().unwrap();
             for _ in 0..100 {

@@ -13,8 +13,6 @@ use wheel::{Sleep, interval};
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-const LIMIT: Duration = Duration::from_secs(300);
-
 /// The longest sleep, in microseconds.
 const LONGEST: u64 = 3_000_000;
 
@@ -43,10 +41,7 @@ fn stop_this_process(after: Duration, length: Duration) -> Child {
 #[test]
 fn the_process_is_stopped_and_continued() {
     let _machine = crate::alone();
-    if in_a_process_of_its_own() {
-        return;
-    }
-    within(LIMIT, || {
+    in_a_process_of_its_own(|| {
         for runtime in [current_thread(), multi_thread(2)] {
             let tasks = sleepers(&runtime, 5000, 1, LONGEST);
             let mut stop = stop_this_process(ms(300), secs(2));
@@ -122,10 +117,7 @@ async fn memory_of_a_burst(end: End) -> (usize, usize) {
 #[test]
 fn memory_of_a_burst_is_given_back() {
     let _machine = crate::alone();
-    if in_a_process_of_its_own() {
-        return;
-    }
-    within(LIMIT, || {
+    in_a_process_of_its_own(|| {
         let runtime = multi_thread(2);
         runtime.block_on(async { sleep(ms(1)).await });
         for end in [End::Cancelled, End::Fired, End::Reset] {

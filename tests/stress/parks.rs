@@ -2,7 +2,7 @@
 
 use support::prelude::*;
 
-use support::load::{Stop, sleepers, spawn_senders, spawn_yielders};
+use support::load::{sleepers, spawn_senders, spawn_yielders};
 
 fn parks(runtime: &Runtime) -> u64 {
     let metrics = runtime.metrics();
@@ -36,10 +36,9 @@ fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
         let runtime = multi_thread(1);
         sleeps_as_often_as_with_tokio(&runtime, "from the start");
         for load in [spawn_yielders, spawn_senders] {
-            let stop = Stop::default();
-            load(&runtime, &stop);
+            let load = load(runtime.handle());
             runtime.block_on(join_all(sleepers(&runtime, 20, 20, 8_000)));
-            stop.tell();
+            drop(load);
             sleeps_as_often_as_with_tokio(&runtime, "after it was busy");
         }
     });

@@ -32,7 +32,7 @@ fn weather(size: Size, seconds: u64) {
                 then = now.max(then);
             }
         }
-        println!("{now} KiB, {}", storm.counts());
+        println!("{now} KiB, {:?}", storm.counts());
         let mut failures = storm.end();
         if now > then * 5 / 4 + ALLOWANCE_KIB {
             failures.push(format!("{now} KiB in the end, before {then} KiB"));

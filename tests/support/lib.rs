@@ -6,7 +6,7 @@
 //! | `process.rs` | a process for one test alone |
 //! | `load.rs` | tasks that keep a runtime busy, and timers in that runtime |
 //! | `panics.rs` | the words of a function's panic, and the place |
-//! | `wakers.rs` | wakers that count or call, and a single poll with them |
+//! | `wakers.rs` | a waker that calls a function, and a single poll with a waker |
 //! | `time.rs` | tokio's timers and these, by the same name |
 //! | `queue_model.rs` | `DelayQueue` beside a naive model |
 //! | `storm/` | threads and tasks that do to timers everything that can be done |
@@ -30,12 +30,10 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use tokio::time::Instant;
 
-pub use panics::{Panic, message_of, panic_of, tried, words};
+pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
 pub use random::Random;
-pub use wakers::{
-    Count, Log, OnWake, counting, pending, poll, poll_quietly, registered, registered_with,
-};
+pub use wakers::{Log, OnWake, pending, poll, poll_quietly, registered, registered_with};
 
 /// The names that nearly every test begins with.
 pub mod prelude {
@@ -54,6 +52,7 @@ pub mod prelude {
     pub use futures::executor;
     pub use futures::future::join_all;
     pub use futures::stream::FuturesUnordered;
+    pub use futures_test::task::{AwokenCount, new_count_waker};
     pub use tokio::runtime::{Builder, Handle, Runtime};
     pub use tokio::sync::oneshot;
     pub use tokio::task::{

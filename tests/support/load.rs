@@ -14,73 +14,46 @@ pub fn compute() {
     }
 }
 
-/// Back into the queue, where `yield_now` lets tokio look at its events first.
+/// Puts the task back into the queue at once, unlike `yield_now`, which lets tokio look at its events first.
 pub async fn requeue() {
-    let mut queued = false;
-    poll_fn(|cx| {
-        if queued {
-            return Poll::Ready(());
-        }
-        queued = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+    poll_fn(|cx| Poll::Ready(cx.waker().wake_by_ref())).await;
+    futures::pending!();
 }
 
-/// Tells the tasks that keep a runtime busy to stop.
-#[derive(Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    pub fn is_told(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    pub fn tell(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Four tasks that yield, as `yield_now` does or by waking themselves.
-pub fn spawn_yielders(runtime: &Runtime, stop: &Stop) {
+/// Spawns four tasks that yield, as `yield_now` does or by waking themselves.
+pub fn spawn_yielders(runtime: &Handle) -> JoinSet<()> {
+    let mut all = JoinSet::new();
     for by_itself in [true, false, true, false] {
-        let stop = stop.clone();
-        runtime.spawn(async move {
-            while !stop.is_told() {
+        let yields = async move {
+            loop {
                 compute();
-                if by_itself {
-                    requeue().await;
-                } else {
-                    yield_now().await;
+                match by_itself {
+                    true => requeue().await,
+                    false => yield_now().await,
                 }
             }
-        });
+        };
+        all.spawn_on(yields, runtime);
     }
+    all
 }
 
-/// Four tasks in a circle that wake one another, so that no queue is ever empty.
-pub fn spawn_senders(runtime: &Runtime, stop: &Stop) {
-    let (first, mut inbox) = mpsc::channel(8);
-    for _ in 0..8 {
-        first.try_send(()).unwrap();
-    }
-    let pass_on = |next: mpsc::Sender<()>, mut inbox: mpsc::Receiver<()>| {
-        let stop = stop.clone();
-        runtime.spawn(async move {
-            while inbox.recv().await.is_some() && !stop.is_told() {
+/// Spawns four tasks in a circle that wake one another, so that no queue is ever empty.
+pub fn spawn_senders(runtime: &Handle) -> JoinSet<()> {
+    let mut all = JoinSet::new();
+    let (mut nexts, inboxes): (Vec<_>, Vec<_>) = (0..4).map(|_| mpsc::channel(8)).unzip();
+    (0..8).for_each(|_| nexts[0].try_send(()).unwrap());
+    nexts.rotate_left(1);
+    for (next, mut inbox) in nexts.into_iter().zip(inboxes) {
+        let passes_on = async move {
+            while inbox.recv().await.is_some() {
                 compute();
-                if next.send(()).await.is_err() {
-                    return;
-                }
+                let _ = next.send(()).await;
             }
-        });
-    };
-    for _ in 0..3 {
-        let (next, receiver) = mpsc::channel(8);
-        pass_on(next, std::mem::replace(&mut inbox, receiver));
+        };
+        all.spawn_on(passes_on, runtime);
     }
-    pass_on(first, inbox);
+    all
 }
 
 /// Sleeps `times` times for up to `longest` microseconds. No sleep may be too short.

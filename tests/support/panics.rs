@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
+use std::thread;
 
 /// A panic as its hook has seen it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,9 @@ pub struct Panic {
     pub file: String,
     pub line: u32,
 }
+
+/// The name of threads whose panics are not reported, once the hook is installed.
+pub const QUIET: &str = "quiet";
 
 thread_local! {
     static CAUGHT: RefCell<Option<Option<Panic>>> = const { RefCell::new(None) };
@@ -44,11 +48,14 @@ pub fn tried<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| words(&*payload))
 }
 
-fn install_hook() {
+pub fn install_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let default = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            if thread::current().name() == Some(QUIET) {
+                return;
+            }
             let catching = CAUGHT
                 .try_with(|caught| caught.borrow().is_some())
                 .unwrap_or(false);

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
+use crate::{secs, within};
+
 /// Set in such a process.
 const CHILD: &str = "WHEEL_TEST_CHILD";
 
@@ -32,33 +34,32 @@ fn program(path: PathBuf) -> Command {
     command
 }
 
-/// Runs the test that calls this once more, in a process that runs no other test and may
-/// abort. `true` in the process that only waits for that process.
+/// Runs a test in a process that runs no other test and may abort: this test binary runs the test that
+/// calls this once more.
 #[track_caller]
-pub fn in_a_process_of_its_own() -> bool {
-    runs_elsewhere(this_test())
+pub fn in_a_process_of_its_own(test: impl FnOnce() + Send + 'static) {
+    run_elsewhere(this_test(), test);
 }
 
 /// The same, of a shell that has done this first, say with `ulimit`.
 #[track_caller]
-pub fn in_a_process_with(first: &str) -> bool {
-    let test = this_test();
+pub fn in_a_process_with(first: &str, test: impl FnOnce() + Send + 'static) {
+    let this = this_test();
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{first} && exec \"$0\" \"$@\"")]);
-    shell.arg(test.get_program()).args(test.get_args());
-    runs_elsewhere(shell)
+    shell.arg(this.get_program()).args(this.get_args());
+    run_elsewhere(shell, test);
 }
 
 #[track_caller]
-fn runs_elsewhere(mut command: Command) -> bool {
+fn run_elsewhere(mut command: Command, test: impl FnOnce() + Send + 'static) {
     if env::var_os(CHILD).is_some() {
-        return false;
+        return within(secs(300), test);
     }
     let child = command.env(CHILD, "1").output().unwrap();
     let [said, errors] = [&child.stdout, &child.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(child.status.success(), "{}: {errors}", child.status);
     assert!(said.contains("1 passed"), "no test has run: {said}");
-    true
 }
 
 /// Memory in use by this process, where the system tells.

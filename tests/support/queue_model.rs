@@ -18,7 +18,7 @@ struct Model<'a> {
     next_value: u64,
     choices: Unstructured<'a>,
     waker: Waker,
-    count: Arc<Count>,
+    count: AwokenCount,
     /// The waker's wakes when the queue last returned that no entry was due, or that there was
     /// none.
     waiting_since: Option<usize>,
@@ -42,7 +42,7 @@ pub fn run(bytes: &[u8], steps: usize) {
 
 impl<'a> Model<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        let (waker, count) = counting();
+        let (waker, count) = new_count_waker();
         Model {
             queue: DelayQueue::new(),
             entries: Vec::new(),
@@ -138,7 +138,7 @@ impl<'a> Model<'a> {
 
     /// The next poll comes from another task: from then on that task is to be woken.
     fn change_waker(&mut self) {
-        (self.waker, self.count) = counting();
+        (self.waker, self.count) = new_count_waker();
         self.poll_all();
     }
 
@@ -177,16 +177,16 @@ impl<'a> Model<'a> {
 
     fn poll_all(&mut self) {
         loop {
-            let before = self.count.wakes();
+            let before = self.count.get();
             match self.poll_once() {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => break,
                 // There is too much to do for a single poll, and the task is to come again.
-                Poll::Pending if self.count.wakes() > before => {}
+                Poll::Pending if self.count.get() > before => {}
                 Poll::Pending => break self.assert_nothing_due(),
             }
         }
-        self.waiting_since = Some(self.count.wakes());
+        self.waiting_since = Some(self.count.get());
     }
 
     fn expire(&mut self, expired: &Expired<u64>) {
@@ -226,7 +226,7 @@ impl<'a> Model<'a> {
         let changed = self.entries.is_empty() != self.told_empty;
         let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
         if let Some(since) = self.waiting_since.take_if(|_| due || changed) {
-            assert!(self.count.wakes() > since, "not woken");
+            assert!(self.count.get() > since, "not woken");
         }
     }
 

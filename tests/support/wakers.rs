@@ -1,8 +1,7 @@
-//! Wakers that count or call a function, and a single poll with them.
+//! A waker that calls a function, and a single poll with a waker.
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -37,32 +36,6 @@ pub fn registered<F: Future + Unpin>(future: F) -> F {
 #[track_caller]
 pub fn pending(duration: Duration) -> Sleep {
     registered(wheel::sleep(duration))
-}
-
-/// Counts its wakes; the number of references tells whether anything still holds the waker.
-#[derive(Debug, Default)]
-pub struct Count(AtomicUsize);
-
-impl Count {
-    pub fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    pub fn wakes(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// A waker that counts, and its count.
-pub fn counting() -> (Waker, Arc<Count>) {
-    let count = Count::new();
-    (Waker::from(count.clone()), count)
 }
 
 /// A waker that calls a function.

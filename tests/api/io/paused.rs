@@ -5,7 +5,6 @@ use support::prelude::*;
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
 
-use futures_test::task::new_count_waker;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream};
 use tokio_io_timeout as tokios;
 use tokio_test::{assert_pending, assert_ready_ok, task};

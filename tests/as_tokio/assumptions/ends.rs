@@ -27,7 +27,7 @@ fn says_at_its_end<T: Send + 'static>(
 fn tasks_are_dropped_before_time_ends() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
-        let (waker, _) = counting();
+        let (waker, _) = new_count_waker();
         assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
         let works = says_at_its_end(runtime.handle(), move || {
             let mut is_fine = false;
@@ -70,14 +70,14 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
         let mut sleep = inside(runtime.handle(), || Box::pin(time::sleep(secs(3600))));
-        let (waker, count) = counting();
+        let (waker, count) = new_count_waker();
         assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
         drop(runtime);
         let soon = Instant::now() + ms(1);
         let armed = panic_of(|| arm(&mut interval, soon, &waker));
         let polled = panic_of(|| poll_quietly(&mut sleep));
         assumed! { "driver/timer.rs";
-            "the end of a runtime wakes the wakers of its timers": count.wakes() > 0,
+            "the end of a runtime wakes the wakers of its timers": count.get() > 0,
             "an interval that is armed after its runtime's end panics, in known words":
                 armed.is_some_and(|panic| panic.message == SHUT_DOWN),
             "a timer that is polled after its runtime's end panics, in known words":

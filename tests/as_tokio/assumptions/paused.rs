@@ -8,7 +8,7 @@ use tokio::time::{self, Interval};
 /// and how often the waker of that timer is woken.
 fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
     let (runtime, log) = watched();
-    let (waker, count) = counting();
+    let (waker, count) = new_count_waker();
     let start = runtime.block_on(async {
         let start = Instant::now();
         time::sleep(ms(1)).await;
@@ -19,7 +19,7 @@ fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
     let since_start = log.entries().into_iter().map(|at| at - start);
     let mut stops: Vec<_> = since_start.collect();
     stops.dedup();
-    (stops, count.wakes())
+    (stops, count.get())
 }
 
 fn armed(waker: &Waker) -> Interval {
@@ -88,13 +88,13 @@ fn an_extended_timer_still_stops_the_clock_at_its_old_deadline() {
 #[test]
 fn advance_returns_after_the_wakers_were_called() {
     support::paused().block_on(async {
-        let (waker, count) = counting();
+        let (waker, count) = new_count_waker();
         let _armed = armed(&waker);
         time::advance(ms(19)).await;
-        assert_eq!(count.wakes(), 0, "early");
+        assert_eq!(count.get(), 0, "early");
         time::advance(ms(1)).await;
         assumed! { "driver/alarm/mod.rs";
-            "`advance` returns after the wakers of what is due were called": count.wakes() == 1,
+            "`advance` returns after the wakers of what is due were called": count.get() == 1,
         }
     });
 }

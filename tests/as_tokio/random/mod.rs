@@ -8,7 +8,6 @@
 //! | `shelf.rs` | timers that tasks and threads share |
 //! | `world.rs` | shared state; clocks; a millisecond for each task |
 //! | `trace.rs` | finished operations, as they are compared |
-//! | `watchdog.rs` | programs that do not end |
 //! | `paused/` | programs in virtual time, to the millisecond, on current-thread runtimes (feature `test-util`) |
 //! | `real/` | programs in real time, never early, on multi-thread runtimes |
 #![cfg_attr(
@@ -23,7 +22,6 @@ mod real;
 mod shelf;
 mod task;
 mod trace;
-mod watchdog;
 mod world;
 
 use std::env;

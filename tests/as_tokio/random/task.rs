@@ -90,15 +90,7 @@ impl<T: Time> Place<T> {
         let deadline = self.world.now(rt) + PATIENCE;
         let deadline = self.world.in_lane(self.task, rt, deadline);
         let limit = || tokio::time::timeout_at(deadline, future);
-        let limited = inside(&self.world.handles[rt], limit);
-        tokio::select! {
-            biased;
-            () = self.world.stop.wait() => {
-                self.record("stopped by the watchdog");
-                None
-            }
-            done = limited => done.ok(),
-        }
+        inside(&self.world.handles[rt], limit).await.ok()
     }
 
     async fn apply(self, op: Op) -> String {

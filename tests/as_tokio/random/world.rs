@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use super::program::{Body, Program, Slot, Style};
 use super::real::Quiet;
 use super::trace::Event;
-use super::watchdog::Stop;
 
 /// Each paused clock is set on by so much before a program begins, so that deadlines may lie before the program.
 pub(crate) const START: Duration = Duration::from_millis(160);
@@ -26,7 +25,6 @@ pub(crate) struct World<T: Time> {
     pub(crate) shelf: Mutex<HashMap<Slot, Shelved<T>>>,
     pub(crate) spawned: Mutex<Vec<Option<JoinHandle<()>>>>,
     events: Mutex<Vec<Event>>,
-    pub(crate) stop: Stop,
     /// For probes, on workers.
     pub(crate) quiet: Option<Arc<Quiet>>,
 }
@@ -48,7 +46,6 @@ impl<T: Time> World<T> {
             shelf: Mutex::default(),
             spawned: Mutex::new(program.tasks.iter().map(|_| None).collect()),
             events: Mutex::default(),
-            stop: Stop::of_this_thread(),
             quiet: None,
         }
     }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use std::sync::atomic::AtomicI64;
 
 /// Each armed timer comes to exactly one of the three ends.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Counts {
     /// Timers that were polled and pending.
     pub(crate) armed: Count,
@@ -26,7 +26,7 @@ pub struct Counts {
     failures: Mutex<Vec<String>>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
@@ -36,23 +36,6 @@ impl Count {
 
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
-    }
-}
-
-impl fmt::Display for Counts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} armed = {} fired + {} cancelled + {} ended + {} pending; {} went on elsewhere, {} resets, {} runtimes",
-            self.armed.get(),
-            self.fired.get(),
-            self.cancelled.get(),
-            self.ended.get(),
-            self.pending(),
-            self.went_on.get(),
-            self.reset.get(),
-            self.runtimes.get(),
-        )
     }
 }
 

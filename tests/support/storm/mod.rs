@@ -91,21 +91,20 @@ impl Storm {
     pub fn muster(&self) {
         // A timer may be between its end and its waker when all have been told to hold still, and
         // is then counted on a single side of the comparison, until polled.
-        let mut difference = None;
-        for _ in 0..20 {
-            let closed = self.shared.close();
+        let settles = || {
             for mut held in self.shared.take_all() {
                 held.look();
                 self.shared.leave(held);
             }
-            difference = self.settled();
-            if difference.is_none() {
-                return self.volley();
+            self.settled().inspect(|()| self.volley())
+        };
+        for _ in 0..20 {
+            if self.shared.alone(settles).is_ok() {
+                return;
             }
-            drop(closed);
             thread::sleep(Duration::from_millis(20));
         }
-        if let Some((counted, expected)) = difference {
+        if let Err((counted, expected)) = self.shared.alone(settles) {
             let what = format!("{counted} timers are pending where {expected} should be");
             self.shared.counts.fail(what);
         }
@@ -126,16 +125,19 @@ impl Storm {
     }
 
     /// Waits for each driver to have the expected number pending; else returns both numbers.
-    fn settled(&self) -> Option<(usize, i64)> {
-        let mut difference = None;
-        for _ in 0..200 {
+    fn settled(&self) -> Result<(), (usize, i64)> {
+        let all = || {
             let drivers = self.shared.drivers();
             let mut live = drivers.iter().filter(|driver| !driver.is_ending());
-            difference = live.find_map(|driver| driver.compare().err());
-            difference?;
+            live.try_for_each(|driver| driver.compare())
+        };
+        for _ in 0..200 {
+            if all().is_ok() {
+                return Ok(());
+            }
             thread::sleep(Duration::from_millis(1));
         }
-        difference
+        all()
     }
 
     /// Ends the storm: half of the timers that are left fire soon, the rest is dropped, and all

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-use std::sync::{RwLock, RwLockWriteGuard};
+use std::sync::RwLock;
 
 use super::counts::Counts;
 use super::held::Held;
@@ -78,13 +78,13 @@ impl Shared {
         !self.closed.load(Ordering::SeqCst)
     }
 
-    /// Waits until no thread works.
-    pub(crate) fn close(&self) -> Closed<'_> {
+    /// Does something while no thread works.
+    pub(crate) fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
         self.closed.store(true, Ordering::SeqCst);
-        Closed {
-            shared: self,
-            _gate: self.gate.write().unwrap(),
-        }
+        let _closed = self.gate.write().unwrap();
+        let result = f();
+        self.closed.store(false, Ordering::SeqCst);
+        result
     }
 
     pub(crate) fn stop(&self) {
@@ -93,17 +93,5 @@ impl Shared {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::SeqCst)
-    }
-}
-
-/// No thread works while this value lives.
-pub(crate) struct Closed<'a> {
-    shared: &'a Shared,
-    _gate: RwLockWriteGuard<'a, ()>,
-}
-
-impl Drop for Closed<'_> {
-    fn drop(&mut self) {
-        self.shared.closed.store(false, Ordering::SeqCst);
     }
 }

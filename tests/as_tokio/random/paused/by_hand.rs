@@ -6,6 +6,7 @@
 
 use support::prelude::*;
 
+use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, advance};
 
 use super::coarse::Coarse;
@@ -36,15 +37,14 @@ pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
 #[derive(Default)]
 struct Witness {
     wakes: Mutex<Vec<Instant>>,
-    /// The root, while it waits for the next wake.
-    listener: Mutex<Option<Waker>>,
+    /// Notified of the first wake, for which the root may wait.
+    woken: Notify,
 }
 
 impl Wake for Witness {
     fn wake(self: Arc<Self>) {
         self.wakes.lock().unwrap().push(Instant::now());
-        let listener = self.listener.lock().unwrap().take();
-        listener.into_iter().for_each(Waker::wake);
+        self.woken.notify_one();
     }
 }
 
@@ -228,15 +228,8 @@ impl<T: Time> Hands<T> {
         let Some(witness) = timer.witness.clone().filter(|_| waits) else {
             return;
         };
-        let woken = poll_fn(|cx| {
-            *witness.listener.lock().unwrap() = Some(cx.waker().clone());
-            match witness.wakes.lock().unwrap().is_empty() {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
-            }
-        });
-        // Only so that a lost timer is a difference, and not a program that does not end.
-        drop(tokio::time::timeout_at(due + DAY, woken).await);
+        // The limit makes a lost timer a difference instead of a program that does not end.
+        drop(tokio::time::timeout_at(due + DAY, witness.woken.notified()).await);
     }
 
     async fn check(&mut self, place: &Place<T>) {

@@ -5,7 +5,6 @@ use support::prelude::*;
 use tokio::time::advance;
 
 use super::rules;
-use crate::random::watchdog::QUIET;
 use crate::random::world::START;
 
 /// Runtimes whose clocks show the same instant, up to half a millisecond, each a whole

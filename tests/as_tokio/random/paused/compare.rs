@@ -6,82 +6,45 @@ use super::rules::{GOES_ON, LOOKS, Ruled};
 use super::thread::run;
 use crate::random::program::Program;
 use crate::random::trace::Trace;
-use crate::random::watchdog::{Outcome, PATIENCE, Runner};
-use support::time::{Ours, Tokio};
 
-type Run = fn(&Program) -> Trace;
-
-/// A run by each set of [rules](super::rules); the bits of the index are the rules of the set.
-const ORACLES: [Run; 4] = [
+/// Runs by each set of [rules](super::rules); the bits of the index are the rules of the set.
+const ORACLES: [fn(&Program) -> Trace; 4] = [
     run::<Tokio>,
     run::<Ruled<GOES_ON>>,
     run::<Ruled<LOOKS>>,
     run::<Ruled<{ GOES_ON | LOOKS }>>,
 ];
 
-/// A runner for each set of rules, and ours.
-pub(crate) struct Runners {
-    oracles: [Runner<Trace>; 4],
-    wheel: Runner<Trace>,
+/// A program takes a millisecond.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The failure of a program that does not end.
+pub(crate) const HANGS: &str = "does not end";
+
+/// Runs a program on a thread of its own. Returns `None`, and leaves the thread behind, if the program
+/// does not end.
+pub(crate) fn watched<R: Send + 'static>(run: fn(&Program) -> R, program: &Program) -> Option<R> {
+    let (done, result) = mpsc::channel();
+    let program = program.clone();
+    let work = move || drop(done.send(run(&program)));
+    let thread = thread::Builder::new().name(QUIET.to_owned());
+    thread.spawn(work).unwrap();
+    result.recv_timeout(PATIENCE).ok()
 }
 
-pub(crate) enum Failure {
-    /// The program does another thing than by any set of rules.
-    Differs(String),
-    Stopped,
-    Hangs,
-}
-
-impl Runners {
-    pub(crate) fn new() -> Self {
-        Runners {
-            oracles: ORACLES.map(Runner::new),
-            wheel: Runner::new(run::<Ours>),
+/// Returns the rules by which the program does the same, or else the difference.
+pub(crate) fn compare(program: &Program) -> Result<u8, String> {
+    let ours = watched(run::<Ours>, program).ok_or(HANGS)?;
+    let mut differences = Vec::new();
+    for (rules, oracle) in (0..).zip(ORACLES) {
+        let theirs = watched(oracle, program);
+        let theirs = theirs.unwrap_or_else(|| panic!("{HANGS} with tokio's timers: {program}"));
+        if theirs == ours {
+            return Ok(rules);
         }
+        differences.push(theirs.difference(&ours));
     }
-
-    /// By which rules the program does the same, if by any.
-    pub(crate) fn compare(&mut self, program: &Program, patience: Duration) -> Result<u8, Failure> {
-        let ours = match self.wheel.run(program, patience) {
-            Outcome::Done(ours) => ours,
-            Outcome::Stopped => return Err(Failure::Stopped),
-            Outcome::Hangs => return Err(Failure::Hangs),
-        };
-        let mut differences = Vec::new();
-        for (rules, oracle) in (0..).zip(&mut self.oracles) {
-            let theirs = done(program, oracle.run(program, PATIENCE));
-            if theirs == ours {
-                return Ok(rules);
-            }
-            differences.push(theirs.difference(&ours));
-        }
-        let nearest = differences.iter().min_by_key(|difference| difference.len());
-        Err(Failure::Differs(format!(
-            "{}in all, with wheel:\n{ours}",
-            nearest.unwrap()
-        )))
-    }
-}
-
-fn done(program: &Program, outcome: Outcome<Trace>) -> Trace {
-    match outcome {
-        Outcome::Done(trace) => trace,
-        _ => panic!("does not end with tokio's timers: {program}"),
-    }
-}
-
-impl Failure {
-    pub(crate) fn is_like(&self, other: &Failure) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Differs(how) => f.write_str(how),
-            Failure::Stopped => f.write_str("does not end"),
-            Failure::Hangs => f.write_str("does not end, and cannot be stopped"),
-        }
-    }
+    let nearest = differences.iter().min_by_key(|difference| difference.len());
+    let nearest = nearest.unwrap();
+    Err(format!("{nearest}in all, with wheel:\n{ours}"))
 }

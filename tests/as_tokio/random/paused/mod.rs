@@ -29,19 +29,18 @@ mod thread;
 
 use support::prelude::*;
 
-use self::compare::{Failure, Runners};
+use self::compare::{HANGS, compare, watched};
 use self::rules::{GOES_ON, LOOKS};
 use crate::random::program::{Program, Style};
-use crate::random::watchdog::{Outcome, PATIENCE, Runner, Stop};
 use crate::random::{number, seeds};
 
 #[test]
 fn programs_do_what_they_do_with_tokio() {
-    let mut runners = Runners::new();
+    install_hook();
     let mut failed = Vec::new();
     for seed in seeds(10_000) {
         let program = generate::program(seed);
-        if let Err(failure) = compare_patiently(&mut runners, &program) {
+        if let Err(failure) = compare_patiently(&program) {
             failed.push((seed, program, failure));
         }
         if failed.len() as u64 == number("FAILURES", 20) {
@@ -50,7 +49,7 @@ fn programs_do_what_they_do_with_tokio() {
         }
     }
     for (seed, program, failure) in failed.iter().take(number("SHOW", 5) as usize) {
-        let small = smallest(&mut runners, program, failure);
+        let small = smallest(program, failure);
         println!("\nseed {seed}: {small}");
     }
     let seeds: Vec<_> = failed.iter().map(|(seed, ..)| seed).collect();
@@ -58,26 +57,20 @@ fn programs_do_what_they_do_with_tokio() {
 }
 
 /// On a busy machine threads that were left behind may come in between; a fault stays.
-fn compare_patiently(runners: &mut Runners, program: &Program) -> Result<u8, Failure> {
-    for _ in 0..4 {
-        if let Ok(rules) = runners.compare(program, PATIENCE) {
-            return Ok(rules);
-        }
-    }
-    runners.compare(program, PATIENCE)
+fn compare_patiently(program: &Program) -> Result<u8, String> {
+    let patiently = (0..4).find_map(|_| compare(program).ok());
+    patiently.map_or_else(|| compare(program), Ok)
 }
 
-/// The smallest program that fails like this program, and how.
-fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> String {
-    let soon = match failure {
-        Failure::Differs(_) => PATIENCE,
-        _ => Duration::from_millis(300),
-    };
-    let small = shrink::shrink(program.clone(), |program| {
-        let now = runners.compare(program, soon);
-        now.is_err_and(|now| now.is_like(failure))
-    });
-    match runners.compare(&small, PATIENCE) {
+/// Returns the smallest program that fails, and how. A program that does not end is not made smaller,
+/// because each attempt would leave a thread behind.
+fn smallest(program: &Program, failure: &str) -> String {
+    if failure == HANGS {
+        return format!("{program}{failure}");
+    }
+    let differs = |program: &Program| compare(program).is_err_and(|how| how != HANGS);
+    let small = shrink::shrink(program.clone(), differs);
+    match compare(&small) {
         Ok(_) => format!("{program}{failure}"),
         Err(failure) => format!("{small}{failure}"),
     }
@@ -86,11 +79,10 @@ fn smallest(runners: &mut Runners, program: &Program, failure: &Failure) -> Stri
 /// Without a rule, programs would fail that do another thing than with tokio.
 #[test]
 fn each_rule_is_needed() {
-    let mut runners = Runners::new();
     let programs = (0..1000).map(generate::program);
     // By hand, timers of another driver are tokio's by some rule only.
     let programs = programs.filter(|program| program.style != Style::Hand);
-    let applied = programs.filter_map(|program| runners.compare(&program, PATIENCE).ok());
+    let applied = programs.filter_map(|program| compare(&program).ok());
     let applied: Vec<_> = applied.collect();
     for rule in [GOES_ON, LOOKS] {
         assert!(applied.iter().any(|rules| rules & rule != 0), "{rule}");
@@ -98,15 +90,11 @@ fn each_rule_is_needed() {
 }
 
 #[test]
-fn a_program_that_does_not_end_is_told_to_stop_and_then_left_behind() {
-    let program = generate::program(0);
-    let soon = Duration::from_millis(50);
-    let mut waits = Runner::new(|_| futures::executor::block_on(Stop::of_this_thread().wait()));
-    assert_eq!(waits.run(&program, soon), Outcome::Stopped);
-    let mut hangs = Runner::new(|_| {
+fn a_program_that_does_not_end_is_left_behind() {
+    let park = |_: &Program| -> () {
         loop {
             std::thread::park();
         }
-    });
-    assert_eq!(hangs.run(&program, soon), Outcome::<()>::Hangs);
+    };
+    assert_eq!(watched(park, &generate::program(0)), None);
 }

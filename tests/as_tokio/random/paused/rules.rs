@@ -182,12 +182,6 @@ pub(crate) fn next_tick(
     }
 }
 
-impl<const RULES: u8> RuledInterval<RULES> {
-    fn reset_to(&mut self, deadline: Instant) {
-        Pin::new(&mut self.delay).reset(deadline);
-    }
-}
-
 impl<const RULES: u8> Interval for RuledInterval<RULES> {
     fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.behavior = behavior;
@@ -205,19 +199,19 @@ impl<const RULES: u8> Interval for RuledInterval<RULES> {
     }
 
     fn reset(&mut self) {
-        self.reset_to(Instant::now() + self.period);
+        self.reset_at(Instant::now() + self.period);
     }
 
     fn reset_immediately(&mut self) {
-        self.reset_to(Instant::now());
+        self.reset_at(Instant::now());
     }
 
     fn reset_after(&mut self, after: Duration) {
-        self.reset_to(Instant::now() + after);
+        self.reset_at(Instant::now() + after);
     }
 
     fn reset_at(&mut self, deadline: Instant) {
-        self.reset_to(deadline);
+        Pin::new(&mut self.delay).reset(deadline);
     }
 }
 

@@ -2,106 +2,55 @@
 
 use crate::random::program::{Op, Program, Step};
 
-/// The smallest program found by leaving out one thing after another, or all that is around a thing.
+/// Leaves out one thing after another, with all that is in it, until each thing that is left is needed.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
-    let mut at = 0;
-    let mut changed = false;
     loop {
-        match edited(&program, at / 2, at % 2 == 1) {
-            Some(candidate) if candidate != program && fails(&candidate) => {
-                program = candidate;
-                changed = true;
-            }
-            Some(_) => at += 1,
-            None if changed => (at, changed) = (0, false),
-            None => return program,
-        }
-    }
-}
-
-/// Without the thing at a place, or with its inside in its place. `None` when there are no more things.
-fn edited(program: &Program, at: usize, hoist: bool) -> Option<Program> {
-    let mut program = program.clone();
-    let mut editor = Editor {
-        to_go: Some(at),
-        hoist,
-    };
-    editor.edit(&mut program.steps);
-    for task in &mut program.tasks {
-        editor.edit(task);
-    }
-    editor.to_go.is_none().then_some(program)
-}
-
-struct Editor {
-    /// How many things come before the thing to edit; `None` after the edit.
-    to_go: Option<usize>,
-    hoist: bool,
-}
-
-impl Editor {
-    fn edit<T: Thing>(&mut self, list: &mut Vec<T>) {
-        for at in 0..list.len() {
-            match self.to_go {
-                None => return,
-                Some(0) => {
-                    self.to_go = None;
-                    let removed = list.remove(at);
-                    if self.hoist {
-                        list.splice(at..at, removed.hoisted());
-                    }
-                }
-                Some(to_go) => {
-                    self.to_go = Some(to_go - 1);
-                    list[at].edit_inside(self);
-                }
+        let (before, mut at) = (program.clone(), 0);
+        while let Some(smaller) = without(program.clone(), at) {
+            match fails(&smaller) {
+                true => program = smaller,
+                false => at += 1,
             }
         }
-    }
-}
-
-/// An element of a program's lists.
-trait Thing: Sized {
-    fn edit_inside(&mut self, _: &mut Editor) {}
-
-    /// The things inside, or else the thing itself.
-    fn hoisted(self) -> Vec<Self> {
-        vec![self]
-    }
-}
-
-impl Thing for super::hand::Hand {}
-
-impl Thing for Step {
-    fn edit_inside(&mut self, editor: &mut Editor) {
-        match self {
-            Step::Enter(_, steps) => editor.edit(steps),
-            Step::Drive(_, body) | Step::DriveLocal(_, body) => editor.edit(body),
-            Step::Hands(hands) => editor.edit(hands),
-            _ => {}
-        }
-    }
-
-    fn hoisted(self) -> Vec<Step> {
-        match self {
-            Step::Enter(_, steps) => steps,
-            other => vec![other],
+        if program == before {
+            return program;
         }
     }
 }
 
-impl Thing for Op {
-    fn edit_inside(&mut self, editor: &mut Editor) {
-        for body in self.bodies() {
-            editor.edit(body);
-        }
-    }
+/// `None` if the program has no more things than that.
+fn without(mut program: Program, mut at: usize) -> Option<Program> {
+    let mut tasks = program.tasks.iter_mut();
+    let is_out = leave_out(&mut program.steps, &mut at, in_step)
+        || tasks.any(|task| leave_out(task, &mut at, in_op));
+    is_out.then_some(program)
+}
 
-    fn hoisted(mut self) -> Vec<Op> {
-        // Whose body is for another runtime alone.
-        if matches!(self, Op::Blocking(..)) || self.bodies().is_empty() {
-            return vec![self];
+/// Leaves out the thing at a place, of those in the list and those inside each.
+fn leave_out<T>(list: &mut Vec<T>, at: &mut usize, inside: fn(&mut T, &mut usize) -> bool) -> bool {
+    for index in 0..list.len() {
+        if *at == 0 {
+            list.remove(index);
+            return true;
         }
-        self.bodies().iter_mut().flat_map(std::mem::take).collect()
+        *at -= 1;
+        if inside(&mut list[index], at) {
+            return true;
+        }
     }
+    false
+}
+
+fn in_step(step: &mut Step, at: &mut usize) -> bool {
+    match step {
+        Step::Enter(_, steps) => leave_out(steps, at, in_step),
+        Step::Drive(_, body) | Step::DriveLocal(_, body) => leave_out(body, at, in_op),
+        Step::Hands(hands) => leave_out(hands, at, |_, _| false),
+        _ => false,
+    }
+}
+
+fn in_op(op: &mut Op, at: &mut usize) -> bool {
+    let mut bodies = op.bodies().iter_mut();
+    bodies.any(|body| leave_out(body, at, in_op))
 }
