@@ -11,8 +11,8 @@ use futures::future::select_all;
 use support::load::{compute, requeue};
 use support::time::{Ours, Time, Tokio};
 
-/// tokio looks at its timers after a million polls here, and the queue is never
-/// empty. A task that makes timers all the time fires due timers.
+/// Here tokio checks its timers only after a million polls, and the run queue is never empty. A task that
+/// makes timers all the time fires due timers.
 #[test]
 fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
     const POLLS: usize = 100_000;
@@ -91,7 +91,7 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
     });
 }
 
-/// tokio looks at its timers after 61 polls, and fires all of them. So does an expiry pass.
+/// tokio checks its timers after 61 polls, and fires all that are due. So does an expiry pass.
 #[test]
 fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     const ALL: usize = 20_000;

@@ -193,7 +193,7 @@ async fn a_whole_bodys_deadline_is_tower_https() {
     );
 }
 
-/// A look at the clock ends a body that always has a frame, and no timer is registered.
+/// A body that always has a frame ends because each poll reads the clock. No timer is registered.
 #[tokio::test(start_paused = true)]
 async fn a_body_that_never_waits_ends_at_its_deadline_and_registers_nothing() {
     let mut body = DeadlineBody::new(ms(10), slow([0; 1000]));

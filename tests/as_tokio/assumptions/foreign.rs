@@ -1,4 +1,4 @@
-//! Assumed of foreign code that tokio runs inside of a call: what works there, and what panics.
+//! Assumptions about user code that tokio runs inside of a call: what works there, and what panics.
 
 use super::*;
 

@@ -41,14 +41,14 @@
 //! | entering panics while a task is spawned | an `enter` that panics counts as "no clock" |
 //! | the current handle can be had, and timers be moved, meanwhile | operations enter no runtime |
 //!
-//! # Calls of tokio's that can panic, or run foreign code
+//! # Calls of tokio's that can panic, or run user code
 //!
 //! | call | what can happen | what is done about that | test |
 //! | --- | --- | --- | --- |
 //! | `Handle::current`, when a timer is made | panics outside of a runtime | comes first, at the caller's line | `api/drop_in.rs` |
 //! | `time::sleep`, when a driver is made | panics in a runtime without timers | comes before a driver is taken from the pool | `api/drop_in.rs` |
 //! | `Handle::enter`, for a current-thread runtime's clock | panics while a task is spawned, and at a thread's end | caught: the driver has no clock then | `foreign.rs`, `twins/borrowed.rs` |
-//! | `Handle::spawn`, of the driver task and of a proof | calls hooks, which may make timers or panic; drops the task if the runtime has ended | no lock is held; a guard ends the start | `ends.rs`, `twins/hooks.rs` |
+//! | `Handle::spawn`, of the driver task and of a task that binds a thread | calls hooks, which may make timers or panic; drops the task if the runtime has ended | no lock is held; a guard ends the start | `ends.rs`, `twins/hooks.rs` |
 //! | `Interval::poll_tick`, when the alarm is set | panics after its runtime's end; wakes immediately | caught; the waker only notes that the alarm fired, on the arming thread | `ends.rs`, `timers.rs` |
 //! | `Sleep::poll`, of the probe | panics after its runtime's end | not polled before the runtime has taken the driver task, nor after that task's drop; caught | `ends.rs` |
 //! | `AsyncFd::poll_read_ready` | an error after its runtime's end | tokio's timer is used | `descriptors.rs` |

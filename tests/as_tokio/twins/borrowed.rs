@@ -1,7 +1,7 @@
-//! Timers that foreign code uses while tokio spawns a task, and so holds its current handle borrowed.
+//! Timers that user code uses while tokio spawns a task, and so keeps its current handle borrowed.
 //!
-//! A runtime that is ending drops a new task inside `spawn`, and the destructor of that task's future
-//! is foreign code. No runtime can be entered there. Whatever that code does to a timer, the timers
+//! A runtime that is shutting down drops a new task inside `spawn`, and the destructor of that task's
+//! future is user code. No runtime can be entered there. Whatever that code does to a timer, the timers
 //! of all other runtimes fire.
 
 use super::prelude::*;
@@ -15,25 +15,25 @@ enum Last {
     Drop,
     /// Resets the timer first, to a later or an earlier deadline. A `DelayQueue` does the second if an
     /// entry is inserted that is due first.
-    PutOff,
-    PutForward,
+    Extend,
+    MoveEarlier,
     /// Polls the timer first, with another waker.
     Poll,
     /// Makes another timer, and polls that.
     Make,
 }
 
-use Last::{Make, Poll, PutForward, PutOff};
+use Last::{Extend, Make, MoveEarlier, Poll};
 
-const LASTS: [Last; 5] = [Last::Drop, PutOff, PutForward, Poll, Make];
+const LASTS: [Last; 5] = [Last::Drop, Extend, MoveEarlier, Poll, Make];
 
 /// Does something to a timer of the current runtime when dropped.
 fn clean_up<T: Time>(last: Last) -> AtEnd<impl FnMut() + Send> {
     let mut sleep = registered(T::boxed(HOUR));
     AtEnd(move || match last {
         Last::Drop => {}
-        PutOff => sleep.as_mut().reset(Instant::now() + 2 * HOUR),
-        PutForward => sleep.as_mut().reset(Instant::now() + ms(1)),
+        Extend => sleep.as_mut().reset(Instant::now() + 2 * HOUR),
+        MoveEarlier => sleep.as_mut().reset(Instant::now() + ms(1)),
         Poll => _ = poll_quietly(&mut sleep),
         Make => _ = poll_quietly(&mut T::boxed(ms(1))),
     })

@@ -12,7 +12,7 @@
 //! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
 //! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
 //! | `blocked.rs` | workers that block, and drive their runtime no more |
-//! | `borrowed.rs` | foreign code that tokio runs while a task is spawned: destructors in a runtime that ends |
+//! | `borrowed.rs` | user code that tokio runs while a task is spawned: destructors in a runtime that shuts down |
 //! | `dumps.rs` | task dumps, which poll without effect (`tokio_unstable`) |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s and main functions of the local flavor: on blocking threads, and driven by one runtime after another |
