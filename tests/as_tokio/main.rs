@@ -1,6 +1,6 @@
 //! Programs do on these timers what they do on `tokio::time`, whose behaviour is right by definition.
 //!
-//! | folder | proof |
+//! | folder | what is tested |
 //! | --- | --- |
 //! | `twins/` | programs written by hand end in the same way on both, panics and hangs included |
 //! | `random/` | random programs finish the same operations in the same way on both |

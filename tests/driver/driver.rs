@@ -47,7 +47,7 @@ fn arming_on_a_foreign_thread_fires_nobodys_timer() {
             // Due by tokio's reckoning: an alarm set for this timer fires immediately.
             scope.spawn(|| _ = poll_quietly(&mut late));
         });
-        assert_eq!(count.get(), before, "fired by a foreign thread");
+        assert_eq!(count.get(), before, "fired by a thread that is no worker");
         runtime.block_on(join_all([late, stranger]));
     });
 }

@@ -108,12 +108,12 @@ fn a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled() {
             let start = Instant::now();
             drop(T::sleep(ms(1)));
             let (tell, told) = futures::channel::oneshot::channel();
-            let foreign = std::thread::spawn(|| {
+            let outside = std::thread::spawn(|| {
                 std::thread::sleep(ms(50));
                 tell.send(())
             });
             told.await.unwrap();
-            foreign.join().unwrap().unwrap();
+            outside.join().unwrap().unwrap();
             start.elapsed()
         })
     }

@@ -33,11 +33,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A runtime in which only probes make timers.
 pub(crate) struct Quiet {
     handle: Handle,
-    /// The runtime's driver, locked while a probe looks at its timers.
+    /// The runtime's driver, locked while a probe counts its timers.
     wheel: Mutex<Wheel>,
     probes: AtomicUsize,
-    /// How often a timer was found to be the worker's, by the path that takes no handle.
-    proved: AtomicUsize,
+    /// Number of probes whose timer was the worker's, because the thread was bound.
+    bound: AtomicUsize,
 }
 
 impl Quiet {
@@ -46,13 +46,13 @@ impl Quiet {
             handle: handle.clone(),
             wheel: Mutex::new(inside(handle, Wheel::current)),
             probes: AtomicUsize::new(0),
-            proved: AtomicUsize::new(0),
+            bound: AtomicUsize::new(0),
         })
     }
 
-    /// On a worker: makes a timer inside `enter()` of this runtime, registers the timer outside, and
-    /// looks which runtime has the timer: by the rule, the worker's. On a thread that is not known to be
-    /// a worker the current handle decides, which is this runtime's.
+    /// On a worker, makes a timer inside `enter()` of this runtime, registers the timer outside, and
+    /// checks which runtime has it. By the rule, that is the worker's runtime. If the thread is not bound
+    /// to its worker, the current handle decides, which is this runtime's.
     pub(crate) fn probe<T: Time>(&self, waker: &Waker) -> Poll<()> {
         if worker_index().is_none() {
             return Poll::Ready(());
@@ -62,7 +62,7 @@ impl Quiet {
         let sleep = registered_with(inside(&self.handle, || T::boxed(HOUR)), waker);
         self.probes.fetch_add(1, Ordering::Relaxed);
         if wheel.pending() == 0 {
-            self.proved.fetch_add(1, Ordering::Relaxed);
+            self.bound.fetch_add(1, Ordering::Relaxed);
         }
         drop(sleep);
         assert_eq!(wheel.pending(), 0);
@@ -107,7 +107,7 @@ fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Q
 #[test]
 fn programs_on_workers_do_what_they_do_with_tokio() {
     let mut failed = Vec::new();
-    let (mut proved, mut probes) = (0, 0);
+    let (mut bound, mut probes) = (0, 0);
     let all = seeds(1000);
     for first in all.clone().step_by(BATCH as usize) {
         let seeds = first..all.end.min(first + BATCH);
@@ -116,7 +116,7 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
         for prepare in [|_: &Handle| (), be_precise] {
             let of_wheel = seeds.clone();
             let (ours, quiet) = within(PATIENCE, move || batch::<Ours>(of_wheel, prepare));
-            proved += quiet.proved.load(Ordering::Relaxed);
+            bound += quiet.bound.load(Ordering::Relaxed);
             probes += quiet.probes.load(Ordering::Relaxed);
             for (seed, (theirs, ours)) in seeds.clone().zip(theirs.iter().zip(&ours)) {
                 if theirs != ours {
@@ -127,11 +127,11 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
             }
         }
     }
-    println!("{proved} of {probes} probes found the timer to be the worker's, by the proved path");
+    println!("{bound} of {probes} probes ran on a thread that was bound");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(probes > 0, "no program asks whose a timer is");
-    let some = proved * 10 > probes;
-    assert!(some, "the proved path was taken {proved} of {probes} times");
+    let some = bound * 10 > probes;
+    assert!(some, "the thread was bound at {bound} of {probes} probes");
 }
 
 /// Outcomes can be told apart: programs have all kinds of events.
