@@ -45,6 +45,25 @@ fn loom_cancel_and_the_owner_arms() {
     });
 }
 
+/// The length of the list is never less than the list: the next thread that locks the shard applies
+/// both cancels.
+#[test]
+fn loom_cancel_and_cancel() {
+    check(|| {
+        let model = Model::new(1);
+        fake::go_elsewhere();
+        let (one, two) = (model.arm(0, 60), model.arm(0, 70));
+        let other = model.spawn_elsewhere(|_| one.drop());
+        let wakes = two.drop();
+        assert!(other.join().unwrap().count() + wakes.count() == 0);
+        assert_eq!(
+            model.pending(),
+            0,
+            "a cancel is in the list, and is not counted"
+        );
+    });
+}
+
 #[test]
 fn loom_extend_twice_and_fire() {
     check(|| {

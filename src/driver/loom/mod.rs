@@ -42,6 +42,7 @@
 //! | `shard.rs` | `lower_next` stores without comparing | `loom_reset_to_earlier_and_arm_on_one_shard` |
 //! | `shard.rs` | `cancel_later` does not store the length of the list | `loom_cancel_and_fire` |
 //! | `shard.rs` | `unlock_and_tidy` does not store the length of the list | `loom_cancel_and_fire`, `loom_cancel_and_fire_what_waits_already` |
+//! | `shard.rs` | `unlock_and_tidy` stores the length after it has released the list | `loom_cancel_and_cancel` |
 //! | `shard/operations.rs` | `cache` does not look at `fast_path_from` | `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `shard/operations.rs` | `cache` does not check the entry | `loom_what_one_driver_cached_is_not_used_in_the_next`, `loom_drop_and_fire` |
 //! | `shard/operations.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
