@@ -5,10 +5,10 @@
 //! # Fast paths
 //!
 //! A worker's most frequent operations are one try of the lock and a few stores, without a call:
-//! [`Shard::arm_again`], [`Shard::extend`] and [`Shard::cache`]. They refuse if anything else has
-//! to be done under the lock, and the caller then takes the slow path, which does it. Merging them
-//! into the slow path was tried: arming in the cached entry then takes 214 instructions instead of
-//! 202, and a reset to a later deadline 135 instead of 86.
+//! [`Shard::arm_again`], [`Shard::extend`] and [`Shard::cache`]. If they cannot succeed with these
+//! few stores, they change nothing and return a refusal, and the caller takes the slow path.
+//! Merging them into the slow path was tried: arming in the cached entry then takes 214
+//! instructions instead of 202, and a reset to a later deadline 135 instead of 86.
 
 use std::task::Waker;
 
@@ -18,8 +18,9 @@ use crate::settings::Generation;
 use crate::sync;
 
 impl Shard {
-    /// Arms a timer, unless the shard is busy, or the timer's [`check`](Self::check) fails. Returns
-    /// the timer's key, and the waker that was in the cached entry.
+    /// Arms a timer and returns its key, and the waker that was in the cached entry if the timer
+    /// has taken that over. Returns `None` if the shard is busy, or if the timer's
+    /// [`check`](Self::check) fails.
     #[inline(always)]
     pub(in crate::driver) fn arm(
         &self,
@@ -29,23 +30,26 @@ impl Shard {
     ) -> Option<(u32, Option<Waker>)> {
         let mut state = self.try_lock()?;
         if self.check(generation, when).is_err() {
-            // Before the waker is dropped.
+            // Release the lock before the waker is dropped.
             drop(state);
             return None;
         }
         let armed = state.put(when, waker);
         self.lower_next(when);
-        // An insert leaves no garbage, so this is not `unlock`.
+        // An insert leaves no garbage, so this does not look for any. Moving the cached entry to an
+        // earlier deadline may leave some, which the next `unlock` takes out.
         if self.has_late_cancels() {
             self.unlock_and_tidy(state);
         }
         Some(armed)
     }
 
-    /// Arms a timer in the cached entry, if that has this very waker and no later deadline.
+    /// Arms a timer in the cached entry, if that has this very waker and no later deadline. Returns
+    /// the timer's key.
     ///
-    /// The deadline of the cached entry is later than the clock, is published, and the alarm is set
-    /// for it. So all of this holds for a later deadline.
+    /// Nothing has to be published. The deadline of the cached entry is after the clock, and no
+    /// earlier than `next`, for which the alarm is armed or about to be. So the same is true of any
+    /// later deadline.
     #[inline(always)]
     pub(in crate::driver) fn arm_again(
         &self,
@@ -60,8 +64,9 @@ impl Shard {
         state.put_again(when, waker)
     }
 
-    /// Cancels a task's timer by caching its entry, with its waker. Does nothing, and returns
-    /// `false`, if an entry is cached already, or the clock may be paused.
+    /// Cancels a task's timer by caching its entry, with its waker. Does nothing and returns
+    /// `false` if an entry is cached already, if the timer's [`check`](Self::check) fails, or if no
+    /// timer takes the fast path, for example because the clock may be paused.
     #[inline(always)]
     pub(in crate::driver) fn cache(&self, state: &mut ShardState, entry: EntryRef) -> bool {
         let can_cache = state.cached.is_none()
@@ -73,7 +78,7 @@ impl Shard {
         can_cache
     }
 
-    /// Cancels a timer and returns its waker. Caches the entry, without the waker, if none is
+    /// Cancels a timer and returns its waker. Caches the entry, without the waker, if no entry is
     /// cached.
     #[must_use = "to be dropped outside the lock"]
     #[inline]
@@ -94,7 +99,7 @@ impl Shard {
     ) -> Result<Option<Waker>, Refused> {
         let mut state = sync::wait(&self.state);
         if let Err(refused) = self.check(entry.generation, entry.when) {
-            // Before the waker is dropped.
+            // Release the lock before the waker is dropped.
             drop(state);
             return Err(refused);
         }
@@ -103,7 +108,9 @@ impl Shard {
         Ok(old)
     }
 
-    /// Resets a registered timer to a later deadline, if the shard is free.
+    /// Resets a registered timer to a later deadline and returns `true`. Returns `false` and
+    /// changes nothing if the shard is busy, if the timer's [`check`](Self::check) fails, or if the
+    /// deadline is earlier.
     #[inline(always)]
     pub(in crate::driver) fn extend(&self, entry: EntryRef, deadline: Tick) -> bool {
         let Some(mut state) = self.try_lock() else {
@@ -117,14 +124,14 @@ impl Shard {
         is_extended
     }
 
-    /// Resets a registered timer to any deadline. Waits for the lock. A deadline that is not after
-    /// the shard's clock takes the timer out and returns its waker, to be woken.
+    /// Resets a registered timer to any deadline. Waits for the lock. If the deadline is not after
+    /// the shard's clock, takes the timer out and returns its waker, which the caller wakes.
     pub(in crate::driver) fn reset(
         &self,
         entry: EntryRef,
         deadline: Tick,
     ) -> Result<Option<Waker>, Refused> {
-        // Without the lock: most such timers have fired.
+        // Check without the lock first, because most timers that are reset here have fired.
         self.check(entry.generation, entry.when)?;
         let mut state = sync::wait(&self.state);
         self.check(entry.generation, entry.when)?;
