@@ -16,7 +16,7 @@ use crate::sync::{self, Ordering};
 use crate::wheel::core::Progress;
 
 impl Shard {
-    /// Begins to run for a new driver whose clock shows `now`.
+    /// Begins to run for a newly opened driver whose clock shows `now`.
     pub(in crate::driver) fn open(&self, now: Tick, capacity: usize) {
         let mut fresh = ShardState::starting_at(now.0);
         fresh.wheel.reserve(capacity);
@@ -29,14 +29,14 @@ impl Shard {
         drop(old);
     }
 
-    /// Whether a pass has something to do here.
+    /// Returns `true` if a pass has something to do here.
     pub(in crate::driver) fn needs_pass(&self, now: Tick) -> bool {
         self.next() <= now || self.has_late_cancels()
     }
 
-    /// One critical section of a pass: applies late cancels, or, if there are none, moves the clock
-    /// and takes out at most [`BATCH`] due timers, whose wakers go into the batch of the pass.
-    /// Returns `false` if the driver has shut down.
+    /// Runs one critical section of a pass: applies late cancels, or, if there are none, moves the
+    /// clock and takes out at most [`BATCH`] due timers, whose wakers go into the batch of the
+    /// pass. Returns `false` if the driver has shut down.
     ///
     /// Cancels come first, so a timer whose cancel was queued before the pass neither fires nor
     /// counts as fired.
@@ -54,10 +54,11 @@ impl Shard {
         let clock = pass.now.max(self.clock());
         self.published.clock.store(clock.0, Ordering::Release);
         let ShardState { wheel, lag, .. } = &mut *state;
-        // No deadline that fires is later.
+        // No deadline that fires is later than this, so the subtraction below does not overflow.
         let seen = pass.seen.max(pass.now).0.max(wheel.now());
         let progress = wheel.advance(pass.now.0, BATCH, &mut |_, deadline, waker| {
-            // The place is empty, so nothing is dropped under the lock.
+            // The batch is empty from `pass.len` on, so the old value is `None`, and `forget` leaks
+            // nothing. It spares the code that would drop a waker under the lock.
             mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
             pass.len += 1;
             lag.record(seen - deadline);
@@ -76,8 +77,8 @@ impl Shard {
         self.publish(state.wheel.next_expiration().map_or(Tick::NEVER, Tick));
     }
 
-    /// Publishes the earliest deadline again, after a timer was cancelled or reset. Returns `true`
-    /// if that deadline changed.
+    /// Publishes the earliest deadline again after a timer was cancelled or reset, and releases the
+    /// lock. Returns `true` if that deadline changed.
     pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
         let cached = state.remove_cached();
         let before = self.next();
@@ -87,13 +88,13 @@ impl Shard {
         before != self.next()
     }
 
-    /// Timers that are registered and have not fired.
+    /// Returns the number of timers that are registered and have not fired.
     pub(crate) fn pending(&self, generation: Generation) -> usize {
         self.snapshot(generation).map_or(0, |now| now.pending)
     }
 
-    /// The counts, with all late cancels applied and without a cached entry, so that the entries of
-    /// cancelled timers are freed. `None` if the driver has shut down.
+    /// Returns the counts, or `None` if the driver has shut down. Applies all late cancels and
+    /// removes the cached entry first, so that the entries of cancelled timers are freed.
     pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
         let mut state = self.wait();
         let cached = state.remove_cached();
@@ -103,8 +104,8 @@ impl Shard {
         counts
     }
 
-    /// Ends the generation and returns the wakers of all pending timers. `last` gets the counts
-    /// before any thread can find that the generation has ended.
+    /// Ends the generation and returns the wakers of all pending timers. Calls `last` with the
+    /// counts first, so that a thread that finds the generation ended also finds its counts.
     pub(in crate::driver) fn close(
         &self,
         last: impl FnOnce(Snapshot),
@@ -112,8 +113,8 @@ impl Shard {
         let mut state = self.wait();
         let cached = state.remove_cached();
         last(state.snapshot());
-        // Before any store of the next generation: see `check`. Late cancels find that it has
-        // ended.
+        // End the generation before any store of the next one: see `check`. Late cancels are
+        // refused from here on.
         self.published.generation.fetch_add(1, Ordering::SeqCst);
         self.publish(Tick::NEVER);
         self.change_worker();
