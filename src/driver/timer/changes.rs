@@ -4,11 +4,13 @@
 //!
 //! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
 //!   no thread waits behind a mass expiry. The timer then belongs to the other shard, even when it
-//!   is armed again. (Spinning is not enough: if the pass and this thread share a processor, the
-//!   pass is stopped while it holds the shard, again and again, and arming then took up to 12 ms
-//!   beside a million timers, instead of 0.07 ms.)
-//! * **A cancel never waits.** On the shard's own worker it caches the entry, or removes it. On
-//!   another worker, and while the shard is busy, it is queued in the shard's list of late cancels.
+//!   is armed again. Spinning alone is not enough. If the pass runs on the same processor as this
+//!   thread, it is preempted again and again while it holds the lock: arming beside a million
+//!   timers then took up to 12 ms, instead of 0.07 ms.
+//! * **A cancel waits for no lock, unless the clock may be paused.** If this thread made its last
+//!   timer in the shard, the cancel caches the entry, or removes it. On any other thread, and while
+//!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be
+//!   paused, retracting the alarm then waits for one critical section.
 //! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
 //!   whether the timer has fired.
 
@@ -24,8 +26,8 @@ use crate::sync::{TRIES, back_off};
 
 /// Registering.
 impl Timer {
-    /// The fast path: in the cached entry, if that is of the timer that this task has cancelled
-    /// last.
+    /// Registers in the cached entry, if the same task cancelled the timer that left the entry
+    /// there. This is the fast path. Returns `false` if it does not apply.
     #[inline(always)]
     pub(super) fn register_again(&mut self, deadline: Tick, waker: &Waker) -> bool {
         if !context::cached_waker_is(waker) {
@@ -38,7 +40,7 @@ impl Timer {
         true
     }
 
-    /// Refused as due if the deadline has passed.
+    /// Registers the timer. Refuses it as due if the deadline has passed.
     pub(super) fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
         match self.when(deadline) {
             Some(when) => self.register_at(when, waker),
@@ -47,7 +49,7 @@ impl Timer {
         }
     }
 
-    /// Registers in a shard, unless that is busy or refuses.
+    /// Registers in a shard. Returns `false` if the shard is busy or refuses.
     #[inline(always)]
     pub(super) fn arm(&mut self, shard: &'static Shard, when: Tick, waker: Waker) -> bool {
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
@@ -61,8 +63,9 @@ impl Timer {
         true
     }
 
-    /// Registers in any shard. Refused as due if the shard's clock passed `when` before the lock
-    /// was taken, unless the timer may wait for tokio's millisecond.
+    /// Registers in any shard. If a shard's clock passed `when` before its lock was taken,
+    /// registers for tokio's present millisecond if that has not ended, and refuses the timer as
+    /// due otherwise.
     #[cold]
     pub(super) fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let registered = self.register_anywhere(when, waker);
@@ -75,6 +78,8 @@ impl Timer {
         }
     }
 
+    /// Registers in the timer's own shard or, if that stays busy, in the first free one. Waits only
+    /// while all shards are busy.
     fn register_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
         let (own, generation) = (self.shard, self.generation());
         let shards = own.driver.shards();
@@ -93,9 +98,9 @@ impl Timer {
         }
     }
 
-    /// Moves the alarm if this deadline is earlier. After the entry has its deadline: see "Never
-    /// lost" in `alarm/mod.rs`. Of many timers that are due together, only the first takes the
-    /// alarm's mutex.
+    /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline: see
+    /// "Never lose a timer" in `alarm/mod.rs`. Of many timers that are due together, only the first
+    /// takes the alarm's mutex, because the others find `armed_for` early enough.
     #[inline(always)]
     fn ensure_alarm(&self, when: Tick) {
         if when < self.shard.fast_path_from() && when < self.shard.driver.alarm.armed_for() {
@@ -103,7 +108,7 @@ impl Timer {
         }
     }
 
-    /// When a timer with this deadline fires; `None` if it is due already.
+    /// Returns when a timer with this deadline fires, or `None` if it is due already.
     fn when(&self, deadline: Tick) -> Option<Tick> {
         if deadline >= self.shard.fast_path_from() {
             return Some(deadline);
@@ -111,6 +116,7 @@ impl Timer {
         self.when_near(deadline)
     }
 
+    /// Returns when a timer with this near deadline fires, or `None` if it is due already.
     fn when_near(&self, deadline: Tick) -> Option<Tick> {
         self.shard.driver.when_near(deadline, self.shard.clock())
     }
@@ -118,14 +124,14 @@ impl Timer {
 
 /// Resetting.
 impl Timer {
-    /// Resets the timer to another deadline, without a poll: the waker is kept.
+    /// Resets the timer to another deadline, without a poll. The waker stays the same.
     pub(crate) fn reset(&mut self, deadline: Tick) {
         if !self.extend(deadline) {
             self.reset_slow(deadline);
         }
     }
 
-    /// The fast path: to a later deadline.
+    /// Resets to a later deadline. This is the fast path. Returns `false` if it does not apply.
     #[inline(always)]
     fn extend(&mut self, deadline: Tick) -> bool {
         let Some((entry, ..)) = self.entry() else {
@@ -140,12 +146,13 @@ impl Timer {
         true
     }
 
+    /// Resets to any deadline, whether the timer is registered or not.
     #[inline(never)]
     fn reset_slow(&mut self, deadline: Tick) {
         let Some((entry, waker, vtable)) = self.entry() else {
             return self.reset_unregistered(deadline);
         };
-        // Already due: `Tick::ZERO` fires immediately.
+        // If the deadline has passed, use `Tick::ZERO`, which fires immediately.
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.shard.reset(entry, when) {
             Ok(None) => {
@@ -157,13 +164,14 @@ impl Timer {
                 retract(self.shard);
                 self.finish(waker);
             }
-            // No longer registered: it has fired, or the driver has shut down.
+            // The timer is no longer registered, because it has fired or the driver has shut down.
             Err(_refused) => self.reset_unregistered(deadline),
         }
     }
 
     /// Registers without being polled. As with tokio, a timer that is reset elapses without a poll,
-    /// and wakes the task of its last poll.
+    /// and wakes the task whose waker was kept. (If it fired and was not polled since, there is no
+    /// such waker, but firing has woken the task already.)
     #[cold]
     fn reset_unregistered(&mut self, deadline: Tick) {
         let kept = match &mut self.state {
@@ -182,10 +190,11 @@ impl Timer {
 impl Timer {
     /// Unregisters the timer; the next poll registers it again.
     pub(crate) fn cancel(&mut self) {
-        // The drop of the timer that was here unregisters that.
+        // The assignment drops the old timer, which unregisters it.
         *self = Timer::on((self.shard, self.generation()));
     }
 
+    /// Cancels a registered timer and leaves it idle.
     #[inline(never)]
     pub(super) fn unregister(&mut self) {
         let shard = self.shard;
@@ -202,7 +211,8 @@ impl Timer {
         self.cancel_in(state);
     }
 
-    /// Out of line, like [`cancel_in`](Self::cancel_in): the fast path keeps a small frame.
+    /// Queues a late cancel. This and [`cancel_in`](Self::cancel_in) are out of line so that the
+    /// fast path needs only a small stack frame.
     #[inline(never)]
     fn cancel_later(&mut self) {
         if let Some((entry, ..)) = self.entry() {
@@ -212,6 +222,7 @@ impl Timer {
         }
     }
 
+    /// Cancels the timer under the shard's lock, which this thread holds.
     #[inline(never)]
     fn cancel_in(&mut self, state: Held<'_>) {
         if let Some((entry, ..)) = self.entry() {
@@ -223,7 +234,8 @@ impl Timer {
     }
 }
 
-/// If the clock may be paused, the alarm must not stay armed for a timer that is gone.
+/// Retracts the alarm if the clock may be paused, because it must not stay armed for a timer that
+/// is gone.
 #[inline(always)]
 fn retract(shard: &'static Shard) {
     if shard.fast_path_from() == Tick::NEVER {
