@@ -7,10 +7,10 @@
 //!   is armed again. Spinning alone is not enough. If the pass runs on the same processor as this
 //!   thread, it is preempted again and again while it holds the lock: arming beside a million
 //!   timers then took up to 12 ms, instead of 0.07 ms.
-//! * **A cancel waits for no lock, unless the clock may be paused.** If this thread made its last
-//!   timer in the shard, the cancel caches the entry, or removes it. On any other thread, and while
-//!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be
-//!   paused, retracting the alarm then waits for one critical section.
+//! * **A cancel does not wait for the shard, unless the clock may be paused.** If this thread made
+//!   its last timer in the shard, the cancel caches the entry, or removes it. On any other thread,
+//!   and while the shard is busy, it is queued in the shard's list of late cancels. If the clock
+//!   may be paused, retracting the alarm then waits for one critical section.
 //! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
 //!   whether the timer has fired.
 
