@@ -10,7 +10,9 @@
 //!   left behind is reset.
 //! * **The generation counts the runtimes that a driver has run for.** Every operation of a timer
 //!   names its generation, and is refused under the shard's lock once that has ended.
-//! * Only the end of the driver task closes a driver.
+//! * **Only dropping its `Service` closes a driver.** The driver task owns the service, so a driver
+//!   runs until that task ends. (If another thread installs a driver for the same runtime first,
+//!   the service is dropped without a task.)
 
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
@@ -24,18 +26,18 @@ use crate::counts::FinalCounts;
 use crate::settings::{Generation, Settings};
 use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, is_traced, lock, worker_index};
 
-/// Fires the timers of one runtime at a time; lives as long as the process.
+/// Fires the timers of one runtime at a time, and lives as long as the process.
 pub(crate) struct Driver {
     shards: OnceLock<Box<[Shard]>>,
     pub(super) alarm: Alarm,
-    /// The driver task, once that was polled.
+    /// The waker of the driver task, once that task was polled.
     pub(super) task: Mutex<Option<Waker>>,
     pub(crate) settings: Settings,
-    /// When the driver was opened.
+    /// The tick at which the driver was opened.
     pub(super) opened: AtomicU64,
-    /// Generations below this are to shut down: see [`DriverRef::shutdown`].
+    /// Generations below this one have been told to shut down: see [`DriverRef::shutdown`].
     pub(super) ends: AtomicU16,
-    /// The counts of this generation.
+    /// The counts of the present generation.
     last: Mutex<(Generation, Arc<FinalCounts>)>,
 }
 
@@ -48,7 +50,7 @@ pub(crate) struct DriverRef {
 
 /// Opening and closing.
 impl Driver {
-    /// A driver that runs for no runtime yet.
+    /// Creates a driver that runs for no runtime yet.
     pub(super) fn leak(settings: Settings) -> &'static Driver {
         let driver: &'static Driver = Box::leak(Box::new(Driver {
             shards: OnceLock::new(),
@@ -66,7 +68,7 @@ impl Driver {
         driver
     }
 
-    /// Begins to run for a runtime, with this alarm. Nothing is armed, and no task runs, yet.
+    /// Begins to run for a runtime, with this alarm. Nothing is armed yet, and no task runs.
     pub(super) fn open(&'static self, mut timer: AlarmTimer, capacity: usize) -> DriverRef {
         let opened = DriverRef::new(self, self.generation());
         timer.generation = opened.generation;
@@ -84,21 +86,22 @@ impl Driver {
         opened
     }
 
-    /// The runtime has taken the driver task, unless the runtime has ended since.
+    /// Notes that the driver task was spawned. The runtime may have ended since, which closes the
+    /// driver.
     pub(super) fn begin(&'static self, generation: Generation) {
         self.alarm.begin(generation);
         // A timer may have been registered before the task was spawned, and cancelled before the
-        // clock was found to be paused. (Unless another thread is arming just now.)
+        // clock was found to be paused. The alarm must not stay armed for it.
         self.rearm();
         for shard in self.shards() {
             self.retract(shard);
         }
     }
 
-    /// Closes the driver: frees the interval, and wakes all pending timers, whose next poll finds
+    /// Closes the driver: drops the interval and wakes all pending timers, whose next poll finds
     /// the driver closed.
     pub(super) fn close(&'static self) {
-        // First the alarm, so that no thread polls an interval of a runtime that ends.
+        // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
         self.alarm.close();
         let last = Arc::clone(&lock(&self.last).1);
         for (index, shard) in self.shards().iter().enumerate() {
@@ -117,7 +120,8 @@ impl Driver {
         self.shards()[0].generation()
     }
 
-    /// Where this generation leaves its final counts, unless a later generation has begun.
+    /// Returns where this generation leaves its final counts, or `None` if a later generation has
+    /// begun.
     pub(crate) fn last(&self, generation: Generation) -> Option<Arc<FinalCounts>> {
         let (of, last) = &*lock(&self.last);
         (*of == generation).then(|| Arc::clone(last))
@@ -128,8 +132,9 @@ impl Driver {
 impl Driver {
     /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
     ///
-    /// While a task dump traces this thread, tokio arms nothing. So the driver task does it after the
-    /// dump: tokio wakes that task if a scheduler runs this thread, and otherwise this wakes it.
+    /// While a task dump traces this thread, tokio arms nothing, so the driver task re-arms the
+    /// alarm after the dump. If a scheduler runs this thread, tokio wakes that task by itself;
+    /// otherwise, this function does.
     #[cold]
     pub(super) fn rearm(&'static self) {
         if cfg!(tokio_unstable) {
@@ -146,8 +151,8 @@ impl Driver {
         }
     }
 
-    /// A timer of this shard was cancelled or reset. If the clock may be paused, the alarm must not
-    /// stay armed for the old deadline, because an automatic advance would stop there.
+    /// Re-arms the alarm after a timer of this shard was cancelled or reset, if the clock may be
+    /// paused. Otherwise tokio would advance the paused clock to the old deadline.
     #[cold]
     pub(super) fn retract(&'static self, shard: &Shard) {
         let is_later = self.alarm.may_pause() && shard.refresh(shard.wait());
@@ -162,26 +167,27 @@ impl DriverRef {
         DriverRef { driver, generation }
     }
 
-    /// Whether the driver is still running in this generation.
+    /// Returns `true` if the driver is still running in this generation.
     pub(crate) fn is_open(self) -> bool {
         self.driver.generation() == self.generation
     }
 
-    /// Makes the driver task end, which closes the driver and wakes the timers that are pending.
+    /// Makes the driver task end, which closes the driver and wakes all pending timers.
     pub(crate) fn shutdown(self) {
         let DriverRef { driver, generation } = self;
         if self.is_open() {
-            // First: the driver task reads `ends` at the end of each poll.
+            // Store this before waking the driver task, which reads `ends` at the end of each poll.
             driver.ends.fetch_max(generation + 1, Ordering::Relaxed);
             driver.request_pass();
         }
     }
 
+    /// Returns `true` if both are the same driver in the same generation.
     pub(crate) fn is(self, other: DriverRef) -> bool {
         std::ptr::eq(self.driver, other.driver) && self.generation == other.generation
     }
 
-    /// The shard for a worker's index, or any other thread's number.
+    /// Returns the shard for a worker's index, or for any other thread's number.
     pub(crate) fn shard(self, number: usize) -> &'static Shard {
         let shards = self.driver.shards();
         let own = shards.get(number);
