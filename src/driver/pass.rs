@@ -12,32 +12,35 @@
 //! A pass has no limit, so no timer waits for a later pass while tasks keep the workers busy.
 //! tokio's own pass has none either, and takes three times as long per timer.
 //!
-//! **On a current-thread runtime, the alarm fires what was due by the end of tokio's last
-//! millisecond**, as tokio does, instead of what is due by now. A pass that runs late would otherwise
-//! take some of the next millisecond's timers along, and tasks that run in a closed loop then stay
-//! together, in fewer and larger batches: a server of 500 connections whose timers all fire answered
-//! 0.94 times as many requests as with tokio's timers, and answers 1.00 times as many with this rule
-//! (`benches/programs`, `delay`).
+//! **On a current-thread runtime, the alarm fires only the timers that were due by the end of
+//! tokio's last millisecond**, as tokio does. If it also fired those that are due by now, a late
+//! pass would take along some timers of the next millisecond, and tasks in a closed loop would
+//! gather in fewer, larger batches. In the benchmark `delay` of `benches/programs`, a server with
+//! 500 connections then answered 0.94 times as many requests as with tokio's timers. With this
+//! rule, it answers 1.00 times as many.
 //!
 //! # The check for late timers
 //!
-//! A task that makes a timer checks, for the price of a comparison, whether the next timer of its
-//! shard is late or will soon be due.
+//! A task that makes a timer compares the next deadline of its shard with the time. If that timer
+//! is late, or due within [`SOON`], the task checks two things:
 //!
-//! *Late.* tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
-//! them. In a busy runtime, the check wakes the driver task, which runs sooner than that.
-//!
-//! *Cancelled.* The alarm stays armed for a timer that was cancelled, and a worker that is asleep
-//! would wake up for nothing. In an idle runtime, a check shortly before re-arms the alarm.
+//! * **Late.** tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
+//!   them. If a timer is late in a busy runtime, the check wakes the driver task, which runs sooner
+//!   than that.
+//! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
+//!   asleep would wake up for nothing. If the next deadline is near and its timer was cancelled,
+//!   the check re-arms the alarm for the timer after it.
 //!
 //! # Ground rules
 //!
-//! * A request for a pass is a wake of the driver task. tokio polls a task again that is woken
-//!   while it is polled, so no request is lost.
-//! * Wakers are woken while no lock is held. A waker that panics takes nothing else down: the other
+//! * **To request a pass, wake the driver task.** tokio polls a task again that is woken while it
+//!   is polled, so no request is lost.
+//! * **Wake wakers while no lock is held.** A waker that panics affects nothing else: the other
 //!   wakers are woken, and the driver goes on.
-//! * A pass may outlive its runtime, in a slow waker, and the shards may run for another runtime by
-//!   then. Every critical section checks the generation, so the rest of such a pass does nothing.
+//! * **Check the generation in every critical section**, because a pass may outlive its runtime in
+//!   a slow waker, and the shards may run for another runtime by then. The rest of such a pass
+//!   fires nothing. It still re-arms the alarm, which by then is the next runtime's, and does no
+//!   harm.
 
 use std::mem;
 use std::sync::Arc;
@@ -54,18 +57,18 @@ use crate::sync::{Ordering, lock};
 /// A pass that is under way.
 pub(super) struct Pass {
     pub(super) generation: Generation,
-    /// Timers that are due by this tick are fired.
+    /// The tick up to which due timers fire.
     pub(super) now: Tick,
-    /// The time, read before this critical section.
+    /// The time as last read. It is read again while timers are still due.
     pub(super) seen: Tick,
-    /// The wakers that this critical section has taken out, and how many they are.
+    /// The wakers that this critical section has taken out, and their number.
     pub(super) batch: [Option<Waker>; BATCH],
     pub(super) len: usize,
 }
 
-/// A running driver is the waker of its own alarm.
+/// Makes a running driver the waker of its own alarm.
 impl Wake for DriverRef {
-    /// The alarm fires: while tokio polls its drivers, or on a thread that is arming.
+    /// Runs when the alarm fires: while tokio polls its drivers, or on a thread that is arming.
     fn wake(self: Arc<Self>) {
         let DriverRef { driver, generation } = *self;
         if !self.is_open() || driver.alarm.note_fired() {
@@ -73,8 +76,8 @@ impl Wake for DriverRef {
         }
         let now = driver.alarm.now();
         if driver.alarm.is_early(now) {
-            // The runtime may be about to end, so the interval is not touched here. The driver task
-            // re-arms it, if that still runs.
+            // The runtime may be about to shut down, so do not touch the interval here. The driver
+            // task re-arms it, if that task still runs.
             driver.request_pass();
         } else {
             driver.run_pass(generation, driver.last_millisecond(now));
@@ -83,21 +86,22 @@ impl Wake for DriverRef {
 }
 
 impl DriverRef {
-    /// A poll of the driver task; ready when the driver is to shut down, and the task is to end.
+    /// Polls the driver task. Ready when the driver is to shut down, so that the task ends.
     pub(super) fn poll_task(self, task: &Waker) -> Poll<()> {
         let DriverRef { driver, generation } = self;
         wakers::note_task(task);
         let task = task.clone();
         let before = lock(&driver.task).replace(task);
         let now = driver.alarm.now();
-        // The first poll was not requested. If a clock was advanced, it might fire timers that
-        // tokio's clock has not come to yet.
+        // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
+        // that tokio's clock has not reached yet.
         if before.is_none() && driver.alarm.may_pause() {
             driver.rearm();
         } else {
             driver.run_pass(generation, now);
         }
-        // Last: whoever shuts the driver down stores that first, and then wakes this task.
+        // Read this last: whoever shuts the driver down stores `ends` first, and then wakes this
+        // task.
         if generation < driver.ends.load(Ordering::Relaxed) {
             Poll::Ready(())
         } else {
@@ -124,7 +128,7 @@ impl Driver {
                 let batch = pass.batch[..fired].iter_mut();
                 wakers::wake_all(batch.filter_map(Option::take));
                 if shard.next() <= now {
-                    // A timer that fires late in a long pass is late by that, too.
+                    // A timer that fires late because the pass is long counts as late by that, too.
                     pass.seen = self.alarm.now();
                 }
             }
@@ -135,7 +139,8 @@ impl Driver {
         self.rearm();
     }
 
-    /// Wakes the driver task. Before its first poll there is no need.
+    /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is
+    /// nothing to wake, because the runtime polls it anyway.
     #[cold]
     pub(super) fn request_pass(&self) {
         let task = lock(&self.task).clone();
@@ -143,19 +148,21 @@ impl Driver {
     }
 }
 
-/// How long after a check that did something a thread's next check may request a pass.
+/// How long a thread waits after a check that did something until its next check may request a
+/// pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// How long after that a check may re-arm the alarm: less often, because an idle runtime gains less
-/// from that than it pays for tokio's lock.
+/// How long it waits until a check may re-arm the alarm. That is longer, because an idle runtime
+/// gains less from re-arming than it pays for tokio's lock.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 impl Driver {
-    /// Checks for late timers: the next timer of this shard is late, or will soon be due.
+    /// Checks for late timers. Call this if the next timer of the shard is late or will soon be
+    /// due.
     #[cold]
     pub(super) fn check_for_late(&'static self, shard: &Shard, now: Tick) {
-        // If this thread's last check was longer ago, polls take over a millisecond, or the worker
-        // was without its processor. Then a check requests no pass, because the tasks that a pass
-        // wakes would delay tokio's own poll of its timers.
+        // If this thread last checked more than a millisecond ago, its tasks probably have long
+        // polls, or the worker was preempted. Do not request a pass then, because the tasks that a
+        // pass wakes would delay tokio's own poll of its timers.
         let last_check = LOCAL.with(|local| local.checked.replace(now.0));
         let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
         let is_late = shard.next() <= now;
@@ -175,7 +182,7 @@ impl Driver {
         }
     }
 
-    /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing while the shard is
+    /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
     /// busy.
     pub(super) fn leave_cancelled_out(&'static self, shard: &Shard) {
         if shard.try_lock().is_some_and(|state| shard.refresh(state)) {
