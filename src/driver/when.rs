@@ -5,37 +5,41 @@
 //! after the alarm fires (exceptions are in `Alarm::fast_path_from`). For an earlier deadline,
 //! [`Driver::when_near`] decides. It never rounds down.
 //!
+//! A driver with a configured tick first rounds the deadline up to the next multiple of the tick
+//! since the driver was opened. Then the first row that matches applies:
+//!
 //! | driver | deadline | the timer fires |
 //! | --- | --- | --- |
-//! | with a configured tick | any | at the next multiple of the tick since the driver was opened; then as below |
-//! | any | more than a millisecond ahead | at its deadline |
-//! | high resolution | nearer | at its deadline; immediately if that passed a millisecond ago; otherwise when the alarm next fires |
+//! | one whose clock may be paused | any | in tokio's millisecond; immediately if that has come |
+//! | any | at least a millisecond ahead | at its deadline |
+//! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
 //! | any other | nearer | in tokio's millisecond; immediately if that has come |
-//! | whose clock may be paused | any | in tokio's millisecond; immediately if that has come |
 //!
-//! **Why tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` goes round as often as
-//! with tokio, however often a check for late timers requests a pass. Without it, naps below a
-//! millisecond go round a quarter more often and cost more CPU. (High resolution does without it.
-//! There, a timer for now waits until the alarm next fires, because a loop would spin otherwise.)
+//! **Why tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` runs as often as with
+//! tokio, however often a check for late timers requests a pass. Otherwise a loop of sleeps shorter
+//! than a millisecond runs a quarter more often than with tokio and uses more CPU. High resolution
+//! fires at the deadline instead. There, a timer that is already due waits until the alarm next
+//! fires, so that such a loop does not spin.
 //!
 //! tokio fires at whole milliseconds since the runtime was built, and does not say when that was.
-//! So the first near timer of a generation asks the probe, which tells which deadlines have come:
-//! between the last of them and the next, a millisecond ends. The result is the [`Grid`].
+//! So the first near timer of a generation asks tokio, through the probe, whether it has reached
+//! given deadlines. The latest deadline that it has reached is the end of one of its milliseconds,
+//! and the others follow at intervals of one millisecond. This is the [`Grid`].
 //!
-//! **Has a millisecond come?** On a multi-thread runtime the real clock answers. A current-thread
+//! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
-//! the runtime. If it has not reached the millisecond, that has not come; otherwise the probe asks
-//! tokio itself, which works on any thread.
+//! the runtime. If that clock has not reached the millisecond, the millisecond has not come.
+//! Otherwise the probe asks tokio itself, which works on any thread.
 //!
-//! **A driver with a configured tick** has no fast path in its shards, because its deadlines have to be
-//! rounded. Rounded deadlines are compared with the alarm here, which saves most of them from reading
-//! a clock: arming and cancelling takes 52 ns instead of 77 ns. (Rounding in every poll and reset
+//! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
+//! Rounded deadlines are compared with the alarm here, which saves most of them from reading a
+//! clock: arming and cancelling takes 52 ns instead of 77 ns. (Rounding in every poll and reset
 //! instead, before the fast path, would take 44 ns, but cost all other drivers three to five
 //! instructions for each.)
 //!
-//! A race remains. If the alarm is late by more than a millisecond, a timer for now or a little
-//! later takes the fast path until the late pass has re-armed the alarm, and fires in that pass or
-//! the next instead of in tokio's millisecond.
+//! A race remains. If the alarm is late by more than a millisecond, a timer that is due now or
+//! shortly takes the fast path until the late pass has re-armed the alarm. It fires in that pass or
+//! the next, instead of in tokio's millisecond.
 
 use std::time::Duration;
 
@@ -45,8 +49,8 @@ use crate::clock::{MILLISECOND, Tick};
 use crate::sync::{AtomicU64, Ordering};
 
 impl Driver {
-    /// When a timer fires whose deadline is before `fast_path_from`; `None` if it is due already.
-    /// `clock` is the clock of the timer's shard.
+    /// Returns when a timer fires whose deadline is before `fast_path_from`, or `None` if it is due
+    /// already. `clock` is the clock of the timer's shard.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
         let when = match self.settings.tick {
@@ -74,9 +78,9 @@ impl Driver {
         }
     }
 
-    /// Without tokio's milliseconds: the driver does without them, or the runtime has not taken the
-    /// driver task yet. A deadline that passed less than a millisecond ago waits until the alarm
-    /// next fires.
+    /// Returns when a timer fires if tokio's milliseconds do not apply: with high resolution, or
+    /// while tokio cannot be asked, for example before the runtime has taken the driver task. A
+    /// deadline that passed less than a millisecond ago waits until the alarm next fires.
     fn unless_long_due(&self, when: Tick) -> Option<Tick> {
         let now = self.alarm.now();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
@@ -85,8 +89,8 @@ impl Driver {
     }
 
     /// If the alarm is armed for this deadline's millisecond of tokio's, or is firing in it now,
-    /// returns that millisecond. Then no clock has to be read, which matters because timers that
-    /// are due together come here in crowds. (If the millisecond has passed by then, the pass that
+    /// returns that millisecond. Then no clock has to be read, which matters because many timers
+    /// that are due together may come here. (If the millisecond has passed by then, the pass that
     /// follows fires the timer.)
     fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {
         let tokios = self.alarm.grid.round_up(when)?;
@@ -100,8 +104,9 @@ impl Driver {
         is_same.then_some(tokios)
     }
 
-    /// The millisecond of tokio's in which this deadline fires. Finds the grid if need be. `None`
-    /// before the runtime has taken the driver task.
+    /// Returns the millisecond of tokio's in which this deadline fires, and finds the grid if
+    /// necessary. Returns `None` while tokio cannot be asked, for example before the runtime has
+    /// taken the driver task.
     pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
         let grid = &self.alarm.grid;
         grid.round_up(deadline).or_else(|| {
@@ -110,8 +115,8 @@ impl Driver {
         })
     }
 
-    /// The end of tokio's last millisecond, by which tokio fires its own timers now; see `pass.rs`. Or
-    /// `now`, if timers do not fire with tokio's milliseconds here.
+    /// Returns the end of tokio's last millisecond, by which tokio fires its own timers now (see
+    /// `pass.rs`). Returns `now` if timers do not fire with tokio's milliseconds here.
     pub(super) fn last_millisecond(&self, now: Tick) -> Tick {
         if !self.settings.current_thread || self.settings.is_precise || self.alarm.may_pause() {
             return now;
@@ -120,8 +125,8 @@ impl Driver {
         next.map_or(now, |next| Tick(next.0 - MILLISECOND))
     }
 
-    /// Whether this millisecond of tokio's has come. `false` if the driver is about to shut down,
-    /// which wakes the timer.
+    /// Returns `true` if this millisecond of tokio's has come. Returns `false` if the driver is
+    /// about to shut down, which wakes the timer.
     fn has_come(&self, tokios: Tick) -> bool {
         if !self.settings.current_thread {
             return tokios <= Tick::really_now();
@@ -130,10 +135,11 @@ impl Driver {
     }
 }
 
-/// The grid of a runtime's milliseconds: when the first of them begins, or [`UNKNOWN`].
+/// The grid of a runtime's milliseconds: the offset at which each of them begins, or [`UNKNOWN`].
 #[derive(Default)]
 pub(super) struct Grid(AtomicU64);
 
+/// The offset of a grid that was not found yet.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
 impl Grid {
@@ -141,13 +147,14 @@ impl Grid {
         self.0.store(offset, Ordering::Relaxed);
     }
 
-    /// Rounds up to the millisecond in which tokio fires. `None` while the grid is not known.
+    /// Rounds up to the millisecond in which tokio fires. Returns `None` while the grid is not
+    /// known.
     fn round_up(&self, deadline: Tick) -> Option<Tick> {
         let offset = self.0.load(Ordering::Relaxed);
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }
 
-    /// Finds the last deadline that tokio's clock has come to: there a millisecond of tokio's ends.
+    /// Finds the last deadline that tokio has reached, because one of its milliseconds ends there.
     /// Tries again if the clock goes on meanwhile, because another thread drives the runtime.
     fn find(&self, timer: &mut AlarmTimer) {
         for _ in 0..8 {
@@ -159,7 +166,8 @@ impl Grid {
     }
 }
 
-/// Searches back from now, in steps that double, and then between the last two of them.
+/// Returns the last deadline that tokio has reached. Searches back from now in steps that double,
+/// and then between the last two of them.
 fn last_to_have_come(timer: &mut AlarmTimer) -> Tick {
     let (mut to_come, mut step) = (Tick::really_now().0 + MILLISECOND, MILLISECOND);
     while timer.has_come(Tick(to_come)) {
@@ -168,7 +176,7 @@ fn last_to_have_come(timer: &mut AlarmTimer) -> Tick {
         step *= 2;
     }
     let mut come = to_come.saturating_sub(step);
-    // Ends whatever tokio answers.
+    // This ends whatever tokio answers.
     while come > 0 && !timer.has_come(Tick(come)) {
         step *= 2;
         (to_come, come) = (come, come.saturating_sub(step));
