@@ -1,34 +1,37 @@
-//! What fires the alarm: an interval of tokio's, and, with high resolution, a Linux timerfd. And a
-//! probe, which asks tokio how far its own time has come.
+//! The sources that fire the alarm: an interval of tokio's and, with high resolution, a Linux
+//! timerfd. And the *probe*, which asks tokio which deadlines its time driver has reached.
 //!
 //! # Ground rules
 //!
-//! * An [`AlarmTimer`] is used under the alarm's mutex, and no other lock than tokio's own is
-//!   taken.
-//! * Nothing here needs the runtime to be current, because a timer of tokio's knows its runtime. So
-//!   arming works wherever a timer is used, even in a destructor that runs inside tokio.
-//! * Arming may fire the interval immediately, on this very thread, if tokio's clock has passed the
-//!   time. While [`ARMING`], that is only recorded, and the thread then requests a pass.
-//! * A runtime that has ended panics when its interval is polled. A driver is closed, and its
-//!   interval taken out, before that. Should tokio ever end things in another order, arming must
-//!   not panic all the same, so the panic is caught.
+//! * **Use an [`AlarmTimer`] only under the alarm's mutex**, and take no other lock there than
+//!   tokio's own.
+//! * **Once created, an [`AlarmTimer`] does not need the runtime to be current**, because a timer
+//!   of tokio's knows its runtime. So arming works wherever a timer is used, even in a destructor
+//!   that runs inside tokio.
+//! * **Arming may fire the interval immediately**, on this very thread, if tokio's clock has passed
+//!   the time. While [`ARMING`] is set, the alarm's waker only records that, and the thread then
+//!   requests a pass.
+//! * **Arming never panics.** tokio panics if an interval is polled whose runtime has ended. A
+//!   driver is closed, and its interval taken out, before the runtime's time driver ends, except if
+//!   a waker delays the driver task. So the panic is caught.
 //!
 //! # The timerfd
 //!
-//! tokio fires on its milliseconds, one or two late. A timerfd, whose expiry wakes tokio's I/O
-//! driver, fires for near deadlines instead. For a deadline that is further away, tokio fires once
-//! the deadline is near, and the timerfd is set then. So a service whose timers are seconds away,
-//! and are cancelled, makes no system call for them.
+//! tokio fires at whole milliseconds, one or two after the deadline. A timerfd, whose expiry wakes
+//! tokio's I/O driver, fires for deadlines that are at most [`NEAR`] ahead instead. For a deadline
+//! that is further away, tokio fires [`NEAR`] before it, and the timerfd is set then. So a service
+//! whose timers are seconds away, and are cancelled, makes no system call for them.
 //!
-//! * The two sources share one waker. Once it is woken, neither source counts as set; a spurious
-//!   wake-up may follow.
-//! * A timerfd that has expired and is not yet delivered is not set again, because setting it is a
-//!   system call, and a busy runtime polls I/O late and checks for late timers often.
-//! * The timerfd never fires early: it is set to the time that is left by the real clock, which is
-//!   read last. If the clock may be paused, the timerfd is not used.
-//! * **Wake-ups are bounded.** From one wake-up to the next, at least the spacing passes; timers
-//!   that become due in between fire together. Only a timer that is due within the spacing of a
-//!   wake-up waits for it.
+//! * **The two sources share one waker.** Once it is woken, neither source counts as set, so a
+//!   spurious wake-up may follow.
+//! * **A timerfd that has expired but whose wake-up was not delivered yet is not set again.** A
+//!   busy runtime polls I/O late and re-arms the alarm often, and each setting would be a system
+//!   call.
+//! * **The timerfd never fires early.** It is set to the time that is left by the real clock, which
+//!   is read last. If the clock may be paused, the timerfd is not used.
+//! * **Wake-ups are bounded.** At least the spacing passes from one wake-up to the next, and timers
+//!   that become due in between fire together. A timer waits for that only if it is due sooner than
+//!   the spacing after a wake-up.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -50,28 +53,28 @@ use crate::sync::{Descriptor, now_if_current, now_in, thread_local};
 
 /// A runtime's interval, and the tick that it is armed for.
 pub(in crate::driver) struct AlarmTimer {
-    /// The alarm, as tokio-console sees it.
+    /// The alarm as tokio-console shows it.
     _resource: spans::Resource,
     pub(in crate::driver) interval: Interval,
-    /// Tells which deadlines tokio has come to; never left registered. (Unlike an interval, a sleep
-    /// reads no clock.)
+    /// The probe. It is never left registered. (It is a sleep, because polling an interval reads
+    /// the clock.)
     probe: Pin<Box<Sleep>>,
-    /// Fires for near deadlines.
+    /// The timerfd, which fires for near deadlines.
     precise: Option<HighResolution>,
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// The driver's.
+    /// The generation of the driver.
     pub(in crate::driver) generation: Generation,
-    /// The runtime has taken the driver task.
+    /// Whether the runtime has taken the driver task, which means that it was spawned.
     pub(in crate::driver) has_task: bool,
-    /// [`Tick::NEVER`] if nothing is registered with tokio, `None` if it has to be armed again in
-    /// any case.
+    /// The tick that is armed for. [`Tick::NEVER`] if nothing is registered with tokio, and `None`
+    /// if the alarm has to be armed again in any case.
     pub(super) armed: Option<Tick>,
 }
 
 impl AlarmTimer {
-    /// A timer of the current runtime, whose handle this must be.
+    /// Creates a timer of the current runtime, whose handle this must be.
     ///
     /// # Panics
     ///
@@ -81,7 +84,8 @@ impl AlarmTimer {
     pub(in crate::driver) fn new(runtime: &Handle, precise: Option<HighResolution>) -> Self {
         let resource = spans::Resource::alarm();
         let _unseen = spans::unseen();
-        // First: tokio's `sleep` reports the caller's line, and its `interval` does not.
+        // The sleep comes first: if it panics, tokio reports the caller's line, which `interval`
+        // would not.
         let probe = Box::pin(time::sleep(Duration::ZERO));
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -98,7 +102,7 @@ impl AlarmTimer {
         }
     }
 
-    /// One of the two sources has fired: neither counts as set any more.
+    /// Notes that one of the two sources has fired: neither counts as set any more.
     pub(super) fn forget_all(&mut self, now: Tick) {
         self.armed = Some(Tick::NEVER);
         if let Some(precise) = &mut self.precise {
@@ -107,16 +111,17 @@ impl AlarmTimer {
         self.forget_timerfd();
     }
 
-    /// The timerfd may have fired, and have been taken for tokio's interval: it no longer counts as
-    /// set.
+    /// Notes that the timerfd does not count as set any more. It may have fired, and its wake-up
+    /// may have been mistaken for the interval's.
     pub(super) fn forget_timerfd(&mut self) {
         if let Some(precise) = &mut self.precise {
             precise.set_to = Tick::NEVER;
         }
     }
 
-    /// When tokio is to fire for a deadline: at the deadline; or, if there is a timerfd, early
-    /// enough to set that. Sets the timerfd, and returns `None`, if the deadline is near.
+    /// Returns when tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
+    /// early enough to set that. If the deadline is near, sets the timerfd instead and returns
+    /// `None`.
     pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(precise) = &mut self.precise else {
             return Some(target);
@@ -125,26 +130,28 @@ impl AlarmTimer {
             self.armed = Some(target);
             return None;
         }
+        // A tick ahead, so that the interval does not fire while it is being armed.
         let soonest = now.saturating_add(Duration::from_nanos(1));
         Some(target.saturating_sub(NEAR).max(soonest))
     }
 
-    /// Arms tokio's interval at `at`, for `target`. Returns `false` if the interval fired
-    /// immediately, so that nothing is armed.
+    /// Arms tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
+    /// the interval fired immediately or tokio panicked.
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
-        // This poll may fire, and the timerfd's setting does not count then.
+        // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
         ARMING.with(|arming| arming.set(true));
         let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
-        // Even if tokio has panicked.
+        // Reset this even if tokio has panicked.
         ARMING.with(|arming| arming.set(false));
-        // If tokio panics, because the runtime has ended, or a subscriber of its spans does, nothing is
-        // armed.
+        // tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
+        // armed then.
         let is_pending = polled.is_ok_and(|polled| polled.is_pending());
         self.armed = Some(if is_pending { target } else { Tick::NEVER });
         is_pending
     }
 
+    /// Resets the interval to `at` and polls it, which registers the waker.
     fn poll_at(&mut self, at: Tick) -> Poll<Instant> {
         let _unseen = spans::unseen();
         self.interval.reset_at(at.to_instant());
@@ -154,8 +161,8 @@ impl AlarmTimer {
         pin!(tick).poll(&mut Context::from_waker(&self.waker))
     }
 
-    /// Whether tokio has come to the millisecond in which this deadline fires. Leaves the probe
-    /// unregistered.
+    /// Returns `true` if tokio has reached the millisecond in which this deadline fires. Leaves the
+    /// probe unregistered.
     pub(in crate::driver) fn has_come(&mut self, deadline: Tick) -> bool {
         let _unseen = spans::unseen();
         self.probe.as_mut().reset(deadline.to_instant());
@@ -167,8 +174,9 @@ impl AlarmTimer {
         polled.is_ready()
     }
 
-    /// Whether tokio has come to a millisecond of its own, or the clock passed it long ago: tokio
-    /// is never ahead of its clock, and is behind it if it has not read the clock for a while.
+    /// Returns `true` if tokio has reached a millisecond of its own, or if the clock passed it at
+    /// least a millisecond ago. tokio's time is never ahead of the clock, and is behind it until
+    /// tokio reads the clock again.
     pub(in crate::driver) fn has_come_by_now(&mut self, tokios: Tick) -> bool {
         match now_if_current(&self.runtime).map(Tick::of) {
             Some(now) if now < tokios => false,
@@ -177,7 +185,7 @@ impl AlarmTimer {
         }
     }
 
-    /// Now, by the runtime's own clock. `None` if the runtime cannot be entered.
+    /// Returns the time by the runtime's own clock, or `None` if the runtime cannot be entered.
     pub(super) fn now(&self) -> Option<Tick> {
         now_in(&self.runtime).map(Tick::of)
     }
@@ -188,7 +196,7 @@ thread_local! {
     pub(super) static ARMING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How near a deadline must be for the timerfd to be set.
+/// How far ahead a deadline may be at most for the timerfd to be set.
 pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
     Duration::from_nanos(15)
 } else {
@@ -196,21 +204,21 @@ pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
 };
 /// How long an expired timerfd may take to be delivered.
 const AWAITED: Duration = Duration::from_millis(10);
-/// From wake-up to wake-up, unless a builder says otherwise.
+/// The spacing of wake-ups, unless a builder sets another.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
 
-/// A timerfd, and its setting.
+/// A timerfd, and what it is set to.
 pub(crate) struct HighResolution {
     descriptor: Descriptor,
     spacing: Duration,
-    /// When a wake-up was last taken.
+    /// When the record of a wake-up was last consumed.
     last_wakeup: Tick,
-    /// When the timerfd expires; [`Tick::NEVER`] if that is not known.
+    /// When the timerfd expires, or [`Tick::NEVER`] if that is not known.
     set_to: Tick,
 }
 
 impl HighResolution {
-    /// A timerfd of the current runtime.
+    /// Opens a timerfd of the current runtime.
     #[track_caller]
     pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
         Descriptor::open().map(|descriptor| HighResolution::new(descriptor, spacing))
@@ -225,13 +233,14 @@ impl HighResolution {
         }
     }
 
-    /// Sets the timerfd for `target`, to wake the waker. Returns `false` if that is for tokio,
-    /// because the target is far, or the runtime has ended.
+    /// Sets the timerfd for `target`, to wake the waker, and returns `true`. Returns `false` if
+    /// tokio's interval has to fire instead, because the target is far or the timerfd could not be
+    /// set.
     fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
         if target.saturating_since(now) > NEAR {
             return false;
         }
-        // Expired but not yet delivered: not set again.
+        // It has expired, but its wake-up was not delivered yet: do not set it again.
         if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
             return true;
         }
