@@ -2,13 +2,13 @@
 //!
 //! # Ground rules
 //!
-//! * Do nothing that can call back while holding the registry's lock. So the interval is made
-//!   before it is taken, because in a runtime without timers that panics. And the driver task is
-//!   spawned after its release, because a runtime that has ended drops the task inside `spawn`,
-//!   with its [`Service`], which locks the registry.
-//! * A driver can be found before its task is spawned, because a hook that the runtime calls for
-//!   new tasks may make timers. It can be found for as long as its [`Service`] lives. The drop of
-//!   that first ends the generation, then takes the driver out.
+//! * **Call nothing that may panic or run user code under the registry's lock.** The interval is
+//!   created first, because creating it panics in a runtime without timers. The driver task is
+//!   spawned after the lock is released, because a runtime that has ended drops the task inside
+//!   `spawn`, and the drop of its [`Service`] takes the lock.
+//! * **A driver can be found before its task is spawned**, because a hook that the runtime calls
+//!   for new tasks may make timers. It can be found for as long as its [`Service`] lives. The drop
+//!   of the service first ends the generation, and then takes the driver out.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -28,16 +28,16 @@ use crate::sync::is_traced;
 #[derive(Default)]
 struct Registry {
     running: HashMap<runtime::Id, DriverRef>,
-    /// Drivers that run for no runtime.
+    /// Drivers that run for no runtime, by their settings.
     pool: HashMap<Settings, Vec<&'static Driver>>,
 }
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
 thread_local! {
-    /// The driver whose task this thread is spawning. Stops a recursion: a runtime that has ended
-    /// drops the task inside `spawn`, and its hook for ended tasks may make a timer. That timer
-    /// gets this driver, instead of starting another.
+    /// The driver whose task this thread is spawning. This stops a recursion: a runtime that has
+    /// ended drops the task inside `spawn`, and its hook for ended tasks may make a timer. That
+    /// timer gets this driver, instead of starting another.
     static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
 }
 
@@ -64,12 +64,13 @@ pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
     }
 }
 
+/// Returns the driver that the free functions use in this runtime, if it was started.
 pub(super) fn find(handle: &Handle) -> Option<DriverRef> {
     with_registry(|registry| registry.running.get(&handle.id()).copied())
 }
 
-/// Starts the driver of the free functions in this runtime. The error is the driver that they use
-/// already.
+/// Starts the driver of the free functions in this runtime. Returns the driver that they use
+/// already as the error.
 #[track_caller]
 pub(crate) fn install(
     handle: &Handle,
@@ -89,7 +90,7 @@ pub(crate) fn install(
     Err(first)
 }
 
-/// Starts a driver beside that of the free functions.
+/// Starts a driver in addition to that of the free functions.
 #[track_caller]
 pub(crate) fn start(
     handle: &Handle,
@@ -99,7 +100,7 @@ pub(crate) fn start(
     Service::new(handle, settings, precise).spawn(handle)
 }
 
-/// Keeps a driver running. The driver task owns it; its drop closes the driver.
+/// Keeps a driver running. The driver task owns it, and its drop closes the driver.
 struct Service(DriverRef);
 
 impl Service {
@@ -111,15 +112,16 @@ impl Service {
     #[track_caller]
     fn new(handle: &Handle, mut settings: Settings, precise: Option<HighResolution>) -> Self {
         let timer = AlarmTimer::new(handle, precise);
-        // Room is made each time: drivers that differ in that alone are of the same kind.
+        // Drivers that differ only in capacity share a pool, because `open` reserves the memory
+        // each time.
         let capacity = mem::take(&mut settings.capacity);
         let driver = with_registry(|registry| registry.pool.get_mut(&settings)?.pop());
         let driver = driver.unwrap_or_else(|| Driver::leak(settings));
         Service(driver.open(timer, capacity))
     }
 
-    /// Spawns the driver task, each poll of which is an expiry pass. For a hook, the task is
-    /// spawned at the line that makes the first timer.
+    /// Spawns the driver task, each poll of which is an expiry pass. A runtime hook sees the line
+    /// that makes the first timer as the place of the spawn.
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let Service(running) = self;
@@ -135,7 +137,7 @@ impl Service {
             running.poll_task(cx.waker())
         });
         spans::spawn(task, handle);
-        // First: what follows may run user code.
+        // Clear `STARTING` first, because what follows may run user code.
         drop(starting);
         running.driver.begin(running.generation);
         running
@@ -149,7 +151,7 @@ impl Drop for Service {
         driver.close();
         with_registry(|registry| {
             registry.running.retain(|_, running| !running.is(closed));
-            // There is no number for another generation after the last.
+            // After the last generation there is no number for another.
             if driver.generation() < Generation::MAX {
                 let pool = registry.pool.entry(driver.settings);
                 pool.or_default().push(driver);
