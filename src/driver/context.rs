@@ -1,12 +1,13 @@
-//! The owner of a timer: the driver, and the driver's shard, for a timer that is made here.
+//! The owner of a timer: the driver, and the driver's shard, to which a timer belongs that is made
+//! on this thread.
 //!
 //! **A timer belongs to the current runtime. On a thread that is bound to a worker of a
 //! multi-thread runtime, a timer belongs to the worker's runtime instead.**
 //!
-//! Most timers are made by a task on a bound thread. Two thread-locals tell its shard:
-//! `tokio::runtime::worker_index()` which worker's scheduler runs on this thread, and [`LOCAL`]
-//! which runtime's. Reading them writes nothing that threads share, whereas getting the current
-//! handle counts a reference to it.
+//! Most timers are made by a task on a bound thread. Two thread-locals identify its shard:
+//! `tokio::runtime::worker_index()` returns which worker this thread runs, and [`LOCAL`] knows the
+//! runtime. Reading them writes nothing that threads share, whereas getting the current handle
+//! counts a reference to it.
 //!
 //! | where | `worker_index()` | the timer's driver |
 //! | --- | --- | --- |
@@ -16,17 +17,18 @@
 //!
 //! # Ground rules
 //!
-//! * **Bind a thread only in a task that was spawned for that purpose.** A handle tells which
-//!   context this is, not which worker this thread is. But the thread that runs a task of the
-//!   runtime is a worker of it. Until such a task has run, the current handle decides. A thread
-//!   that is a worker of one runtime never becomes a worker of another.
-//! * **A binding ends the one before.** After `block_in_place`, another thread may have the worker,
-//!   and this thread may run blocking tasks. When the other thread makes its first timer, it ends
-//!   this thread's binding, because the shard counts its workers. A thread that makes a timer of
-//!   another runtime in between has to be bound again, too.
-//! * **Two threads may have the same index**, while one of them is in `block_in_place`, or just
-//!   back from it. So a shard's worker changes no entry without the shard's lock. Which thread has
-//!   a shard decides only the cheapest way to cancel there.
+//! * **Bind a thread only in a task that was spawned for that purpose**, never because of a runtime
+//!   handle. A handle identifies the current context, not the worker that this thread runs. But
+//!   whichever thread runs a task of the runtime is a worker of it. Until such a task has run, the
+//!   current handle decides. A thread that is a worker of one runtime never becomes a worker of
+//!   another.
+//! * **Binding a thread to a shard ends the shard's previous binding.** After `block_in_place`,
+//!   another thread may have the worker, and this thread may run blocking tasks. When the other
+//!   thread makes its first timer, it ends this thread's binding, because the shard counts its
+//!   workers. A thread that makes a timer of another runtime in between has to be bound again, too.
+//! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
+//!   may have the same index while one of them is in `block_in_place`, or just back from it. Which
+//!   thread is bound to a shard decides only the cheapest way to cancel there.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,26 +49,26 @@ pub(crate) type ShardHandle = (&'static Shard, Generation);
 #[derive(Clone, Copy)]
 struct Binding {
     shard: ShardHandle,
-    /// The runtime that the driver runs for.
+    /// The runtime for which the driver runs.
     runtime: runtime::Id,
     /// The index of the worker that this thread is bound to; [`NO_INDEX`] if it is not bound.
     index: u32,
-    /// Which of the shard's workers that is.
+    /// The number of this binding, to be compared with `Shard::worker`.
     worker: u32,
 }
 
-/// Not a worker's index: the thread is not bound. No runtime has so many workers.
+/// The index of a thread that is not bound. No runtime has this many workers.
 const NO_INDEX: u32 = u32::MAX;
 
 impl Binding {
-    /// Whether this thread was bound to the shard's worker, and still is.
+    /// Returns `true` if this thread was bound to the shard's worker, and still is.
     #[inline]
     fn is_bound(&self) -> bool {
         let (shard, _) = self.shard;
         shard.worker() == self.worker && worker_index() == Some(self.index as usize)
     }
 
-    /// Whether the shard's driver still runs for this runtime.
+    /// Returns `true` if the shard's driver still runs for this runtime.
     fn is_of(&self, handle: &Handle) -> bool {
         let (shard, generation) = self.shard;
         self.runtime == handle.id() && shard.is_open_in(generation)
@@ -77,14 +79,15 @@ impl Binding {
 #[repr(align(64))]
 pub(super) struct Local {
     binding: Cell<Option<Binding>>,
-    /// The data pointer of the waker that this thread has last left in a cached entry: a hint.
+    /// The data pointer of the task's waker that this thread last left in a cached entry. It is
+    /// only a hint.
     cached_waker: Cell<usize>,
-    /// When this thread last checked for late timers, by the clock of that runtime, which may be
-    /// ahead of this one's.
+    /// When this thread last checked for late timers, by the clock of the runtime for which it
+    /// checked. The clock of the present runtime may be behind that.
     pub(super) checked: Cell<u64>,
     /// When such a check last did something.
     pub(super) acted: Cell<u64>,
-    /// Timers made since this thread was last bound.
+    /// Number of timers made since this thread was last bound.
     made_unbound: Cell<u32>,
 }
 
@@ -101,7 +104,7 @@ thread_local! {
 }
 
 std::thread_local! {
-    /// Of threads that are no workers: spreads them over the shards.
+    /// The number of a thread that is not a worker, which spreads such threads over the shards.
     static NUMBER: usize = {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         NEXT.fetch_add(1, Ordering::Relaxed)
@@ -114,8 +117,8 @@ pub(super) fn set_cached_waker(waker: usize) {
     LOCAL.with(|local| local.cached_waker.set(waker));
 }
 
-/// Whether this is the waker that this thread has last left in a cached entry. Only a hint:
-/// `put_again` compares the wakers.
+/// Returns `true` if this is the waker that this thread last left in a cached entry. That is only a
+/// hint: `put_again` compares the wakers.
 #[inline]
 pub(super) fn cached_waker_is(waker: &Waker) -> bool {
     LOCAL.with(|local| local.cached_waker.get()) == waker.data() as usize
@@ -151,7 +154,8 @@ pub(crate) fn shard() -> ShardHandle {
     }
 }
 
-/// The shard of the current handle's driver. On a current-thread runtime, every timer comes here.
+/// Returns the shard of the current handle's driver. On a current-thread runtime, every timer comes
+/// here.
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> ShardHandle {
@@ -164,7 +168,7 @@ fn by_handle() -> ShardHandle {
     by_handle_of(handle)
 }
 
-/// Out of line: [`by_handle`] keeps a small frame.
+/// This is out of line so that [`by_handle`] needs only a small stack frame.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -179,7 +183,7 @@ fn by_handle_of(handle: Handle) -> ShardHandle {
     shard
 }
 
-/// Starts the driver if need be.
+/// Returns the shard for a runtime, and starts its driver if necessary.
 #[track_caller]
 fn find(handle: &Handle) -> ShardHandle {
     let driver = registry::driver_of(handle);
@@ -188,12 +192,12 @@ fn find(handle: &Handle) -> ShardHandle {
     shard
 }
 
-/// This thread's shard of a known driver.
+/// Returns this thread's shard of a known driver.
 pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
     driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
 }
 
-/// Whether this thread made its last timer in this shard.
+/// Returns `true` if this thread made its last timer in this shard.
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_here(shard: &Shard) -> bool {
@@ -203,13 +207,14 @@ pub(super) fn is_here(shard: &Shard) -> bool {
 #[cfg(all(test, loom))]
 pub(super) use crate::sync::fake::is_here;
 
-/// How many timers a thread that is not bound yet makes until its second request for a binding. The
-/// wait doubles with each request that no binding has followed, because a single poll may make
-/// millions of timers, and no task runs before it returns.
+/// Number of timers that an unbound thread makes before its second request for a binding. The wait
+/// doubles with each request that no binding has followed, because a single poll may make millions
+/// of timers, and no task runs before it returns.
 const BINDING_INTERVAL: u32 = 256;
 
-/// Spawns a task that binds the thread that runs it, most likely this thread. Not for every timer,
-/// because the task may wait behind a task that makes many, or be stolen by another thread.
+/// Spawns a task that binds the thread that runs it, most likely this thread. Does so only for some
+/// of the timers, because the task may wait behind a task that makes many, or be stolen by another
+/// thread.
 fn request_binding(handle: &Handle, driver: DriverRef) {
     let Some(index) = worker_index() else { return };
     let made = LOCAL.with(|local| {
@@ -220,16 +225,18 @@ fn request_binding(handle: &Handle, driver: DriverRef) {
     if !is_time || !driver.is_open() {
         return;
     }
-    // The thread that was bound before has lost its worker.
+    // The thread that was bound before does not run this worker any more.
     change_worker(driver.shard(index), index);
     let runtime = handle.id();
     handle.spawn(async move { bind(driver, runtime) });
 }
 
+/// Binds this thread to the worker that it runs.
 fn bind(driver: DriverRef, runtime: runtime::Id) {
     let Some(index) = worker_index() else { return };
     let shard = driver.shard(index);
-    // In this order: the end of a driver changes the worker, too.
+    // Change the worker before checking that the driver is open, because the end of a driver
+    // changes the worker, too.
     let worker = change_worker(shard, index);
     if driver.is_open() {
         set_binding((shard, driver.generation), runtime, index as u32, worker);
@@ -237,7 +244,8 @@ fn bind(driver: DriverRef, runtime: runtime::Id) {
     }
 }
 
-/// Ends the bindings of the shard's threads. If workers share a shard, the first of them does.
+/// Ends the binding of the shard's thread and returns the number of the next. If several workers
+/// share a shard, only the first of them changes it.
 fn change_worker(shard: &Shard, index: usize) -> u32 {
     if index == shard.index {
         shard.change_worker()
