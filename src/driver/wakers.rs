@@ -1,16 +1,16 @@
-//! Wakers, which are user code: told apart, woken, dropped.
+//! Wakers, which are user code: how they are compared, woken and dropped.
 //!
 //! # Ground rules
 //!
-//! * Wake and drop wakers here while no lock is held.
-//! * A panic of another task's waker ends here. A timer's own waker is dropped with the timer, so
-//!   its panic is that of the timer's drop.
+//! * **Wake and drop wakers here while no lock is held.**
+//! * **A panic of another task's waker ends here.** A timer's own waker is dropped with the timer,
+//!   so its panic is that of the timer's drop.
 //!
 //! # Identity
 //!
-//! A waker is identified by its data pointer and its vtable. A timer remembers both of the waker
-//! that is registered, so that a poll with the same waker takes no lock. To do so in nine bytes
-//! instead of sixteen, vtables have numbers. A process has only a handful of them (tokio's tasks,
+//! A waker is identified by its data pointer and its vtable. A timer stores both for the waker that
+//! it registered, so that a poll with the same waker takes no lock. To do so in nine bytes instead
+//! of sixteen, vtables have numbers. A process has only a handful of them (tokio's tasks,
 //! `block_on`, `FuturesUnordered`, …), numbered in the order of their appearance. The wakers of any
 //! further vtable count as new in each poll, which costs a lock, and is correct. (Comparing all
 //! wakers except those of tasks under the lock was tried: such a poll then takes 141 instructions
@@ -27,8 +27,9 @@ pub(crate) type VtableId = u8;
 /// The number of the vtable of tokio's tasks.
 pub(crate) const OF_TASKS: VtableId = 0;
 
+/// Number of vtables that get a number.
 const NUMBERS: usize = 16;
-/// Not a number: matches no waker.
+/// The number of a vtable without a number. It matches no waker.
 const NONE: VtableId = NUMBERS as u8;
 
 /// The addresses of vtables, each in the place of its number. A free place is 0. The first place is
@@ -41,12 +42,13 @@ pub(crate) fn note_task(waker: &Waker) {
     VTABLES[OF_TASKS as usize].store(address(waker), Relaxed);
 }
 
+/// Returns the address of the waker's vtable.
 #[inline]
 pub(crate) fn address(waker: &Waker) -> usize {
     std::ptr::from_ref(waker.vtable()) as usize
 }
 
-/// The number of the vtable at this address.
+/// Returns the number of the vtable at this address.
 #[inline]
 pub(crate) fn id(vtable: usize) -> VtableId {
     if VTABLES[OF_TASKS as usize].load(Relaxed) == vtable {
@@ -56,8 +58,8 @@ pub(crate) fn id(vtable: usize) -> VtableId {
     }
 }
 
-/// The number of a vtable that is not known to be that of tasks, given now if there is none yet. If
-/// no number is left, one that matches no waker.
+/// Returns the number of a vtable that is not known to be that of tasks, and gives it one if it has
+/// none. If no number is left, returns one that matches no waker.
 fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
     let holds = |place: &AtomicUsize| {
         if place.load(Relaxed) == 0 {
@@ -70,15 +72,15 @@ fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
     place.map_or(NONE, |after_tasks| after_tasks as VtableId + 1)
 }
 
-/// Whether the waker's vtable has this number.
+/// Returns `true` if the waker's vtable has this number.
 #[inline]
 pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
     let place = VTABLES.get(usize::from(id));
     place.is_some_and(|place| place.load(Relaxed) == address(waker))
 }
 
-/// Wakes tasks. If a waker panics, the rest need another call of [`contain`]; usually one is enough
-/// for all.
+/// Wakes tasks. All wakers run inside one call of [`contain`]. After a panic, another call
+/// continues with the rest.
 pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     let (mut wakers, mut is_done) = (wakers.into_iter(), false);
     while !is_done {
@@ -89,9 +91,9 @@ pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     }
 }
 
-/// Drops the wakers of cancelled timers. (A task's waker may be the last reference to a runtime
-/// that has ended, whose hooks own values of the user's: their drop is user code.) Each by itself:
-/// a second panic while the first unwinds would abort.
+/// Drops the wakers of cancelled timers. A task's waker may be the last reference to a runtime that
+/// has ended, and that runtime's hooks own values of the user, so the drop runs user code. Each
+/// waker is dropped by itself, because a second panic while the first unwinds would abort.
 #[inline]
 pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
     wakers.into_iter().for_each(|waker| contain(|| drop(waker)));
@@ -101,7 +103,7 @@ pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
 /// again. Neither panic reaches another timer, nor the caller.
 #[inline]
 fn contain(user_code: impl FnOnce()) {
-    // The hook has reported the panic, which is none of the caller's.
+    // The panic hook has already reported the panic, which does not concern the caller.
     let Err(payload) = catch_unwind(AssertUnwindSafe(user_code)) else {
         return;
     };
