@@ -48,6 +48,22 @@ fn nothing_is_out_of_range() {
     assert_eq!(wheel.insert(u64::MAX, 7), Err(7));
 }
 
+/// The search reads at most 16 entries per level. A crowded slot that starts before the earliest deadline
+/// may therefore hide it, although that deadline is near and alone in its own slot.
+#[test]
+fn a_crowded_slot_that_starts_earlier_hides_the_next_deadline_until_it_has_cascaded() {
+    let next = |others: u64| {
+        let mut wheel = filled::<64>(0, 100..100 + others);
+        assert!(fire(&mut wheel, 60).is_empty());
+        wheel.insert(70, 70).expect("not yet due");
+        let first = wheel.next_expiration().expect("not empty");
+        assert!(fire(&mut wheel, first.min(69)).is_empty(), "{others}");
+        (first, wheel.next_expiration())
+    };
+    assert_eq!(next(16), (70, Some(70)));
+    assert_eq!(next(17), (64, Some(70)));
+}
+
 /// Before gigabytes are allocated.
 #[test]
 fn a_wheel_with_room_for_too_many_panics_at_the_callers_line() {

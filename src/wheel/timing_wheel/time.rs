@@ -7,12 +7,11 @@ use crate::wheel::key::{Expired, Key};
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick to advance to next, or `None` if the wheel is empty.
     ///
-    /// The result is never later than the earliest deadline. It equals the earliest deadline if
-    /// that lies within one rotation of the lowest level, which is `SLOTS` ticks, or if its slot
-    /// holds at most 16 entries. Otherwise it may be the start of that slot, at which entries only
-    /// cascade. The result is later than [`now`](Self::now), unless
-    /// [`advance_bounded`](Self::advance_bounded) stopped early and left due entries behind. The
-    /// search looks at no more than 16 entries per level.
+    /// The result is never later than the earliest deadline. It equals the earliest deadline,
+    /// unless a slot that starts earlier holds more than 16 entries. Then it may be the start of
+    /// that slot, at which entries only cascade. The result is later than [`now`](Self::now),
+    /// unless [`advance_bounded`](Self::advance_bounded) stopped early and left due entries behind.
+    /// The search looks at no more than 16 entries per level.
     ///
     /// # Examples
     ///
@@ -86,10 +85,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Advances the clock like [`advance`](Self::advance), but stops after a bounded amount of
     /// work.
     ///
-    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`. If the budget is
-    /// used up before everything is done, the clock stops on the way, and the result is
-    /// [`Progress::Unfinished`]. You can then use the wheel as usual; the next advance continues
-    /// where this one stopped.
+    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`, and so does each
+    /// run of up to 16 places that removed entries left behind. If the budget is used up before
+    /// everything is done, the clock stops on the way, and the result is [`Progress::Unfinished`].
+    /// You can then use the wheel as usual; the next advance continues where this one stopped.
     ///
     /// # Examples
     ///
