@@ -50,7 +50,7 @@ impl Progress {
     }
 }
 
-/// An entry that is firing and whose key is in no slot. When it is dropped, also by a panic, it
+/// An entry that is firing and whose key is in no slot. When it is dropped, even by a panic, it
 /// goes into the slot of its next deadline, or is removed from the wheel if it has none.
 struct Due<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
@@ -76,12 +76,12 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
 /// Maximum number of cells that are taken off a slot together.
 const BURST: usize = 16;
 
-/// Number of entries from which on it pays to read deadlines ahead. Fewer entries fit into the
-/// processor's caches.
+/// Minimum number of entries in the wheel for which reading deadlines ahead pays. Fewer entries fit
+/// into the processor's caches.
 const MANY: usize = 4_096;
 
 /// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When it is
-/// dropped, also by a panic, it puts them back.
+/// dropped, even by a panic, it puts them back.
 struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
     slot: SlotId,
@@ -245,8 +245,8 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         earliest
     }
 
-    /// Returns the key of an entry with the earliest deadline. This is wrong if any entry was
-    /// rescheduled lazily, which the public wheel never does.
+    /// Returns the key of an entry with the earliest deadline. Do not use this in a wheel with
+    /// lazily rescheduled entries, because it may miss the earliest one; the public wheel has none.
     ///
     /// Searches the first slot of each level whose start is before the earliest deadline found so
     /// far.

@@ -21,7 +21,8 @@ use super::slots::Slots;
 /// the 65 µs of a slot on that level, and each of them cascades two levels less.
 ///
 /// The fields are in this order so that an insert touches only three cache lines. That holds if the
-/// owner places the wheel 40 bytes after the start of a cache line.
+/// owner, the `ShardState` of `driver/shard.rs`, places the wheel 40 bytes after the start of a
+/// cache line.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
@@ -126,8 +127,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// Removes an entry that is no longer in its page. This is out of line so that, for all other
-    /// entries, the compiler keeps the value in registers.
+    /// Removes a *survivor*, an entry whose page has given its memory back (see `paged_slab.rs`).
+    /// This is out of line so that, for all other entries, the compiler keeps the value in
+    /// registers.
     #[cold]
     #[inline(never)]
     fn remove_survivor(&mut self, key: u32) -> T {
@@ -164,9 +166,9 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         }
     }
 
-    /// Extends the deadline of an entry if there is one under this key, `is_such` returns `true`
-    /// for its value, and the new deadline is not earlier than the old one. Returns `true` if it
-    /// did.
+    /// Extends the deadline of the entry under this key and returns `true`. Returns `false` and
+    /// changes nothing if there is no such entry, if `is_such` returns `false` for its value, or if
+    /// the new deadline is earlier than the old one.
     ///
     /// Always returns `false` for an entry that has survived its page, because looking it up would
     /// make the fast path longer. The caller's slow path finds such an entry.

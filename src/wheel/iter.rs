@@ -153,7 +153,7 @@ impl<T> Clone for Iter<'_, T> {
     }
 }
 
-/// Implements the iterators, which differ only in the item that they make of an entry.
+/// Implements the iterators, which differ only in the item that they make from an entry.
 macro_rules! iterators {
     ($($iter:ident<$($life:lifetime,)? T> of $item:ty: $made:expr;)*) => {$(
         impl<$($life,)? T> Iterator for $iter<$($life,)? T> {

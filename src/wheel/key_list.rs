@@ -129,8 +129,7 @@ impl KeyList {
         count
     }
 
-    /// Removes the holes from a list without keys. Moves its memory to `garbage` if the list was
-    /// long.
+    /// Clears a list that holds only holes. Moves its memory to `garbage` if the list was long.
     #[inline(always)]
     pub(crate) fn clear(&mut self, garbage: &mut Vec<Vec<u32>>) {
         self.cells.clear();

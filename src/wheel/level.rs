@@ -8,7 +8,7 @@
 use super::bits::Bits;
 use super::slot::SlotId;
 
-/// The widths of slots, in a wheel with `SLOTS` slots per level.
+/// The arithmetic of slots in a wheel with `SLOTS` slots per level.
 ///
 /// `POWER_OF_TWO` is a constant, so the compiler removes each branch on it. If it holds, shifts and
 /// masks replace divisions.
@@ -83,8 +83,8 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         wider.take_while(|&&unit| unit <= distance).count()
     }
 
-    /// Returns the tick at which the first occupied slot starts. That is the slot that contains
-    /// `now`, or else the next occupied slot in the circular array.
+    /// Returns the tick at which the next occupied slot starts. That is the slot that contains
+    /// `now` if it is occupied, or else the next one in the circular array.
     #[inline]
     pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
@@ -99,8 +99,9 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`,
     /// inclusive. `then` must be the start of a slot on a lower level.
     pub(crate) const fn is_between(level: usize, now: u64, then: u64) -> bool {
-        // If `now` is 0, the subtraction wraps around to the last tick of all, which is in another
-        // slot than `then`, as it should be.
+        // If `now` is 0, the subtraction wraps around to the last tick of all, whose slot differs
+        // from that of `then`. The result is then `true`, as it should be, because a slot of every
+        // level starts at tick 0.
         Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 

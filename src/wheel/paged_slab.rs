@@ -33,12 +33,12 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     pages: Vec<Slab<T>>,
     /// The other pages with room for values, including pages that gave their memory back.
     others: Vec<u32>,
-    /// Number of pages that have memory, without the first page.
+    /// Number of pages other than the first that have memory.
     whole: usize,
     /// Values whose page gave its memory back, by key.
     survivors: BTreeMap<u32, T>,
-    /// The capacity that the owner asked for. As long as it would not be met, no page gives its
-    /// memory back.
+    /// The capacity that the owner asked for. A page keeps its memory if the slab would otherwise
+    /// fall below this capacity.
     reserved: usize,
     /// Memory that pages gave back, for the owner to drop outside of its lock.
     pub(super) garbage: Vec<Slab<T>>,
@@ -73,7 +73,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     const MOST_PAGES: usize = (1 << (u32::BITS - BITS)) - 1;
     /// Maximum number of values.
     pub(crate) const MOST: usize = Self::MOST_PAGES * Self::PAGE_LEN;
-    /// Number of values that are left when a page gives its memory back.
+    /// A page gives its memory back once only this many values are left.
     const FEW: usize = Self::PAGE_LEN / 128;
 
     /// Creates a slab without pages and without memory.

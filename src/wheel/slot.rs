@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 /// level on. There are at most 64 levels, and fewer than 2^15 slots in total.
 ///
 /// The highest bit is always set so that the number is never zero. The slab then needs no extra
-/// word to tell a vacant place from an entry, because an entry contains a `SlotId`.
+/// word to distinguish a vacant place from an entry, because an entry contains a `SlotId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(NonZeroU16);
 

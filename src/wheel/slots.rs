@@ -121,7 +121,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     /// Returns the occupied slot that starts first. If several start at the same tick, returns the
     /// one on the highest level: all of them may hold entries that are due at that tick, and those
-    /// on a higher level were inserted earlier, so they should fire first.
+    /// on a higher level were inserted earlier. So entries of one tick fire roughly in the order in
+    /// which they were inserted.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<Next> {
         let mut levels = self.used_levels();
