@@ -4,10 +4,11 @@
 //!
 //! # Terms
 //!
-//! * **Shard.** A driver has one *shard* for each worker: a timing wheel behind a lock. A
+//! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. A
 //!   registered timer has an *entry* in the wheel of one shard, with its deadline and the waker of
-//!   its task. The shard's *clock* is the time that its wheel was advanced to, and its *next* is
-//!   the earliest deadline in the wheel.
+//!   its task. The shard's *clock* is the tick to which its wheel was advanced, and its *next* is
+//!   the tick at which it needs the next expiry pass, which is never later than the earliest
+//!   deadline in the wheel.
 //! * **Alarm.** The one tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards, or a time on the way there if that is more than
@@ -31,8 +32,8 @@
 //! # Files
 //!
 //! The files are listed from the bottom up. They build on the crate's `sync.rs` (locks and atomics,
-//! which the loom models replace by loom's own), on `clock.rs` (instants, ticks and rounding), on
-//! the wheel, and on the counts.
+//! which the loom models replace), on `clock.rs` (instants, ticks and rounding), on the wheel, and
+//! on the counts.
 //!
 //! | file | what it explains |
 //! | --- | --- |
@@ -54,15 +55,16 @@
 //!
 //! **Arm.** `sleep` calls `Timer::new_at`, which gets the shard from `context::shard`. The first
 //! poll is `Timer::poll`. The ordinary case comes first: if the waker that this thread cached last
-//! is this task's, `register_again` calls `Shard::arm_again`. If that waker is in the cached entry
-//! of the timer's shard, and the new deadline is not earlier than the entry's, this takes over the
-//! entry, and nothing else happens. Otherwise `Timer::arm` tries the shard's lock in `Shard::arm`,
-//! which uses the cached entry for the new timer or inserts an entry (`ShardState::put`), and
-//! publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
-//! `register_anywhere` tries the other shards. After that, `ensure_alarm` compares the deadline
-//! with `fast_path_from` once more, and then with `armed_for`, the time for which the alarm is
-//! armed. If the deadline is earlier than both, `Driver::rearm` and `Alarm::rearm` make the alarm
-//! fire earlier. A near deadline takes the same way, but `Driver::when_near` rounds it first.
+//! is this task's, `register_again` calls `Shard::arm_again`. This tries the lock of the timer's
+//! shard. If that waker is in the cached entry there, the new deadline is not earlier than the
+//! entry's, and no late cancel is queued, the timer takes over the entry, and nothing else happens.
+//! Otherwise `Timer::arm` tries the lock again in `Shard::arm`, which uses the cached entry for the
+//! new timer or inserts an entry (`ShardState::put`), and publishes the deadline if it is the
+//! shard's earliest (`lower_next`). If the shard is busy, `register_anywhere` tries the other
+//! shards. After that, `ensure_alarm` compares the deadline with `fast_path_from` once more, and
+//! then with `armed_for`, the time for which the alarm is armed. If the deadline is earlier than
+//! both, `Driver::rearm` and `Alarm::rearm` make the alarm fire earlier. A near deadline takes the
+//! same way, but `Driver::when_near` rounds it first.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
 //! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker
@@ -81,7 +83,8 @@
 //! # Ground rules
 //!
 //! * **Take locks in this order: the alarm's mutex, then tokio's own.** A shard's lock is taken
-//!   alone, except that the lock of its late cancels is taken under it.
+//!   alone, except that the lock of its late cancels is taken under it. Every other mutex, such as
+//!   the registry's, is locked alone.
 //! * **Wake, clone and drop no waker under a lock**, because that runs user code. Three uses are
 //!   exempt, because they concern only the driver's own wakers: tokio clones and drops the alarm's
 //!   waker when the alarm is armed, under the alarm's mutex; tokio may wake it there, and it then
@@ -97,8 +100,8 @@
 //!   waits only if every shard is locked. Three operations wait for one critical section: a reset,
 //!   except to a later deadline while the shard is free; a poll with another waker; and, if the
 //!   clock may be paused, the retracting after a cancel.
-//! * **Compare deadlines with the driver's own clock only**, because clocks that may be paused
-//!   differ; see `alarm/mod.rs`.
+//! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
+//!   another time than the real one; see `alarm/mod.rs`.
 //! * **Drivers are never freed**, because a `Sleep` keeps a reference to its shard, and counting
 //!   those references would cost every timer two writes to a shared cache line; see `driver.rs`. A
 //!   `Sleep` finds that its driver has shut down by the generation, which is checked under the

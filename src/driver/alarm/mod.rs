@@ -30,17 +30,17 @@
 //!   moves the alarm. A thread that arms the alarm stores `armed_for`, then each shard's
 //!   `fast_path_from`, and then loads every `next` again. All of these are sequentially consistent,
 //!   so at least one of the two threads sees what the other has stored, and the alarm is moved.
-//! * **Rely on an alarm that another thread is about to arm only for an entry that is in the wheel
-//!   already.** Extending a timer, and taking over a cached entry whose deadline is no later than
-//!   the new one, neither lower `next` nor compare anything after that. `next` was no later than
-//!   the entry's old deadline, and the thread that published that `next` has armed the alarm for
-//!   it, or is about to. Any other timer that is armed compares its deadline, even if `next` is
-//!   early enough, because the thread that published `next` may be preempted before it arms the
-//!   alarm.
+//! * **Compare each new deadline with the alarm, even if `next` is early enough already**, because
+//!   the thread that published that `next` may be preempted before it arms the alarm. Two
+//!   operations are exempt: extending a timer, and taking over a cached entry whose deadline is no
+//!   later than the new one. The alarm is early enough for the entry's old deadline, because the
+//!   operation that stored that deadline has compared it, and a pass that has raised `next` since
+//!   re-arms the alarm at its end.
 //! * **The alarm fires at `armed_for` or earlier**, except that tokio rounds it up to a
-//!   millisecond, and that a timerfd keeps a spacing between wake-ups. When `settle` returns,
-//!   `fast_path_from` is `armed_for`, or the present time if that is later, plus a millisecond if
-//!   timers fire with tokio's milliseconds.
+//!   millisecond, and that a timerfd keeps a minimum distance, the *spacing*, between wake-ups.
+//!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
+//!   plus a millisecond if timers fire with tokio's milliseconds. (With a configured tick, and if
+//!   the clock may be paused, it is [`Tick::NEVER`].)
 //! * **Hold the mutex only for arming, opening and closing, and to read the runtime's clock.**
 //!   tokio's own locks are taken under it, and atomics of shards are read and written. Lock no
 //!   shard under it, and enter no runtime while a thread is arming the alarm. Nothing may unwind

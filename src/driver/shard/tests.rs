@@ -9,7 +9,7 @@ use crate::wheel::core::PAGE;
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);
 
-/// A shard at tick 1 with so many timers.
+/// Returns a shard at tick 1 with this many timers, and their entries.
 fn shard_of(timers: usize) -> (&'static Shard, Vec<EntryRef>) {
     let shards = 1;
     let driver = Driver::leak(Settings {
@@ -58,7 +58,7 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
     }
 }
 
-/// One critical section. Returns whether the driver is running.
+/// Runs one critical section of a pass. Returns `true` if the driver is running.
 fn expire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) -> bool {
     let mut pass = Pass {
         generation: 0,
@@ -102,7 +102,7 @@ fn few_cancels_wait_where_the_shard_is_free() {
     assert!(left < BATCH, "{left} wait");
 }
 
-/// A thread that cancels never waits, however many cancels do.
+/// A thread that cancels never waits, however many cancels are queued.
 #[test]
 fn cancels_wait_while_the_shard_is_busy() {
     let (shard, entries) = shard_of(100);
@@ -129,7 +129,7 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     assert_eq!(queued(shard), (ALL - BATCH, true));
     assert!(expire(shard, Tick(1), &mut Vec::new()));
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
-    // Although nothing is due.
+    // The pass applies them although nothing is due.
     shard.driver.run_pass(0, Tick(1));
     assert_eq!(queued(shard), (0, false));
     let all = ALL as u64;
@@ -184,7 +184,7 @@ fn a_cancel_that_comes_too_late_counts_as_fired() {
     let (shard, entries) = shard_of(BATCH + 2);
     let mut batch = Vec::new();
     assert!(expire(shard, LAST, &mut batch));
-    // Still in the wheel, but the driver's.
+    // These entries are still in the wheel, but belong to the driver.
     let fired = batch.len() as u64;
     cancel_later(shard, &entries[BATCH + 1..]);
     assert_eq!(counts(shard), (all, fired, 0, BATCH + 2 - batch.len()));
@@ -229,7 +229,7 @@ fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     assert_eq!(counts(shard), (3, 0, 2, 1));
 }
 
-/// Its waker is dropped with the timer, its place is not used by the next driver's timers.
+/// Its waker is dropped with the timer, and its place is not used by the next driver's timers.
 #[test]
 fn what_is_left_does_not_outlive_its_driver() {
     let (shard, entries) = shard_of(1);
@@ -281,7 +281,7 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
     }
 }
 
-/// The crate's page and its diagram repeat constants in words.
+/// The crate's page and its diagram contain the values of these constants.
 #[test]
 fn the_pages_name_the_constants_of_the_code() {
     let page = include_str!("../../lib.rs");

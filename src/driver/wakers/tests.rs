@@ -1,4 +1,4 @@
-//! Wakers are told apart.
+//! How wakers are distinguished.
 
 use super::*;
 use std::sync::Arc;
