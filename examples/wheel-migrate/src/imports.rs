@@ -63,7 +63,7 @@ impl File<'_> {
         // Each module gets a statement of its own, with the same indentation, attributes and visibility.
         let head = &self.source[start..tree.range.start];
         let before = &self.source[..start];
-        let indent = &before[before.trim_end_matches([' ', '\t']).len()..];
+        let indent = &before[before.trim_end_matches(' ').len()..];
         let is_crlf = self.source.contains("\r\n");
         let end = if is_crlf { "\r\n" } else { "\n" };
         let between = format!(";{end}{indent}{head}");

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::ensure;
-use clap::{Args, Parser};
+use clap::Parser;
 
 use service::Service;
 
@@ -48,21 +48,14 @@ struct Options {
     /// Move from wheel::time to tokio::time instead
     #[arg(long)]
     back: bool,
-    #[command(flatten)]
-    source: Source,
-    #[arg(default_value = ".")]
-    directory: PathBuf,
-}
-
-/// Where the dependency comes from. Without either option that is the registry.
-#[derive(Args, Default)]
-struct Source {
     /// Depend on tokio-wheel in this directory
     #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = |given: &str| dunce::canonicalize(given))]
     path: Option<PathBuf>,
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
     git: Option<String>,
+    #[arg(default_value = ".")]
+    directory: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -81,7 +74,7 @@ fn main() -> ExitCode {
 
 /// Returns what to print, and the number of files that change.
 fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
-    let has_source = options.source.path.is_some() || options.source.git.is_some();
+    let has_source = options.path.is_some() || options.git.is_some();
     ensure!(
         has_source || options.back || !options.write,
         "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"

@@ -7,7 +7,7 @@ use std::{iter, mem};
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, KeyMut, TableLike, Value};
 
-use crate::Source;
+use crate::Options;
 use crate::moves::{COMPANIONS, WHEEL};
 
 pub(crate) struct Manifest {
@@ -39,33 +39,28 @@ impl Manifest {
     pub(crate) fn add_wheel(
         &mut self,
         features: &BTreeSet<&str>,
-        source: &Source,
+        options: &Options,
         inherited: &Item,
     ) {
-        let new = self.dependency(source);
+        let new = self.dependency(options);
         let mut tables = tables(self.document.as_table_mut());
         let companions = COMPANIONS.iter().map(|(package, _)| *package);
-        let package = iter::once(WHEEL).chain(companions).find(|package| {
+        let mut packages = iter::once(WHEEL).chain(companions);
+        let mut has = |package: &str| {
             tables
                 .iter_mut()
                 .any(|table| find(*table, package).is_some())
-        });
+        };
+        let package = packages.find(|package| has(package));
         for table in tables {
             let Some((key, item)) = package.and_then(|package| find(&mut *table, package)) else {
                 continue;
             };
             let is_paused = is_on(item, inherited.get(key.get()), "test-util");
             let is_present = package == Some(WHEEL);
-            let mut wheel = if is_present {
-                item.clone()
-            } else {
-                new.clone()
-            };
-            for feature in features
-                .iter()
-                .copied()
-                .chain(is_paused.then_some("test-util"))
-            {
+            let wheel = if is_present { &*item } else { &new };
+            let (mut wheel, features) = (wheel.clone(), features.iter().copied());
+            for feature in features.chain(is_paused.then_some("test-util")) {
                 turn_on(&mut wheel, feature);
             }
             match is_present {
@@ -94,13 +89,13 @@ impl Manifest {
     }
 
     /// The dependency on tokio-wheel. A path is relative to this manifest.
-    fn dependency(&self, source: &Source) -> Item {
+    fn dependency(&self, options: &Options) -> Item {
         let here = self.path.parent().unwrap_or(&self.path);
         let relative = |to: &PathBuf| {
             let relative = pathdiff::diff_paths(to, here).unwrap_or_else(|| to.clone());
             relative.display().to_string().replace(MAIN_SEPARATOR, "/")
         };
-        let entry = match (&source.path, &source.git) {
+        let entry = match (&options.path, &options.git) {
             (Some(to), _) => ("path", relative(to)),
             (_, Some(git)) => ("git", git.clone()),
             _ => ("version", "0.1".to_owned()),
@@ -115,7 +110,7 @@ fn tables(above: &mut dyn TableLike) -> Vec<&mut dyn TableLike> {
         let table = item.as_table_like_mut();
         match name.get() {
             "dependencies" | "dev-dependencies" | "build-dependencies" => Vec::from_iter(table),
-            "workspace" | "package" => Vec::new(),
+            "workspace" => Vec::new(),
             _ => table.map(tables).unwrap_or_default(),
         }
     });

@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use similar::TextDiff;
 use walkdir::{DirEntry, WalkDir};
 
+use crate::Options;
 use crate::manifest::Manifest;
 use crate::moves::Direction;
 use crate::rewrite::File;
-use crate::{Options, Source};
 
 #[derive(Default)]
 pub(crate) struct Service {
@@ -53,7 +53,7 @@ impl Service {
             }
         }
         for (directory, package) in mem::take(&mut service.packages) {
-            service.package(&directory, package, to, &options.source);
+            service.package(&directory, package, to, options);
         }
         for manifest in mem::take(&mut service.manifests).into_values() {
             let after = manifest.text();
@@ -97,7 +97,7 @@ impl Service {
         Ok(())
     }
 
-    fn package(&mut self, directory: &Path, package: Package, to: Direction, source: &Source) {
+    fn package(&mut self, directory: &Path, package: Package, to: Direction, options: &Options) {
         let inherited = self.around(directory, "workspace").and_then(|workspace| {
             let workspace = &self.manifests[&workspace].document["workspace"];
             workspace.get("dependencies").cloned()
@@ -108,7 +108,7 @@ impl Service {
         };
         match to {
             Direction::Forth if package.uses_wheel => {
-                manifest.add_wheel(&package.needs, source, &inherited);
+                manifest.add_wheel(&package.needs, options, &inherited);
             }
             Direction::Back if !package.uses_wheel => {
                 manifest.remove_wheel(package.needs, &inherited)

@@ -5,12 +5,12 @@ use std::path::{MAIN_SEPARATOR_STR, Path};
 use std::{env, fs, process};
 
 use clap::Parser as _;
-use toml_edit::Item;
+use toml_edit::DocumentMut;
 
 use super::manifest::Manifest;
 use super::moves::Direction;
 use super::rewrite::File;
-use super::{Options, Source, migrate};
+use super::{Options, migrate};
 
 /// The two sections of a table.
 fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
@@ -55,21 +55,19 @@ fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     };
     // Most forms move an item of tokio's own, which needs tokio again on the way back.
     let usual = ["", "/ tokio"][usize::from(before != after)];
-    let (forth, back) = told('+')
-        .next()
-        .unwrap_or(usual)
-        .split_once('/')
-        .unwrap_or_default();
-    let needs = if to == Direction::Forth { forth } else { back };
-    assert!(
-        file.needs.into_iter().eq(needs.split_whitespace()),
-        "needs of: {before}"
-    );
-    let left = file
-        .left
-        .iter()
-        .map(|(line, what)| format!("{line}: {what}"));
-    assert!(left.eq(told('!')), "left in: {before}\n{:?}", file.left);
+    let mut needs = told('+').next().unwrap_or(usual).split('/');
+    let needs = needs.nth(to as usize).unwrap_or_default();
+    let needs = Vec::from_iter(needs.split_whitespace());
+    assert_eq!(Vec::from_iter(file.needs), needs, "from: {before}");
+    let left = file.left.iter();
+    let left = left.map(|(line, what)| format!("{line}: {what}"));
+    let (left, listed): (Vec<_>, Vec<_>) = (left.collect(), told('!').collect());
+    assert_eq!(left, listed, "from: {before}");
+    let uses_wheel = match to {
+        Direction::Forth => before != after,
+        Direction::Back => after.contains("wheel::"),
+    };
+    assert_eq!(file.uses_wheel, uses_wheel, "from: {before}");
 }
 
 #[test]
@@ -90,25 +88,32 @@ fn check_manifest(form: &'static str, to: Direction, end: &str) {
     let text = |sign: char| lines(&[' ', sign]).join(end) + end;
     let needs: BTreeSet<&str> = lines(&['=']).into_iter().collect();
     let here = env::current_dir().unwrap();
-    let (path, git) = (Some(here.join("w")), None);
+    let options = Options::parse_from(["", "--path", "src"]);
+    // Only what says `workspace = true` has it.
+    let inherited: DocumentMut = "tokio.features = [\"test-util\"]".parse().unwrap();
+    let inherited = inherited.as_item();
     let mut manifest = Manifest::parse(here.join("Cargo.toml"), text('-')).unwrap();
     match to {
-        Direction::Forth => manifest.add_wheel(&needs, &Source { path, git }, &Item::None),
-        Direction::Back => manifest.remove_wheel(needs, &Item::None),
+        Direction::Forth => manifest.add_wheel(&needs, &options, inherited),
+        Direction::Back => manifest.remove_wheel(needs, inherited),
     }
     assert_eq!(manifest.text(), text('+'));
     if to == Direction::Forth && !form.starts_with('~') {
-        manifest.remove_wheel(BTreeSet::new(), &Item::None);
+        manifest.remove_wheel(BTreeSet::new(), inherited);
         assert_eq!(manifest.text(), text('-'));
     }
 }
 
 #[rustfmt::skip]
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 8] = [
     ("Cargo.toml", "[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
     ("a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
     ("a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\n"),
     ("a/target/built.rs", "use tokio::time;\n"),
+    ("a/.hidden/lib.rs", "use tokio::time;\n"),
+    ("a/notes.txt", "use tokio::time;\n"),
+    ("a/b/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
+    ("a/b/lib.rs", "use tokio::net;\n"),
 ];
 
 fn write(root: &Path, name: &str, text: &str) {
@@ -126,15 +131,19 @@ fn a_workspace_moves_forth_and_back() {
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
     let is_as_before = || FILES.iter().all(|(name, text)| read(name) == *text);
     let run = |arguments: &[&str]| {
-        let all = [&["", root.to_str().unwrap()], arguments].concat();
-        migrate(&Options::parse_from(all))
+        let mut options = Options::parse_from([&[""], arguments].concat());
+        options.directory = root.join("a");
+        migrate(&options)
     };
     let refusal = run(&["--write"]).unwrap_err().to_string();
     assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
     let (told, changes) = run(&["--check"]).unwrap();
     let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
     assert!(
-        changes == 2 && told.contains(&listed) && is_as_before(),
+        changes == 2
+            && told.contains(&listed)
+            && told.contains("version = \"0.1\"")
+            && is_as_before(),
         "{told}"
     );
     let (told, _) = run(&["--write", "--git", "u"]).unwrap();
