@@ -1,4 +1,5 @@
-//! Tables of forms, before and after, and a workspace that is moved and moved back.
+//! Tests that compare forms of code and of manifests with tables, and a test that moves a workspace
+//! forth and back.
 
 use std::collections::BTreeSet;
 use std::path::{MAIN_SEPARATOR_STR, Path};
@@ -12,7 +13,7 @@ use super::moves::Direction;
 use super::rewrite::File;
 use super::{Options, migrate};
 
-/// The two sections of a table.
+/// Returns the two sections of a table.
 fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
     let (forth, back) = text.split_once("[back]\n").unwrap();
     let (_, forth) = forth.split_once("[forth]\n").unwrap();
@@ -44,7 +45,7 @@ fn text_of(form: &str, end: &str) -> String {
     form.replace("\\n", end) + end
 }
 
-/// Checks that `before` becomes `after`, which changes no more, and what is told of it.
+/// Checks that `before` becomes `after`, which changes no more, and checks the list of what is left alone.
 fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     let file = File::read(before, to);
     assert_eq!(file.text(), after, "from: {before}");
@@ -105,15 +106,16 @@ fn check_manifest(form: &'static str, to: Direction, end: &str) {
 }
 
 #[rustfmt::skip]
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("Cargo.toml", "[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
-    ("a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
-    ("a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\n"),
-    ("a/target/built.rs", "use tokio::time;\n"),
-    ("a/.hidden/lib.rs", "use tokio::time;\n"),
-    ("a/notes.txt", "use tokio::time;\n"),
-    ("a/b/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
-    ("a/b/lib.rs", "use tokio::net;\n"),
+    (".a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
+    (".a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\nuse tokio_util::time::DelayQueue;\n"),
+    (".a/src/net.rs", "use tokio::net;\n"),
+    (".a/target/built.rs", "use tokio::time;\n"),
+    (".a/.hidden/lib.rs", "use tokio::time;\n"),
+    (".a/notes.txt", "use tokio::time;\n"),
+    (".a/b/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
+    (".a/b/lib.rs", "use tokio::net;\n"),
 ];
 
 fn write(root: &Path, name: &str, text: &str) {
@@ -132,35 +134,33 @@ fn a_workspace_moves_forth_and_back() {
     let is_as_before = || FILES.iter().all(|(name, text)| read(name) == *text);
     let run = |arguments: &[&str]| {
         let mut options = Options::parse_from([&[""], arguments].concat());
-        options.directory = root.join("a");
+        options.directory = root.join(".a");
         migrate(&options)
     };
     let refusal = run(&["--write"]).unwrap_err().to_string();
     assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
     let (told, changes) = run(&["--check"]).unwrap();
-    let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
+    let listed = [".a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
+    assert!(changes == 2 && is_as_before(), "{told}");
     assert!(
-        changes == 2
-            && told.contains(&listed)
-            && told.contains("version = \"0.1\"")
-            && is_as_before(),
+        told.contains(&listed) && told.contains("version = \"0.1\""),
         "{told}"
     );
     let (told, _) = run(&["--write", "--git", "u"]).unwrap();
     // The new file has a line more.
     assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");
-    let wheel = "tokio-wheel = { git = \"u\", features = [\"test-util\"] }\n";
+    let wheel = "tokio-wheel = { git = \"u\", features = [\"stream\", \"test-util\"] }\n";
     let manifest = format!("{}{wheel}", FILES[1].1);
-    assert_eq!(read("a/Cargo.toml"), manifest);
+    assert_eq!(read(".a/Cargo.toml"), manifest);
     assert_eq!(run(&["--check"]).unwrap().1, 0);
     // What only tokio-wheel has keeps the dependency.
-    write(root, "a/src/lib.rs", "use wheel::{Builder, time};\n");
+    write(root, ".a/src/lib.rs", "use wheel::{Builder, time};\n");
     run(&["--write", "--back"]).unwrap();
-    assert_eq!(read("a/Cargo.toml"), manifest);
-    write(root, "a/src/lib.rs", "use wheel::time;\n");
+    assert_eq!(read(".a/Cargo.toml"), manifest);
+    write(root, ".a/src/lib.rs", "use wheel::time;\n");
     run(&["--write", "--back"]).unwrap();
-    assert_eq!(read("a/src/lib.rs"), "use tokio::time;\n");
-    write(root, "a/src/lib.rs", FILES[2].1);
+    assert_eq!(read(".a/src/lib.rs"), "use tokio::time;\n");
+    write(root, ".a/src/lib.rs", FILES[2].1);
     assert!(is_as_before());
     fs::remove_dir_all(root).unwrap();
 }
