@@ -2,9 +2,6 @@
 
 use support::prelude::*;
 
-use std::future::ready;
-
-use futures::future::{BoxFuture, FutureExt as _};
 use tokio_test::{assert_pending, assert_ready, task};
 use wheel::{MetricsSnapshot, Sleep, WheelMetrics, metrics};
 
@@ -20,9 +17,9 @@ fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
 /// A timer that is soon due and registered, though the machine may stall.
 fn pending_briefly() -> Sleep {
     loop {
-        let mut sleep = task::spawn(sleep(ms(5)));
-        if sleep.poll().is_pending() {
-            return sleep.into_inner();
+        let mut sleep = sleep(ms(5));
+        if poll_quietly(&mut sleep).is_pending() {
+            return sleep;
         }
     }
 }
@@ -38,84 +35,64 @@ fn debug_prints_the_public_counts_and_no_others() {
     assert!(printed.ends_with(", .. }"), "{printed}");
 }
 
-/// A name, a timer that was treated so, and the counts then: registered, fired, pending.
-type Way = (&'static str, fn() -> BoxFuture<'static, Sleep>, Counts);
-type Counts = (u64, u64, usize);
-
-const WAYS: [Way; 8] = [
-    ("never polled", || ready(sleep(HOUR)).boxed(), (0, 0, 0)),
-    ("due when first polled", || due().boxed(), (0, 0, 0)),
-    ("pending", || ready(pending(HOUR)).boxed(), (1, 0, 1)),
-    ("has fired", || fired().boxed(), (1, 1, 0)),
-    ("polled again", || polled_again().boxed(), (1, 0, 1)),
-    ("reset", || reset().boxed(), (1, 0, 1)),
-    (
-        "reset to the past",
-        || reset_to_the_past().boxed(),
-        (1, 1, 0),
-    ),
-    ("reset after it fired", || reset_after().boxed(), (2, 1, 1)),
+/// What is done to a timer, and the counts then: registered, fired, pending.
+const WAYS: [(&str, (u64, u64, usize)); 8] = [
+    ("never polled", (0, 0, 0)),
+    ("due when first polled", (0, 0, 0)),
+    ("pending", (1, 0, 1)),
+    ("fires", (1, 1, 0)),
+    ("polled again", (1, 0, 1)),
+    ("reset", (1, 0, 1)),
+    ("reset to the past", (1, 1, 0)),
+    ("reset after it fired", (2, 1, 1)),
 ];
 
-async fn due() -> Sleep {
-    let mut sleep = task::spawn(sleep_until(Instant::now() - ms(2)));
-    assert_ready!(sleep.poll());
-    sleep.into_inner()
-}
-
-async fn fired() -> Sleep {
-    let mut sleep = pending_briefly();
-    (&mut sleep).await;
-    sleep
-}
-
-async fn polled_again() -> Sleep {
-    // Each task has a waker of its own.
-    let mut sleep = task::spawn(task::spawn(sleep(HOUR)));
-    assert_pending!(sleep.poll());
-    let mut sleep = sleep.into_inner();
-    assert_pending!(sleep.poll());
-    sleep.into_inner()
-}
-
-/// Before it was polled, which registers it, and after that.
-async fn reset() -> Sleep {
-    let mut sleep = sleep(HOUR);
-    for (resets, deadline) in [2 * HOUR, HOUR / 2, secs(7)].into_iter().enumerate() {
-        sleep.reset_unpin(Instant::now() + deadline);
-        assert_eq!(metrics().snapshot().reset, resets as u64);
-    }
-    sleep
-}
-
-async fn reset_to_the_past() -> Sleep {
+async fn treated(how: &str) -> Sleep {
     let start = Instant::now();
-    thread::sleep(ms(2));
-    let mut sleep = task::spawn(pending(HOUR));
-    sleep.reset_unpin(start);
-    assert_ready!(sleep.poll());
-    let now = metrics().snapshot();
-    assert_eq!((now.reset, now.lag.max()), (1, Duration::ZERO), "not late");
-    sleep.into_inner()
-}
-
-async fn reset_after() -> Sleep {
-    let mut sleep = fired().await;
-    sleep.reset_unpin(Instant::now() + HOUR);
-    assert_eq!(metrics().snapshot().reset, 0);
-    sleep
+    let mut timer = match how {
+        "due when first polled" => sleep_until(start - ms(2)),
+        "never polled" | "reset" => sleep(HOUR),
+        "fires" | "reset after it fired" => pending_briefly(),
+        _ => pending(HOUR),
+    };
+    match how {
+        "due when first polled" => assert_ready!(poll_quietly(&mut timer)),
+        "fires" => (&mut timer).await,
+        "polled again" => assert_pending!(task::spawn(&mut timer).poll()),
+        // Before it was polled, which registers it, and after that.
+        "reset" => {
+            for (resets, deadline) in [2 * HOUR, HOUR / 2, secs(7)].into_iter().enumerate() {
+                timer.reset_unpin(Instant::now() + deadline);
+                assert_eq!(metrics().snapshot().reset, resets as u64);
+            }
+        }
+        "reset to the past" => {
+            thread::sleep(ms(2));
+            timer.reset_unpin(start);
+            assert_ready!(poll_quietly(&mut timer));
+            let now = metrics().snapshot();
+            assert_eq!((now.reset, now.lag.max()), (1, Duration::ZERO), "not late");
+        }
+        "reset after it fired" => {
+            (&mut timer).await;
+            timer.reset_unpin(Instant::now() + HOUR);
+            assert_eq!(metrics().snapshot().reset, 0);
+        }
+        _ => {}
+    }
+    timer
 }
 
 #[test]
 fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
-    for (what, way, (registered, fired, pending)) in WAYS {
+    for (how, (registered, fired, pending)) in WAYS {
         current_thread().block_on(async {
             let metrics = metrics();
-            let held = way().await;
-            assert_eq!(counts(&metrics), (registered, fired, 0, pending), "{what}");
+            let held = treated(how).await;
+            assert_eq!(counts(&metrics), (registered, fired, 0, pending), "{how}");
             drop(held);
             let expected = (registered, fired, pending as u64, 0);
-            assert_eq!(counts(&metrics), expected, "{what}");
+            assert_eq!(counts(&metrics), expected, "{how}");
         });
     }
 }
