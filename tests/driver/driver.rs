@@ -1,6 +1,12 @@
-//! A runtime has a single driver, which is a single task, and shares no timer with others.
+//! A runtime has a single driver, which is a single task, is woken from anywhere, and shares no timer with others.
 
 use crate::everywhere::*;
+
+async fn sleeps_once() {
+    let start = Instant::now();
+    sleep(ms(5)).await;
+    assert!(start.elapsed() >= ms(5));
+}
 
 #[test]
 fn the_driver_is_one_task() {
@@ -9,8 +15,20 @@ fn the_driver_is_one_task() {
         runtime.block_on(async { tokio::time::sleep(ms(1)).await });
         assert_eq!(metrics.num_alive_tasks(), 0, "no timers, no driver");
         let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(registered);
-        runtime.block_on(async { on_time(sleep(ms(5))).await });
+        runtime.block_on(sleeps_once());
         assert_eq!(metrics.num_alive_tasks(), 1);
+    });
+}
+
+#[test]
+fn a_timer_armed_on_a_foreign_thread_wakes_a_driver_that_sleeps_long() {
+    within(LIMIT, || {
+        let runtime = multi_thread(2);
+        let _guard = runtime.enter();
+        drop(support::pending(HOUR));
+        // Parked until the hour is over.
+        thread::sleep(ms(50));
+        futures::executor::block_on(sleeps_once());
     });
 }
 
