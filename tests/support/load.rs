@@ -14,9 +14,13 @@ pub fn compute() {
     }
 }
 
-/// Puts the task back into the queue at once, unlike `yield_now`, which lets tokio look at its events first.
+/// Puts the task back into the queue immediately. (`yield_now` lets tokio poll its drivers first.)
 pub async fn requeue() {
-    poll_fn(|cx| Poll::Ready(cx.waker().wake_by_ref())).await;
+    poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::Ready(())
+    })
+    .await;
     futures::pending!();
 }
 
