@@ -190,7 +190,11 @@ fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
     let before = Arc::new(AtomicUsize::new(0));
     let top = (0..10_000).fold(None, |_next, _| {
         let (before, fired) = (before.clone(), fired.clone());
-        let link = Waker::from(Arc::new(Link { _next, before, fired }));
+        let link = Waker::from(Arc::new(Link {
+            _next,
+            before,
+            fired,
+        }));
         Some(registered_with(wheel.sleep(HOUR), &link))
     });
     drop(top);
