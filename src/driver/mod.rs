@@ -1,92 +1,137 @@
 //! The driver: fires the timers of a runtime. The crate's documentation explains how the driver
-//! works. This page lists the files, follows a timer through them three times, and has the rules
-//! that hold in all.
+//! works. This page defines the terms, lists the files, follows a timer through them when it is
+//! armed, cancelled and fired, and states the rules that hold in every file.
+//!
+//! # Terms
+//!
+//! * **Shard.** A driver has one *shard* for each worker: a timing wheel behind a lock. A
+//!   registered timer has an *entry* in the wheel of one shard, with its deadline and the waker of
+//!   its task. The shard's *clock* is the time that its wheel was advanced to, and its *next* is
+//!   the earliest deadline in the wheel.
+//! * **Alarm.** The one tokio timer behind a driver. When it fires, the driver runs an *expiry
+//!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
+//!   armed for: the earliest `next` of all shards, or a time on the way there if that is more than
+//!   a second ahead.
+//! * **Fast path.** Each shard publishes `fast_path_from`. A deadline at or after it needs no
+//!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is
+//!   *near*, and takes the slow path, which asks `when.rs` when the timer fires. (The timerfd's
+//!   `NEAR` is something else: the second before a deadline in which the timerfd is used.)
+//! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
+//!   timer can take it over. A shard has at most one.
+//! * **Late cancel.** A cancel that is queued, because it comes from another thread than the
+//!   shard's own, or because the shard is busy. Whoever locks the shard next applies it.
+//! * **Retract.** To re-arm the alarm after a timer was cancelled or reset. This is done
+//!   immediately only if the clock may be paused, because tokio would otherwise advance the paused
+//!   clock to the old deadline. Otherwise the alarm stays armed for that deadline, unless a thread
+//!   that makes a timer within the last three milliseconds before it ([`SOON`](shard::SOON)) finds
+//!   the old timer cancelled.
+//! * **Generation.** The number of the runtime that a driver runs for. A driver may run for several
+//!   runtimes, one after the other.
 //!
 //! # Files
 //!
-//! From the bottom up. Below are the crate's `sync.rs`, with the primitives, real or of the models;
-//! `clock.rs`, with instants, ticks and rounding; the wheel; and the counts.
+//! The files are listed from the bottom up. They build on the crate's `sync.rs` (locks and atomics,
+//! which the loom models replace by loom's own), on `clock.rs` (instants, ticks and rounding), on
+//! the wheel, and on the counts.
 //!
-//! | file | idea |
+//! | file | what it explains |
 //! | --- | --- |
-//! | `wakers.rs` | wakers are user code: told apart, woken, dropped |
-//! | `shard.rs` | a wheel behind a lock: who owns an entry; late cancels; the cached entry |
+//! | `wakers.rs` | how wakers, which are user code, are compared, woken and dropped |
+//! | `shard.rs` | who owns an entry; late cancels; the cached entry |
 //! | `shard/operations.rs` | what timers do with a shard |
 //! | `shard/expiry.rs` | what the driver does with a shard |
-//! | `alarm/mod.rs` | the alarm fires for the earliest deadline, and no timer is lost |
-//! | `alarm/interval.rs` | what fires it: tokio's interval, and a timerfd |
-//! | `when.rs` | near deadlines: rounding, tokio's milliseconds, clocks that may be paused |
-//! | `driver.rs` | a driver is opened, arms its alarm, and is closed |
-//! | `pass.rs` | an expiry pass, and the check for late timers that requests one |
+//! | `alarm/mod.rs` | how the alarm is armed for the earliest deadline, and why no timer is lost |
+//! | `alarm/interval.rs` | the two sources of the alarm: tokio's interval, and a timerfd |
+//! | `when.rs` | when a near deadline fires: rounding, tokio's milliseconds, clocks that may be paused |
+//! | `driver.rs` | how a driver is opened, arms its alarm, and is closed |
+//! | `pass.rs` | the expiry pass, and the check for late timers that requests one |
 //! | `registry.rs` | which driver runs for which runtime; the driver task |
-//! | `context.rs` | which driver and shard a timer belongs to that is made here |
+//! | `context.rs` | which driver and which shard a new timer belongs to |
 //! | `timer.rs`, `timer/changes.rs` | a timer: its states, its polls, and its changes |
-//! | `loom/` | the models: every race, in every order |
+//! | `loom/` | models that run the races between threads in every order |
 //!
-//! # Three ways through the files
+//! # A timer's way through the files
 //!
 //! **Arm.** `sleep` calls `Timer::new_at`, which gets the shard from `context::shard`. The first
-//! poll is `Timer::poll`. If this task has just cancelled a timer here, `register_again` takes over
-//! that timer's entry, the *cached entry*, with `Shard::arm_again`, and that is all. Otherwise
-//! `Timer::arm` tries the shard's lock in `Shard::arm`, which inserts an entry (`ShardState::put`)
-//! and publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
-//! `register_anywhere` tries the other shards. A deadline before the shard's `fast_path_from` goes
-//! through `Driver::when_near` first, which rounds it. After the insert, `ensure_alarm` compares
-//! the deadline with `fast_path_from` again. If it is earlier, `Driver::rearm` and `Alarm::rearm`
-//! make tokio's interval fire earlier.
+//! poll is `Timer::poll`. The ordinary case comes first: if the waker that this thread cached last
+//! is this task's, `register_again` calls `Shard::arm_again`. If that waker is in the cached entry
+//! of the timer's shard, and the new deadline is not earlier than the entry's, this takes over the
+//! entry, and nothing else happens. Otherwise `Timer::arm` tries the shard's lock in `Shard::arm`,
+//! which uses the cached entry for the new timer or inserts an entry (`ShardState::put`), and
+//! publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
+//! `register_anywhere` tries the other shards. After that, `ensure_alarm` compares the deadline
+//! with `fast_path_from` once more, and then with `armed_for`, the time for which the alarm is
+//! armed. If the deadline is earlier than both, `Driver::rearm` and `Alarm::rearm` make the alarm
+//! fire earlier. A near deadline takes the same way, but `Driver::when_near` rounds it first.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
-//! was made in this shard and the lock is free, `Shard::cache` keeps the entry as the cached entry,
-//! or `Shard::cancel` removes it. Otherwise `Shard::cancel_later` queues the cancel, and whoever
-//! locks the shard next applies it (`unlock_and_tidy`) and drops the waker after the release. If
-//! the clock may be paused, `Driver::retract` re-arms the alarm without the timer.
+//! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker
+//! if that is a task's (`Shard::cache`), otherwise without it (`Shard::cancel`). If the shard has a
+//! cached entry already, `Shard::cancel` removes the timer's entry instead. On any other thread, or
+//! while the shard is busy, `Shard::cancel_later` queues a late cancel. Whoever locks the shard
+//! next applies that (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
+//! may be paused, `Driver::retract` then re-arms the alarm without this timer.
 //!
 //! **Fire.** The thread that polls tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). For each shard, `Shard::expire`
 //! takes the lock, moves the shard's clock, and collects the wakers of at most [`BATCH`] due
-//! timers, which are woken after the release, until no timer is due. Then `Alarm::rearm` arms the
-//! alarm for the earliest deadline that is left.
+//! timers, which are woken after the release. This repeats until no timer is due. Then
+//! `Alarm::rearm` arms the alarm for the earliest deadline that is left.
 //!
 //! # Ground rules
 //!
 //! * **Take locks in this order: the alarm's mutex, then tokio's own.** A shard's lock is taken
-//!   alone, except for the lock of its late cancels, which is taken under it. No waker is woken,
-//!   cloned or dropped under any lock, with two exceptions, neither of which runs user code: tokio
-//!   may wake the alarm's own waker under the alarm's mutex, and it then only records that; and the
-//!   driver task's waker is cloned under the mutex that protects it.
-//! * **No operation of a timer leaves a mark that a panic could leave behind.** None enters a
-//!   runtime, except to read a current-thread runtime's clock on another thread (`sync::now_in`).
-//!   What tokio runs in between (a hook, a destructor) may panic, or use timers.
-//! * **Arming and cancelling do not wait for a shard's lock.** Arming takes another shard, and a
-//!   cancel is queued. A reset, a poll with another waker, and a retraction of the alarm of a clock
-//!   that may be paused wait for one critical section. Arming waits only if every shard is locked.
-//! * Deadlines are compared with the driver's own clock, and no other; see `alarm/mod.rs`.
-//! * Drivers are never freed; see `driver.rs`. The *generation*, checked under the shard's lock,
-//!   tells a `Sleep` that its driver has shut down.
-//! * All rare situations (an alarm to be moved, a configured tick, a clock that may be paused) are
-//!   behind a single comparison of the deadline with the shard's `fast_path_from`.
+//!   alone, except that the lock of its late cancels is taken under it.
+//! * **Wake, clone and drop no waker under a lock**, because that runs user code. Three uses are
+//!   exempt, because they concern only the driver's own wakers: tokio clones and drops the alarm's
+//!   waker when the alarm is armed, under the alarm's mutex; tokio may wake it there, and it then
+//!   only records that the alarm fired; and the driver task's waker is cloned under the mutex that
+//!   protects it.
+//! * **Timer operations tolerate panics and re-entry.** While one runs, tokio may call user code,
+//!   such as a runtime hook or a destructor, and that code may panic or use timers itself. An
+//!   operation must therefore keep no flag that such a panic would leave set. It must not enter a
+//!   runtime either, except to read a current-thread runtime's clock from another thread
+//!   (`sync::now_in`).
+//! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
+//!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
+//!   waits only if every shard is locked. Three operations wait for one critical section: a reset,
+//!   except to a later deadline while the shard is free; a poll with another waker; and, if the
+//!   clock may be paused, the retracting after a cancel.
+//! * **Compare deadlines with the driver's own clock only**, because clocks that may be paused
+//!   differ; see `alarm/mod.rs`.
+//! * **Drivers are never freed**, because a `Sleep` keeps a reference to its shard, and counting
+//!   those references would cost every timer two writes to a shared cache line; see `driver.rs`. A
+//!   `Sleep` finds that its driver has shut down by the generation, which is checked under the
+//!   shard's lock.
+//! * **Every rare situation is behind one comparison**, that of the deadline with the shard's
+//!   `fast_path_from`: an alarm to be moved, a configured tick, a clock that may be paused. The
+//!   fast path therefore pays for none of them.
 //!
 //! # Shared writes of each operation
 //!
 //! Only cache lines that threads share count: a `Sleep` itself, and a thread-local, belong to a
-//! single thread. *The shard* is that of the worker that made the timer.
+//! single thread. *The shard* is the timer's, usually that of the worker that made it. *The
+//! published line* is the cache line of the shard's fields that all threads read.
 //!
 //! | operation | writes |
 //! | --- | --- |
 //! | making a timer on a worker | nothing |
 //! | making a timer elsewhere | the reference count of the runtime's handle |
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
-//! | arming in the cached entry | the task's reference count; the shard's lock, an entry |
-//! | cancelling on the shard's own worker | the shard's lock, an entry; a slot, if an entry is cached already; the task's reference count |
-//! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and its published length |
+//! | arming in the cached entry, by the same task and no earlier | the shard's lock, the entry's deadline |
+//! | arming in the cached entry otherwise | the reference counts of both tasks; the shard's lock, the entry; its slot, if the new deadline is earlier |
+//! | arming the earliest timer of the shard | in addition, the published line |
+//! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |
+//! | cancelling on the shard's own worker | the shard's lock, and a field beside it; if an entry is cached already, the entry, its slot and the task's reference count |
+//! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line |
 //! | polling again, with the same waker | nothing |
-//! | polling again, with another waker; resetting | the shard's lock, the entry; the slot, if the entry has to move |
-//! | arming the earliest timer of all | the alarm, and in each shard the line that all threads read |
-//! | an expiry pass | per shard in which something is due: its lock, entries, slots, clock; per timer its task; the alarm once; in each shard the line that all threads read |
+//! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |
+//! | resetting | the shard's lock, the entry; the slot, if the entry has to move |
+//! | an expiry pass | per shard in which something is due: its lock, entries, slots, published line; per timer its task; once, the alarm, and the published line of each shard |
 //!
-//! So a task that stays on its worker writes lines of that worker only. A task that was stolen
-//! writes the list of late cancels of its former worker once for each timer that it took along.
-//! `benches/transfers` counts which lines change hands.
+//! So a task that stays on its worker writes only the cache lines of that worker. A task that was
+//! stolen writes the list of late cancels of its former worker once for each timer that it took
+//! along. `benches/transfers` counts which lines move between processors.
 //!
 //! [`BATCH`]: crate::settings::BATCH
 

@@ -1,7 +1,8 @@
 //! A shard: a worker's share of the timers, in a timing wheel behind a spin lock.
 //!
 //! This file has the data, the published fields, the lock and the late cancels.
-//! `shard/operations.rs` has what timers do under the lock, `shard/expiry.rs` what the driver does.
+//! `shard/operations.rs` has what timers do under the lock, and `shard/expiry.rs` what the driver
+//! does. The terms are defined in `driver/mod.rs`.
 //!
 //! # Ground rules
 //!
@@ -10,18 +11,21 @@
 //! * **Time decides who owns an entry.** An entry whose deadline is later than `clock` belongs to
 //!   its timer. An entry at or before `clock` belongs to the driver. Both sides compare with the
 //!   same clock under the same lock ([`check`](Shard::check)), so a timer uses its key only while
-//!   its entry is certainly there, and a timer that has fired needs no second visit. (A timer that
-//!   is dropped after its entry became due can still be woken once, spuriously.)
+//!   its entry is certainly there, and dropping a timer that has fired does not touch the shard's
+//!   entries. (A timer that is dropped after its entry became due can still be woken once,
+//!   spuriously.)
 //! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
 //!   deadlock. Memory is freed after the release, too.
-//! * **Every critical section is bounded.** It applies at most [`BATCH`] late cancels, or fires at
-//!   most [`BATCH`] entries, and moves at most four keys for each. When the list of keys of a slot,
-//!   or of late cancels, grows, it is copied: four or sixteen bytes per timer.
-//! * **Arming and cancelling never wait for the lock**, because its holder may have lost its
-//!   processor to this very thread. If the shard is busy, arming takes another shard for that
-//!   timer, and a cancel goes into the list of late cancels. A reset, and a poll with another
-//!   waker, wait for one critical section: they spin, then yield, then sleep (see `sync.rs`).
+//! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, applies
+//!   at most [`BATCH`] late cancels, and moves at most four keys for each entry that it removes.
+//!   Only copies of lists take longer: when the list of keys of a slot grows or gives memory back,
+//!   or when the list of late cancels grows, it is copied, at four or sixteen bytes per timer.
+//! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
+//!   its holder, and would then wait for itself. If the shard is busy, arming takes another shard
+//!   and waits only if all of them are locked; a cancel goes into the list of late cancels. A
+//!   reset, and a poll with another waker, wait for one critical section: they spin, then yield,
+//!   then sleep (see `sync.rs`).
 //! * **Every operation names a generation.** A shard outlives the runtimes that it runs for, one
 //!   after the other. An operation whose generation has ended is refused as
 //!   [`Closed`](Refused::Closed).
@@ -31,32 +35,41 @@
 //! A task that was stolen drops its timer far from the timer's shard. Taking the lock there would
 //! move the lock, the entry, its slot and its bitmap to another processor, and back again for the
 //! next timer. So the timer's [`EntryRef`] is queued instead, and **whoever locks the shard next
-//! applies the ownership rule to it, as if the cancel came now**. If the entry has become the
-//! driver's in the meantime, its deadline is not after the clock, and the cancel is refused. This
-//! holds even if another timer has the key by then, because that timer's deadline is later. So a
-//! late cancel needs no acceptance and no order. (Two fast paths, [`cache`](Shard::cache) and
-//! [`extend`](Shard::extend), leave the list to the next thread.)
+//! applies the ownership rule to it, as if the cancel came now**: the deadline in the `EntryRef` is
+//! compared with the clock. If it is not after the clock, the entry has become the driver's, and
+//! the cancel is refused. Another timer may have the same key by then. That is safe, because the
+//! check compares the queued deadline, never the deadline of the entry that now has the key. A late
+//! cancel therefore needs no acknowledgement, and late cancels may be applied in any order.
 //!
-//! * A timer is in the list at most once, because queueing its cancel makes the timer idle. So the
-//!   list is not longer than the shard's pending timers, except for threads that are just dropping
-//!   a timer.
-//! * Each critical section applies at most [`BATCH`]; an expiry pass goes on until the list is
-//!   empty. An empty list gives back a capacity above [`KEPT`].
+//! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
+//!   list is therefore no longer than the number of entries in the wheel, except for cancels that
+//!   are queued while a pass is firing their entries.
+//! * Each critical section applies at most [`BATCH`] of them; an expiry pass goes on until the list
+//!   is empty. Three fast paths apply none. [`arm_again`](Shard::arm_again) refuses while any is
+//!   queued, and [`cache`](Shard::cache) and [`extend`](Shard::extend) leave them to the next
+//!   thread that locks the shard. An empty list gives back a capacity above [`KEPT`].
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
-//!   of the list. It waits for the next holder, which is the pass at the timer's own deadline at
-//!   the latest.
-//! * Any waker may wait in the wheel with its late cancel. The waker of a task keeps the memory of
-//!   the task and the handle of its runtime, never its future.
+//!   of the list. It waits for the next thread that locks the shard, which is the pass at the
+//!   timer's own deadline at the latest.
+//! * The waker of a cancelled timer stays in the wheel until its late cancel is applied. A task's
+//!   waker keeps the task's memory and the handle of its runtime alive, but never the task's
+//!   future.
 //!
 //! # The cached entry
 //!
-//! A worker wraps operation after operation in a timeout: it cancels a timer, and arms the next. So
-//! the entry of a cancelled timer stays in the wheel, unless there is such an entry already: the
-//! *cached entry*. The next timer takes it over and extends its deadline lazily, so nothing is
-//! removed from a slot and nothing is inserted, unless the new deadline is earlier. A task's waker
-//! stays in the cached entry. If the next timer is the same task's and due no earlier, nothing is
-//! cloned or dropped. The cached entry is its timer's by the rule of ownership, so each critical
-//! section that moves the clock, or searches for the next deadline, removes it first.
+//! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
+//! the next. So when a timer is cancelled and the shard has no *cached entry* yet, the timer's
+//! entry stays in the wheel and becomes the cached entry. The next timer takes it over. Only its
+//! deadline is stored, and the wheel moves the entry when the clock reaches its slot; if the new
+//! deadline is earlier, the entry moves now, unless its slot starts early enough.
+//!
+//! If the cancelled timer belonged to a tokio task, the waker stays in the entry, too; other wakers
+//! are taken out. If the same task arms the next timer, due no earlier, no waker is cloned or
+//! dropped.
+//!
+//! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
+//! section that moves the clock, or searches for the next deadline, removes the cached entry
+//! first.** So it neither fires nor counts as the next deadline.
 //!
 //! # Cache lines
 //!
@@ -78,21 +91,24 @@ use crate::settings::{BATCH, Generation};
 use crate::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::wheel::core::Core;
 
-/// Slots per level. A timer that fires has moved once for each level above the lowest that is used,
-/// and each move waits for memory. With 64 slots there would be another level; with 512 a slot that
-/// cascades would hold more entries than a cache does until they fire.
+/// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
+/// goes down, each time at the cost of a cache miss. With 64 slots there would be one more level.
+/// With 512, a slot that cascades would hold more entries than stay in a cache until they fire.
 const SLOTS: usize = 256;
-/// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due:
-/// wakers within such a slot are woken in no particular order.
+/// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due.
+/// Timers within such a slot are woken in no particular order.
 const GRAIN: usize = 2;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
 
-/// How long before the next deadline a thread checks whether that timer was cancelled. A worker
-/// that is asleep by then wakes up for the alarm that was set when it went to sleep.
+/// How long before the shard's next deadline a thread that makes a timer begins to check whether
+/// the timer with that deadline was cancelled, so that the alarm need not fire for it (see
+/// `pass.rs`). If all workers fall asleep before that time, no thread checks, and the alarm wakes
+/// one of them for nothing.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
-/// A registered timer: its entry and its deadline. Two words, which a call passes in registers.
+/// A registered timer: its entry, generation and deadline. These are two words, which a call passes
+/// in registers.
 #[derive(Clone, Copy)]
 pub(super) struct EntryRef {
     pub(super) key: u32,
@@ -100,7 +116,7 @@ pub(super) struct EntryRef {
     pub(super) when: Tick,
 }
 
-/// Why a shard refuses an operation.
+/// The reason for which a shard refuses an operation.
 pub(super) enum Refused {
     /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
     Due,
@@ -108,12 +124,15 @@ pub(super) enum Refused {
     Closed,
 }
 
-/// An entry without a waker is a cached entry.
+/// The entry of a registered timer always has a waker. The cached entry has one only if that is a
+/// tokio task's.
 type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
 
-/// A shard of a driver. What its own worker writes, what all threads read, and what other workers
-/// write are on different cache lines, and on different pairs of lines, which a processor may fetch
-/// together.
+/// A shard of a driver.
+///
+/// The fields that its own worker writes, those that all threads read, and those that other workers
+/// write are on different cache lines, and on different pairs of lines, because a processor may
+/// fetch the two lines of a pair together.
 #[repr(C, align(128))]
 pub(crate) struct Shard {
     state: Lock<ShardState>,
@@ -131,37 +150,41 @@ struct Published {
     clock: AtomicU64,
     /// Nothing in the wheel is due before this. [`Tick::NEVER`] when the wheel is empty.
     next: AtomicU64,
-    /// From this deadline on, a timer takes the fast path: see `when.rs`.
+    /// A timer with this deadline or a later one takes the fast path (see `when.rs`).
+    /// [`Tick::NEVER`] if none does. `Alarm::settle` stores it under the alarm's mutex. `open` and
+    /// `close` store it, too, but the driver has no alarm then, so no other thread stores it at
+    /// that time.
     fast_path_from: AtomicU64,
-    /// Length of the list of late cancels.
+    /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// Counts the runtimes that this shard has run for.
+    /// Number of runtimes that this shard has run for before the present one.
     generation: AtomicU16,
-    /// Counts the threads that have been this shard's worker: only the last of them is.
+    /// Incremented whenever the shard's worker thread changes, without any lock. A thread that was
+    /// bound with another number than this is not the shard's worker any more.
     worker: AtomicU32,
 }
 
-/// Cancels from other workers, and cancels that found the shard busy.
+/// Cancels from other threads, and cancels that found the shard busy.
 #[repr(align(128))]
 struct Late(Lock<Vec<EntryRef>>);
 
-/// The fields that the lock protects: in this order, and so aligned, the wheel begins as far behind
-/// the start of a cache line as [`Core`] says.
+/// The fields that the lock protects. With this order and this alignment, the wheel begins 40 bytes
+/// after the start of a cache line, as [`Core`] asks for.
 #[repr(C, align(16))]
 pub(super) struct ShardState {
-    /// The entry of a cancelled timer, kept for the next timer.
+    /// The cached entry: that of a cancelled timer, kept for the next timer.
     cached: Option<u32>,
-    /// Timers that have taken over a cached entry.
+    /// Number of timers that have taken over a cached entry.
     reused: u64,
-    /// Pending timers that were given another deadline.
+    /// Number of times that a pending timer was given another deadline.
     resets: u64,
     wheel: Wheel,
-    /// Of all timers that fired.
+    /// The lag of all timers that fired.
     lag: LagHistogram,
 }
 
 impl ShardState {
-    /// An empty wheel at this time; nothing has been counted.
+    /// Returns an empty wheel whose clock is at `now`. Nothing has been counted.
     const fn starting_at(now: u64) -> Self {
         ShardState {
             cached: None,
@@ -183,7 +206,8 @@ impl ShardState {
         (cached, self.wheel.replace(cached, when.0, Some(waker)))
     }
 
-    /// Adds a timer in the cached entry, if that has this very waker.
+    /// Adds a timer in the cached entry, if that has this very waker and no later deadline. Returns
+    /// the timer's key.
     #[inline(always)]
     fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
         let cached = self.cached?;
@@ -196,7 +220,7 @@ impl ShardState {
         Some(cached)
     }
 
-    /// Caches a timer's entry, or removes it if another is cached. Returns the waker.
+    /// Caches a timer's entry, or removes it if another is cached. Returns the timer's waker.
     #[inline(always)]
     fn take(&mut self, key: u32) -> Option<Waker> {
         if self.cached.is_some() {
@@ -206,13 +230,14 @@ impl ShardState {
         self.wheel.get_mut(key).take()
     }
 
+    /// Removes the cached entry from the wheel and returns its waker, if it has one.
     #[must_use = "to be dropped outside the lock"]
     fn remove_cached(&mut self) -> Option<Waker> {
         let cached = self.cached.take()?;
         self.wheel.remove(cached)
     }
 
-    /// Timers in the wheel.
+    /// Returns the number of timers in the wheel, without the cached entry.
     fn pending(&self) -> usize {
         self.wheel.len() - usize::from(self.cached.is_some())
     }
@@ -248,7 +273,7 @@ impl Shard {
         }
     }
 
-    /// The clock up to which entries belong to the driver.
+    /// Returns the clock, up to which entries belong to the driver.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
@@ -259,7 +284,8 @@ impl Shard {
         Tick(self.published.next.load(Ordering::SeqCst))
     }
 
-    /// Whether a timer is late, or is due within [`SOON`]. Not in the last moments of the range.
+    /// Returns `true` if the shard's next timer is late, or due within [`SOON`]. In the last
+    /// milliseconds of the clock's range the sum overflows, and it returns `false`.
     #[inline]
     pub(super) fn is_due_soon(&self, now: Tick) -> bool {
         self.next().0 <= now.0.wrapping_add(SOON)
@@ -285,18 +311,18 @@ impl Shard {
         self.generation() == generation
     }
 
-    /// The number of the thread that is this shard's worker now.
+    /// Returns the number of the thread that is this shard's worker now.
     #[inline]
     pub(super) fn worker(&self) -> u32 {
         self.published.worker.load(Ordering::Acquire)
     }
 
-    /// Another thread is to be this shard's worker, or none. Returns its number.
+    /// Ends the binding of the shard's present worker and returns the number of the next one.
     pub(super) fn change_worker(&self) -> u32 {
         self.published.worker.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Makes sure that `next` is not later than `when`. Under the lock.
+    /// Makes sure that `next` is not later than `when`. Call this under the lock.
     #[inline]
     fn lower_next(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
@@ -308,11 +334,13 @@ impl Shard {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
 
-    /// Whether an entry is, or would be, its timer's. Without the lock, only a refusal is reliable.
+    /// Returns `Ok` if an entry with this deadline belongs to its timer, or would if it were
+    /// registered now. Without the lock, only a refusal is reliable, because the driver may take
+    /// the entry at any moment.
     #[inline]
     pub(super) fn check(&self, generation: Generation, when: Tick) -> Result<(), Refused> {
-        // First: in this order, the clock of a later generation is not mistaken for that of the
-        // timer's own.
+        // Load the clock before the generation. Otherwise the clock of a later generation could be
+        // mistaken for that of the timer's own.
         let clock = self.clock();
         if !self.is_open_in(generation) {
             Err(Refused::Closed)
@@ -326,13 +354,14 @@ impl Shard {
 
 /// The lock, and late cancels.
 impl Shard {
-    /// Tries the lock once.
+    /// Tries the lock once. Returns `None` if another thread holds it.
     #[inline]
     pub(super) fn try_lock(&self) -> Option<Held<'_>> {
         self.state.try_lock()
     }
 
-    /// Waits for the lock. No cancel is queued then, unless it comes now.
+    /// Waits for the lock. The list of late cancels is empty when this returns, except for cancels
+    /// that are queued concurrently.
     pub(super) fn wait(&self) -> Held<'_> {
         loop {
             let state = sync::wait(&self.state);
@@ -343,7 +372,8 @@ impl Shard {
         }
     }
 
-    /// Releases the lock, after what other threads have left to be done.
+    /// Releases the lock. If late cancels are queued or the wheel has garbage, deals with them
+    /// first.
     #[inline]
     fn unlock(&self, state: Held<'_>) {
         if self.has_late_cancels() || state.wheel.has_garbage() {
@@ -351,8 +381,8 @@ impl Shard {
         }
     }
 
-    /// Applies as many late cancels as a critical section may, and releases the lock. Then frees
-    /// what is no longer needed.
+    /// Applies at most [`BATCH`] late cancels and releases the lock. After that, frees the memory
+    /// and drops the wakers that are no longer needed.
     #[cold]
     #[inline(never)]
     fn unlock_and_tidy(&self, mut state: Held<'_>) {
@@ -374,15 +404,16 @@ impl Shard {
         wakers::discard(wakers.into_iter().flatten());
     }
 
-    /// Whether cancels are queued.
+    /// Returns `true` if late cancels are queued.
     #[inline]
     pub(super) fn has_late_cancels(&self) -> bool {
         self.published.late_cancels.load(Ordering::Relaxed) != 0
     }
 
-    /// Queues the cancel of a timer. Never waits for the shard.
+    /// Queues the cancel of a timer. Never waits for the lock of the shard.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
-        // Most such timers have fired; and after a shutdown nothing would empty the list.
+        // Most timers that are dropped elsewhere have fired. After a shutdown, nothing would empty
+        // the list.
         if self.check(entry.generation, entry.when).is_err() {
             return;
         }

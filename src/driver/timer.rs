@@ -1,31 +1,36 @@
-//! A timer: the shard and the waker that it is registered with. This file has its states and polls
-//! it; `timer/changes.rs` registers, resets and cancels it.
+//! A timer: its shard and, while it is registered, its entry there and the waker. This file has its
+//! states and polls it; `timer/changes.rs` registers, resets and cancels it. The terms are defined
+//! in `driver/mod.rs`.
 //!
 //! # States
 //!
-//! | state | meaning | leaves by |
+//! | state | meaning | left by |
 //! | --- | --- | --- |
 //! | `Idle` | The timer is not registered. | poll, reset |
-//! | `Registered` | The timer is in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry. From then on the entry is the driver's, and the timer does not use `key` again. | poll, reset, drop |
-//! | `Done` | The timer has fired, or was found due. It keeps the waker of the poll that was ready: if the task then resets the timer, it is woken, although it may not poll before. | reset, drop; after a shutdown of the driver, poll |
-//! | `Tokios` | The driver has shut down, and a timer of tokio's own has taken over. | drop |
+//! | `Registered` | The timer is in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry. From then on the entry is the driver's, and the timer does not use `key` again. | poll, reset, cancel, drop |
+//! | `Done` | The timer has fired, or was found due. Its owner may store the waker of the poll that was ready, with [`keep`](Timer::keep), because a later reset must wake that task even if the task does not poll again before the new deadline. | reset, cancel, drop; after a shutdown of the driver, poll |
+//! | `Tokios` | The driver has shut down, and a timer of tokio's own has taken over. | cancel, drop |
 //!
 //! # Ground rules
 //!
-//! * Polling again with the same waker takes no lock: it costs two loads and a comparison of
+//! * **Polling again with the same waker takes no lock.** It costs two loads and a comparison of
 //!   wakers.
-//! * Change the entry first and the alarm second: see "Never lost" in `alarm/mod.rs`.
-//! * Drop wakers last, because that runs user code, which may panic.
+//! * **Change the entry first and the alarm second**: see "Never lose a timer" in `alarm/mod.rs`.
+//! * **Drop wakers last**, because that runs user code, which may panic.
 //!
 //! # After a shutdown of the driver
 //!
-//! All timers are woken. The next poll of each hands over to a timer of tokio's own, with the same
-//! deadline, in the runtime of that poll. A poll outside any runtime panics with tokio's message. In a
-//! runtime that shuts down, tokio's timer stays pending as long as tasks are polled there, and panics
-//! after that. At the very end, tokio's own timer may be early. A runtime that shuts down sets a
-//! mark, and then fires all of its timers. A poll checks for the mark first and polls the timer after
-//! that, so if the runtime shuts down in between, the poll is ready, however far away the deadline
-//! is. A second poll sees the mark, and panics.
+//! A driver shuts down with its runtime, or earlier if `Wheel::shutdown` is called. All of its
+//! pending timers are woken. The next poll of each timer hands over to a timer of tokio's own with
+//! the same deadline, in the runtime of that poll. A poll outside any runtime panics with tokio's
+//! message. In a runtime that is shutting down, tokio's timer stays pending while tasks are still
+//! polled, and panics after that.
+//!
+//! **Poll tokio's timer a second time if it is ready.** A runtime that shuts down sets a mark and
+//! then fires all of its timers. A poll of tokio's timer tests the mark first and looks at the
+//! timer second. If the runtime shuts down in between, the poll is ready, however far away the
+//! deadline is. The second poll sees the mark and panics, as tokio's timers do then, instead of
+//! reporting a deadline that has not passed.
 
 mod changes;
 
@@ -57,8 +62,9 @@ enum State {
         generation: Generation,
         key: u32,
         when: Tick,
-        /// The data pointer of the waker that is registered, and its vtable. (Not of the waker that
-        /// it was cloned from, whose memory may be another waker's by the next poll.)
+        /// The data pointer and the vtable of the waker that is registered. It is not the waker
+        /// that the poll passed but a clone of it: the memory of the former may belong to another
+        /// waker by the next poll.
         waker: usize,
         vtable: VtableId,
     },
@@ -72,22 +78,18 @@ enum State {
     },
 }
 
-/// Making a timer. Nothing is registered.
+/// Creating a timer, which registers nothing.
 impl Timer {
-    /// A timer of this thread's driver.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime, and in a runtime without timers, at the caller's line.
+    /// Creates a timer of this thread's driver.
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
         Timer::on(context::shard())
     }
 
-    /// The same, made `now`. Checks for late timers in this shard, and for timers that will soon be
-    /// due. So if a runtime makes timers all the time, they fire on time, however seldom tokio
-    /// polls its own.
+    /// Creates a timer like [`new`](Self::new), at the time `now`. Also checks the shard for timers
+    /// that are late or due soon. A runtime that keeps creating timers therefore fires them on
+    /// time, even if it rarely gets to poll tokio's time driver.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
@@ -98,12 +100,12 @@ impl Timer {
         Timer::on(here)
     }
 
-    /// A timer of a driver that is known.
+    /// Creates a timer of the given driver.
     pub(crate) fn of_driver(driver: DriverRef) -> Self {
         Timer::on((context::shard_of(driver), driver.generation))
     }
 
-    /// A timer on a shard that is known.
+    /// Creates a timer on the given shard.
     #[inline]
     pub(super) fn on((shard, generation): ShardHandle) -> Self {
         let state = State::Idle { generation };
@@ -111,8 +113,8 @@ impl Timer {
     }
 }
 
-/// The same shard, after a check for late timers. Out of line, and before there is a timer, because
-/// a timer that outlasts a call has to be in memory.
+/// Checks a shard for late timers and returns it. Out of line, and called before the timer exists:
+/// a timer that exists during a call has to be stored in memory.
 #[cold]
 fn checked(here: ShardHandle, now: Tick) -> ShardHandle {
     here.0.driver.check_for_late(here.0, now);
@@ -121,13 +123,13 @@ fn checked(here: ShardHandle, now: Tick) -> ShardHandle {
 
 /// Polling.
 impl Timer {
-    /// Whether this is not registered, and the next poll registers it.
+    /// Returns `true` if the timer is idle, so that the next poll registers it.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle { .. })
     }
 
-    /// Whether this is pending with this very waker, so that polling changes nothing.
+    /// Returns `true` if the timer is pending with this very waker, so that a poll changes nothing.
     #[inline]
     pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
         self.entry().is_some_and(|(entry, waker, vtable)| {
@@ -138,11 +140,15 @@ impl Timer {
         })
     }
 
-    /// Polls for `deadline`, which must be that of the last poll or reset if this is registered,
-    /// unless this [is pending](Self::is_pending_with) with this very waker. Panics if the runtime
-    /// has ended.
+    /// Polls for `deadline`. If the timer is registered, `deadline` must be that of the last poll
+    /// or reset. Call this only if [`is_pending_with`](Self::is_pending_with) returned `false`.
     ///
-    /// Out of line, and everything below is inlined into it: users' futures contain one call.
+    /// This is out of line, and everything below is inlined into it, so that users' futures contain
+    /// a single call.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the runtime has shut down.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let is_idle = matches!(self.state, State::Idle { .. });
         if !is_idle || deadline < self.shard.fast_path_from() {
@@ -154,6 +160,8 @@ impl Timer {
         }
     }
 
+    /// Registers an idle timer with a deadline on the fast path, if there is no cached entry of its
+    /// task.
     #[inline(never)]
     fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.arm(self.shard, deadline, waker.clone()) {
@@ -163,6 +171,7 @@ impl Timer {
         self.polled(registered, deadline, waker)
     }
 
+    /// Polls a timer that is not idle, or whose deadline is near.
     #[inline(never)]
     fn poll_slow(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if let State::Tokios { sleep, .. } = &mut self.state {
@@ -171,13 +180,14 @@ impl Timer {
         let registered = match &self.state {
             State::Idle { .. } => self.register(deadline, waker),
             State::Registered { .. } => self.poll_registered(waker),
-            // Unchanged: the waker of an earlier poll is kept.
+            // The state stays as it is, so that the waker of an earlier poll is kept.
             State::Done { .. } if !self.has_ended() => return Poll::Ready(()),
             _ended => Err(Refused::Closed),
         };
         self.polled(registered, deadline, waker)
     }
 
+    /// Returns the outcome of a poll, after trying to register, or to change the waker.
     fn polled(&mut self, result: Result<(), Refused>, deadline: Tick, waker: &Waker) -> Poll<()> {
         match result {
             Ok(()) => Poll::Pending,
@@ -189,6 +199,7 @@ impl Timer {
         }
     }
 
+    /// Gives a registered timer the waker of this poll. Refused as due if the timer has fired.
     #[inline(never)]
     fn poll_registered(&mut self, waker: &Waker) -> Result<(), Refused> {
         let (entry, ..) = self.entry().ok_or(Refused::Closed)?;
@@ -202,14 +213,16 @@ impl Timer {
         Ok(())
     }
 
-    /// Keeps the waker of a poll that was ready, to be woken if the timer is reset.
+    /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
+    /// this after such a poll, unless it never resets a timer that is ready without polling it
+    /// again.
     pub(crate) fn keep(&mut self, with: &Waker) {
         if let State::Done { waker, .. } = &mut self.state {
             waker.get_or_insert_with(|| with.clone()).clone_from(with);
         }
     }
 
-    /// Whether the deadline was reached while this was registered.
+    /// Returns `true` if the deadline was reached while the timer was registered.
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle { .. } => false,
@@ -219,11 +232,11 @@ impl Timer {
         }
     }
 
-    /// Hands over to a timer of tokio's own, and polls it.
+    /// Hands over to a timer of tokio's own, and polls that.
     ///
     /// # Panics
     ///
-    /// Panics if tokio's timer does, and in its words.
+    /// Panics under the same conditions as tokio's timer, with the same message.
     #[cold]
     fn hand_over(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if Handle::try_current().is_err() {
@@ -237,6 +250,7 @@ impl Timer {
     }
 }
 
+/// Polls a timer of tokio's own, twice if it is ready: see the head of this file.
 #[cold]
 fn poll_tokios(sleep: &mut Pin<Box<tokio::time::Sleep>>, waker: &Waker) -> Poll<()> {
     let mut poll = || {
@@ -245,7 +259,8 @@ fn poll_tokios(sleep: &mut Pin<Box<tokio::time::Sleep>>, waker: &Waker) -> Poll<
     };
     let polled = poll();
     if polled.is_ready() {
-        // Panics if the end of the runtime has fired the timer, so no timer is early.
+        // If the shutdown of the runtime has fired the timer, this panics. So no timer is reported
+        // early.
         let _still_ready = poll();
     }
     polled
@@ -268,8 +283,10 @@ impl Timer {
         !self.shard.is_open_in(self.generation())
     }
 
-    /// If this is registered: its entry, and the waker's data pointer and vtable. Field by field,
-    /// because memory that was just written in parts is slow to read as a whole.
+    /// Returns the entry, the waker's data pointer and its vtable, or `None` if the timer is not
+    /// registered. Reads field by field: the fields may just have been written one by one, and a
+    /// wide load of them would have to wait until those stores have left the processor's store
+    /// buffer.
     #[inline]
     fn entry(&self) -> Option<(EntryRef, usize, VtableId)> {
         let State::Registered {
@@ -290,7 +307,8 @@ impl Timer {
         Some((entry, waker, vtable))
     }
 
-    /// Skips drop glue: the state before was `Idle` or `Registered`, which own nothing.
+    /// Changes the state without dropping the old one. Call this only in a state that owns nothing:
+    /// `Idle`, `Registered`, or `Done` whose waker was taken out, as `reset_unregistered` does.
     #[inline(always)]
     fn overwrite(&mut self, next: State) {
         mem::forget(mem::replace(&mut self.state, next));
@@ -319,6 +337,7 @@ impl Timer {
         self.state = State::Done { generation, waker };
     }
 
+    /// Marks the timer as fired and wakes its task.
     fn finish(&mut self, waker: Waker) {
         self.set_done();
         wakers::wake_all([waker]);
@@ -328,7 +347,7 @@ impl Timer {
 impl Drop for Timer {
     #[inline]
     fn drop(&mut self) {
-        // A timer that was never needed is dropped without a call.
+        // Only a registered timer needs a call.
         if matches!(self.state, State::Registered { .. }) {
             self.unregister();
         }

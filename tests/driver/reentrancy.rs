@@ -155,3 +155,48 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
         runtime.block_on(async { timeout(secs(20), sleep(ms(2))).await.unwrap() });
     });
 }
+
+/// Counts in its drop whether another timer has fired by then, and owns a timer, whose cancel it queues.
+struct Link {
+    _next: Option<Sleep>,
+    before: Arc<AtomicUsize>,
+    fired: Arc<Count>,
+}
+
+impl Wake for Link {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let is_before = self.fired.wakes() == 0;
+        self.before.fetch_add(is_before.into(), Ordering::SeqCst);
+    }
+}
+
+/// Here each queued cancel queues the next. A pass that applies cancels until none is queued would fire
+/// nothing before the last of them; so would one beside threads that drop many timers.
+#[test]
+fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
+    let runtime = multi_thread(1);
+    let wheel = inside(&runtime, Wheel::current);
+    // The driver's first pass is over.
+    runtime.block_on(wheel.sleep(ms(1)));
+    let (waker, fired) = counting();
+    let due = registered_with(wheel.sleep(ms(300)), &waker);
+    let before = Arc::new(AtomicUsize::new(0));
+    let top = (0..10_000).fold(None, |_next, _| {
+        let (before, fired) = (before.clone(), fired.clone());
+        let link = Waker::from(Arc::new(Link {
+            _next,
+            before,
+            fired,
+        }));
+        Some(registered_with(wheel.sleep(HOUR), &link))
+    });
+    drop(top);
+    eventually("fired", || fired.wakes() == 1);
+    let before = before.load(Ordering::SeqCst);
+    assert!(before < 100, "{before} cancels first");
+    drop(due);
+}

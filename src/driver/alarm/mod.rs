@@ -1,14 +1,15 @@
 //! The alarm: the one tokio timer behind a driver. It fires for the earliest deadline of all
 //! shards.
 //!
-//! The alarm is a `tokio::time::Interval` (with high resolution, also a timerfd; both in
-//! `interval.rs`) whose waker runs an expiry pass. tokio calls that waker on the thread that polls
+//! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
+//! `interval.rs`). Its waker runs an expiry pass. tokio calls that waker on the thread that polls
 //! tokio's time driver, with none of tokio's locks held.
 //!
 //! **Why does the pass run in the alarm's waker, and not in the driver task?** A task that is woken
-//! waits in a run queue, which may be long; and if the worker that owns the queue blocks, the task
-//! waits with it, and all timers of the runtime with the task. In the waker the pass is on time,
-//! needs no trip through the queue, and is over before `advance().await` returns.
+//! waits in a run queue, which may be long. If the worker that owns the queue blocks, the task
+//! waits with it, and all timers of the runtime with the task. In the waker, the pass runs as soon
+//! as any worker polls tokio's time driver, and needs no trip through a queue. Where a clock is
+//! paused, it is also over before `tokio::time::advance().await` returns.
 //!
 //! **Why does the thread that arms the earliest timer move the alarm itself?** For the same reason:
 //! if it woke the driver task instead, that task would wait behind the very task that has just
@@ -16,37 +17,46 @@
 //!
 //! # From a deadline to tokio's timer
 //!
-//! [`rearm`](Alarm::rearm) takes the mutex and finds the target. [`settle`](Alarm::settle)
-//! publishes the target, and looks at the shards again until none has an earlier deadline.
-//! [`set`](Alarm::set) arms tokio's interval, or the timerfd.
+//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the *target*, the tick
+//! to arm for, publishes it as `armed_for` and in each shard's `fast_path_from`, and looks at the
+//! shards again until none has an earlier deadline. [`set`](Alarm::set) arms tokio's interval, or
+//! the timerfd.
 //!
 //! # Ground rules
 //!
-//! * **Never lost: store first, then load what the other side stores.** A thread that registers a
-//!   deadline makes its shard's `next` no later than that, and then loads the shard's
-//!   `fast_path_from`. A thread that arms the alarm stores `armed_for`, then each shard's
+//! * **Never lose a timer: store first, then load what the other side stores.** A thread that
+//!   registers a deadline makes its shard's `next` no later than that, and then loads the shard's
+//!   `fast_path_from` and the driver's `armed_for`. If the deadline is before both, the thread
+//!   moves the alarm. A thread that arms the alarm stores `armed_for`, then each shard's
 //!   `fast_path_from`, and then loads every `next` again. All of these are sequentially consistent,
-//!   so at least one of the two threads sees what the other has stored, and the alarm is moved. A
-//!   timer that is extended, that takes over a cached entry with an earlier deadline, or that finds
-//!   `next` as early as its own deadline, stores nothing, because a thread has armed the alarm for
-//!   `next`, or is about to.
-//! * The alarm fires at `armed_for` or earlier, except for tokio's delay. `fast_path_from` is equal
-//!   to `armed_for`, or later.
-//! * **The mutex is held for arming, opening and closing, and to read the runtime's clock.**
-//!   tokio's own locks are taken under it, and atomics of shards are read and written. No shard is
-//!   locked under it, no runtime is entered while the alarm is armed, and a panic of tokio's is
-//!   caught in `AlarmTimer::arm`, so nothing unwinds between the store of `armed_for` and the
-//!   arming.
+//!   so at least one of the two threads sees what the other has stored, and the alarm is moved.
+//! * **Rely on an alarm that another thread is about to arm only for an entry that is in the wheel
+//!   already.** Extending a timer, and taking over a cached entry whose deadline is no later than
+//!   the new one, neither lower `next` nor compare anything after that. `next` was no later than
+//!   the entry's old deadline, and the thread that published that `next` has armed the alarm for
+//!   it, or is about to. Any other timer that is armed compares its deadline, even if `next` is
+//!   early enough, because the thread that published `next` may be preempted before it arms the
+//!   alarm.
+//! * **The alarm fires at `armed_for` or earlier**, except that tokio rounds it up to a
+//!   millisecond, and that a timerfd keeps a spacing between wake-ups. When `settle` returns,
+//!   `fast_path_from` is `armed_for`, or the present time if that is later, plus a millisecond if
+//!   timers fire with tokio's milliseconds.
+//! * **Hold the mutex only for arming, opening and closing, and to read the runtime's clock.**
+//!   tokio's own locks are taken under it, and atomics of shards are read and written. Lock no
+//!   shard under it, and enter no runtime while a thread is arming the alarm. Nothing may unwind
+//!   between the store of `armed_for` and the arming: a panic of tokio's is caught in
+//!   `AlarmTimer::arm`, and setting the timerfd reports an error instead of panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
-//!   Otherwise, if the alarm fires while another thread arms it, that thread would take it for
-//!   armed.
+//!   Without it, if the alarm fired while another thread was arming it, the arming thread would
+//!   find the target equal to `AlarmTimer::armed`, and would leave the alarm unset.
 //! * **The alarm may fire while it is being armed**, on the arming thread, if tokio's clock has
-//!   passed the target. That is only recorded, because arming never fires another task's timer. The
-//!   thread then requests a pass.
+//!   passed the target. Firing is only recorded then, because the arming thread is inside an
+//!   operation of its own timer and must not run another task's waker there. The thread then
+//!   requests a pass.
 //! * **Compare deadlines with the driver's own clock.** A multi-thread runtime has the real clock.
-//!   A current-thread runtime has its own, which may be paused and can only be read inside the
-//!   runtime. Passes read that clock. Operations of timers read it only in `when.rs`.
+//!   A current-thread runtime has its own clock, which may be paused and can only be read inside
+//!   the runtime. Passes read that clock. Operations of timers read it only in `when.rs`.
 
 pub(super) mod interval;
 
@@ -62,24 +72,28 @@ use crate::clock::{MILLISECOND, Tick};
 use crate::settings::{Generation, Settings};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 
-/// Deadlines further ahead than this are approached in steps.
+/// Deadlines further ahead than this many nanoseconds are approached in steps.
 const DISTANT: u64 = 1_000 * MILLISECOND;
 
 /// A driver's alarm.
 #[derive(Default)]
 pub(super) struct Alarm {
-    /// When the alarm fires at the latest, as published. (`AlarmTimer::armed` is what tokio, or the
-    /// timerfd, is set for.)
+    /// When the alarm fires at the latest, as published to threads that hold no lock.
+    /// (`AlarmTimer::armed`, under the mutex, is what tokio or the timerfd is set for.)
     armed_for: AtomicU64,
-    /// The alarm has fired, and no thread has armed it since.
+    /// Whether the alarm has fired since a thread last armed it.
     has_fired: AtomicBool,
+    /// When tokio's milliseconds begin: see `when.rs`.
     pub(super) grid: Grid,
+    /// Whether the clock is, or may be, paused. Once set, it stays set until the driver is opened
+    /// again.
     may_pause: AtomicBool,
+    /// The mutex of the rules above. It holds `None` while the driver runs for no runtime.
     pub(super) timer: Mutex<Option<AlarmTimer>>,
     settings: Settings,
 }
 
-/// The earliest time at which a shard needs a pass.
+/// Returns the earliest deadline of all shards, or [`Tick::NEVER`] if nothing is registered.
 pub(super) fn earliest(shards: &[Shard]) -> Tick {
     shards.iter().map(Shard::next).min().unwrap_or(Tick::NEVER)
 }
@@ -93,7 +107,7 @@ impl Alarm {
         }
     }
 
-    /// Begins to fire for a driver. Nothing is armed yet.
+    /// Takes over a timer of the runtime that the driver is opened for. Nothing is armed yet.
     pub(super) fn open(&self, timer: AlarmTimer) {
         let mut current = lock(&self.timer);
         self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
@@ -103,8 +117,9 @@ impl Alarm {
         *current = Some(timer);
     }
 
-    /// The driver task was spawned, and may not have been polled yet. While this lock is held and
-    /// there is a timer, the runtime has not ended.
+    /// Notes that the driver task was spawned; it may not have been polled yet. Because closing a
+    /// driver takes the timer out under this lock, the runtime has not ended while the lock is held
+    /// and there is a timer. So the runtime's clock can be read.
     pub(super) fn begin(&self, generation: Generation) {
         let mut timer = lock(&self.timer);
         if let Some(timer) = timer.as_mut().filter(|it| it.generation == generation) {
@@ -115,14 +130,15 @@ impl Alarm {
         }
     }
 
-    /// Frees the interval, which keeps its runtime's handle alive.
+    /// Drops the interval, which keeps the handle of its runtime alive.
     pub(super) fn close(&self) {
         let timer = lock(&self.timer).take();
         drop(timer);
     }
 
-    /// Now, by the driver's own clock. [`Tick::ZERO`] if the driver has shut down, or its runtime
-    /// cannot be entered. On a current-thread runtime, also notes that the clock may be paused.
+    /// Returns the time by the driver's own clock, or [`Tick::ZERO`] if the driver has shut down or
+    /// its runtime cannot be entered. On a current-thread runtime, also notes if the clock may be
+    /// paused.
     pub(super) fn now(&self) -> Tick {
         if !self.settings.current_thread {
             return Tick::really_now();
@@ -132,8 +148,9 @@ impl Alarm {
         now.unwrap_or(Tick::ZERO)
     }
 
-    /// A clock that does not show the real time is paused, or was resumed after an advance. If
-    /// tokio is built to pause clocks, every clock may be paused.
+    /// Reads the clock of a current-thread runtime and notes if it may be paused. A clock that does
+    /// not show the real time is paused, or was resumed after an advance. If tokio is built to
+    /// pause clocks, every clock may be paused.
     fn note_clock(&self, timer: &mut AlarmTimer) -> Option<Tick> {
         let before = Tick::really_now();
         let now = timer.now()?;
@@ -144,24 +161,27 @@ impl Alarm {
         Some(now)
     }
 
+    /// Notes that the clock may be paused.
     pub(super) fn set_may_pause(&self, timer: &mut AlarmTimer) {
         self.may_pause.store(true, Ordering::Relaxed);
-        // The alarm was armed by another clock, so it has to be armed again, or disarmed.
+        // The alarm was armed by the real clock, so whatever is armed has to be armed again, or
+        // disarmed.
         if timer.armed != Some(Tick::NEVER) {
             timer.armed = None;
         }
     }
 
-    /// Whether the clock is, or may be, paused.
+    /// Returns `true` if the clock is, or may be, paused.
     pub(super) fn may_pause(&self) -> bool {
         self.may_pause.load(Ordering::Relaxed)
     }
 
-    /// Asks tokio about its own time. `None` before the runtime has taken the driver task, and if
-    /// tokio panics: the runtime's time may end before that task is dropped, if a waker holds the
-    /// task up.
+    /// Asks tokio about its own time. Returns `None` if the runtime has not taken the driver task
+    /// yet, if the driver has shut down, if a task dump traces this thread, or if tokio panics.
+    /// tokio panics if its time driver has shut down, which can happen before the driver task is
+    /// dropped, if a waker delays that.
     pub(super) fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
-        // Tokio's timers do not answer while a task dump traces this thread.
+        // In a traced poll, every timer of tokio's is pending, so its answer means nothing.
         if is_traced(Waker::noop()) {
             return None;
         }
@@ -173,15 +193,17 @@ impl Alarm {
 
 /// Firing.
 impl Alarm {
-    /// When the alarm fires at the latest; [`Tick::NEVER`] while nothing is armed.
+    /// Returns when the alarm fires at the latest, or [`Tick::NEVER`] while nothing is armed.
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
 
-    /// Whether the alarm has fired too early at this time, which happens when the clock goes back,
-    /// and when the runtime is about to end. With a timerfd it may fire early for good reasons:
-    /// tokio's interval does, so that the timerfd is set, and so does a timerfd that has just been
-    /// set again, or was left alone.
+    /// Returns `true` if the alarm, which fired at this time, fired too early. That happens if the
+    /// clock went back, or if the runtime is about to shut down.
+    ///
+    /// With a timerfd, the alarm may fire up to [`NEAR`] before its target without being too early:
+    /// tokio's interval fires then so that the timerfd can be set, and a timerfd may still expire
+    /// for an earlier target that it was set for.
     pub(super) fn is_early(&self, now: Tick) -> bool {
         let ahead = NEAR * u32::from(self.settings.is_precise);
         now < self.armed_for().saturating_sub(ahead)
@@ -190,11 +212,13 @@ impl Alarm {
     /// Records that the alarm fired. Returns `true` if this thread is arming the alarm, and will
     /// find the record itself.
     pub(super) fn note_fired(&self) -> bool {
-        // Not a store: the models take a store for older than earlier swaps.
+        // A swap and not a store, because in the models a later store can count as older than
+        // earlier swaps.
         self.has_fired.swap(true, Ordering::SeqCst);
         ARMING.with(Cell::get)
     }
 
+    /// Consumes the record. Returns `true` if the alarm has fired since it was last consumed.
     fn take_fired(&self) -> bool {
         self.has_fired.swap(false, Ordering::SeqCst)
     }
@@ -202,8 +226,9 @@ impl Alarm {
 
 /// Arming.
 impl Alarm {
-    /// Arms for the earliest deadline of the shards. Returns `false` if a pass is needed to fire
-    /// due timers.
+    /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none.
+    /// Returns `false` if a pass is needed, because the alarm could not be armed for a timer that
+    /// is due.
     #[cold]
     pub(super) fn rearm(&self, shards: &[Shard]) -> bool {
         let mut timer = lock(&self.timer);
@@ -211,7 +236,7 @@ impl Alarm {
         let Some(timer) = timer.as_mut() else {
             return true;
         };
-        // Nothing depends on the time of a clock that may be paused.
+        // The real clock will do: if the clock may be paused, nothing below depends on `now`.
         let now = Tick::really_now();
         if self.take_fired() {
             timer.forget_all(now);
@@ -227,7 +252,8 @@ impl Alarm {
         }
     }
 
-    /// Publishes the target; again if a shard has an earlier deadline by then.
+    /// Finds and publishes the target, and repeats this while a shard has got an earlier deadline
+    /// meanwhile. Returns the target.
     fn settle(&self, shards: &[Shard], now: Tick) -> Tick {
         let target = || self.target(earliest(shards), now);
         loop {
@@ -245,12 +271,12 @@ impl Alarm {
         }
     }
 
-    /// The tick to arm for at `now`.
+    /// Returns the tick to arm for, if the earliest deadline is `earliest` and the time is `now`.
     ///
-    /// A distant deadline is approached in steps of seven eighths. So among timers each of which is
-    /// due a little before all others, only few have to move the alarm. The price is a few wake-ups
-    /// on the way to a deadline, however distant. A paused clock would stop at each step, so there
-    /// it has none.
+    /// A distant deadline is approached in steps of seven eighths of the distance. So if each new
+    /// timer is due a little before the one before it, only a few of them have to move the alarm.
+    /// The price is a few wake-ups on the way to a distant deadline. A paused clock would stop at
+    /// each step, so there are no steps if the clock may be paused.
     fn target(&self, earliest: Tick, now: Tick) -> Tick {
         let ahead = earliest.0.saturating_sub(now.0);
         if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
@@ -260,9 +286,11 @@ impl Alarm {
         }
     }
 
-    /// From which deadline on a timer takes the fast path, if the alarm fires at `fires_at`:
-    /// nothing has to be rounded, the alarm need not be moved, and a millisecond of tokio's lies
-    /// between.
+    /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
+    /// `fires_at`. Such a timer cannot move the alarm: tokio rounds the alarm up by less than a
+    /// millisecond, so the alarm still fires before that deadline, and the pass then re-arms it for
+    /// the next one. Nothing has to be rounded, either. (With a configured tick, and if the clock
+    /// may be paused, no timer takes the fast path.)
     fn fast_path_from(&self, fires_at: Tick) -> Tick {
         if self.settings.tick != 1 || self.may_pause() {
             Tick::NEVER
@@ -274,9 +302,11 @@ impl Alarm {
     }
 
     /// Arms the timerfd for `target`, or tokio's interval if there is no timerfd or the target is
-    /// far. Returns `false` if tokio fired immediately because its clock has passed the target.
+    /// far. Returns `false` if the interval fired immediately, because tokio's clock has passed the
+    /// target, or if tokio panicked.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
-        // A wake-up that has come since is no longer expected.
+        // If the alarm has fired since `rearm` consumed the record, the timerfd's expiry may have
+        // been delivered. So do not wait for it.
         if self.has_fired.load(Ordering::SeqCst) {
             timer.forget_timerfd();
         }
@@ -285,16 +315,18 @@ impl Alarm {
         } else {
             timer.tokio_fires_at(target, now)
         };
+        // `None` means that the timerfd is set instead.
         let Some(at) = at else { return true };
-        // tokio moves a timer lazily, and would still wake up for the earlier time.
+        // tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
         if timer.armed < Some(target) {
             self.disarm(timer);
         }
         if timer.arm(at, target) {
             return true;
         }
-        // This thread has lost its processor, and tokio's clock has gone on. The driver task may
-        // wait in the queue of a worker that blocks, so tokio is to fire all the same.
+        // This thread was preempted, and tokio's clock has gone on. The caller wakes the driver
+        // task, but that may wait in the queue of a worker that blocks, so tokio has to fire as
+        // well.
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);
@@ -304,9 +336,9 @@ impl Alarm {
     }
 
     /// Leaves nothing registered with tokio, so that a paused clock does not advance to a timer
-    /// that was cancelled. An interval that has just yielded a tick, and is not polled for the
-    /// next, has no timer. So this lets the interval fire now, on this thread, and takes the record
-    /// back.
+    /// that was cancelled. An interval registers its next tick only when it is polled for it. So
+    /// this lets the interval fire now, on this thread, does not poll it again, and consumes the
+    /// record.
     fn disarm(&self, timer: &mut AlarmTimer) {
         timer.arm(Tick::ZERO, Tick::NEVER);
         self.take_fired();
