@@ -49,7 +49,7 @@ use super::shard::{SOON, Shard};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::settings::{BATCH, Generation};
-use crate::sync::{Ordering, lock};
+use crate::sync::lock;
 
 /// A pass that is under way.
 pub(super) struct Pass {
@@ -98,7 +98,7 @@ impl DriverRef {
             driver.run_pass(generation, now);
         }
         // Last: whoever shuts the driver down stores that first, and then wakes this task.
-        if generation < driver.ends.load(Ordering::Relaxed) {
+        if driver.is_shut_down(generation) {
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -118,7 +118,8 @@ impl Driver {
         };
         let mut is_idle = true;
         for shard in self.shards() {
-            while shard.needs_pass(now) && shard.expire(&mut pass) {
+            shard.apply_late_cancels();
+            while shard.next() <= now && shard.expire(&mut pass) {
                 let fired = mem::take(&mut pass.len);
                 is_idle &= fired == 0;
                 let batch = pass.batch[..fired].iter_mut();

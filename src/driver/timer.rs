@@ -226,7 +226,11 @@ impl Timer {
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle { .. } => false,
-            State::Registered { when, .. } => self.shard.check(self.generation(), *when).is_err(),
+            State::Registered { when, .. } => match self.shard.check(self.generation(), *when) {
+                Ok(()) => false,
+                Err(Refused::Due) => true,
+                Err(Refused::Closed) => !self.driver_was_shut_down(),
+            },
             State::Done { .. } => true,
             State::Tokios { sleep, .. } => sleep.is_elapsed(),
         }
@@ -281,6 +285,11 @@ impl Timer {
     #[inline]
     fn has_ended(&self) -> bool {
         !self.shard.is_open_in(self.generation())
+    }
+
+    /// Returns `true` if a call shut the driver down, after which its timers continue as tokio's own.
+    fn driver_was_shut_down(&self) -> bool {
+        self.shard.driver.is_shut_down(self.generation())
     }
 
     /// Returns the entry, the waker's data pointer and its vtable, or `None` if the timer is not

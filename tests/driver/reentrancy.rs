@@ -3,6 +3,7 @@
 use crate::everywhere::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 
 use tokio::runtime::Builder;
 use wheel::Sleep;
@@ -156,11 +157,10 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
     });
 }
 
-/// Counts in its drop whether another timer has fired by then, and owns a timer, whose cancel it queues.
+/// Counts in its drop, and owns a timer, whose cancel it queues.
 struct Link {
     _next: Option<Sleep>,
-    before: Arc<AtomicUsize>,
-    fired: Arc<Count>,
+    dropped: Arc<AtomicUsize>,
 }
 
 impl Wake for Link {
@@ -169,8 +169,7 @@ impl Wake for Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        let is_before = self.fired.wakes() == 0;
-        self.before.fetch_add(is_before.into(), Ordering::SeqCst);
+        self.dropped.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -182,21 +181,16 @@ fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
     let wheel = inside(&runtime, Wheel::current);
     // The driver's first pass is over.
     runtime.block_on(wheel.sleep(ms(1)));
-    let (waker, fired) = counting();
-    let due = registered_with(wheel.sleep(ms(300)), &waker);
-    let before = Arc::new(AtomicUsize::new(0));
+    let (dropped, before) = (Arc::new(AtomicUsize::new(0)), Arc::new(OnceLock::new()));
+    let (counted, fired) = (dropped.clone(), before.clone());
+    let waker = OnWake::waker(move || drop(fired.set(counted.load(Ordering::SeqCst))));
+    let _due = registered_with(wheel.sleep(ms(300)), &waker);
     let top = (0..10_000).fold(None, |_next, _| {
-        let (before, fired) = (before.clone(), fired.clone());
-        let link = Waker::from(Arc::new(Link {
-            _next,
-            before,
-            fired,
-        }));
+        let dropped = dropped.clone();
+        let link = Waker::from(Arc::new(Link { _next, dropped }));
         Some(registered_with(wheel.sleep(HOUR), &link))
     });
     drop(top);
-    eventually("fired", || fired.wakes() == 1);
-    let before = before.load(Ordering::SeqCst);
-    assert!(before < 100, "{before} cancels first");
-    drop(due);
+    eventually("fired", || before.get().is_some());
+    assert!(before.get() < Some(&100), "{before:?} cancels first");
 }
