@@ -116,6 +116,11 @@ impl Driver {
         self.shards.get().map_or(&[], |shards| shards)
     }
 
+    /// Returns `true` if [`DriverRef::shutdown`] was called in this generation or a later one.
+    pub(super) fn is_shut_down(&self, generation: Generation) -> bool {
+        generation < self.ends.load(Ordering::Relaxed)
+    }
+
     pub(super) fn generation(&'static self) -> Generation {
         self.shards()[0].generation()
     }

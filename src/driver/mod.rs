@@ -75,10 +75,11 @@
 //! may be paused, `Driver::retract` then re-arms the alarm without this timer.
 //!
 //! **Fire.** The thread that polls tokio's time driver calls the alarm's waker, which records that
-//! the alarm fired and runs an expiry pass (`Driver::run_pass`). For each shard, `Shard::expire`
-//! takes the lock, moves the shard's clock, and collects the wakers of at most [`BATCH`] due
-//! timers, which are woken after the release. This repeats until no timer is due. Then
-//! `Alarm::rearm` arms the alarm for the earliest deadline that is left.
+//! the alarm fired and runs an expiry pass (`Driver::run_pass`). For each shard, the pass applies
+//! the late cancels that are queued. Then `Shard::expire` takes the lock, moves the shard's clock,
+//! and collects the wakers of at most [`BATCH`] due timers, which are woken after the release. This
+//! repeats until no timer is due. Then `Alarm::rearm` arms the alarm for the earliest deadline that
+//! is left.
 //!
 //! # Ground rules
 //!

@@ -52,7 +52,7 @@ use super::shard::{SOON, Shard};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::settings::{BATCH, Generation};
-use crate::sync::{Ordering, lock};
+use crate::sync::lock;
 
 /// A pass that is under way.
 pub(super) struct Pass {
@@ -102,7 +102,7 @@ impl DriverRef {
         }
         // Read this last: whoever shuts the driver down stores `ends` first, and then wakes this
         // task.
-        if generation < driver.ends.load(Ordering::Relaxed) {
+        if driver.is_shut_down(generation) {
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -122,7 +122,8 @@ impl Driver {
         };
         let mut is_idle = true;
         for shard in self.shards() {
-            while shard.needs_pass(now) && shard.expire(&mut pass) {
+            shard.apply_late_cancels();
+            while shard.next() <= now && shard.expire(&mut pass) {
                 let fired = mem::take(&mut pass.len);
                 is_idle &= fired == 0;
                 let batch = pass.batch[..fired].iter_mut();

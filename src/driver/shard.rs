@@ -44,10 +44,12 @@
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is firing their entries.
-//! * Each critical section applies at most [`BATCH`] of them; an expiry pass goes on until the list
-//!   is empty. Three fast paths apply none. [`arm_again`](Shard::arm_again) refuses while any is
-//!   queued, and [`cache`](Shard::cache) and [`extend`](Shard::extend) leave them to the next
-//!   thread that locks the shard. An empty list gives back a capacity above [`KEPT`].
+//! * Each critical section applies at most [`BATCH`] of them. An expiry pass first applies all that
+//!   are queued when it reaches the shard. It does not wait until the list is empty, because
+//!   threads that drop many timers could then delay the timers that are due. Three fast paths apply
+//!   none. [`arm_again`](Shard::arm_again) refuses while any is queued, and [`cache`](Shard::cache)
+//!   and [`extend`](Shard::extend) leave them to the next thread that locks the shard. An empty
+//!   list gives back a capacity above [`KEPT`].
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next thread that locks the shard, which is the pass at the
 //!   timer's own deadline at the latest.
@@ -360,15 +362,19 @@ impl Shard {
         self.state.try_lock()
     }
 
-    /// Waits for the lock. The list of late cancels is empty when this returns, except for cancels
-    /// that are queued concurrently.
+    /// Applies all late cancels, except those that are queued concurrently, and then waits for the
+    /// lock.
     pub(super) fn wait(&self) -> Held<'_> {
-        loop {
-            let state = sync::wait(&self.state);
-            if !self.has_late_cancels() {
-                return state;
-            }
-            self.unlock_and_tidy(state);
+        self.apply_late_cancels();
+        sync::wait(&self.state)
+    }
+
+    /// Applies as many late cancels as are queued now. This does not repeat until the list is
+    /// empty, because other threads may queue cancels as fast as this one applies them.
+    pub(super) fn apply_late_cancels(&self) {
+        let queued = self.published.late_cancels.load(Ordering::Relaxed);
+        for _ in 0..queued.div_ceil(BATCH) {
+            self.unlock_and_tidy(sync::wait(&self.state));
         }
     }
 

@@ -81,6 +81,10 @@ enum State {
 /// Creating a timer, which registers nothing.
 impl Timer {
     /// Creates a timer of this thread's driver.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime, and in a runtime without timers, at the caller's line.
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
@@ -222,11 +226,16 @@ impl Timer {
         }
     }
 
-    /// Returns `true` if the deadline was reached while the timer was registered.
+    /// Returns `true` if the deadline was reached while the timer was registered, or if the runtime
+    /// has shut down since, which fires all of its timers.
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle { .. } => false,
-            State::Registered { when, .. } => self.shard.check(self.generation(), *when).is_err(),
+            State::Registered { when, .. } => match self.shard.check(self.generation(), *when) {
+                Ok(()) => false,
+                Err(Refused::Due) => true,
+                Err(Refused::Closed) => !self.driver_was_shut_down(),
+            },
             State::Done { .. } => true,
             State::Tokios { sleep, .. } => sleep.is_elapsed(),
         }
@@ -281,6 +290,12 @@ impl Timer {
     #[inline]
     fn has_ended(&self) -> bool {
         !self.shard.is_open_in(self.generation())
+    }
+
+    /// Returns `true` if `Wheel::shutdown` shut the driver down. The driver's timers then have not
+    /// elapsed, but continue as timers of tokio's own.
+    fn driver_was_shut_down(&self) -> bool {
+        self.shard.driver.is_shut_down(self.generation())
     }
 
     /// Returns the entry, the waker's data pointer and its vtable, or `None` if the timer is not

@@ -106,8 +106,3 @@ const _: () = {
     assert!(size_of::<Option<delay_queue::Key>>() == 16);
     assert!(size_of::<error::Elapsed>() == 0);
 };
-
-#[test]
-fn auto_traits_and_sizes_are_as_promised() {
-    // That this file compiles is the test.
-}

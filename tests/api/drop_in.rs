@@ -4,9 +4,10 @@
 use std::future::{Future, Ready, pending, ready};
 use std::io;
 use std::pin::Pin;
+use std::sync::mpsc;
 use std::task::{Context, Poll};
 
-use support::{Log, NO_RUNTIME, NO_TIMERS, at_the_end_of_a_thread, ms, panic_of};
+use support::{NO_RUNTIME, NO_TIMERS, at_the_end_of_a_thread, message_of, ms, panic_of};
 use tokio::runtime::Builder;
 use tokio_test::{assert_pending, assert_ready_eq, task};
 use wheel::time;
@@ -199,21 +200,18 @@ fn a_timeout_beyond_the_end_of_time_needs_no_runtime() {
 fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
     let runtime = support::current_thread();
     let handle = runtime.handle().clone();
-    let messages = Log::new();
-    let log = messages.clone();
+    let (log, messages) = mpsc::channel();
     at_the_end_of_a_thread(move || {
         let _guard = handle.enter();
         drop(time::sleep(SECOND));
         Box::new(move || {
-            log.push(panic_of(|| time::sleep(SECOND)).map(|panic| panic.message));
-            log.push(panic_of(|| tokio::time::sleep(SECOND)).map(|panic| panic.message));
+            let ours = message_of(|| time::sleep(SECOND));
+            let theirs = message_of(|| tokio::time::sleep(SECOND));
+            log.send((ours, theirs)).unwrap();
         })
     });
-    let [ours, theirs] = &messages.entries()[..] else {
-        panic!("the thread has ended once");
-    };
+    let (ours, theirs) = messages.recv().unwrap();
     assert_eq!(ours, theirs);
-    assert!(ours.is_some());
 }
 
 /// Two globs that share a name do not compile where that name is used. Here the other glob has

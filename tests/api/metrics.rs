@@ -2,13 +2,8 @@
 
 use support::prelude::*;
 
-use std::future::ready;
-
-use futures::future::{BoxFuture, FutureExt as _};
 use tokio_test::{assert_pending, assert_ready, task};
 use wheel::{MetricsSnapshot, Sleep, WheelMetrics, metrics};
-
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// Registered, fired, cancelled, pending.
 fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
@@ -20,9 +15,9 @@ fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
 /// A timer that is soon due and registered, though the machine may stall.
 fn pending_briefly() -> Sleep {
     loop {
-        let mut sleep = task::spawn(sleep(ms(5)));
-        if sleep.poll().is_pending() {
-            return sleep.into_inner();
+        let mut sleep = sleep(ms(5));
+        if poll_quietly(&mut sleep).is_pending() {
+            return sleep;
         }
     }
 }
@@ -38,84 +33,64 @@ fn debug_prints_the_public_counts_and_no_others() {
     assert!(printed.ends_with(", .. }"), "{printed}");
 }
 
-/// A name, a timer that was treated so, and the counts then: registered, fired, pending.
-type Way = (&'static str, fn() -> BoxFuture<'static, Sleep>, Counts);
-type Counts = (u64, u64, usize);
-
-const WAYS: [Way; 8] = [
-    ("never polled", || ready(sleep(HOUR)).boxed(), (0, 0, 0)),
-    ("due when first polled", || due().boxed(), (0, 0, 0)),
-    ("pending", || ready(pending(HOUR)).boxed(), (1, 0, 1)),
-    ("has fired", || fired().boxed(), (1, 1, 0)),
-    ("polled again", || polled_again().boxed(), (1, 0, 1)),
-    ("reset", || reset().boxed(), (1, 0, 1)),
-    (
-        "reset to the past",
-        || reset_to_the_past().boxed(),
-        (1, 1, 0),
-    ),
-    ("reset after it fired", || reset_after().boxed(), (2, 1, 1)),
+/// What is done to a timer, and the counts then: registered, fired, pending.
+const WAYS: [(&str, (u64, u64, usize)); 8] = [
+    ("never polled", (0, 0, 0)),
+    ("due when first polled", (0, 0, 0)),
+    ("pending", (1, 0, 1)),
+    ("fires", (1, 1, 0)),
+    ("polled again", (1, 0, 1)),
+    ("reset", (1, 0, 1)),
+    ("reset to the past", (1, 1, 0)),
+    ("reset after it fired", (2, 1, 1)),
 ];
 
-async fn due() -> Sleep {
-    let mut sleep = task::spawn(sleep_until(Instant::now() - ms(2)));
-    assert_ready!(sleep.poll());
-    sleep.into_inner()
-}
-
-async fn fired() -> Sleep {
-    let mut sleep = pending_briefly();
-    (&mut sleep).await;
-    sleep
-}
-
-async fn polled_again() -> Sleep {
-    // Each task has a waker of its own.
-    let mut sleep = task::spawn(task::spawn(sleep(HOUR)));
-    assert_pending!(sleep.poll());
-    let mut sleep = sleep.into_inner();
-    assert_pending!(sleep.poll());
-    sleep.into_inner()
-}
-
-/// Before it was polled, which registers it, and after that.
-async fn reset() -> Sleep {
-    let mut sleep = sleep(HOUR);
-    for (resets, deadline) in [2 * HOUR, HOUR / 2, secs(7)].into_iter().enumerate() {
-        sleep.reset_unpin(Instant::now() + deadline);
-        assert_eq!(metrics().snapshot().reset, resets as u64);
-    }
-    sleep
-}
-
-async fn reset_to_the_past() -> Sleep {
+async fn treated(how: &str) -> Sleep {
     let start = Instant::now();
-    thread::sleep(ms(2));
-    let mut sleep = task::spawn(pending(HOUR));
-    sleep.reset_unpin(start);
-    assert_ready!(sleep.poll());
-    let now = metrics().snapshot();
-    assert_eq!((now.reset, now.lag.max()), (1, Duration::ZERO), "not late");
-    sleep.into_inner()
-}
-
-async fn reset_after() -> Sleep {
-    let mut sleep = fired().await;
-    sleep.reset_unpin(Instant::now() + HOUR);
-    assert_eq!(metrics().snapshot().reset, 0);
-    sleep
+    let mut timer = match how {
+        "due when first polled" => sleep_until(start - ms(2)),
+        "never polled" | "reset" => sleep(HOUR),
+        "fires" | "reset after it fired" => pending_briefly(),
+        _ => pending(HOUR),
+    };
+    match how {
+        "due when first polled" => assert_ready!(poll_quietly(&mut timer)),
+        "fires" => (&mut timer).await,
+        "polled again" => assert_pending!(task::spawn(&mut timer).poll()),
+        // Before it was polled, which registers it, and after that.
+        "reset" => {
+            for (resets, deadline) in [2 * HOUR, HOUR / 2, secs(7)].into_iter().enumerate() {
+                timer.reset_unpin(Instant::now() + deadline);
+                assert_eq!(metrics().snapshot().reset, resets as u64);
+            }
+        }
+        "reset to the past" => {
+            thread::sleep(ms(2));
+            timer.reset_unpin(start);
+            assert_ready!(poll_quietly(&mut timer));
+            let now = metrics().snapshot();
+            assert_eq!((now.reset, now.lag.max()), (1, Duration::ZERO), "not late");
+        }
+        "reset after it fired" => {
+            (&mut timer).await;
+            timer.reset_unpin(Instant::now() + HOUR);
+            assert_eq!(metrics().snapshot().reset, 0);
+        }
+        _ => {}
+    }
+    timer
 }
 
 #[test]
 fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
-    for (what, way, (registered, fired, pending)) in WAYS {
+    for (how, (registered, fired, pending)) in WAYS {
         current_thread().block_on(async {
             let metrics = metrics();
-            let held = way().await;
-            assert_eq!(counts(&metrics), (registered, fired, 0, pending), "{what}");
+            let held = treated(how).await;
+            assert_eq!(counts(&metrics), (registered, fired, 0, pending), "{how}");
             drop(held);
             let expected = (registered, fired, pending as u64, 0);
-            assert_eq!(counts(&metrics), expected, "{what}");
+            assert_eq!(counts(&metrics), expected, "{how}");
         });
     }
 }
@@ -135,82 +110,76 @@ fn a_timer_in_the_place_of_one_that_its_task_has_cancelled_counts() {
 
 #[test]
 fn the_end_of_a_runtime_cancels_what_is_pending() {
-    within(LIMIT, || {
-        for (name, runtime) in runtimes() {
-            let wheel = runtime.block_on(async { Wheel::current() });
-            let metrics = wheel.metrics();
-            let shards = metrics.num_shards();
-            let held: Vec<_> = runtime.block_on(async {
-                pending_briefly().await;
-                (0..10).map(|_| pending(HOUR)).collect()
-            });
-            assert_eq!(counts(&metrics), (11, 1, 0, 10), "{name}");
-            let wakeups = metrics.snapshot().driver_wakeups;
-            drop(runtime);
-            assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
-            assert_eq!(metrics.num_shards(), shards, "{name}");
-            assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
-            // Metrics that are taken after the end are balanced, too.
-            let late = counts(&wheel.metrics());
-            assert!([(11, 1, 10, 0), (0, 0, 0, 0)].contains(&late), "{late:?}");
-            drop(held);
-            assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
-        }
-    });
+    for (name, runtime) in runtimes() {
+        let wheel = runtime.block_on(async { Wheel::current() });
+        let metrics = wheel.metrics();
+        let shards = metrics.num_shards();
+        let held: Vec<_> = runtime.block_on(async {
+            pending_briefly().await;
+            (0..10).map(|_| pending(HOUR)).collect()
+        });
+        assert_eq!(counts(&metrics), (11, 1, 0, 10), "{name}");
+        let wakeups = metrics.snapshot().driver_wakeups;
+        drop(runtime);
+        assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
+        assert_eq!(metrics.num_shards(), shards, "{name}");
+        assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
+        // Metrics that are taken after the end are balanced, too.
+        let late = counts(&wheel.metrics());
+        assert!([(11, 1, 10, 0), (0, 0, 0, 0)].contains(&late), "{late:?}");
+        drop(held);
+        assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
+    }
 }
 
 #[test]
 fn another_runtime_on_the_same_memory_counts_from_zero() {
-    within(LIMIT, || {
-        let mut former: Vec<WheelMetrics> = Vec::new();
-        for timers in 1..20 {
-            let runtime = current_thread();
-            let metrics = runtime.block_on(async {
-                let metrics = metrics();
-                assert_eq!(counts(&metrics), (0, 0, 0, 0));
-                assert_eq!(metrics.snapshot().driver_wakeups, 0);
-                for _ in 0..timers {
-                    drop(pending(HOUR));
-                }
-                metrics
-            });
-            drop(runtime);
-            former.push(metrics);
-            for (timers, metrics) in (1..).zip(&former) {
-                assert_eq!(counts(metrics), (timers, 0, timers, 0));
+    let mut former: Vec<WheelMetrics> = Vec::new();
+    for timers in 1..20 {
+        let runtime = current_thread();
+        let metrics = runtime.block_on(async {
+            let metrics = metrics();
+            assert_eq!(counts(&metrics), (0, 0, 0, 0));
+            assert_eq!(metrics.snapshot().driver_wakeups, 0);
+            for _ in 0..timers {
+                drop(pending(HOUR));
             }
+            metrics
+        });
+        drop(runtime);
+        former.push(metrics);
+        for (timers, metrics) in (1..).zip(&former) {
+            assert_eq!(counts(metrics), (timers, 0, timers, 0));
         }
-    });
+    }
 }
 
 #[test]
 fn shards_add_up_and_there_is_none_beyond() {
-    within(LIMIT, || {
-        let runtime = multi_thread(2);
-        let wheel = runtime.block_on(async { Wheel::current() });
-        let arm = |wheel: Wheel| {
-            thread::spawn(move || {
-                let mut armed = task::spawn(wheel.sleep(HOUR));
-                assert_pending!(armed.poll());
-                armed
-            })
-        };
-        let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
-        let metrics = wheel.metrics();
-        let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
-        assert_eq!(each, [3, 3], "threads take turns");
-        assert_eq!(metrics.snapshot().pending, 6);
-        drop(held);
-        assert_eq!(metrics.shard(1).cancelled, 3);
-        let message = message_of(|| metrics.shard(2));
-        assert_eq!(message, "shard index 2 is out of range: there are 2 shards");
-    });
+    let runtime = multi_thread(2);
+    let wheel = runtime.block_on(async { Wheel::current() });
+    let arm = |wheel: Wheel| {
+        thread::spawn(move || {
+            let mut armed = task::spawn(wheel.sleep(HOUR));
+            assert_pending!(armed.poll());
+            armed
+        })
+    };
+    let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
+    let metrics = wheel.metrics();
+    let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
+    assert_eq!(each, [3, 3], "threads take turns");
+    assert_eq!(metrics.snapshot().pending, 6);
+    drop(held);
+    assert_eq!(metrics.shard(1).cancelled, 3);
+    let message = message_of(|| metrics.shard(2));
+    assert_eq!(message, "shard index 2 is out of range: there are 2 shards");
 }
 
 /// An expiry pass on a current-thread runtime fires everything, however long it takes.
 #[test]
 fn timers_at_the_end_of_a_long_pass_are_later_than_those_at_its_beginning() {
-    within(LIMIT, || {
+    within(secs(120), || {
         current_thread().block_on(async {
             let metrics = metrics();
             let first = AtomicBool::new(true);

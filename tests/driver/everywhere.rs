@@ -60,13 +60,12 @@ pub(crate) fn us(micros: u64) -> Duration {
 }
 
 /// A timer that is polled, and for each time that its waker is woken whether the deadline had passed.
-pub(crate) type Watched = (Sleep, Log<bool>);
+pub(crate) type Watched = (Sleep, mpsc::Receiver<bool>);
 
 /// None if this machine was too slow, and the timer is due.
 pub(crate) fn watched(mut timer: Sleep) -> Option<Watched> {
-    let (deadline, woken) = (timer.deadline(), Log::new());
-    let log = woken.clone();
-    let waker = OnWake::waker(move || log.push(Instant::now() >= deadline));
+    let (deadline, (log, woken)) = (timer.deadline(), mpsc::channel());
+    let waker = OnWake::waker(move || _ = log.send(Instant::now() >= deadline));
     let is_pending = poll(&mut timer, &waker).is_pending();
     assert!(is_pending || Instant::now() >= deadline, "early");
     is_pending.then_some((timer, woken))

@@ -3,6 +3,7 @@
 use crate::everywhere::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 
 use tokio::runtime::Builder;
 use wheel::Sleep;
@@ -154,4 +155,42 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
         eventually("all others are woken", || count.get() == 19);
         runtime.block_on(async { timeout(secs(20), sleep(ms(2))).await.unwrap() });
     });
+}
+
+/// Counts in its drop, and owns a timer, whose cancel it queues.
+struct Link {
+    _next: Option<Sleep>,
+    dropped: Arc<AtomicUsize>,
+}
+
+impl Wake for Link {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Here each queued cancel queues the next. A pass that applies cancels until none is queued would fire
+/// nothing before the last of them; so would one beside threads that drop many timers.
+#[test]
+fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
+    let runtime = multi_thread(1);
+    let wheel = inside(&runtime, Wheel::current);
+    // The driver's first pass is over.
+    runtime.block_on(wheel.sleep(ms(1)));
+    let (dropped, before) = (Arc::new(AtomicUsize::new(0)), Arc::new(OnceLock::new()));
+    let (counted, fired) = (dropped.clone(), before.clone());
+    let waker = OnWake::waker(move || drop(fired.set(counted.load(Ordering::SeqCst))));
+    let _due = registered_with(wheel.sleep(ms(300)), &waker);
+    let top = (0..10_000).fold(None, |_next, _| {
+        let dropped = dropped.clone();
+        let link = Waker::from(Arc::new(Link { _next, dropped }));
+        Some(registered_with(wheel.sleep(HOUR), &link))
+    });
+    drop(top);
+    eventually("fired", || before.get().is_some());
+    assert!(before.get() < Some(&100), "{before:?} cancels first");
 }

@@ -64,6 +64,23 @@ fn a_pending_timer_is_woken_once_and_then_at_its_deadline() {
     });
 }
 
+/// A `select!` loop leaves a timer out that is elapsed.
+#[test]
+fn a_timer_of_a_driver_that_was_shut_down_is_not_elapsed_before_its_deadline() {
+    in_each(async |_| {
+        let wheel = coarse();
+        let (waker, count) = new_count_waker();
+        let mut timer = registered_with(wheel.sleep(HOUR), &waker);
+        wheel.shutdown();
+        while count.get() == 0 {
+            yield_now().await;
+        }
+        assert!(!timer.is_elapsed());
+        timer.reset_unpin(Instant::now() + HOUR);
+        assert!(!timer.is_elapsed(), "after a reset");
+    });
+}
+
 /// A driver that has ended serves the next that wants the same: its former handles do nothing to it.
 #[test]
 fn a_shutdown_by_an_old_handle_ends_no_other_driver() {

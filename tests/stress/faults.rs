@@ -16,15 +16,6 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 /// The longest sleep, in microseconds.
 const LONGEST: u64 = 3_000_000;
 
-fn all_end(runtime: &Runtime, tasks: Vec<JoinHandle<()>>) {
-    runtime.block_on(async {
-        for task in tasks {
-            task.await.unwrap();
-        }
-        assert_eq!(Wheel::current().pending(), 0);
-    });
-}
-
 /// Has this process stopped for a while, a little later.
 #[cfg(unix)]
 fn stop_this_process(after: Duration, length: Duration) -> Child {
@@ -47,9 +38,12 @@ fn the_process_is_stopped_and_continued() {
             let mut stop = stop_this_process(ms(300), secs(2));
             runtime.block_on(ticks_until_a_gap(secs(1)));
             stop.wait().unwrap();
-            all_end(&runtime, tasks);
-            // And the driver goes on, as precise as before.
             runtime.block_on(async {
+                for task in tasks {
+                    task.await.unwrap();
+                }
+                assert_eq!(Wheel::current().pending(), 0);
+                // And the driver goes on, as precise as before.
                 let nap = timeout(secs(100), sleep(ms(5))).await;
                 nap.expect("the driver is alive");
             });

@@ -33,7 +33,7 @@ use tokio::time::Instant;
 pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
 pub use random::Random;
-pub use wakers::{Log, OnWake, pending, poll, poll_quietly, registered, registered_with};
+pub use wakers::{OnWake, pending, poll, poll_quietly, registered, registered_with};
 
 /// The names that nearly every test begins with.
 pub mod prelude {
@@ -128,12 +128,11 @@ pub fn paused() -> Runtime {
 }
 
 /// A paused runtime, and its clock's time at each return from a park. Needs the feature `test-util`.
-pub fn watched() -> (Runtime, Log<Instant>) {
-    let seen = Log::new();
-    let log = seen.clone();
+pub fn watched() -> (Runtime, mpsc::Receiver<Instant>) {
+    let (log, seen) = mpsc::channel();
     let mut builder = Builder::new_current_thread();
     builder.enable_all().start_paused(true);
-    builder.on_thread_unpark(move || log.push(Instant::now()));
+    builder.on_thread_unpark(move || _ = log.send(Instant::now()));
     (builder.build().unwrap(), seen)
 }
 

@@ -14,9 +14,13 @@ pub fn compute() {
     }
 }
 
-/// Puts the task back into the queue at once, unlike `yield_now`, which lets tokio look at its events first.
+/// Puts the task back into the queue immediately. (`yield_now` lets tokio poll its drivers first.)
 pub async fn requeue() {
-    poll_fn(|cx| Poll::Ready(cx.waker().wake_by_ref())).await;
+    poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::Ready(())
+    })
+    .await;
     futures::pending!();
 }
 
@@ -56,18 +60,18 @@ pub fn spawn_senders(runtime: &Handle) -> JoinSet<()> {
     all
 }
 
-/// Sleeps `times` times for up to `longest` microseconds. No sleep may be too short.
-async fn sleep_often(mut random: Random, times: usize, longest: u64) {
-    for _ in 0..times {
-        let deadline = Instant::now() + Duration::from_micros(random.below(longest));
-        sleep_until(deadline).await;
-        assert!(Instant::now() >= deadline, "early");
-    }
-}
-
-/// Spawns tasks that each sleep `times` times, for up to `longest` microseconds.
+/// Spawns tasks that each sleep `times` times, for up to `longest` microseconds. No sleep may be too short.
 pub fn sleepers(runtime: &Runtime, tasks: u64, times: usize, longest: u64) -> Vec<JoinHandle<()>> {
     let mut seeds = Random::new(tasks);
-    let mut sleeper = |_| sleep_often(Random::new(seeds.number()), times, longest);
-    (0..tasks).map(|n| runtime.spawn(sleeper(n))).collect()
+    let spawn = |_| {
+        let mut random = Random::new(seeds.number());
+        runtime.spawn(async move {
+            for _ in 0..times {
+                let deadline = Instant::now() + Duration::from_micros(random.below(longest));
+                sleep_until(deadline).await;
+                assert!(Instant::now() >= deadline, "early");
+            }
+        })
+    };
+    (0..tasks).map(spawn).collect()
 }

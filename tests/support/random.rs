@@ -23,10 +23,4 @@ impl Random {
     pub fn place(&mut self, len: usize) -> Option<usize> {
         (len > 0).then(|| self.below(len as u64) as usize)
     }
-
-    /// Returns a number of fewer than `bits` bits. Each number of bits is equally likely.
-    pub fn of_any_size(&mut self, bits: u64) -> u64 {
-        let bits = self.below(bits);
-        self.below(1 << bits)
-    }
 }

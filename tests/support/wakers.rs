@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -50,23 +50,5 @@ impl<F: Fn() + Send + Sync + 'static> OnWake<F> {
 impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
     fn wake(self: Arc<Self>) {
         (self.0)();
-    }
-}
-
-/// Things that several threads push to.
-#[derive(Clone, Debug, Default)]
-pub struct Log<T>(Arc<Mutex<Vec<T>>>);
-
-impl<T: Clone> Log<T> {
-    pub fn new() -> Self {
-        Log(Arc::new(Mutex::new(Vec::new())))
-    }
-
-    pub fn push(&self, entry: T) {
-        self.0.lock().unwrap().push(entry);
-    }
-
-    pub fn entries(&self) -> Vec<T> {
-        self.0.lock().unwrap().clone()
     }
 }

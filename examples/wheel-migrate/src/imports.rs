@@ -1,4 +1,4 @@
-//! `use` statements: which parts of a tree move, and the text that takes their place.
+//! `use` statements: which parts of a tree move, and the text that replaces them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl<'a> Tree<'a> {
 /// What moves out of a group.
 #[derive(Default)]
 struct Split {
-    /// The items by their new modules.
+    /// The items, by their new modules.
     moved: BTreeMap<&'static str, Vec<String>>,
     removed: Vec<Range<usize>>,
 }
@@ -63,7 +63,7 @@ impl File<'_> {
         // Each module gets a statement of its own, with the same indentation, attributes and visibility.
         let head = &self.source[start..tree.range.start];
         let before = &self.source[..start];
-        let indent = &before[before.trim_end_matches([' ', '\t']).len()..];
+        let indent = &before[before.trim_end_matches(' ').len()..];
         let is_crlf = self.source.contains("\r\n");
         let end = if is_crlf { "\r\n" } else { "\n" };
         let between = format!(";{end}{indent}{head}");
@@ -95,7 +95,7 @@ impl File<'_> {
             return true;
         }
         if tree.children.is_empty() {
-            self.look_at(tree.range.start, &path);
+            self.list(tree.range.start, &path);
             return false;
         }
         let children = tree.children.iter();

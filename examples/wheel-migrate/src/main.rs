@@ -2,18 +2,18 @@
 //!
 //! ```sh
 //! cargo install --locked --path examples/wheel-migrate
-//! wheel-migrate path/to/service                    # shows the changes, and makes none
+//! wheel-migrate path/to/service                    # shows the changes without making them
 //! wheel-migrate --write --path . path/to/service   # makes them
 //! ```
 //!
 //! | file | subject |
 //! | --- | --- |
-//! | `tokens.rs` | the tokens of a Rust file, with their places |
-//! | `moves.rs` | tables: which paths move, and what to say of those that stay |
+//! | `tokens.rs` | the tokens of a Rust file, and their byte ranges |
+//! | `moves.rs` | tables of the paths that move, and advice on those that stay |
 //! | `imports.rs` | `use` statements |
-//! | `rewrite.rs` | a file |
-//! | `manifest.rs` | a `Cargo.toml` |
-//! | `service.rs` | all of them together |
+//! | `rewrite.rs` | the changes of one file |
+//! | `manifest.rs` | the changes of one `Cargo.toml` |
+//! | `service.rs` | all files and manifests of a service |
 
 mod imports;
 mod manifest;
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::ensure;
-use clap::{Args, Parser};
+use clap::Parser;
 
 use service::Service;
 
@@ -48,29 +48,22 @@ struct Options {
     /// Move from wheel::time to tokio::time instead
     #[arg(long)]
     back: bool,
-    #[command(flatten)]
-    source: Source,
-    #[arg(default_value = ".")]
-    directory: PathBuf,
-}
-
-/// Where the dependency comes from. Without either option that is the registry.
-#[derive(Args, Default)]
-struct Source {
     /// Depend on tokio-wheel in this directory
     #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = |given: &str| dunce::canonicalize(given))]
     path: Option<PathBuf>,
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
     git: Option<String>,
+    #[arg(default_value = ".")]
+    directory: PathBuf,
 }
 
 fn main() -> ExitCode {
     const ERROR: u8 = 2;
     let options = Options::parse();
-    let status = migrate(&options).and_then(|(told, changes)| {
-        // The files are written by now, because a closed pipe ends the program here.
-        io::stdout().write_all(told.as_bytes())?;
+    let status = migrate(&options).and_then(|(report, changes)| {
+        // If the output is a closed pipe, this fails, so the files have been written before.
+        io::stdout().write_all(report.as_bytes())?;
         Ok(u8::from(options.check && changes > 0))
     });
     ExitCode::from(status.unwrap_or_else(|error| {
@@ -81,7 +74,7 @@ fn main() -> ExitCode {
 
 /// Returns what to print, and the number of files that change.
 fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
-    let has_source = options.source.path.is_some() || options.source.git.is_some();
+    let has_source = options.path.is_some() || options.git.is_some();
     ensure!(
         has_source || options.back || !options.write,
         "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
@@ -96,5 +89,5 @@ fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
         true => format!("Changed {changes} files. Now run: cargo fmt && cargo check --all-targets"),
         false => format!("{changes} files would change. Run with --write to change them."),
     };
-    Ok((format!("{}\n{advice}\n", service.told()), changes))
+    Ok((format!("{}\n{advice}\n", service.report()), changes))
 }

@@ -1,5 +1,5 @@
-//! A `Cargo.toml`: tokio-wheel goes where tokio stands, and going back tokio's companions go where
-//! tokio-wheel stands.
+//! Edits a `Cargo.toml`: adds tokio-wheel beside tokio, and on the way back replaces it by the packages
+//! that the files need.
 
 use std::collections::BTreeSet;
 use std::path::{MAIN_SEPARATOR, PathBuf};
@@ -7,7 +7,7 @@ use std::{iter, mem};
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, KeyMut, TableLike, Value};
 
-use crate::Source;
+use crate::Options;
 use crate::moves::{COMPANIONS, WHEEL};
 
 pub(crate) struct Manifest {
@@ -25,7 +25,7 @@ impl Manifest {
         })
     }
 
-    /// The text as it is now, with the line ends that the file had.
+    /// Returns the edited text, with the line ends that the file had.
     pub(crate) fn text(&self) -> String {
         let text = self.document.to_string();
         match self.before.contains("\r\n") {
@@ -35,38 +35,33 @@ impl Manifest {
     }
 
     /// Adds tokio-wheel beside tokio, or beside a companion if tokio is none of the dependencies.
-    /// Packages of a workspace may have turned tokio's feature on in what they inherit.
+    /// `inherited` has the dependencies of the workspace, where a feature may be enabled too.
     pub(crate) fn add_wheel(
         &mut self,
         features: &BTreeSet<&str>,
-        source: &Source,
+        options: &Options,
         inherited: &Item,
     ) {
-        let new = self.dependency(source);
+        let new = self.dependency(options);
         let mut tables = tables(self.document.as_table_mut());
         let companions = COMPANIONS.iter().map(|(package, _)| *package);
-        let package = iter::once(WHEEL).chain(companions).find(|package| {
+        let mut packages = iter::once(WHEEL).chain(companions);
+        let mut has = |package: &str| {
             tables
                 .iter_mut()
                 .any(|table| find(*table, package).is_some())
-        });
+        };
+        let package = packages.find(|package| has(package));
         for table in tables {
             let Some((key, item)) = package.and_then(|package| find(&mut *table, package)) else {
                 continue;
             };
-            let is_paused = is_on(item, inherited.get(key.get()), "test-util");
+            let is_paused = is_enabled(item, inherited.get(key.get()), "test-util");
             let is_present = package == Some(WHEEL);
-            let mut wheel = if is_present {
-                item.clone()
-            } else {
-                new.clone()
-            };
-            for feature in features
-                .iter()
-                .copied()
-                .chain(is_paused.then_some("test-util"))
-            {
-                turn_on(&mut wheel, feature);
+            let wheel = if is_present { &*item } else { &new };
+            let (mut wheel, features) = (wheel.clone(), features.iter().copied());
+            for feature in features.chain(is_paused.then_some("test-util")) {
+                enable(&mut wheel, feature);
             }
             match is_present {
                 true => *item = wheel,
@@ -75,7 +70,7 @@ impl Manifest {
         }
     }
 
-    /// Takes tokio-wheel out, and puts in its place the packages that the files need.
+    /// Replaces tokio-wheel by the packages that the files need.
     pub(crate) fn remove_wheel(&mut self, mut packages: BTreeSet<&str>, inherited: &Item) {
         let mut tables = tables(self.document.as_table_mut());
         for at in 0..tables.len() {
@@ -93,14 +88,14 @@ impl Manifest {
         }
     }
 
-    /// The dependency on tokio-wheel. A path is relative to this manifest.
-    fn dependency(&self, source: &Source) -> Item {
+    /// Returns the dependency on tokio-wheel. A path is relative to this manifest.
+    fn dependency(&self, options: &Options) -> Item {
         let here = self.path.parent().unwrap_or(&self.path);
         let relative = |to: &PathBuf| {
             let relative = pathdiff::diff_paths(to, here).unwrap_or_else(|| to.clone());
             relative.display().to_string().replace(MAIN_SEPARATOR, "/")
         };
-        let entry = match (&source.path, &source.git) {
+        let entry = match (&options.path, &options.git) {
             (Some(to), _) => ("path", relative(to)),
             (_, Some(git)) => ("git", git.clone()),
             _ => ("version", "0.1".to_owned()),
@@ -109,13 +104,13 @@ impl Manifest {
     }
 }
 
-/// Every table of dependencies, with those of targets and without the workspace's.
+/// Returns every table of dependencies, including those of targets, but not the workspace's.
 fn tables(above: &mut dyn TableLike) -> Vec<&mut dyn TableLike> {
     let tables = above.iter_mut().flat_map(|(name, item)| {
         let table = item.as_table_like_mut();
         match name.get() {
             "dependencies" | "dev-dependencies" | "build-dependencies" => Vec::from_iter(table),
-            "workspace" | "package" => Vec::new(),
+            "workspace" => Vec::new(),
             _ => table.map(tables).unwrap_or_default(),
         }
     });
@@ -139,7 +134,8 @@ fn insert(table: &mut dyn TableLike, key: &str, item: Item) {
     }
 }
 
-/// Turns a feature of a package on in one table. The package is added as another table has it.
+/// Enables a feature of a package in one table. A package that is missing there is added, as another
+/// table has it if possible.
 fn need(
     tables: &mut [&mut dyn TableLike],
     at: usize,
@@ -157,14 +153,14 @@ fn need(
         insert(tables[at], package, new);
     }
     if let Some((key, item)) = find(tables[at], package)
-        && !is_on(item, inherited.get(key.get()), feature)
+        && !is_enabled(item, inherited.get(key.get()), feature)
     {
-        turn_on(item, feature);
+        enable(item, feature);
     }
 }
 
-/// Returns `true` if a feature is turned on, here or in what a workspace has for its members.
-fn is_on(item: &Item, inherited: Option<&Item>, feature: &str) -> bool {
+/// Returns `true` if a feature is enabled, in the item or in what it inherits.
+fn is_enabled(item: &Item, inherited: Option<&Item>, feature: &str) -> bool {
     let inherited = inherited.filter(|_| item.get("workspace").is_some());
     let mut items = iter::once(item).chain(inherited);
     items.any(|item| has_feature(item, feature))
@@ -174,7 +170,7 @@ fn value(value: impl Into<Value>) -> Item {
     Item::Value(value.into())
 }
 
-/// `full` and tokio's `test-util` turn `time` on too.
+/// Returns `true` if an item enables a feature. `full` and tokio's `test-util` enable `time` too.
 fn has_feature(item: &Item, wanted: &str) -> bool {
     let features = item.get("features").and_then(Item::as_array);
     let mut features = features.into_iter().flatten().filter_map(Value::as_str);
@@ -182,7 +178,7 @@ fn has_feature(item: &Item, wanted: &str) -> bool {
     features.any(|feature| feature == wanted || has_time(feature))
 }
 
-fn turn_on(item: &mut Item, feature: &str) {
+fn enable(item: &mut Item, feature: &str) {
     if has_feature(item, feature) {
         return;
     }

@@ -1,4 +1,4 @@
-//! What moves, and where to.
+//! Tables of the paths that move, and advice on those that stay.
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -35,7 +35,7 @@ const MOVES: [Move; 6] = [
     ] },
 ];
 
-/// What stays on tokio's timers, and what to do about it.
+/// Paths that stay on tokio's timers, and what to use instead.
 #[rustfmt::skip]
 const STAYS: [(&str, &str); 9] = [
     ("enable_alt_timer", "remove this call, because tokio-wheel does not run on tokio's alternative timer"),
@@ -49,7 +49,7 @@ const STAYS: [(&str, &str); 9] = [
     ("tower_http::timeout", "use wheel::ext::tower"),
 ];
 
-/// What only tokio-wheel has, and what to do about it.
+/// Paths that only tokio-wheel has, and what to use instead.
 #[rustfmt::skip]
 const ONLY_HERE: [(&str, &str); 5] = [
     ("wheel::ext::StreamExt", "use tokio_stream::StreamExt, which has the same methods"),
@@ -59,18 +59,18 @@ const ONLY_HERE: [(&str, &str); 5] = [
     ("wheel", "tokio's timers have nothing like it"),
 ];
 
-/// Where a path moves.
+/// The new place of a path.
 pub(crate) struct Moved {
     /// How many of its names are the module.
     pub(crate) count: usize,
     /// The module that takes their place.
     pub(crate) module: &'static str,
-    /// The feature of tokio-wheel, or going back the package, that the item needs.
+    /// The feature of tokio-wheel that the item needs, or on the way back its package.
     pub(crate) need: Option<&'static str>,
 }
 
 impl Direction {
-    /// Returns where a path moves, or `None` if it stays.
+    /// Returns the new place of a path, or `None` if it stays.
     pub(crate) fn moves(self, path: &[&str]) -> Option<Moved> {
         MOVES.iter().find_map(|row| {
             let (from, module, need) = match self {
@@ -88,7 +88,7 @@ impl Direction {
         })
     }
 
-    /// Returns what to say of a path that stays, or `None` if it has nothing to do with timers.
+    /// Returns advice on a path that stays, or `None` if it has nothing to do with timers.
     pub(crate) fn advice(self, path: &[&str]) -> Option<&'static str> {
         if (1..path.len()).any(|from| self.moves(&path[from..]).is_some()) {
             return Some("this is part of a longer path");
@@ -102,7 +102,7 @@ impl Direction {
         Some(row.1).filter(|_| path != ["wheel"])
     }
 
-    /// Returns the text that a string or a doc comment with an old path contains.
+    /// Returns the text by which an old path in a string or a doc comment is found.
     pub(crate) fn old_path(self) -> &'static str {
         match self {
             Direction::Forth => "tokio::time",
@@ -116,7 +116,7 @@ fn starts_with(path: &[&str], start: &str) -> bool {
     start.split("::").all(|start| names.next() == Some(&start))
 }
 
-/// The packages that timers come from, and the version to depend on.
+/// The packages that tokio-wheel replaces parts of, and the versions to depend on.
 #[rustfmt::skip]
 pub(crate) const COMPANIONS: [(&str, &str); 3] = [
     ("tokio", "1.54"),

@@ -1,4 +1,4 @@
-//! What becomes of a file, and what is left alone in it.
+//! Finds what moves in a file, and lists what is left alone.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use crate::tokens::{Cursor, Kind, Token, tokens};
 pub(crate) struct File<'a> {
     pub(crate) source: &'a str,
     direction: Direction,
-    /// What to replace, in order, and by what.
+    /// Byte ranges to replace, in order, and their new text.
     pub(crate) edits: Vec<(Range<usize>, String)>,
-    /// Lines that are left alone, and why.
+    /// Lines that are left alone, with the reason or with advice.
     pub(crate) left: Vec<(usize, String)>,
-    /// Whether the file then uses tokio-wheel.
+    /// Whether the file uses tokio-wheel after the edits.
     pub(crate) uses_wheel: bool,
-    /// What the file needs: features of tokio-wheel, or going back packages.
+    /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> File<'a> {
         file
     }
 
-    /// The text with the edits.
+    /// Returns the text with the edits applied.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut end = 0;
@@ -87,11 +87,11 @@ impl<'a> File<'a> {
             let range = path[0].range.start..path[moved.count - 1].range.end;
             self.edits.push((range, moved.module.to_owned()));
         } else {
-            self.look_at(path[0].range.start, &names);
+            self.list(path[0].range.start, &names);
         }
     }
 
-    /// Returns where a path moves, and notes what that needs.
+    /// Returns the new module of a path that moves, and records what that needs.
     pub(crate) fn moves(&mut self, path: &[&str]) -> Option<Moved> {
         let moved = self.direction.moves(path)?;
         // tokio-util's trait has methods for cancellation tokens too.
@@ -103,8 +103,8 @@ impl<'a> File<'a> {
         Some(moved)
     }
 
-    /// Notes a path that stays if it has to do with timers.
-    pub(crate) fn look_at(&mut self, at: usize, path: &[&str]) {
+    /// Lists a path that stays, if it has to do with timers.
+    pub(crate) fn list(&mut self, at: usize, path: &[&str]) {
         let is_wheel = path.len() > 1 && path[0] == "wheel";
         self.uses_wheel |= is_wheel && self.direction == Direction::Back;
         if let Some(advice) = self.direction.advice(path) {

@@ -1,4 +1,4 @@
-//! All files and manifests of a service together.
+//! Migrates all files and manifests of a service.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use similar::TextDiff;
 use walkdir::{DirEntry, WalkDir};
 
+use crate::Options;
 use crate::manifest::Manifest;
 use crate::moves::Direction;
 use crate::rewrite::File;
-use crate::{Options, Source};
 
 #[derive(Default)]
 pub(crate) struct Service {
@@ -23,7 +23,7 @@ pub(crate) struct Service {
     left: Vec<String>,
 }
 
-/// What the files of a package come to.
+/// What the files of a package use and need.
 #[derive(Default)]
 struct Package {
     uses_wheel: bool,
@@ -53,7 +53,7 @@ impl Service {
             }
         }
         for (directory, package) in mem::take(&mut service.packages) {
-            service.package(&directory, package, to, &options.source);
+            service.package(&directory, package, to, options);
         }
         for manifest in mem::take(&mut service.manifests).into_values() {
             let after = manifest.text();
@@ -72,7 +72,7 @@ impl Service {
         Ok(())
     }
 
-    /// The nearest directory around a path whose manifest has a section.
+    /// Returns the nearest directory around a path whose manifest has a section.
     fn around(&self, path: &Path, section: &str) -> Option<PathBuf> {
         let has = |above: &&Path| Some(self.manifests.get(*above)?.document.contains_key(section));
         let above = path.ancestors().find(|above| has(above) == Some(true));
@@ -97,7 +97,7 @@ impl Service {
         Ok(())
     }
 
-    fn package(&mut self, directory: &Path, package: Package, to: Direction, source: &Source) {
+    fn package(&mut self, directory: &Path, package: Package, to: Direction, options: &Options) {
         let inherited = self.around(directory, "workspace").and_then(|workspace| {
             let workspace = &self.manifests[&workspace].document["workspace"];
             workspace.get("dependencies").cloned()
@@ -108,7 +108,7 @@ impl Service {
         };
         match to {
             Direction::Forth if package.uses_wheel => {
-                manifest.add_wheel(&package.needs, source, &inherited);
+                manifest.add_wheel(&package.needs, options, &inherited);
             }
             Direction::Back if !package.uses_wheel => {
                 manifest.remove_wheel(package.needs, &inherited)
@@ -123,18 +123,18 @@ impl Service {
         }
     }
 
-    /// The changes as a diff, and the list of what is left alone.
-    pub(crate) fn told(&self) -> String {
-        let mut told = String::new();
+    /// Returns the changes as a diff, and the list of what is left alone.
+    pub(crate) fn report(&self) -> String {
+        let mut report = String::new();
         for (path, before, after) in &self.changes {
             let (lines, path) = (TextDiff::from_lines(before, after), shown(path));
             let mut diff = lines.unified_diff();
-            told += &diff.context_radius(0).header(&path, &path).to_string();
+            report += &diff.context_radius(0).header(&path, &path).to_string();
         }
         if !self.left.is_empty() {
-            told += &format!("\nLeft alone:\n  {}\n", self.left.join("\n  "));
+            report += &format!("\nLeft alone:\n  {}\n", self.left.join("\n  "));
         }
-        told
+        report
     }
 
     pub(crate) fn write(&self) -> anyhow::Result<()> {
@@ -145,7 +145,7 @@ impl Service {
     }
 }
 
-/// A path as seen from where the command runs.
+/// Returns a path relative to the current directory, if it is below.
 fn shown(path: &Path) -> String {
     let here = env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(here).unwrap_or(path);
@@ -156,7 +156,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| shown(path))
 }
 
-/// Returns `false` for what cargo builds and for what is hidden.
+/// Returns `false` for build directories and hidden files.
 fn is_source(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     entry.depth() == 0 || name != "target" && !name.starts_with('.')

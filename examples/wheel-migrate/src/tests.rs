@@ -1,18 +1,19 @@
-//! Tables of forms, before and after, and a workspace that is moved and moved back.
+//! Tests that compare forms of code and of manifests with tables, and a test that moves a workspace
+//! forth and back.
 
 use std::collections::BTreeSet;
 use std::path::{MAIN_SEPARATOR_STR, Path};
 use std::{env, fs, process};
 
 use clap::Parser as _;
-use toml_edit::Item;
+use toml_edit::DocumentMut;
 
 use super::manifest::Manifest;
 use super::moves::Direction;
 use super::rewrite::File;
-use super::{Options, Source, migrate};
+use super::{Options, migrate};
 
-/// The two sections of a table.
+/// Returns the two sections of a table.
 fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
     let (forth, back) = text.split_once("[back]\n").unwrap();
     let (_, forth) = forth.split_once("[forth]\n").unwrap();
@@ -44,7 +45,7 @@ fn text_of(form: &str, end: &str) -> String {
     form.replace("\\n", end) + end
 }
 
-/// Checks that `before` becomes `after`, which changes no more, and what is told of it.
+/// Checks that `before` becomes `after`, which changes no more, and checks the list of what is left alone.
 fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     let file = File::read(before, to);
     assert_eq!(file.text(), after, "from: {before}");
@@ -55,21 +56,19 @@ fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     };
     // Most forms move an item of tokio's own, which needs tokio again on the way back.
     let usual = ["", "/ tokio"][usize::from(before != after)];
-    let (forth, back) = told('+')
-        .next()
-        .unwrap_or(usual)
-        .split_once('/')
-        .unwrap_or_default();
-    let needs = if to == Direction::Forth { forth } else { back };
-    assert!(
-        file.needs.into_iter().eq(needs.split_whitespace()),
-        "needs of: {before}"
-    );
-    let left = file
-        .left
-        .iter()
-        .map(|(line, what)| format!("{line}: {what}"));
-    assert!(left.eq(told('!')), "left in: {before}\n{:?}", file.left);
+    let mut needs = told('+').next().unwrap_or(usual).split('/');
+    let needs = needs.nth(to as usize).unwrap_or_default();
+    let needs = Vec::from_iter(needs.split_whitespace());
+    assert_eq!(Vec::from_iter(file.needs), needs, "from: {before}");
+    let left = file.left.iter();
+    let left = left.map(|(line, what)| format!("{line}: {what}"));
+    let (left, listed): (Vec<_>, Vec<_>) = (left.collect(), told('!').collect());
+    assert_eq!(left, listed, "from: {before}");
+    let uses_wheel = match to {
+        Direction::Forth => before != after,
+        Direction::Back => after.contains("wheel::"),
+    };
+    assert_eq!(file.uses_wheel, uses_wheel, "from: {before}");
 }
 
 #[test]
@@ -90,25 +89,33 @@ fn check_manifest(form: &'static str, to: Direction, end: &str) {
     let text = |sign: char| lines(&[' ', sign]).join(end) + end;
     let needs: BTreeSet<&str> = lines(&['=']).into_iter().collect();
     let here = env::current_dir().unwrap();
-    let (path, git) = (Some(here.join("w")), None);
+    let options = Options::parse_from(["", "--path", "src"]);
+    // Only what says `workspace = true` has it.
+    let inherited: DocumentMut = "tokio.features = [\"test-util\"]".parse().unwrap();
+    let inherited = inherited.as_item();
     let mut manifest = Manifest::parse(here.join("Cargo.toml"), text('-')).unwrap();
     match to {
-        Direction::Forth => manifest.add_wheel(&needs, &Source { path, git }, &Item::None),
-        Direction::Back => manifest.remove_wheel(needs, &Item::None),
+        Direction::Forth => manifest.add_wheel(&needs, &options, inherited),
+        Direction::Back => manifest.remove_wheel(needs, inherited),
     }
     assert_eq!(manifest.text(), text('+'));
     if to == Direction::Forth && !form.starts_with('~') {
-        manifest.remove_wheel(BTreeSet::new(), &Item::None);
+        manifest.remove_wheel(BTreeSet::new(), inherited);
         assert_eq!(manifest.text(), text('-'));
     }
 }
 
 #[rustfmt::skip]
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 9] = [
     ("Cargo.toml", "[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
-    ("a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
-    ("a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\n"),
-    ("a/target/built.rs", "use tokio::time;\n"),
+    (".a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
+    (".a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\nuse tokio_util::time::DelayQueue;\n"),
+    (".a/src/net.rs", "use tokio::net;\n"),
+    (".a/target/built.rs", "use tokio::time;\n"),
+    (".a/.hidden/lib.rs", "use tokio::time;\n"),
+    (".a/notes.txt", "use tokio::time;\n"),
+    (".a/b/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
+    (".a/b/lib.rs", "use tokio::net;\n"),
 ];
 
 fn write(root: &Path, name: &str, text: &str) {
@@ -126,32 +133,34 @@ fn a_workspace_moves_forth_and_back() {
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
     let is_as_before = || FILES.iter().all(|(name, text)| read(name) == *text);
     let run = |arguments: &[&str]| {
-        let all = [&["", root.to_str().unwrap()], arguments].concat();
-        migrate(&Options::parse_from(all))
+        let mut options = Options::parse_from([&[""], arguments].concat());
+        options.directory = root.join(".a");
+        migrate(&options)
     };
     let refusal = run(&["--write"]).unwrap_err().to_string();
     assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
     let (told, changes) = run(&["--check"]).unwrap();
-    let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
+    let listed = [".a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
+    assert!(changes == 2 && is_as_before(), "{told}");
     assert!(
-        changes == 2 && told.contains(&listed) && is_as_before(),
+        told.contains(&listed) && told.contains("version = \"0.1\""),
         "{told}"
     );
     let (told, _) = run(&["--write", "--git", "u"]).unwrap();
     // The new file has a line more.
     assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");
-    let wheel = "tokio-wheel = { git = \"u\", features = [\"test-util\"] }\n";
+    let wheel = "tokio-wheel = { git = \"u\", features = [\"stream\", \"test-util\"] }\n";
     let manifest = format!("{}{wheel}", FILES[1].1);
-    assert_eq!(read("a/Cargo.toml"), manifest);
+    assert_eq!(read(".a/Cargo.toml"), manifest);
     assert_eq!(run(&["--check"]).unwrap().1, 0);
     // What only tokio-wheel has keeps the dependency.
-    write(root, "a/src/lib.rs", "use wheel::{Builder, time};\n");
+    write(root, ".a/src/lib.rs", "use wheel::{Builder, time};\n");
     run(&["--write", "--back"]).unwrap();
-    assert_eq!(read("a/Cargo.toml"), manifest);
-    write(root, "a/src/lib.rs", "use wheel::time;\n");
+    assert_eq!(read(".a/Cargo.toml"), manifest);
+    write(root, ".a/src/lib.rs", "use wheel::time;\n");
     run(&["--write", "--back"]).unwrap();
-    assert_eq!(read("a/src/lib.rs"), "use tokio::time;\n");
-    write(root, "a/src/lib.rs", FILES[2].1);
+    assert_eq!(read(".a/src/lib.rs"), "use tokio::time;\n");
+    write(root, ".a/src/lib.rs", FILES[2].1);
     assert!(is_as_before());
     fs::remove_dir_all(root).unwrap();
 }

@@ -48,7 +48,6 @@ fn flatten<'a>(stream: TokenStream, source: &'a str, tokens: &mut Vec<Token<'a>>
             TokenTree::Literal(_) => Kind::Literal,
             // A doc comment is read as `#[doc = "…"]`, whose parts are places in the comment.
             TokenTree::Group(_) if source[range.clone()].starts_with('/') => Kind::Literal,
-            TokenTree::Punct(_) if range.len() > 1 => continue,
             TokenTree::Punct(_) => Kind::Sign,
             TokenTree::Group(group) => {
                 tokens.push(token(Kind::Sign, group.span_open().byte_range()));
@@ -94,7 +93,7 @@ impl<'a> Cursor<'a> {
     /// Takes `::`, which is two tokens.
     pub(crate) fn take_colons(&mut self) -> bool {
         let is_next = match &self.tokens[self.at.min(self.tokens.len())..] {
-            [a, b, ..] => a.text == ":" && b.text == ":" && a.range.end == b.range.start,
+            [a, b, ..] => a.text == ":" && b.text == ":",
             _ => false,
         };
         self.at += 2 * usize::from(is_next);

@@ -29,25 +29,16 @@ impl Shard {
         drop(old);
     }
 
-    /// Returns `true` if a pass has something to do here.
-    pub(in crate::driver) fn needs_pass(&self, now: Tick) -> bool {
-        self.next() <= now || self.has_late_cancels()
-    }
-
-    /// Runs one critical section of a pass: applies late cancels, or, if there are none, moves the
-    /// clock and takes out at most [`BATCH`] due timers, whose wakers go into the batch of the
-    /// pass. Returns `false` if the driver has shut down.
+    /// Runs one critical section of a pass: moves the clock and takes out at most [`BATCH`] due
+    /// timers, whose wakers go into the batch of the pass. Returns `false` if the driver has shut
+    /// down.
     ///
-    /// Cancels come first, so a timer whose cancel was queued before the pass neither fires nor
-    /// counts as fired.
+    /// The pass applies late cancels before, so a timer whose cancel was queued before the pass
+    /// neither fires nor counts as fired.
     pub(in crate::driver) fn expire(&self, pass: &mut Pass) -> bool {
         let mut state = sync::wait(&self.state);
         if !self.is_open_in(pass.generation) {
             return false;
-        }
-        if self.has_late_cancels() {
-            self.unlock_and_tidy(state);
-            return true;
         }
         let cached = state.remove_cached();
         // The clock never goes back.

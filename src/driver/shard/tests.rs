@@ -73,7 +73,8 @@ fn expire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) -> bool {
 }
 
 fn fire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) {
-    while shard.needs_pass(now) && expire(shard, now, batch) {}
+    shard.apply_late_cancels();
+    while shard.next() <= now && expire(shard, now, batch) {}
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {

@@ -180,8 +180,14 @@ impl Timer {
             _ => None,
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        if self.register(deadline, &waker).is_err() {
-            self.finish(waker);
+        match self.register(deadline, &waker) {
+            Ok(()) => {}
+            Err(Refused::Closed) if self.driver_was_shut_down() => {
+                // It has not elapsed: the next poll hands over to a timer of tokio's own.
+                self.set_idle();
+                wakers::wake_all([waker]);
+            }
+            Err(_refused) => self.finish(waker),
         }
     }
 }

@@ -5,49 +5,10 @@ use support::prelude::*;
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream};
 use tokio_io_timeout as tokios;
 use tokio_test::{assert_pending, assert_ready_ok, task};
 use wheel::ext::io::{self as ours, TimeoutReader};
-
-/// What both crates' streams have.
-trait Limited: AsyncRead + AsyncWrite + Send + 'static {
-    fn over(stream: DuplexStream) -> Self;
-    fn limit_reads(self: Pin<&mut Self>, timeout: Option<Duration>);
-    fn limit_writes(self: Pin<&mut Self>, timeout: Option<Duration>);
-}
-
-type Ours = ours::TimeoutStream<DuplexStream>;
-type Theirs = tokios::TimeoutStream<DuplexStream>;
-
-macro_rules! limited {
-    ($Stream:ident) => {
-        impl Limited for $Stream {
-            fn over(stream: DuplexStream) -> Self {
-                let mut stream = $Stream::new(stream);
-                let limits = |stream: &Self| [stream.read_timeout(), stream.write_timeout()];
-                assert_eq!(limits(&stream), [None, None]);
-                stream.set_read_timeout(Some(ms(7)));
-                stream.set_write_timeout(Some(ms(8)));
-                assert_eq!(limits(&stream), [Some(ms(7)), Some(ms(8))]);
-                stream.set_read_timeout(None);
-                stream.set_write_timeout(None);
-                stream
-            }
-
-            fn limit_reads(self: Pin<&mut Self>, timeout: Option<Duration>) {
-                self.set_read_timeout_pinned(timeout);
-            }
-
-            fn limit_writes(self: Pin<&mut Self>, timeout: Option<Duration>) {
-                self.set_write_timeout_pinned(timeout);
-            }
-        }
-    };
-}
-
-limited!(Ours);
-limited!(Theirs);
 
 /// On a paused clock, where ten minutes are over soon if the test hangs.
 fn virtually<T>(test: impl Future<Output = T>) -> T {
@@ -59,43 +20,56 @@ fn virtually<T>(test: impl Future<Output = T>) -> T {
 type Event = (Duration, String);
 
 /// Reads and writes with limits that change, some of them given up half-way.
-async fn program<L: Limited>(stream: DuplexStream, seed: u64) -> Vec<Event> {
-    let mut random = Random::new(seed);
-    let mut stream = Box::pin(L::over(stream));
-    let start = Instant::now();
-    let mut events = Vec::new();
-    for _ in 0..60 {
-        // No sum of a few of these is a whole second: the peer acts then.
-        let time = ms(1 + random.below(397));
-        let limit = (random.below(4) > 0).then_some(time);
-        let size = 1 + random.below(12) as usize;
-        let step = random.below(9);
-        let mut buffer = [0; 12];
-        let part = &mut buffer[..size];
-        let given_up = |_| "given up".to_owned();
-        let outcome = match step {
-            0 => format!("{:?}", stream.as_mut().limit_reads(limit)),
-            1 => format!("{:?}", stream.as_mut().limit_writes(limit)),
-            2 => {
-                tokio::time::sleep(time).await;
-                continue;
+macro_rules! program {
+    ($Stream:ty) => {
+        async |stream: DuplexStream, seed: u64| -> Vec<Event> {
+            let mut random = Random::new(seed);
+            let mut stream = <$Stream>::new(stream);
+            let limits = (stream.read_timeout(), stream.write_timeout());
+            assert_eq!(limits, (None, None));
+            stream.set_read_timeout(Some(ms(7)));
+            stream.set_write_timeout(Some(ms(8)));
+            let limits = (stream.read_timeout(), stream.write_timeout());
+            assert_eq!(limits, (Some(ms(7)), Some(ms(8))));
+            stream.set_read_timeout(None);
+            stream.set_write_timeout(None);
+            let mut stream = Box::pin(stream);
+            let start = Instant::now();
+            let mut events = Vec::new();
+            for _ in 0..60 {
+                // No sum of a few of these is a whole second: the peer acts then.
+                let time = ms(1 + random.below(397));
+                let limit = (random.below(4) > 0).then_some(time);
+                let size = 1 + random.below(12) as usize;
+                let step = random.below(9);
+                let mut buffer = [0; 12];
+                let part = &mut buffer[..size];
+                let given_up = |_| "given up".to_owned();
+                let outcome = match step {
+                    0 => format!("{:?}", stream.as_mut().set_read_timeout_pinned(limit)),
+                    1 => format!("{:?}", stream.as_mut().set_write_timeout_pinned(limit)),
+                    2 => {
+                        tokio::time::sleep(time).await;
+                        continue;
+                    }
+                    3 => ended(stream.flush().await),
+                    4 => {
+                        let read = tokio::time::timeout(time, stream.read(part)).await;
+                        read.map_or_else(given_up, ended)
+                    }
+                    5 => {
+                        let wrote = tokio::time::timeout(time, stream.write(part)).await;
+                        wrote.map_or_else(given_up, ended)
+                    }
+                    6 => ended(stream.write_vectored(&[IoSlice::new(part)]).await),
+                    7 => ended(stream.write(part).await),
+                    _ => ended(stream.read(part).await),
+                };
+                events.push((start.elapsed(), format!("step {step}: {outcome}")));
             }
-            3 => ended(stream.flush().await),
-            4 => {
-                let read = tokio::time::timeout(time, stream.read(part)).await;
-                read.map_or_else(given_up, ended)
-            }
-            5 => {
-                let wrote = tokio::time::timeout(time, stream.write(part)).await;
-                wrote.map_or_else(given_up, ended)
-            }
-            6 => ended(stream.write_vectored(&[IoSlice::new(part)]).await),
-            7 => ended(stream.write(part).await),
-            _ => ended(stream.read(part).await),
-        };
-        events.push((start.elapsed(), format!("step {step}: {outcome}")));
-    }
-    events
+            events
+        }
+    };
 }
 
 fn ended<T: Debug>(result: io::Result<T>) -> String {
@@ -117,11 +91,11 @@ async fn peer(mut stream: DuplexStream, seed: u64) {
     }
 }
 
-fn run<L: Limited>(seed: u64) -> Vec<Event> {
+fn run(seed: u64, program: impl AsyncFnOnce(DuplexStream, u64) -> Vec<Event>) -> Vec<Event> {
     virtually(async {
         let (stream, other) = tokio::io::duplex(16);
         tokio::spawn(peer(other, seed + 1));
-        program::<L>(stream, seed).await
+        program(stream, seed).await
     })
 }
 
@@ -129,7 +103,8 @@ fn run<L: Limited>(seed: u64) -> Vec<Event> {
 fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
     let mut late = 0;
     for seed in 1..=400 {
-        let (theirs, ours) = (run::<Theirs>(seed), run::<Ours>(seed));
+        let theirs = run(seed, program!(tokios::TimeoutStream<_>));
+        let ours = run(seed, program!(ours::TimeoutStream<_>));
         assert_eq!(ours, theirs, "seed {seed}");
         let is_late = |event: &&Event| event.1.contains("TimedOut");
         late += ours.iter().filter(is_late).count();

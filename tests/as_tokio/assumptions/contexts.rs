@@ -75,10 +75,10 @@ fn there_are_as_many_workers_as_the_metrics_say_each_with_an_index_of_its_own() 
 
 #[test]
 fn a_thread_that_works_for_a_runtime_was_started_by_it() {
-    let started = Log::new();
-    let log = started.clone();
+    let (log, new) = mpsc::channel();
+    let mut started = HashSet::new();
     let runtime = with_workers(2)
-        .on_thread_start(move || log.push(thread::current().id()))
+        .on_thread_start(move || _ = log.send(thread::current().id()))
         .build()
         .unwrap();
     for _ in 0..50 {
@@ -90,7 +90,7 @@ fn a_thread_that_works_for_a_runtime_was_started_by_it() {
             [before, thread::current().id()]
         });
         let threads = runtime.block_on(threads).unwrap();
-        let started = started.entries();
+        started.extend(new.try_iter());
         assumed! { "driver/context.rs";
             "a worker runs on threads that its runtime has started, and on no other":
                 threads.iter().all(|thread| started.contains(thread)),

@@ -54,7 +54,7 @@ fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
 fn a_waker_uses_its_descriptor(runtime: &Runtime) {
     let (descriptor, mut other) = registered(runtime);
     let shared = Arc::new(OnceLock::from(descriptor));
-    let (again, (tell, woken)) = (shared.clone(), mpsc::channel());
+    let (again, (tell, mut woken)) = (shared.clone(), unbounded_channel());
     let waker = OnWake::waker(move || {
         let mut cx = Context::from_waker(Waker::noop());
         let descriptor: &AsyncFd<_> = again.get().unwrap();
@@ -69,7 +69,7 @@ fn a_waker_uses_its_descriptor(runtime: &Runtime) {
         .poll_read_ready(&mut Context::from_waker(&waker));
     assert!(polled.is_pending());
     other.write_all(b"!").unwrap();
-    let may_use = told_while_driving(runtime, &woken) == Some(true);
+    let may_use = told_while_driving(runtime, &mut woken) == Some(true);
     assumed! { "sync/real/timerfd.rs";
         "a waker that is called for a descriptor may use that descriptor": may_use,
     }

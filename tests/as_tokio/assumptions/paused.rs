@@ -16,7 +16,7 @@ fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
         time::sleep_until(start + ms(50)).await;
         start
     });
-    let since_start = log.entries().into_iter().map(|at| at - start);
+    let since_start = log.try_iter().map(|at| at - start);
     let mut stops: Vec<_> = since_start.collect();
     stops.dedup();
     (stops, count.get())

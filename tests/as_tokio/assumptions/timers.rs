@@ -80,7 +80,7 @@ fn a_waker_uses_timers(workers: usize) {
     let intervals = inside(runtime.handle(), || {
         Arc::new(Mutex::new((interval(), interval())))
     });
-    let (tell, woken) = mpsc::channel();
+    let (tell, mut woken) = unbounded_channel();
     let again = intervals.clone();
     let waker = OnWake::waker(move || {
         // They are not polled: the lock is free, unless this is re-entered.
@@ -98,7 +98,7 @@ fn a_waker_uses_timers(workers: usize) {
     });
     let soon = Instant::now() + ms(20);
     assert!(arm(&mut intervals.lock().unwrap().0, soon, &waker).is_pending());
-    let message = told_while_driving(&runtime, &woken);
+    let message = told_while_driving(&runtime, &mut woken);
     let drives = message.is_some_and(|(thread, index)| match workers {
         0 => thread == thread::current().id(),
         _ => index.is_some_and(|index| index < workers),

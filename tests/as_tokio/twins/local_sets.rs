@@ -1,5 +1,5 @@
 //! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set one after another, and end.
-//! A `LocalRuntime` needs no such set.
+//! A `LocalRuntime` needs no such set: it runs the tasks of all twins as local tasks.
 
 use super::prelude::*;
 
@@ -76,22 +76,4 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
     }
     let cases = cross3(KINDS, [false, true], [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
-}
-
-#[test]
-fn a_main_function_of_the_local_flavor_spawns_tasks_that_are_not_send() {
-    #[tokio::main(flavor = "local")]
-    async fn body<T: Time>() -> Vec<Result<(), String>> {
-        let shared = Rc::new(());
-        let task = |n| {
-            let shared = shared.clone();
-            joined(spawn_local(async move {
-                T::sleep(ms(n)).await;
-                ticks::<T>().await;
-                drop(shared);
-            }))
-        };
-        join_all((0..4).map(task)).await
-    }
-    same_once(body::<Tokio>, body::<Ours>);
 }

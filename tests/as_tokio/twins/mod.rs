@@ -15,7 +15,7 @@
 //! | `borrowed.rs` | user code that tokio runs while a task is spawned: destructors in a runtime that shuts down |
 //! | `dumps.rs` | task dumps, which poll without effect (`tokio_unstable`) |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
-//! | `local_sets.rs` | `LocalSet`s and main functions of the local flavor: on blocking threads, and driven by one runtime after another |
+//! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by one runtime after another |
 //! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
 //! | `pairs.rs` | made in each context, awaited in each |
 //! | `shutdowns.rs` | runtimes that end while their tasks poll timers with wakers of all sorts |

@@ -156,12 +156,16 @@ pub(crate) async fn joined<R>(task: JoinHandle<R>) -> Result<R, String> {
     })
 }
 
-/// Runs a future as a task of a runtime, which this thread drives meanwhile.
+/// Runs a future as a task of a runtime, which this thread drives meanwhile. A `LocalRuntime` runs the
+/// future as a local task.
 pub(crate) fn in_task<F>(runtime: &Built, future: F) -> Result<F::Output, String>
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let task = runtime.spawn(future);
+    let task = match runtime {
+        Built::Movable(runtime) => runtime.spawn(future),
+        Built::Local(runtime) => runtime.spawn_local(future),
+    };
     runtime.block_on(joined(task))
 }
 

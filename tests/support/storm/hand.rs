@@ -40,7 +40,8 @@ impl Hand {
         while !shared.is_stopped() {
             let open = shared.work(|| (0..AT_ONCE).for_each(|_| self.step()));
             if !open {
-                shared.work(|| self.look_at_all());
+                self.cursor = 0;
+                shared.work(|| self.look(self.timers.len()));
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
@@ -63,7 +64,8 @@ impl Hand {
     }
 
     fn duration(&mut self) -> Duration {
-        Duration::from_nanos(self.random.of_any_size(BITS))
+        let bits = self.random.below(BITS);
+        Duration::from_nanos(self.random.below(1 << bits))
     }
 
     fn arm(&mut self) {
@@ -156,12 +158,6 @@ impl Hand {
             self.sort_out(self.cursor);
             self.cursor += 1;
         }
-    }
-
-    fn look_at_all(&mut self) {
-        self.cursor = 0;
-        let len = self.timers.len();
-        self.look(len);
     }
 
     /// A timer that is over is reset, for a second life, or dropped.

@@ -63,10 +63,10 @@ impl Storm {
         let mut random = Random::new(seed);
         let mut running = Vec::new();
         for &workers in size.workers {
-            let started = Running::start(&shared, workers, &mut random);
-            shared.add_driver(started.driver.clone());
-            running.push(started);
+            running.push(Running::start(&shared, workers, &mut random));
         }
+        let drivers = running.iter().map(|running| running.driver.clone());
+        shared.drivers.lock().unwrap().extend(drivers);
         let hands = (0..size.hands).map(|_| {
             let hand = Hand::new(&shared, random.number(), size.held);
             thread::spawn(|| hand.run())
@@ -220,7 +220,7 @@ fn conduct(shared: &Arc<Shared>, mut running: Vec<Running>, random: &mut Random)
                 let at = 1 + random.below(running.len() as u64 - 1) as usize;
                 let workers = [0, 1, 2, 8][random.below(4) as usize];
                 let new = Running::start(shared, workers, random);
-                shared.replace_driver(at, new.driver.clone());
+                shared.drivers.lock().unwrap()[at] = new.driver.clone();
                 std::mem::replace(&mut running[at], new).end(random);
             });
         }

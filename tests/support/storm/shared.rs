@@ -15,7 +15,7 @@ const POOL: usize = 1000;
 pub(crate) struct Shared {
     pub(crate) counts: Counts,
     /// The drivers of runtimes that live.
-    drivers: Mutex<Vec<Arc<Driver>>>,
+    pub(crate) drivers: Mutex<Vec<Arc<Driver>>>,
     /// Timers that are left for others. No timer is touched under this lock.
     pool: Mutex<Vec<Held>>,
     /// Read by threads that work; written to have them hold still.
@@ -26,14 +26,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn add_driver(&self, driver: Arc<Driver>) {
-        self.drivers.lock().unwrap().push(driver);
-    }
-
-    pub(crate) fn replace_driver(&self, at: usize, driver: Arc<Driver>) {
-        self.drivers.lock().unwrap()[at] = driver;
-    }
-
     /// Of the runtimes that live, or have just ceased to.
     pub(crate) fn drivers(&self) -> Vec<Arc<Driver>> {
         self.drivers.lock().unwrap().clone()

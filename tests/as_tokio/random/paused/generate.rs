@@ -69,21 +69,6 @@ impl Allowed {
     fn root(self) -> Self {
         Allowed { root: true, ..self }
     }
-
-    fn plain(self) -> Self {
-        Allowed {
-            plain: true,
-            ..self
-        }
-    }
-
-    fn inside(self) -> Self {
-        Allowed {
-            depth: self.depth.saturating_sub(1),
-            root: false,
-            ..self
-        }
-    }
 }
 
 impl Generator {
@@ -230,8 +215,17 @@ impl Generator {
     }
 
     fn op(&mut self, allowed: Allowed) -> Op {
-        let inner = allowed.inside();
-        let deep = allowed.depth > 0;
+        let (deep, depth) = (allowed.depth > 0, allowed.depth.saturating_sub(1));
+        let root = false;
+        let inner = Allowed {
+            depth,
+            root,
+            ..allowed
+        };
+        let plain = Allowed {
+            plain: true,
+            ..inner
+        };
         match self.below(if allowed.plain { 10 } else { 28 }) {
             0 | 1 => Op::Sleep(self.span()),
             2 if self.one_in(4) => Op::SleepUntilPast(self.span()),
@@ -241,7 +235,7 @@ impl Generator {
             6 => Op::Yield(1 + self.below(3)),
             7 if deep => Op::Select(self.bodies(inner)),
             8 if deep => Op::JoinAll(self.bodies(inner)),
-            9 if deep => Op::Unordered(self.bodies(inner.plain())),
+            9 if deep => Op::Unordered(self.bodies(plain)),
             10..=12 => Op::Now(self.slot(), self.now()),
             13..=15 => Op::Await(self.slot()),
             16 if deep && allowed.root => Op::Held(self.rt(), self.ops(inner.root(), 4)),
