@@ -168,6 +168,7 @@ fn by_handle() -> ShardHandle {
     by_handle_of(handle)
 }
 
+/// Returns the shard of this handle's driver, and requests a binding on a multi-thread runtime.
 /// This is out of line so that [`by_handle`] needs only a small stack frame.
 #[cold]
 #[inline(never)]

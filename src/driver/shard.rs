@@ -281,6 +281,7 @@ impl Shard {
         Tick(self.published.clock.load(Ordering::Acquire))
     }
 
+    /// Returns the tick at which the shard needs the next expiry pass.
     #[inline]
     pub(crate) fn next(&self) -> Tick {
         Tick(self.published.next.load(Ordering::SeqCst))

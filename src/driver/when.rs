@@ -88,10 +88,10 @@ impl Driver {
         (!is_long_due).then(|| when.max(soonest))
     }
 
-    /// If the alarm is armed for this deadline's millisecond of tokio's, or is firing in it now,
-    /// returns that millisecond. Then no clock has to be read, which matters because many timers
-    /// that are due together may come here. (If the millisecond has passed by then, the pass that
-    /// follows fires the timer.)
+    /// Returns this deadline's millisecond of tokio's if the alarm is armed for it, or is firing in
+    /// it now. Then no clock has to be read, which matters because many timers that are due
+    /// together may come here. (If the millisecond has passed by then, the pass that follows fires
+    /// the timer.)
     fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {
         let tokios = self.alarm.grid.round_up(when)?;
         let armed_for = self.alarm.armed_for();

@@ -59,7 +59,7 @@ pub(in crate::driver) struct AlarmTimer {
     /// The probe. It is never left registered. (It is a sleep, because polling an interval reads
     /// the clock.)
     probe: Pin<Box<Sleep>>,
-    /// The timerfd, which fires for near deadlines.
+    /// The timerfd, which fires for deadlines that are at most [`NEAR`] ahead.
     precise: Option<HighResolution>,
     runtime: Handle,
     /// Called when the alarm fires.
@@ -120,8 +120,8 @@ impl AlarmTimer {
     }
 
     /// Returns when tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
-    /// early enough to set that. If the deadline is near, sets the timerfd instead and returns
-    /// `None`.
+    /// early enough to set that. If the deadline is at most [`NEAR`] ahead, sets the timerfd
+    /// instead and returns `None`.
     pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(precise) = &mut self.precise else {
             return Some(target);
