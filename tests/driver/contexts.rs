@@ -15,21 +15,21 @@ async fn be_known() {
     }
 }
 
-fn pending_in(runtime: &Handle) -> usize {
-    inside(runtime, || Wheel::current().pending())
-}
-
 /// Made on a worker in this way, and polled, a timer belongs to the worker's runtime, or else to
 /// the other.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
-    let (current, local, multi) = (current_thread(), local_runtime(), multi_thread(2));
+    let local = Builder::new_current_thread()
+        .enable_all()
+        .build_local(Default::default());
+    let (current, local, multi) = (current_thread(), local.unwrap(), multi_thread(2));
     for other in [current.handle(), local.handle(), multi.handle()] {
         let (here, handle) = (multi_thread(1), other.clone());
         let made = here.spawn(async move {
             be_known().await;
             let _made = registered(make(&handle));
-            [Handle::current(), handle].map(|runtime| pending_in(&runtime))
+            let pending = || Wheel::current().pending();
+            [Handle::current(), handle].map(|runtime| inside(&runtime, pending))
         });
         assert_eq!(within(LIMIT, move || here.block_on(made).unwrap()), which);
     }

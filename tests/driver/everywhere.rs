@@ -20,9 +20,9 @@ pub(crate) fn wheel_of(runtime: &Runtime) -> Wheel {
 /// Runs a test on a runtime of each kind in turn.
 pub(crate) fn with_each(test: impl Fn(Runtime) + Send + 'static) {
     within(LIMIT, move || {
-        for (name, runtime) in runtimes() {
+        for (workers, runtime) in runtimes() {
             // Shown where the test fails.
-            println!("with {name}");
+            println!("with {workers} workers");
             test(runtime);
         }
     });
@@ -60,10 +60,8 @@ pub(crate) fn us(micros: u64) -> Duration {
 }
 
 /// A timer that is polled, and for each time that its waker is woken whether the deadline had passed.
-pub(crate) type Watched = (Sleep, mpsc::Receiver<bool>);
-
-/// None if this machine was too slow, and the timer is due.
-pub(crate) fn watched(mut timer: Sleep) -> Option<Watched> {
+/// `None` if this machine was too slow, and the timer is due.
+pub(crate) fn watched(mut timer: Sleep) -> Option<(Sleep, mpsc::Receiver<bool>)> {
     let (deadline, (log, woken)) = (timer.deadline(), mpsc::channel());
     let waker = OnWake::waker(move || _ = log.send(Instant::now() >= deadline));
     let is_pending = poll(&mut timer, &waker).is_pending();

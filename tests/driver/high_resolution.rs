@@ -18,10 +18,7 @@ fn precise() -> Builder {
 
 /// A runtime whose free functions are of high resolution.
 fn installed(workers: usize) -> Runtime {
-    let runtime = match workers {
-        0 => current_thread(),
-        _ => multi_thread(workers),
-    };
+    let runtime = on_workers(workers);
     inside(&runtime, || precise().install().unwrap());
     runtime
 }
@@ -33,12 +30,10 @@ fn timerfds() -> Vec<String> {
     let timers = paths.filter(|path| {
         fs::read_link(path).is_ok_and(|link| link.to_string_lossy().contains("timerfd"))
     });
-    timers.map(|path| info(&path)).collect()
-}
-
-fn info(descriptor: &Path) -> String {
-    let name = descriptor.file_name().unwrap();
-    fs::read_to_string(Path::new("/proc/self/fdinfo").join(name)).unwrap()
+    let infos = timers.map(|path| Path::new("/proc/self/fdinfo").join(path.file_name().unwrap()));
+    infos
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
 }
 
 fn is_set(info: &str) -> bool {

@@ -13,9 +13,6 @@ use wheel::{Sleep, interval};
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// The longest sleep, in microseconds.
-const LONGEST: u64 = 3_000_000;
-
 /// Has this process stopped for a while, a little later.
 #[cfg(unix)]
 fn stop_this_process(after: Duration, length: Duration) -> Child {
@@ -34,7 +31,7 @@ fn the_process_is_stopped_and_continued() {
     let _machine = crate::alone();
     in_a_process_of_its_own(|| {
         for runtime in [current_thread(), multi_thread(2)] {
-            let tasks = sleepers(&runtime, 5000, 1, LONGEST);
+            let tasks = sleepers(&runtime, 5000, 1, 3_000_000);
             let mut stop = stop_this_process(ms(300), secs(2));
             runtime.block_on(ticks_until_a_gap(secs(1)));
             stop.wait().unwrap();

@@ -6,7 +6,7 @@ use support::prelude::*;
 
 use std::env;
 
-use support::storm::{Size, Storm};
+use support::storm::Storm;
 
 /// What the memory may grow by: runs are random, and allocators keep some.
 const ALLOWANCE_KIB: u64 = 64 * 1024;
@@ -16,9 +16,9 @@ fn seconds() -> u64 {
     env::var("STORM_SECONDS").map_or(20, |value| value.parse().expect("a number of seconds"))
 }
 
-fn weather(size: Size, seconds: u64) {
+fn weather(hands: usize, held: usize, workers: &'static [usize], seconds: u64) {
     let failures = within(secs(600 + 2 * seconds), move || {
-        let storm = Storm::begin(seconds, size);
+        let storm = Storm::begin(seconds, hands, held, workers);
         // The first half shows how much memory a storm needs.
         let (mut then, mut now) = (0, 0);
         for second in 0..seconds {
@@ -39,32 +39,17 @@ fn weather(size: Size, seconds: u64) {
         }
         failures
     });
-    assert!(failures.is_empty(), "{size:?}: {failures:#?}");
+    assert!(failures.is_empty(), "{workers:?}: {failures:#?}");
 }
 
 /// A storm at a time: each has the machine for itself.
 #[test]
 fn nothing_is_lost_in_storms() {
     let _machine = crate::alone();
-    let oversubscribed = Size {
-        hands: 4,
-        held: 20_000,
-        workers: &[8, 2, 0],
-    };
-    // Timers are armed, cancelled and reset outside of the only thread of their runtime.
-    let of_one_thread_each = Size {
-        hands: 3,
-        held: 2000,
-        workers: &[0, 1, 0],
-    };
-    // As many runtimes begin and end as can, and few timers are held across.
-    let of_short_lives = Size {
-        hands: 2,
-        held: 50,
-        workers: &[1, 2, 4, 0, 0],
-    };
     let quarter = seconds().div_ceil(4);
-    weather(oversubscribed, 2 * quarter);
-    weather(of_one_thread_each, quarter);
-    weather(of_short_lives, quarter);
+    weather(4, 20_000, &[8, 2, 0], 2 * quarter);
+    // Timers are armed, cancelled and reset outside of the only thread of their runtime.
+    weather(3, 2000, &[0, 1, 0], quarter);
+    // As many runtimes begin and end as can, and few timers are held across.
+    weather(2, 50, &[1, 2, 4, 0, 0], quarter);
 }

@@ -27,7 +27,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle, LocalRuntime, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::Instant;
 
 pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
@@ -86,16 +86,16 @@ pub fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-pub fn local_runtime() -> LocalRuntime {
-    let mut builder = Builder::new_current_thread();
-    builder
-        .enable_all()
-        .build_local(Default::default())
-        .unwrap()
-}
-
 pub fn multi_thread(workers: usize) -> Runtime {
     with_workers(workers).build().unwrap()
+}
+
+/// A runtime with so many workers; with none, a current-thread runtime.
+pub fn on_workers(workers: usize) -> Runtime {
+    match workers {
+        0 => current_thread(),
+        _ => multi_thread(workers),
+    }
 }
 
 /// For runtimes that have workers.
@@ -118,11 +118,12 @@ trait StartPaused {
 
 impl StartPaused for Builder {}
 
-/// Needs the feature `test-util`.
+/// A runtime whose clock is paused, and whose blocking threads are [`QUIET`]. Needs the feature `test-util`.
 pub fn paused() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
+        .thread_name(QUIET)
         .build()
         .unwrap()
 }
@@ -160,14 +161,9 @@ pub fn inside<R>(runtime: &Handle, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Every kind of runtime, with a name for messages.
-pub fn runtimes() -> Vec<(&'static str, Runtime)> {
-    vec![
-        ("current_thread", current_thread()),
-        ("multi_thread(1)", multi_thread(1)),
-        ("multi_thread(2)", multi_thread(2)),
-        ("multi_thread(4)", multi_thread(4)),
-    ]
+/// Every kind of runtime, with its number of workers for messages.
+pub fn runtimes() -> [(usize, Runtime); 4] {
+    [0, 1, 2, 4].map(|workers| (workers, on_workers(workers)))
 }
 
 /// Runs a test that could hang on a thread of its own, and fails at the limit.

@@ -16,11 +16,7 @@ pub fn compute() {
 
 /// Puts the task back into the queue immediately. (`yield_now` lets tokio poll its drivers first.)
 pub async fn requeue() {
-    poll_fn(|cx| {
-        cx.waker().wake_by_ref();
-        Poll::Ready(())
-    })
-    .await;
+    poll_fn(|cx| Poll::Ready(cx.waker().clone())).await.wake();
     futures::pending!();
 }
 
@@ -62,9 +58,8 @@ pub fn spawn_senders(runtime: &Handle) -> JoinSet<()> {
 
 /// Spawns tasks that each sleep `times` times, for up to `longest` microseconds. No sleep may be too short.
 pub fn sleepers(runtime: &Runtime, tasks: u64, times: usize, longest: u64) -> Vec<JoinHandle<()>> {
-    let mut seeds = Random::new(tasks);
-    let spawn = |_| {
-        let mut random = Random::new(seeds.number());
+    let spawn = |seed| {
+        let mut random = Random::new(seed);
         runtime.spawn(async move {
             for _ in 0..times {
                 let deadline = Instant::now() + Duration::from_micros(random.below(longest));

@@ -5,7 +5,10 @@ pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        let mut random = Random(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        // The first numbers of neighbours are alike.
+        (0..8).for_each(|_| _ = random.number());
+        random
     }
 
     pub fn number(&mut self) -> u64 {
@@ -17,6 +20,10 @@ impl Random {
 
     pub fn below(&mut self, end: u64) -> u64 {
         (self.number() >> 11) % end
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
     }
 
     /// A place in a list of this length, if the list has any.

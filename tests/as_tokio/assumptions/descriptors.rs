@@ -45,9 +45,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
 #[test]
 fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
     within(secs(120), || {
-        for runtime in both() {
-            a_waker_uses_its_descriptor(&runtime);
-        }
+        both().iter().for_each(a_waker_uses_its_descriptor)
     });
 }
 

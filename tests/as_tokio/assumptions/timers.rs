@@ -64,18 +64,11 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
 /// Hangs where that does not hold: a lock is taken twice.
 #[test]
 fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() {
-    within(secs(120), || {
-        a_waker_uses_timers(0);
-        a_waker_uses_timers(1);
-        a_waker_uses_timers(2);
-    });
+    within(secs(120), || (0..3).for_each(a_waker_uses_timers));
 }
 
 fn a_waker_uses_timers(workers: usize) {
-    let runtime = match workers {
-        0 => current_thread(),
-        _ => multi_thread(workers),
-    };
+    let runtime = on_workers(workers);
     let handle = runtime.handle().clone();
     let intervals = inside(runtime.handle(), || {
         Arc::new(Mutex::new((interval(), interval())))

@@ -39,15 +39,6 @@ fn seeds(count: u64) -> Range<u64> {
     first..first + number("SEEDS", count)
 }
 
-fn numbers(seed: u64) -> Random {
-    let mut random = Random::new(seed.wrapping_add(1));
-    // The first numbers of neighbours are alike.
-    for _ in 0..8 {
-        random.number();
-    }
-    random
-}
-
 #[cfg(feature = "test-util")]
 use tokio::time::advance;
 

@@ -36,28 +36,23 @@ pub(crate) struct Shelved<T: Time> {
 }
 
 impl<T: Time> World<T> {
-    pub(crate) fn new(program: &Program, handles: Vec<Handle>) -> Self {
+    /// Takes a program's own runtimes, if it has any, and when the program begins on their clocks.
+    pub(crate) fn new(
+        program: &Program,
+        handles: Vec<Handle>,
+        (runtimes, epochs): (Vec<Option<Runtime>>, Vec<Instant>),
+    ) -> Self {
         World {
             style: program.style,
             tasks: program.tasks.clone(),
             handles,
-            epochs: Vec::new(),
-            runtimes: Mutex::default(),
+            epochs,
+            runtimes: Mutex::new(runtimes),
             shelf: Mutex::default(),
             spawned: Mutex::new(program.tasks.iter().map(|_| None).collect()),
             events: Mutex::default(),
             quiet: None,
         }
-    }
-
-    /// In a program's own runtimes, on whose clocks the program begins at these moments.
-    pub(crate) fn of_its_own(program: &Program, begun: Vec<(Runtime, Instant)>) -> Self {
-        let handles = begun.iter().map(|(rt, _)| rt.handle().clone());
-        let mut world = World::new(program, handles.collect());
-        let (runtimes, epochs): (Vec<_>, _) = begun.into_iter().unzip();
-        world.runtimes = Mutex::new(runtimes.into_iter().map(Some).collect());
-        world.epochs = epochs;
-        world
     }
 
     /// The runtime whose context this is.
@@ -80,13 +75,6 @@ impl<T: Time> World<T> {
         let base = self.epochs[rt] - START;
         let nanos = instant.saturating_duration_since(base).as_nanos() as i128;
         (nanos - START.as_nanos() as i128).div_euclid(500_000)
-    }
-
-    /// Whether tokio counts the deadline as passed, in whole milliseconds since the runtime began.
-    pub(crate) fn has_passed(&self, rt: usize, deadline: Instant) -> bool {
-        let began = self.epochs[rt] - START;
-        let due = deadline.saturating_duration_since(began).as_nanos();
-        (self.now(rt) - began).as_millis() >= due.div_ceil(1_000_000)
     }
 
     pub(crate) fn record(&self, task: usize, path: &[usize], what: impl Into<String>) {

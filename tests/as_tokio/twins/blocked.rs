@@ -7,7 +7,7 @@ use futures::future::pending;
 /// The only worker drives a future by itself, under the guard of another runtime.
 #[test]
 fn a_future_that_the_only_worker_drives_by_itself() {
-    fn body<T: Time>() -> Result<(), String> {
+    fn body<T: Time>((): ()) -> Result<(), String> {
         let (here, there) = (One.build(), One.build());
         let handle = there.handle().clone();
         in_task(&here, async move {
@@ -22,13 +22,13 @@ fn a_future_that_the_only_worker_drives_by_itself() {
             });
         })
     }
-    same_once(body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Exact>);
 }
 
 /// The worker's runtime has begun to end, and no thread takes the worker over.
 #[test]
 fn another_runtime_blocks_a_worker_of_one_that_ends() {
-    fn body<T: Time>() {
+    fn body<T: Time>((): ()) {
         let (here, there) = (One.build(), One.build());
         let handle = there.handle().clone();
         let (tell, told) = mpsc::channel();
@@ -42,13 +42,13 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
         told.recv().unwrap();
         drop(here);
     }
-    same_once(body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Exact>);
 }
 
 /// There is no thread left to take the worker over.
 #[test]
 fn another_runtime_blocks_a_worker_that_has_no_successor() {
-    fn body<T: Time>() -> Result<(), String> {
+    fn body<T: Time>((): ()) -> Result<(), String> {
         let here = One.built(with_workers(1).max_blocking_threads(1));
         let there = One.build();
         let handle = there.handle().clone();
@@ -61,13 +61,13 @@ fn another_runtime_blocks_a_worker_that_has_no_successor() {
             blocks.await.unwrap();
         })
     }
-    same_once(body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Exact>);
 }
 
 /// A thread that was a worker drives a runtime of its own, while the worker waits for that thread.
 #[test]
 fn a_worker_waits_for_the_thread_that_was_its_own() {
-    fn body<T: Time>() -> Result<(), String> {
+    fn body<T: Time>((): ()) -> Result<(), String> {
         in_task(&One.build(), async move {
             ticks::<T>().await;
             block_in_place(|| thread::sleep(ms(20)));
@@ -83,13 +83,13 @@ fn a_worker_waits_for_the_thread_that_was_its_own() {
             }
         })
     }
-    same_once(body::<Tokio>, body::<Ours>);
+    same([()], body::<Tokio>, body::<Ours>);
 }
 
 /// The only worker waits for a task of another runtime, which awaits a timer that was made here.
 #[test]
 fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
-    fn body<T: Time>() -> Result<(), String> {
+    fn body<T: Time>((): ()) -> Result<(), String> {
         let (here, there) = (One.build(), Two.driven());
         let handle = there.handle.clone();
         let waited = in_task(&here, async move {
@@ -103,5 +103,5 @@ fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
         there.end();
         waited
     }
-    same_once(body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Exact>);
 }

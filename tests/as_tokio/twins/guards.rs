@@ -34,7 +34,7 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     type Case = ((Kind, First), Kind, bool);
 
     fn body<T: Time>(((kind, first), of, ends): Case) -> Result<(), String> {
-        let (here, there) = (kind.build(), of.movable());
+        let (here, there) = (kind.build(), of.builder().build().unwrap());
         in_task(&here, async move {
             let first = first.make::<T>(&there);
             let mut there = Some(there);

@@ -67,11 +67,6 @@ impl Kind {
         }
     }
 
-    pub(crate) fn movable(self) -> Runtime {
-        assert_ne!(self, Local);
-        self.builder().build().unwrap()
-    }
-
     /// Built and driven on a thread of its own, until [`Driven::end`].
     pub(crate) fn driven(self) -> Driven {
         let (send, handle) = mpsc::channel();

@@ -65,15 +65,6 @@ pub(crate) fn same<C: Case, R: Debug>(
     }
 }
 
-/// [`same`] for a body with a single case.
-#[track_caller]
-pub(crate) fn same_once<R: Debug>(
-    theirs: impl Fn() -> R + Copy + Send + 'static,
-    ours: impl Fn() -> R + Copy + Send + 'static,
-) {
-    same([()], move |()| theirs(), move |()| ours());
-}
-
 /// In each case tokio's end with the first value, and ours, as is documented, with any of the others.
 #[track_caller]
 pub(crate) fn differs<C: Case, R: Debug>(

@@ -8,7 +8,7 @@ use tokio_util::context::{RuntimeExt, TokioContext};
 #[test]
 fn a_runtime_without_timers_awaits_those_of_another() {
     fn body<T: Time>(of: Kind) {
-        let there = of.movable();
+        let there = of.builder().build().unwrap();
         let here = Builder::new_multi_thread().worker_threads(1).build();
         let here = here.unwrap();
         here.block_on(there.wrap(ticks::<T>()));

@@ -73,7 +73,7 @@ impl Hand {
             return drop(self.take());
         }
         let (driver, duration) = (self.shared.driver(&mut self.random), self.duration());
-        let free = self.random.below(4) == 0;
+        let free = self.random.one_in(4);
         let mut held = Held::new(&self.shared, driver, duration, free);
         // A few are moved before they are polled, and a few polled by others only.
         match self.random.below(16) {
@@ -96,25 +96,23 @@ impl Hand {
                 self.duration(),
             )),
             3 => Some(Deed::Drop((0..3).filter_map(|_| self.take()).collect())),
-            4 if self.random.below(50) == 0 => {
+            4 if self.random.one_in(50) => {
                 Some(Deed::Block(Duration::from_micros(self.random.below(3000))))
             }
             _ => None,
         }
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        self.random.place(self.timers.len())
-    }
-
     fn take(&mut self) -> Option<Held> {
-        let at = self.pick()?;
+        let at = self.random.place(self.timers.len())?;
         Some(self.timers.swap_remove(at))
     }
 
     fn poll(&mut self, with_another: bool) {
         let deed = self.deed();
-        let Some(at) = self.pick() else { return };
+        let Some(at) = self.random.place(self.timers.len()) else {
+            return;
+        };
         if with_another {
             self.timers[at].poll_with_another(deed);
         } else {
@@ -129,8 +127,8 @@ impl Hand {
             0 => self.duration(),
             _ => LONG + Duration::from_micros(self.random.below(100_000_000)),
         };
-        let poll = self.random.below(2) == 0;
-        if let Some(at) = self.pick() {
+        let poll = self.random.one_in(2);
+        if let Some(at) = self.random.place(self.timers.len()) {
             self.timers[at].reset(duration, poll);
             self.sort_out(at);
         }
@@ -163,7 +161,7 @@ impl Hand {
     /// A timer that is over is reset, for a second life, or dropped.
     fn sort_out(&mut self, at: usize) {
         if self.timers[at].is_over() {
-            if self.random.below(4) == 0 {
+            if self.random.one_in(4) {
                 let duration = self.duration();
                 self.timers[at].reset(duration, true);
             } else {

@@ -75,10 +75,7 @@ impl Running {
         let (born, lives) = mpsc::channel();
         let seed = random.number();
         let thread = thread::spawn(move || {
-            let runtime = match workers {
-                0 => current_thread(),
-                _ => multi_thread(workers),
-            };
+            let runtime = on_workers(workers);
             let driver = Driver::new(runtime.handle(), &mut Random::new(seed));
             born.send(driver).unwrap();
             runtime.block_on(told).unwrap().of(runtime);

@@ -35,18 +35,6 @@ use self::held::Held;
 use self::life::Running;
 use self::shared::Shared;
 
-/// How large a storm is.
-#[derive(Clone, Copy, Debug)]
-pub struct Size {
-    /// Threads that handle timers.
-    pub hands: usize,
-    /// Timers that each of them holds at most.
-    pub held: usize,
-    /// Workers of each runtime at the beginning; 0 is a current-thread runtime. The first runtime
-    /// stays, those after the first come and go.
-    pub workers: &'static [usize],
-}
-
 /// Timers of a volley, and how long before they are due they are armed.
 const VOLLEY: usize = 1200;
 const VOLLEY_AFTER: Duration = Duration::from_millis(20);
@@ -58,17 +46,20 @@ pub struct Storm {
 }
 
 impl Storm {
-    pub fn begin(seed: u64, size: Size) -> Self {
+    /// Begins with threads that handle timers, so many timers that each holds at most, and the workers of
+    /// each runtime; 0 is a current-thread runtime. The first runtime stays, those after the first come
+    /// and go.
+    pub fn begin(seed: u64, hands: usize, held: usize, workers: &[usize]) -> Self {
         let shared = Arc::<Shared>::default();
         let mut random = Random::new(seed);
         let mut running = Vec::new();
-        for &workers in size.workers {
+        for &workers in workers {
             running.push(Running::start(&shared, workers, &mut random));
         }
         let drivers = running.iter().map(|running| running.driver.clone());
         shared.drivers.lock().unwrap().extend(drivers);
-        let hands = (0..size.hands).map(|_| {
-            let hand = Hand::new(&shared, random.number(), size.held);
+        let hands = (0..hands).map(|_| {
+            let hand = Hand::new(&shared, random.number(), held);
             thread::spawn(|| hand.run())
         });
         let hands = hands.collect();
@@ -144,7 +135,7 @@ impl Storm {
     /// counts have to come to nothing. Returns the failures.
     pub fn end(self) -> Vec<String> {
         let counts = &self.shared.counts;
-        self.shared.stop();
+        self.shared.stopped.store(true, Ordering::SeqCst);
         let mut left = self.shared.take_all();
         for hand in self.hands {
             left.append(&mut hand.join().unwrap());

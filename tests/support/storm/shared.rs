@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     gate: RwLock<()>,
     /// The gate is closed, or about to be.
     closed: AtomicBool,
-    stopped: AtomicBool,
+    pub(crate) stopped: AtomicBool,
 }
 
 impl Shared {
@@ -77,10 +77,6 @@ impl Shared {
         let result = f();
         self.closed.store(false, Ordering::SeqCst);
         result
-    }
-
-    pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

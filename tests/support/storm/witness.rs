@@ -102,16 +102,6 @@ impl Witness {
         self.wakes.load(Ordering::SeqCst) > 0
     }
 
-    fn assert_not_early(&self) {
-        let early = self.deadline.saturating_duration_since(Instant::now());
-        let excused = self.moves.load(Ordering::SeqCst) > 0 || self.driver().is_ending();
-        if !early.is_zero() && !excused {
-            self.shared
-                .counts
-                .fail(format!("woken early, by {early:?}"));
-        }
-    }
-
     fn act(&self, deed: Deed) {
         match deed {
             Deed::Drop(timers) => drop(timers),
@@ -126,13 +116,18 @@ impl Witness {
 
 impl Wake for Witness {
     fn wake(self: Arc<Self>) {
-        self.assert_not_early();
+        let (counts, early) = (
+            &self.shared.counts,
+            self.deadline.saturating_duration_since(Instant::now()),
+        );
+        let excused = self.moves.load(Ordering::SeqCst) > 0 || self.driver().is_ending();
+        if !early.is_zero() && !excused {
+            counts.fail(format!("woken early, by {early:?}"));
+        }
         let wakes = self.wakes.fetch_add(1, Ordering::SeqCst);
         self.close();
         if wakes > self.moves.load(Ordering::SeqCst) {
-            self.shared
-                .counts
-                .fail("woken more than once for a deadline");
+            counts.fail("woken more than once for a deadline");
         }
         let deed = self.deed.lock().unwrap().take();
         if let Some(deed) = deed {

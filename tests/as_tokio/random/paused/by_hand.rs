@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, advance};
 
 use super::coarse::Coarse;
 use super::hand::{Act, Hand, Kind};
-use super::rules::next_tick;
+use super::rules::{is_due, next_tick};
 use crate::random::task::Place;
 use support::time::{InTime, Interval, Sleep, Time};
 
@@ -316,7 +316,7 @@ impl<T: Time> Timer<T> {
     /// Certainly not, certainly, or, within tokio's millisecond of the deadline, either.
     fn is_pending(&self, place: &Place<T>, coarse: &Coarse) -> Option<bool> {
         let (now, due) = (Instant::now(), self.due(coarse));
-        if !self.registered || place.world.has_passed(0, due) {
+        if !self.registered || is_due(&place.world.handles[0], due, now) {
             return Some(false);
         }
         (due > now).then_some(true)

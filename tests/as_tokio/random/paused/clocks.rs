@@ -33,15 +33,6 @@ pub(crate) fn runtimes(count: usize, offset: Duration) -> Vec<(Runtime, Instant)
     all.into_iter().map(set).collect()
 }
 
-fn paused() -> Runtime {
-    Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .thread_name(QUIET)
-        .build()
-        .unwrap()
-}
-
 fn begin(rt: &Runtime) -> Instant {
     inside(rt.handle(), Instant::now)
 }

@@ -10,7 +10,7 @@ use crate::random::world::LANES;
 const SLOTS: u64 = 4;
 
 pub(crate) fn program(seed: u64) -> Program {
-    let mut random = crate::random::numbers(seed);
+    let mut random = Random::new(seed);
     let program = match seed % 8 {
         7 => hand::program(&mut random),
         _ => tasks_and_threads(random),
@@ -90,7 +90,7 @@ impl Generator {
 
     /// Seldom any, and not where it would bring timers out of their lanes.
     fn offset(&mut self) -> Duration {
-        let some = self.style != Style::Lanes && self.one_in(8);
+        let some = self.style != Style::Lanes && self.random.one_in(8);
         match self.below(3) {
             _ if !some => Duration::ZERO,
             0 => Duration::from_nanos(1),
@@ -103,10 +103,6 @@ impl Generator {
         self.random.below(end as u64) as usize
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
     /// From 1 to `most` values.
     fn some<T>(&mut self, most: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..1 + self.below(most)).map(|_| one(self)).collect()
@@ -116,8 +112,8 @@ impl Generator {
         self.below(self.runtimes)
     }
 
-    fn another_rt(&mut self, in_so_many: usize) -> Option<Rt> {
-        self.one_in(in_so_many).then(|| self.rt())
+    fn another_rt(&mut self, in_so_many: u64) -> Option<Rt> {
+        self.random.one_in(in_so_many).then(|| self.rt())
     }
 
     fn slot(&mut self) -> Slot {
@@ -142,7 +138,7 @@ impl Generator {
 
     fn crowd(&mut self) -> Vec<Step> {
         let mut body = vec![Op::JoinSet((0..self.tasks).collect())];
-        if self.one_in(2) {
+        if self.random.one_in(2) {
             body.insert(0, Op::Advance(self.short()));
         }
         vec![Step::Drive(0, body)]
@@ -179,11 +175,8 @@ impl Generator {
     }
 
     fn unspawned(&mut self) -> Option<Task> {
-        let count = self.unspawned.len();
-        (count > 0).then(|| {
-            self.unspawned
-                .swap_remove(self.random.below(count as u64) as usize)
-        })
+        let at = self.random.place(self.unspawned.len())?;
+        Some(self.unspawned.swap_remove(at))
     }
 
     fn ops(&mut self, allowed: Allowed, most: usize) -> Body {
@@ -201,14 +194,14 @@ impl Generator {
     fn outlive(&mut self, ops: &mut Body) {
         let (slot, rt) = (self.slot(), self.rt());
         ops.push(Op::Now(slot, self.make(Some(rt), 2)));
-        if self.one_in(2) {
+        if self.random.one_in(2) {
             ops.push(Op::Now(slot, Now::Poll));
         }
         ops.push(Op::End(rt));
-        if self.one_in(4) {
+        if self.random.one_in(4) {
             ops.push(Op::Now(slot, Now::Reset(self.span())));
         }
-        if self.one_in(4) {
+        if self.random.one_in(4) {
             ops.push(Op::Now(slot, Now::Look));
         }
         ops.push(Op::Await(slot));
@@ -228,7 +221,7 @@ impl Generator {
         };
         match self.below(if allowed.plain { 10 } else { 28 }) {
             0 | 1 => Op::Sleep(self.span()),
-            2 if self.one_in(4) => Op::SleepUntilPast(self.span()),
+            2 if self.random.one_in(4) => Op::SleepUntilPast(self.span()),
             2 => Op::SleepUntil(self.span()),
             3 | 4 if deep => self.timeout(inner),
             5 => Op::Interval(self.ticks(allowed)),
@@ -243,7 +236,7 @@ impl Generator {
             19 if deep && allowed.root && self.style == Style::Solo => {
                 Op::Blocking(Some(self.rt()), self.ops(inner.root(), 4))
             }
-            20 if self.one_in(3) => Op::End(self.rt()),
+            20 if self.random.one_in(3) => Op::End(self.rt()),
             21 => Op::Advance(self.short()),
             22.. if self.style == Style::Lanes => self.about_tasks(allowed),
             _ => Op::Sleep(self.short()),
@@ -255,18 +248,18 @@ impl Generator {
     }
 
     fn timeout(&mut self, inner: Allowed) -> Op {
-        let body = match self.one_in(4) {
+        let body = match self.random.one_in(4) {
             true => vec![Op::Pending],
             false => self.ops(inner, 2),
         };
-        match self.one_in(2) {
+        match self.random.one_in(2) {
             true => Op::TimeoutAt(self.span(), body),
             false => Op::Timeout(self.span(), body),
         }
     }
 
-    fn make(&mut self, within: Option<Rt>, until_one_in: usize) -> Now {
-        match self.one_in(until_one_in) {
+    fn make(&mut self, within: Option<Rt>, until_one_in: u64) -> Now {
+        match self.random.one_in(until_one_in) {
             true => Now::MakeUntil(within, self.span()),
             false => Now::Make(within, self.span()),
         }
@@ -291,7 +284,7 @@ impl Generator {
         match self.below(8) {
             0..=3 => match self.unspawned() {
                 None => Op::Join(task),
-                Some(task) if allowed.local && self.one_in(2) => Op::SpawnLocal(task),
+                Some(task) if allowed.local && self.random.one_in(2) => Op::SpawnLocal(task),
                 Some(task) => Op::Spawn(task, self.another_rt(4)),
             },
             4 => {
@@ -314,7 +307,7 @@ impl Generator {
         Ticks {
             period,
             behavior: hand::behavior(&mut self.random),
-            start: (lanes || self.one_in(2)).then(|| self.span()),
+            start: (lanes || self.random.one_in(2)).then(|| self.span()),
             between: self.some(4, |it| it.between(allowed)),
         }
     }

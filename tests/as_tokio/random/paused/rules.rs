@@ -34,6 +34,14 @@ pub(crate) fn began(runtime: &Handle, at: Instant) {
     BEGINNINGS.lock().unwrap().insert(runtime.id(), at);
 }
 
+/// Whether tokio counts a deadline as passed, in whole milliseconds since the runtime began.
+pub(crate) fn is_due(runtime: &Handle, deadline: Instant, now: Instant) -> bool {
+    let began = BEGINNINGS.lock().unwrap()[&runtime.id()];
+    let deadline = deadline.saturating_duration_since(began);
+    let passed = now.checked_duration_since(began);
+    passed.is_some_and(|passed| deadline.as_nanos().div_ceil(1_000_000) <= passed.as_millis())
+}
+
 pub(crate) fn has_ended(runtime: &Handle) {
     BEGINNINGS.lock().unwrap().remove(&runtime.id());
 }
@@ -74,19 +82,8 @@ impl<const RULES: u8> RuledSleep<RULES> {
     /// Before the timer is registered.
     fn prepare(&mut self) {
         let _guard = self.owner.enter();
-        self.passed = RULES & LOOKS != 0 && self.is_due(Instant::now() - MILLI);
-    }
-
-    fn due(&self) -> Instant {
-        due(&self.coarse, self.deadline)
-    }
-
-    /// As tokio counts.
-    fn is_due(&self, now: Instant) -> bool {
-        let began = BEGINNINGS.lock().unwrap()[&self.owner.id()];
-        let deadline = self.due().saturating_duration_since(began);
-        let passed = now.checked_duration_since(began);
-        passed.is_some_and(|passed| deadline.as_nanos().div_ceil(1_000_000) <= passed.as_millis())
+        let (due, earlier) = (due(&self.coarse, self.deadline), Instant::now() - MILLI);
+        self.passed = RULES & LOOKS != 0 && is_due(&self.owner, due, earlier);
     }
 
     fn register(&mut self) {
@@ -140,7 +137,7 @@ impl<const RULES: u8> Sleep for RuledSleep<RULES> {
         self.deadline = deadline;
         self.registered = true;
         self.prepare();
-        let due = self.due();
+        let due = due(&self.coarse, deadline);
         self.inner.as_mut().reset(due);
         if self.passed {
             self.waker.take().into_iter().for_each(Waker::wake);

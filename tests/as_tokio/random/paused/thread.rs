@@ -11,8 +11,13 @@ use crate::random::world::World;
 
 /// Runs a program, and returns its trace.
 pub(crate) fn run<T: Time>(program: &Program) -> Trace {
-    let runtimes = clocks::runtimes(program.runtimes, program.offset);
-    let world = Arc::new(World::<T>::of_its_own(program, runtimes));
+    let begun = clocks::runtimes(program.runtimes, program.offset);
+    let handles = begun.iter().map(|(rt, _)| rt.handle().clone()).collect();
+    let begun = begun
+        .into_iter()
+        .map(|(rt, epoch)| (Some(rt), epoch))
+        .unzip();
+    let world = Arc::new(World::<T>::new(program, handles, begun));
     if T::OURS && program.precise {
         world.handles.iter().for_each(crate::random::be_precise);
     }

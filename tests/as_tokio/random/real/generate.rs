@@ -6,7 +6,7 @@ use crate::random::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, St
 
 pub(super) fn program(seed: u64) -> Program {
     let mut generator = Generator {
-        random: crate::random::numbers(seed),
+        random: Random::new(seed),
         tasks: Vec::new(),
         slots: 0,
     };
@@ -33,10 +33,6 @@ struct Generator {
 impl Generator {
     fn below(&mut self, end: u64) -> usize {
         self.random.below(end) as usize
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
     }
 
     fn rt(&mut self) -> Rt {
@@ -69,7 +65,7 @@ impl Generator {
         let deeper = depth.saturating_sub(1);
         let op = match self.below(if depth > 0 { 23 } else { 14 }) {
             0 | 1 => Op::Sleep(self.span()),
-            2 if self.one_in(4) => Op::SleepUntilPast(self.span()),
+            2 if self.random.one_in(4) => Op::SleepUntilPast(self.span()),
             2 => Op::SleepUntil(self.span()),
             3 => Op::Timeout(self.span(), vec![Op::Pending]),
             4 => Op::TimeoutAt(self.span(), vec![Op::Pending]),
@@ -114,7 +110,7 @@ impl Generator {
     }
 
     fn driven(&mut self) -> Option<Rt> {
-        (!self.one_in(3)).then(|| self.rt())
+        (!self.random.one_in(3)).then(|| self.rt())
     }
 
     /// Against waits of an hour, which are cancelled.
@@ -136,7 +132,7 @@ impl Generator {
         Ticks {
             period: Duration::from_micros(250 + self.random.below(3000)),
             behavior: MissedTickBehavior::Burst,
-            start: self.one_in(2).then(|| self.span()),
+            start: self.random.one_in(2).then(|| self.span()),
             between: (0..1 + self.below(4)).map(|_| between(self)).collect(),
         }
     }
@@ -169,7 +165,7 @@ impl Generator {
     fn await_elsewhere(&mut self) -> Body {
         let span = self.span();
         let (slot, mut ops) = self.make(None, span);
-        if self.one_in(2) {
+        if self.random.one_in(2) {
             ops.push(Op::Now(slot, Now::Poll));
         }
         ops.extend(self.spawn(vec![Op::Await(slot)]));

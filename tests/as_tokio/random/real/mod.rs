@@ -78,9 +78,10 @@ fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Q
     let [one, two, quiet] = runtimes.each_ref().map(Runtime::handle);
     let quiet = Quiet::new(quiet);
     [one, two].into_iter().for_each(prepare);
+    let handles = vec![one.clone(), two.clone()];
     let begin = |seed| {
         let program = generate::program(seed);
-        let mut world = World::<T>::new(&program, vec![one.clone(), two.clone()]);
+        let mut world = World::<T>::new(&program, handles.clone(), Default::default());
         world.quiet = Some(quiet.clone());
         let world = Arc::new(world);
         for step in program.steps {
