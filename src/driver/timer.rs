@@ -232,9 +232,8 @@ impl Timer {
         match &self.state {
             State::Idle { .. } => false,
             State::Registered { when, .. } => match self.shard.check(self.generation(), *when) {
-                Ok(()) => false,
-                Err(Refused::Due) => true,
                 Err(Refused::Closed) => !self.driver_was_shut_down(),
+                checked => checked.is_err(),
             },
             State::Done { .. } => true,
             State::Tokios { sleep, .. } => sleep.is_elapsed(),

@@ -94,12 +94,7 @@ impl Driver {
     /// the timer.)
     fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {
         let tokios = self.alarm.grid.round_up(when)?;
-        let armed_for = self.alarm.armed_for();
-        let fires_at = if armed_for <= clock {
-            Tick(clock.0 + 1)
-        } else {
-            armed_for
-        };
+        let fires_at = self.alarm.armed_for().max(Tick(clock.0 + 1));
         let is_same = fires_at <= tokios && tokios.0 - fires_at.0 < MILLISECOND;
         is_same.then_some(tokios)
     }

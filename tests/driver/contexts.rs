@@ -65,9 +65,9 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
         let handle = there.handle().clone();
         let waits = here.spawn(async move {
             be_known().await;
-            let task = handle.spawn(inside(&handle, || sleep(ms(5))));
+            let task = handle.spawn(inside(&handle, || sleep(ms(100))));
             // The only worker blocks: its runtime is not driven.
-            thread::sleep(ms(100));
+            thread::sleep(ms(300));
             assert!(!task.is_finished());
             task.await.unwrap();
         });

@@ -180,14 +180,13 @@ impl Timer {
             _ => None,
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        match self.register(deadline, &waker) {
-            Ok(()) => {}
-            Err(Refused::Closed) if self.driver_was_shut_down() => {
-                // It has not elapsed: the next poll hands over to a timer of tokio's own.
-                self.set_idle();
-                wakers::wake_all([waker]);
-            }
-            Err(_refused) => self.finish(waker),
+        let registered = self.register(deadline, &waker);
+        if matches!(registered, Err(Refused::Closed)) && self.driver_was_shut_down() {
+            // It has not elapsed: the next poll hands over to a timer of tokio's own.
+            self.set_idle();
+            wakers::wake_all([waker]);
+        } else if registered.is_err() {
+            self.finish(waker);
         }
     }
 }
