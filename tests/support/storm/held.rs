@@ -98,6 +98,8 @@ impl Held {
     }
 
     pub(crate) fn poll_with_another(&mut self, deed: Option<Deed>) {
+        // A waker that panics in a timer of tokio's own ends tokio's worker, and that the process.
+        let deed = deed.filter(|deed| !(self.wandered && matches!(deed, Deed::Panic)));
         let witness = Witness::new(&self.shared, &self.driver, self.deadline(), deed);
         if self.moved {
             witness.move_deadline();
@@ -111,6 +113,7 @@ impl Held {
         // The witness may be woken twice: by the end of its driver, and by the timer's next driver.
         if self.driver.is_ending() && Handle::try_current().is_ok() {
             witness.move_deadline();
+            self.wandered = true;
         }
         if !self.wandered {
             witness.open();
@@ -132,7 +135,7 @@ impl Held {
             return false;
         }
         // A driver that has not quite ended may wake the witness once more.
-        (self.moved, self.wandered) = (true, true);
+        self.moved = true;
         witness.move_deadline();
         if let Some(here) = self.shared.driver_here() {
             witness.go_on_with(&here);
