@@ -138,8 +138,8 @@ impl Driver {
     /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
     ///
     /// While a task dump traces this thread, tokio arms nothing, so the driver task re-arms the
-    /// alarm after the dump. If a scheduler runs this thread, tokio wakes that task by itself;
-    /// otherwise, this function does.
+    /// alarm after the dump. On a worker, tokio wakes that task itself after the dump; on any
+    /// other thread, this function does.
     #[cold]
     pub(super) fn rearm(&'static self) {
         if cfg!(tokio_unstable) {

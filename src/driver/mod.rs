@@ -19,13 +19,14 @@
 //!   `NEAR` is something else: the second before a deadline in which the timerfd is used.)
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
-//! * **Late cancel.** A cancel that is queued, because it comes from another thread than the
-//!   shard's own, or because the shard is busy. Whoever locks the shard next applies it.
-//! * **Retract.** To re-arm the alarm after a timer was cancelled or reset. This is done
-//!   immediately only if the clock may be paused, because tokio would otherwise advance the paused
-//!   clock to the old deadline. Otherwise the alarm stays armed for that deadline, unless a thread
-//!   that makes a timer within the last three milliseconds before it ([`SOON`](shard::SOON)) finds
-//!   the old timer cancelled.
+//! * **Late cancel.** A cancel that is queued, because this thread did not make its last timer in
+//!   the shard, or because the shard is busy. Whoever locks the shard next applies it.
+//! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
+//!   reset. This is done immediately only if the clock may be paused, because tokio would otherwise
+//!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
+//!   deadline, with one exception: in the last three milliseconds before it
+//!   ([`SOON`](shard::SOON)), a thread that makes a timer checks whether the old timer was
+//!   cancelled, and if so re-arms the alarm.
 //! * **Generation.** The number of the runtime that a driver runs for. A driver may run for several
 //!   runtimes, one after the other.
 //!
@@ -54,7 +55,7 @@
 //! # A timer's way through the files
 //!
 //! **Arm.** `sleep` calls `Timer::new_at`, which gets the shard from `context::shard`. The first
-//! poll is `Timer::poll`. The ordinary case comes first: if the waker that this thread cached last
+//! poll is `Timer::poll`. If the deadline is not near, the ordinary case comes first: if the waker that this thread cached last
 //! is this task's, `register_again` calls `Shard::arm_again`. This tries the lock of the timer's
 //! shard. If that waker is in the cached entry there, the new deadline is not earlier than the
 //! entry's, and no late cancel is queued, the timer takes over the entry, and nothing else happens.
@@ -63,8 +64,8 @@
 //! shard's earliest (`lower_next`). If the shard is busy, `register_anywhere` tries the other
 //! shards. After that, `ensure_alarm` compares the deadline with `fast_path_from` once more, and
 //! then with `armed_for`, the time for which the alarm is armed. If the deadline is earlier than
-//! both, `Driver::rearm` and `Alarm::rearm` make the alarm fire earlier. A near deadline takes the
-//! same way, but `Driver::when_near` rounds it first.
+//! both, `Driver::rearm` and `Alarm::rearm` make the alarm fire earlier. A near deadline skips
+//! `register_again`: `Driver::when_near` rounds it, and `register_anywhere` arms it.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
 //! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker
@@ -98,9 +99,9 @@
 //!   (`sync::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
-//!   waits only if every shard is locked. Three operations wait for one critical section: a reset,
-//!   except to a later deadline while the shard is free; a poll with another waker; and, if the
-//!   clock may be paused, the retracting after a cancel.
+//!   waits only if every shard is locked. Three operations wait while the shard is busy, usually for
+//!   one critical section: a reset; a poll with another waker; and, if the clock may be paused, the
+//!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
 //!   another time than the real one; see `alarm/mod.rs`.
 //! * **Drivers are never freed**, because a `Sleep` keeps a reference to its shard, and counting

@@ -142,7 +142,7 @@ impl Driver {
     }
 
     /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is
-    /// nothing to wake, because the runtime polls it anyway.
+    /// no waker yet, and none is needed, because the runtime polls the task anyway.
     #[cold]
     pub(super) fn request_pass(&self) {
         let task = lock(&self.task).clone();

@@ -69,8 +69,8 @@ pub(super) fn find(handle: &Handle) -> Option<DriverRef> {
     with_registry(|registry| registry.running.get(&handle.id()).copied())
 }
 
-/// Starts the driver of the free functions in this runtime. Returns the driver that they use
-/// already as the error.
+/// Starts the driver of the free functions in this runtime. If they use a driver already, returns
+/// that as the error.
 #[track_caller]
 pub(crate) fn install(
     handle: &Handle,

@@ -22,7 +22,7 @@
 //!   Only copies of lists take longer: when the list of keys of a slot grows or gives memory back,
 //!   or when the list of late cancels grows, it is copied, at four or sixteen bytes per timer.
 //! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
-//!   its holder, and would then wait for itself. If the shard is busy, arming takes another shard
+//!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy, arming takes another shard
 //!   and waits only if all of them are locked; a cancel goes into the list of late cancels. A
 //!   reset, and a poll with another waker, wait for one critical section: they spin, then yield,
 //!   then sleep (see `sync.rs`).
@@ -37,8 +37,8 @@
 //! next timer. So the timer's [`EntryRef`] is queued instead, and **whoever locks the shard next
 //! applies the ownership rule to it, as if the cancel came now**: the deadline in the `EntryRef` is
 //! compared with the clock. If it is not after the clock, the entry has become the driver's, and
-//! the cancel is refused. Another timer may have the same key by then. That is safe, because the
-//! check compares the queued deadline, never the deadline of the entry that now has the key. A late
+//! the cancel is refused. Another timer may have the same key by then. But a key is given away
+//! only after its entry has fired, so by then the clock has passed the queued deadline. A late
 //! cancel therefore needs no acknowledgement, and late cancels may be applied in any order.
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
@@ -97,8 +97,8 @@ use crate::wheel::core::Core;
 /// goes down, each time at the cost of a cache miss. With 64 slots there would be one more level.
 /// With 512, a slot that cascades would hold more entries than stay in a cache until they fire.
 const SLOTS: usize = 256;
-/// Slots up to this level (256² ns = 65 µs wide) fire as a whole once all of the slot is due.
-/// Timers within such a slot are woken in no particular order.
+/// When the clock reaches a slot on a level up to this one (256² ns = 65 µs wide), the entries that
+/// are due fire in no particular order, instead of cascading first.
 const GRAIN: usize = 2;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;

@@ -62,9 +62,9 @@ enum State {
         generation: Generation,
         key: u32,
         when: Tick,
-        /// The data pointer and the vtable of the waker that is registered. It is not the waker
-        /// that the poll passed but a clone of it: the memory of the former may belong to another
-        /// waker by the next poll.
+        /// The data pointer and the vtable of the registered waker, which is a clone of the one
+        /// that the poll passed. They are the clone's, because the memory of the passed waker may
+        /// belong to another waker by the next poll.
         waker: usize,
         vtable: VtableId,
     },
@@ -218,8 +218,7 @@ impl Timer {
     }
 
     /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
-    /// this after such a poll, unless it never resets a timer that is ready without polling it
-    /// again.
+    /// this after such a poll, unless it polls a ready timer again whenever it resets it.
     pub(crate) fn keep(&mut self, with: &Waker) {
         if let State::Done { waker, .. } = &mut self.state {
             waker.get_or_insert_with(|| with.clone()).clone_from(with);

@@ -3,8 +3,8 @@
 //! # Ground rules
 //!
 //! * **Wake and drop wakers here while no lock is held.**
-//! * **A panic of another task's waker ends here.** A timer's own waker is dropped with the timer,
-//!   so its panic is that of the timer's drop.
+//! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped uncaught:
+//!   if that panics, the drop of the timer panics.
 //!
 //! # Identity
 //!

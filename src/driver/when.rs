@@ -88,8 +88,8 @@ impl Driver {
         (!is_long_due).then(|| when.max(soonest))
     }
 
-    /// Returns this deadline's millisecond of tokio's if the alarm is armed for it, or is firing in
-    /// it now. Then no clock has to be read, which matters because many timers that are due
+    /// Returns the tokio millisecond in which this deadline fires, if the alarm is armed for that
+    /// millisecond or is firing in it now. Then no clock has to be read, which matters because many timers that are due
     /// together may come here. (If the millisecond has passed by then, the pass that follows fires
     /// the timer.)
     fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {

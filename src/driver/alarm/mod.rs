@@ -34,12 +34,12 @@
 //!   the thread that published that `next` may be preempted before it arms the alarm. Two
 //!   operations are exempt: extending a timer, and taking over a cached entry whose deadline is no
 //!   later than the new one. The alarm is early enough for the entry's old deadline, because the
-//!   operation that stored that deadline has compared it, and a pass that has raised `next` since
-//!   re-arms the alarm at its end.
+//!   operation that stored that deadline has compared it, and a pass that has raised `next` in the
+//!   meantime re-arms the alarm at its end.
 //! * **The alarm fires at `armed_for` or earlier**, except that tokio rounds it up to a
 //!   millisecond, and that a timerfd keeps a minimum distance, the *spacing*, between wake-ups.
 //!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
-//!   plus a millisecond if timers fire with tokio's milliseconds. (With a configured tick, and if
+//!   plus a millisecond if timers fire with tokio's milliseconds. (With a configured tick, or if
 //!   the clock may be paused, it is [`Tick::NEVER`].)
 //! * **Hold the mutex only for arming, opening and closing, and to read the runtime's clock.**
 //!   tokio's own locks are taken under it, and atomics of shards are read and written. Lock no
@@ -178,8 +178,8 @@ impl Alarm {
 
     /// Asks tokio about its own time. Returns `None` if the runtime has not taken the driver task
     /// yet, if the driver has shut down, if a task dump traces this thread, or if tokio panics.
-    /// tokio panics if its time driver has shut down, which can happen before the driver task is
-    /// dropped, if a waker delays that.
+    /// tokio panics if its time driver has shut down. The driver task is normally dropped before that,
+    /// but a waker that blocks can delay the drop.
     pub(super) fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
         // In a traced poll, every timer of tokio's is pending, so its answer means nothing.
         if is_traced(Waker::noop()) {
@@ -289,7 +289,7 @@ impl Alarm {
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
     /// `fires_at`. Such a timer cannot move the alarm: tokio rounds the alarm up by less than a
     /// millisecond, so the alarm still fires before that deadline, and the pass then re-arms it for
-    /// the next one. Nothing has to be rounded, either. (With a configured tick, and if the clock
+    /// the next one. Nothing has to be rounded, either. (With a configured tick, or if the clock
     /// may be paused, no timer takes the fast path.)
     fn fast_path_from(&self, fires_at: Tick) -> Tick {
         if self.settings.tick != 1 || self.may_pause() {
