@@ -75,8 +75,8 @@ impl Builder {
     /// Rounds deadlines up to a multiple of `tick`, counted from when the driver starts, so that timers share
     /// wake-ups.
     ///
-    /// A `tick` is a multiple of a millisecond, up to one day, or a divisor of a millisecond. A divisor
-    /// rounds nothing, because tokio's clock counts milliseconds anyway. With
+    /// A `tick` is a multiple of a millisecond, up to one day, or a divisor of a millisecond. A divisor shorter than
+    /// a millisecond rounds nothing, because tokio's clock counts milliseconds anyway. With
     /// [`high_resolution`](Self::high_resolution), a divisor is the shortest time between two wake-ups of the
     /// driver.
     ///
@@ -134,9 +134,9 @@ impl Builder {
     ///
     /// On an otherwise idle machine, a timer then fires some tens of microseconds after its deadline. This
     /// needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the driver share
-    /// one timer descriptor of the kernel, which is set for the earliest deadline within a second. Two wake-ups
-    /// are at least 50 µs apart, or at least a [`tick`](Self::tick) that divides a millisecond, and timers that
-    /// are due in between fire together. If the clock may be paused, tokio's timer wakes the driver instead.
+    /// one `timerfd`, which is set for the earliest deadline if that is less than a second away. Two wake-ups are
+    /// at least 50 µs apart, or one [`tick`](Self::tick) apart if a tick shorter than a millisecond is set, and
+    /// timers that are due in between fire together. If the clock may be paused, tokio's timer wakes the driver instead.
     ///
     /// [When to use high resolution, and what it costs](crate::docs::tuning).
     ///

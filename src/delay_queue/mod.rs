@@ -159,7 +159,8 @@ impl<T> DelayQueue<T> {
     /// queue is polled.
     ///
     /// If the driver has [high resolution](crate::Builder::high_resolution), deadlines are rounded
-    /// up to 50 µs instead of whole milliseconds, and the farthest deadline is 111 years away.
+    /// up to multiples of 50 µs instead of whole milliseconds, and deadlines more than 111 years away are
+    /// brought forward to that time.
     ///
     /// When the driver shuts down, the queue continues with the timers of the runtime that polls
     /// it, so its entries are then as late as any timer of that runtime.

@@ -24,7 +24,8 @@
 //! * **Binding a thread to a shard ends the shard's previous binding.** After `block_in_place`,
 //!   another thread may have the worker, and this thread may run blocking tasks. When the other
 //!   thread makes its first timer, it increments the shard's worker number, which ends this
-//!   thread's binding. A thread that makes a timer of another runtime in between has to be bound again, too.
+//!   thread's binding. A thread that makes a timer of another runtime in between has to be bound
+//!   again, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
 //!   may have the same index while one of them is in `block_in_place`, or just back from it. Which
 //!   thread is bound to a shard decides only the cheapest way to cancel there.

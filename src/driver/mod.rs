@@ -55,17 +55,18 @@
 //! # A timer's way through the files
 //!
 //! **Arm.** `sleep` calls `Timer::new_at`, which gets the shard from `context::shard`. The first
-//! poll is `Timer::poll`. If the deadline is not near, the ordinary case comes first: if the waker that this thread cached last
-//! is this task's, `register_again` calls `Shard::arm_again`. This tries the lock of the timer's
-//! shard. If that waker is in the cached entry there, the new deadline is not earlier than the
-//! entry's, and no late cancel is queued, the timer takes over the entry, and nothing else happens.
-//! Otherwise `Timer::arm` tries the lock again in `Shard::arm`, which uses the cached entry for the
-//! new timer or inserts an entry (`ShardState::put`), and publishes the deadline if it is the
-//! shard's earliest (`lower_next`). If the shard is busy, `register_anywhere` tries the other
-//! shards. After that, `ensure_alarm` compares the deadline with `fast_path_from` once more, and
-//! then with `armed_for`, the time for which the alarm is armed. If the deadline is earlier than
-//! both, `Driver::rearm` and `Alarm::rearm` make the alarm fire earlier. A near deadline skips
-//! `register_again`: `Driver::when_near` rounds it, and `register_anywhere` arms it.
+//! poll is `Timer::poll`. If the deadline is not near, the ordinary case comes first: if the waker
+//! that this thread cached last is this task's, `register_again` calls `Shard::arm_again`. This
+//! tries the lock of the timer's shard. If that waker is in the cached entry there, the new
+//! deadline is not earlier than the entry's, and no late cancel is queued, the timer takes over the
+//! entry, and nothing else happens. Otherwise `Timer::arm` tries the lock again in `Shard::arm`,
+//! which uses the cached entry for the new timer or inserts an entry (`ShardState::put`), and
+//! publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
+//! `register_anywhere` tries the other shards. After that, `ensure_alarm` compares the deadline
+//! with `fast_path_from` once more, and then with `armed_for`, the time for which the alarm is
+//! armed. If the deadline is earlier than both, `Driver::rearm` and `Alarm::rearm` make the alarm
+//! fire earlier. A near deadline skips `register_again`: `Driver::when_near` rounds it, and
+//! `register_anywhere` arms it.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
 //! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker

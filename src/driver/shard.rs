@@ -22,10 +22,10 @@
 //!   Only copies of lists take longer: when the list of keys of a slot grows or gives memory back,
 //!   or when the list of late cancels grows, it is copied, at four or sixteen bytes per timer.
 //! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
-//!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy, arming takes another shard
-//!   and waits only if all of them are locked; a cancel goes into the list of late cancels. A
-//!   reset, and a poll with another waker, wait for one critical section: they spin, then yield,
-//!   then sleep (see `sync.rs`).
+//!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
+//!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
+//!   list of late cancels. A reset, and a poll with another waker, wait for one critical section:
+//!   they spin, then yield, then sleep (see `sync.rs`).
 //! * **Every operation names a generation.** A shard outlives the runtimes that it runs for, one
 //!   after the other. An operation whose generation has ended is refused as
 //!   [`Closed`](Refused::Closed).

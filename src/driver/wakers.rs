@@ -3,8 +3,8 @@
 //! # Ground rules
 //!
 //! * **Wake and drop wakers here while no lock is held.**
-//! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped uncaught:
-//!   if that panics, the drop of the timer panics.
+//! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped
+//!   uncaught: if that panics, the drop of the timer panics.
 //!
 //! # Identity
 //!

@@ -89,9 +89,9 @@ impl Driver {
     }
 
     /// Returns the tokio millisecond in which this deadline fires, if the alarm is armed for that
-    /// millisecond or is firing in it now. Then no clock has to be read, which matters because many timers that are due
-    /// together may come here. (If the millisecond has passed by then, the pass that follows fires
-    /// the timer.)
+    /// millisecond or is firing in it now. Then no clock has to be read, which matters because many
+    /// timers that are due together may come here. (If the millisecond has passed by then, the pass
+    /// that follows fires the timer.)
     fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {
         let tokios = self.alarm.grid.round_up(when)?;
         let fires_at = self.alarm.armed_for().max(Tick(clock.0 + 1));

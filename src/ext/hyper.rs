@@ -13,7 +13,7 @@
 //! example below serves an axum router with a timer.
 //!
 //! hyper-util's `auto::Builder` reads the first bytes of a connection to tell HTTP/1 from HTTP/2, and
-//! no timer limits that. To defend against clients that send nothing at all, choose the version with
+//! no timeout limits that. To defend against clients that send nothing at all, choose the version with
 //! `http1_only` or `http2_only`.
 //!
 //! ```toml

@@ -248,7 +248,7 @@ impl Reporter {
     /// Publishes the counts immediately, and then once per interval, forever.
     ///
     /// First it describes the names, as [`describe`] does. The interval is a timer of the current
-    /// runtime's default driver, and counts as one.
+    /// runtime's default driver, and is included in the counts.
     ///
     /// # Panics
     ///

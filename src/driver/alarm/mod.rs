@@ -178,8 +178,8 @@ impl Alarm {
 
     /// Asks tokio about its own time. Returns `None` if the runtime has not taken the driver task
     /// yet, if the driver has shut down, if a task dump traces this thread, or if tokio panics.
-    /// tokio panics if its time driver has shut down. The driver task is normally dropped before that,
-    /// but a waker that blocks can delay the drop.
+    /// tokio panics if its time driver has shut down. The driver task is normally dropped before
+    /// that, but a waker that blocks can delay the drop.
     pub(super) fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
         // In a traced poll, every timer of tokio's is pending, so its answer means nothing.
         if is_traced(Waker::noop()) {

@@ -17,7 +17,7 @@
 //! The timer is created by the first wait. Each further wait resets it to a later deadline, which is the
 //! cheapest operation on a timer. A read that finds data does not use the timer.
 //!
-//! Names and behaviour are the same as in the crate tokio-io-timeout.
+//! Names and behaviour match the crate tokio-io-timeout.
 //!
 //! # Examples
 //!

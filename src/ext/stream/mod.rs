@@ -66,7 +66,7 @@ pub trait StreamExt: Stream {
     /// Requires each item to arrive within `duration` of the previous one.
     ///
     /// The returned stream yields items as `Ok`. If an item takes longer than `duration`, it yields a
-    /// single `Err`, and then waits for that item without a limit. The item starts the time again. An
+    /// single `Err`, and then waits for that item without a limit. When the item arrives, the time starts again. An
     /// item that is ready is always yielded, even after its deadline.
     ///
     /// # Errors
@@ -100,11 +100,13 @@ pub trait StreamExt: Stream {
         Timeout::new(self, duration)
     }
 
-    /// Yields an error at each tick of an interval for which no item has arrived.
+    /// Yields an error at each tick of `interval` until an item arrives.
     ///
     /// The returned stream yields items as `Ok`, and each item resets the interval. Every tick before
     /// the next item yields an `Err`. The interval's [`MissedTickBehavior`](crate::MissedTickBehavior)
-    /// decides about missed ticks.
+    /// decides about missed ticks. The first tick of [`interval`](crate::interval()) completes
+    /// immediately, so the stream starts with an `Err` if its first item is not ready. Use
+    /// [`interval_at`](crate::interval_at()) to avoid that.
     ///
     /// # Errors
     ///

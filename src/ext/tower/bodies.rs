@@ -226,7 +226,9 @@ limit! {
     /// A layer that requires the whole body of a response to be sent in time.
     ///
     /// Use it to end a response whose client reads too slowly, or whose handler streams forever.
-    /// [`DeadlineBody`] describes how the time counts.
+    /// The error is returned at the body's next poll, so a client that stops reading altogether also
+    /// needs a [write timeout](crate::ext::io) on the connection. [`DeadlineBody`] describes how the
+    /// time counts.
     ///
     /// # Examples
     ///
