@@ -38,20 +38,15 @@ macro_rules! compiled_against {
                 let _: fn(Timeout<u8>) -> u8 = Timeout::into_inner;
 
                 let _: fn(&mut Interval, &mut Context<'_>) -> Poll<Instant> = Interval::poll_tick;
-                let _: fn(&mut Interval) = Interval::reset;
-                let _: fn(&mut Interval) = Interval::reset_immediately;
+                let _: [fn(&mut Interval); 2] = [Interval::reset, Interval::reset_immediately];
                 let _: fn(&mut Interval, Duration) = Interval::reset_after;
                 let _: fn(&mut Interval, Instant) = Interval::reset_at;
                 let _: fn(&Interval) -> MissedTickBehavior = Interval::missed_tick_behavior;
                 let _: fn(&mut Interval, MissedTickBehavior) = Interval::set_missed_tick_behavior;
                 let _: fn(&Interval) -> Duration = Interval::period;
 
-                let _: fn() -> Error = Error::shutdown;
-                let _: fn() -> Error = Error::at_capacity;
-                let _: fn() -> Error = Error::invalid;
-                let _: fn(&Error) -> bool = Error::is_shutdown;
-                let _: fn(&Error) -> bool = Error::is_at_capacity;
-                let _: fn(&Error) -> bool = Error::is_invalid;
+                let _: [fn() -> Error; 3] = [Error::shutdown, Error::at_capacity, Error::invalid];
+                let _: [fn(&Error) -> bool; 3] = [Error::is_shutdown, Error::is_at_capacity, Error::is_invalid];
                 let _: fn(Elapsed) -> io::Error = io::Error::from;
 
                 #[cfg(feature = "test-util")]

@@ -158,13 +158,7 @@ fn another_runtime_on_the_same_memory_counts_from_zero() {
 fn shards_add_up_and_there_is_none_beyond() {
     let runtime = multi_thread(2);
     let wheel = runtime.block_on(async { Wheel::current() });
-    let arm = |wheel: Wheel| {
-        thread::spawn(move || {
-            let mut armed = task::spawn(wheel.sleep(HOUR));
-            assert_pending!(armed.poll());
-            armed
-        })
-    };
+    let arm = |wheel: Wheel| thread::spawn(move || registered(wheel.sleep(HOUR)));
     let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
     let metrics = wheel.metrics();
     let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
@@ -248,8 +242,7 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn lag_counts_from_the_deadline_as_rounded_up() {
         let wheel = Builder::new().tick(ms(100)).build().unwrap();
-        let mut late = task::spawn(wheel.sleep(ms(1)));
-        assert_pending!(late.poll());
+        let _late = registered(wheel.sleep(ms(1)));
         advance(ms(130)).await;
         assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }

@@ -30,9 +30,8 @@ fn published(snapshotter: &Snapshotter) -> Published {
 
 fn value<'a>(all: &'a Published, name: &str, labels: &str) -> &'a DebugValue {
     let found = all.get(&(name.to_owned(), labels.to_owned()));
-    &found
-        .unwrap_or_else(|| panic!("{name} {labels} in {all:?}"))
-        .2
+    let (.., value) = found.unwrap_or_else(|| panic!("{name} {labels} in {all:?}"));
+    value
 }
 
 /// Runs a test on this thread alone, with a recorder of its own.
@@ -108,13 +107,11 @@ fn drivers_and_shards_are_told_apart_by_labels() {
     recorded(current_thread(), |snapshotter| async move {
         let _held = pending(HOUR);
         let own = Builder::new().shards(2).build().unwrap();
-        Reporter::new(wheel::metrics())
-            .label("runtime", "io")
-            .publish();
-        Reporter::new(own.metrics())
-            .label("runtime", "own")
-            .by_shard()
-            .publish();
+        let io = Reporter::new(wheel::metrics()).label("runtime", "io");
+        let own = Reporter::new(own.metrics()).label("runtime", "own");
+        for mut reporter in [io, own.by_shard()] {
+            reporter.publish();
+        }
         let all = published(&snapshotter);
         let registered = |labels| value(&all, "wheel_timers_registered_total", labels);
         assert_eq!(registered("runtime=io"), &Counter(1));
@@ -136,7 +133,6 @@ fn the_reporter_refuses_to_report_all_the_time() {
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
-    use tokio_test::{assert_pending, task};
     use wheel::advance;
     use wheel::ext::metrics::report_as;
 
@@ -173,12 +169,8 @@ mod paused {
             for (name, wheel) in &wheels {
                 tokio::spawn(report_as(name, wheel, ms(100)));
             }
-            let mut held = wheels
-                .each_ref()
-                .map(|(_, wheel)| task::spawn(wheel.sleep(HOUR)));
-            for sleep in &mut held {
-                assert_pending!(sleep.poll());
-            }
+            let sleeps = wheels.each_ref().map(|(_, wheel)| wheel.sleep(HOUR));
+            let _held = sleeps.map(registered);
             wheels[0].1.shutdown();
             sleep(ms(105)).await;
             let all = published(&snapshotter);
@@ -203,7 +195,7 @@ mod paused {
                 .collect();
             advance(ms(10)).await;
             join_all(late.into_iter().chain(later)).await;
-            let reporting = tokio::spawn(report(HOUR));
+            tokio::spawn(report(HOUR));
             tokio::task::yield_now().await;
             let found = lags(&published(&snapshotter), "").len();
             assert!(found < 10_000, "all in one poll");
@@ -213,7 +205,6 @@ mod paused {
             // 8 and 9 ms share a bucket, and are both its mean.
             let is_mean = |&lag: &f64| (lag - 0.0085).abs() < 1e-9;
             assert!(more.iter().all(is_mean), "{more:?}");
-            reporting.abort();
         });
     }
 
@@ -223,7 +214,7 @@ mod paused {
     fn sums_are_true_and_so_are_the_buckets() {
         recorded(paused(), |snapshotter| async move {
             let mut reporter = Reporter::new(wheel::metrics());
-            let held: Vec<_> = (1..=300).map(|n| pending(ms(1 + n * n / 7))).collect();
+            let _held: Vec<_> = (1..=300).map(|n| pending(ms(1 + n * n / 7))).collect();
             advance(ms(15_000)).await;
             let lag = wheel::metrics().snapshot().lag;
             reporter.publish();
@@ -239,7 +230,6 @@ mod paused {
             }
             reporter.publish();
             assert!(lags(&published(&snapshotter), "").is_empty(), "once more");
-            drop(held);
         });
     }
 }

@@ -3,8 +3,7 @@
 
 use std::future::pending;
 
-use tokio::sync::oneshot;
-use wheel::{Duration, Instant, interval, sleep, timeout};
+use wheel::{Duration, Instant, sleep, timeout};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -15,20 +14,6 @@ async fn main() {
     let start = Instant::now();
     sleep(ms(5)).await;
     assert!(start.elapsed() >= ms(5), "early");
-
-    assert!(timeout(ms(5), pending::<()>()).await.is_err());
-    let (send, answer) = oneshot::channel();
-    tokio::spawn(async move {
-        sleep(ms(2)).await;
-        send.send(42).unwrap();
-    });
-    assert_eq!(timeout(ms(60_000), answer).await, Ok(Ok(42)));
-
-    let mut interval = interval(ms(3));
-    let first = interval.tick().await;
-    for n in 1..=5 {
-        assert_eq!(interval.tick().await, first + n * ms(3));
-    }
 
     // Every other one of a thousand tasks is never done.
     let calls = (0..1_000).map(|n| async move {
@@ -43,5 +28,5 @@ async fn main() {
         late += u32::from(task.await.unwrap());
     }
     assert_eq!(late, 500);
-    println!("slept, timed out and ticked in {:?}", start.elapsed());
+    println!("slept and timed out in {:?}", start.elapsed());
 }
