@@ -19,7 +19,7 @@ pub(crate) struct Run {
     pub(crate) operations: f64,
     pub(crate) cpu_micros: f64,
     pub(crate) timers: f64,
-    /// The mean of before and after the run.
+    /// The longer of before and after the run; 0 if neither is known.
     pub(crate) transfer: f64,
     pub(crate) others: f64,
 }
@@ -105,7 +105,7 @@ fn once(program: Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<
         operations,
         cpu_micros,
         timers,
-        transfer: (before + transfer()) / 2.0,
+        transfer: before.max(transfer()),
         others,
     })
 }
