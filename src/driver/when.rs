@@ -58,11 +58,11 @@ impl Driver {
             tick => deadline.round_up(tick, Tick(self.opened.load(Ordering::Relaxed))),
         };
         if !self.alarm.may_pause() {
-            let fires_at = self.alarm.armed_for().max(clock);
+            let fires_at = self.alarm.armed_for().max(Tick(clock.0 + 1));
             if self.settings.tick != 1 && when.0 >= fires_at.0.saturating_add(MILLISECOND) {
                 return Some(when);
             }
-            if let Some(tokios) = self.fires_with_the_alarm(when, clock) {
+            if let Some(tokios) = self.fires_with_the_alarm(when, fires_at) {
                 return Some(tokios);
             }
             if when.0 >= Tick::really_now().0.saturating_add(MILLISECOND) {
@@ -92,9 +92,8 @@ impl Driver {
     /// millisecond or is firing in it now. Then no clock has to be read, which matters because many
     /// timers that are due together may come here. (If the millisecond has passed by then, the pass
     /// that follows fires the timer.)
-    fn fires_with_the_alarm(&self, when: Tick, clock: Tick) -> Option<Tick> {
+    fn fires_with_the_alarm(&self, when: Tick, fires_at: Tick) -> Option<Tick> {
         let tokios = self.alarm.grid.round_up(when)?;
-        let fires_at = self.alarm.armed_for().max(Tick(clock.0 + 1));
         let is_same = fires_at <= tokios && tokios.0 - fires_at.0 < MILLISECOND;
         is_same.then_some(tokios)
     }
