@@ -5,8 +5,6 @@
 //! for. Keys are out of their slot while their entries fire, so `Burst` and `Due` put them back
 //! when dropped.
 
-use std::hint::black_box;
-
 use super::core::Core;
 use super::level::Scale;
 use super::slot::SlotId;
@@ -76,16 +74,16 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN
 /// Maximum number of cells that are taken off a slot together.
 const BURST: usize = 16;
 
-/// Minimum number of entries in the wheel for which reading deadlines ahead pays. Fewer entries fit
-/// into the processor's caches.
-const MANY: usize = 4_096;
-
 /// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When it is
 /// dropped, even by a panic, it puts them back.
 struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
     core: &'a mut Core<T, SLOTS, GRAIN>,
     slot: SlotId,
     keys: [u32; BURST],
+    /// The deadlines of the keys' entries. All of them are read when the keys are taken, so that
+    /// the cache misses overlap: the entries of a slot are spread over memory, and with a call of
+    /// `fire` after each read, the processor would wait for them one by one.
+    deadlines: [u64; BURST],
     left: usize,
 }
 
@@ -108,33 +106,26 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
         due: u64,
         fire: &mut impl FnMut(&mut Core<T, SLOTS, GRAIN>, u32, u64),
     ) {
-        let Self { core, keys, .. } = self;
-        let taken = core
-            .slots
-            .take(slot, BURST.min(*budget), |at, key| keys[at] = key);
-        (self.slot, self.left) = (slot, taken);
-        *budget -= taken.max(1);
-        if self.core.len() >= MANY {
-            self.read_ahead();
-        }
+        let Self {
+            core,
+            keys,
+            deadlines,
+            ..
+        } = self;
+        let Core { slots, entries, .. } = &mut **core;
+        self.left = slots.take(slot, BURST.min(*budget), |at, key| {
+            (keys[at], deadlines[at]) = (key, entries.at(key).deadline);
+        });
+        self.slot = slot;
+        *budget -= self.left.max(1);
         while self.left > 0 {
             self.left -= 1;
-            let key = self.keys[self.left];
-            let deadline = self.core.deadline(key);
+            let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
             if deadline <= due {
                 fire(self.core, key, deadline);
             } else {
                 self.core.cascade(key, deadline);
             }
-        }
-    }
-
-    /// Reads the deadlines of all keys, so that their cache misses overlap. The entries of a slot
-    /// are spread over memory, so each read is usually a miss, and with a call of `fire` after each
-    /// read the processor would wait for them one by one.
-    fn read_ahead(&self) {
-        for &key in &self.keys[..self.left] {
-            black_box(self.core.deadline(key));
         }
     }
 }
@@ -189,6 +180,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             core: self,
             slot: SlotId::FIRST,
             keys: [0; BURST],
+            deadlines: [0; BURST],
             left: 0,
         };
         while let Some(Next { slot, start }) = burst.core.slots.first(burst.core.now) {
