@@ -97,8 +97,8 @@ use crate::wheel::core::Core;
 /// goes down, each time at the cost of a cache miss. With 64 slots there would be one more level.
 /// With 512, a slot that cascades would hold more entries than stay in a cache until they fire.
 const SLOTS: usize = 256;
-/// When the clock reaches a slot on a level up to this one (256² ns = 65 µs wide), the entries that
-/// are due fire in no particular order, instead of cascading first.
+/// In a pass that is late, the due entries of a slot on a level up to this one (256² ns = 65 µs
+/// wide) fire in any order, and those of higher levels cascade first.
 const GRAIN: usize = 2;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
@@ -128,7 +128,7 @@ pub(super) enum Refused {
 
 /// The entry of a registered timer always has a waker. The cached entry has one only if that is a
 /// tokio task's.
-type Wheel = Core<Option<Waker>, SLOTS, GRAIN>;
+type Wheel = Core<Option<Waker>, SLOTS>;
 
 /// A shard of a driver.
 ///

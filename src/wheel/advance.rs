@@ -50,13 +50,13 @@ impl Progress {
 
 /// An entry that is firing and whose key is in no slot. When it is dropped, even by a panic, it
 /// goes into the slot of its next deadline, or is removed from the wheel if it has none.
-struct Due<'a, T, const SLOTS: usize, const GRAIN: usize> {
-    core: &'a mut Core<T, SLOTS, GRAIN>,
+struct Due<'a, T, const SLOTS: usize> {
+    core: &'a mut Core<T, SLOTS>,
     key: u32,
     next: Option<u64>,
 }
 
-impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Due<'_, T, SLOTS, GRAIN> {
+impl<T, const SLOTS: usize> Drop for Due<'_, T, SLOTS> {
     fn drop(&mut self) {
         let core = &mut *self.core;
         // There is no tick after the last one, so nothing can fire again there.
@@ -76,8 +76,8 @@ const BURST: usize = 16;
 
 /// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When it is
 /// dropped, even by a panic, it puts them back.
-struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
-    core: &'a mut Core<T, SLOTS, GRAIN>,
+struct Burst<'a, T, const SLOTS: usize> {
+    core: &'a mut Core<T, SLOTS>,
     slot: SlotId,
     keys: [u32; BURST],
     /// The deadlines of the keys' entries. All of them are read when the keys are taken, so that
@@ -87,7 +87,7 @@ struct Burst<'a, T, const SLOTS: usize, const GRAIN: usize> {
     left: usize,
 }
 
-impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Burst<'_, T, SLOTS, GRAIN> {
+impl<T, const SLOTS: usize> Drop for Burst<'_, T, SLOTS> {
     fn drop(&mut self) {
         for &key in &self.keys[..self.left] {
             self.core.link(key, self.slot);
@@ -95,7 +95,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Drop for Burst<'_, T, SLOTS, GRA
     }
 }
 
-impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
+impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
     /// Takes a few entries out of a slot and subtracts their number from `budget`. Entries with a
     /// deadline up to `due` fire, and all others cascade to a lower level.
     #[inline]
@@ -104,7 +104,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
         slot: SlotId,
         budget: &mut usize,
         due: u64,
-        fire: &mut impl FnMut(&mut Core<T, SLOTS, GRAIN>, u32, u64),
+        fire: &mut impl FnMut(&mut Core<T, SLOTS>, u32, u64),
     ) {
         let Self {
             core,
@@ -133,8 +133,13 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Burst<'_, T, SLOTS, GRAIN> {
 /// Maximum number of entries per level that are searched for the earliest deadline.
 const FEW: usize = 16;
 
-impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
+impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
+    ///
+    /// On levels up to `grain`, the entries of a slot that are due by `to` fire together, in any
+    /// order, instead of cascading first. On level 0, a slot is a single tick wide, so with a
+    /// `grain` of 0 entries fire in the order of their deadlines. The driver's timers need no finer
+    /// order than a millisecond.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`, and so does each run of up to 16
     /// holes. The clock never goes back: an earlier `to` only fires entries that an unfinished
@@ -143,10 +148,11 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     pub(crate) fn advance(
         &mut self,
         to: u64,
+        grain: usize,
         budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
     ) -> Progress {
-        self.advance_with(to, budget, &mut |core, key, deadline| {
+        self.advance_with(to, grain, budget, &mut |core, key, deadline| {
             fire(key, deadline, core.entries.remove(key).value);
         })
     }
@@ -158,7 +164,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
         to: u64,
         fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
     ) -> Progress {
-        self.advance_with(to, usize::MAX, &mut |core, key, deadline| {
+        self.advance_with(to, 0, usize::MAX, &mut |core, key, deadline| {
             let next = None;
             let mut due = Due { core, key, next };
             let value = &mut due.core.entries.at_mut(key).value;
@@ -172,6 +178,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     fn advance_with(
         &mut self,
         to: u64,
+        grain: usize,
         mut budget: usize,
         fire: &mut impl FnMut(&mut Self, u32, u64),
     ) -> Progress {
@@ -192,9 +199,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
             if budget == 0 {
                 return Progress::Unfinished;
             }
-            // On levels up to `GRAIN`, entries that are due by `to` fire in any order instead of
-            // cascading.
-            let due = if slot.level::<SLOTS>() <= GRAIN {
+            let due = if slot.level::<SLOTS>() <= grain {
                 to
             } else {
                 start

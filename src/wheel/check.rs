@@ -18,7 +18,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 }
 
-impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
+impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Panics unless every invariant holds.
     pub(crate) fn check(&self) {
         self.entries.check();

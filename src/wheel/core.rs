@@ -15,17 +15,12 @@ use super::slots::Slots;
 /// **The owner must not use the key of an entry that is gone**, because the wheel reuses keys and
 /// would find another entry.
 ///
-/// On the levels up to and including `GRAIN`, the entries of one slot that are due fire together,
-/// in any order, instead of cascading first. If `GRAIN` is 0, such a slot is a single tick wide, so
-/// entries fire in the order of their ticks. The driver uses 2: its timers need no finer order than
-/// the 65 µs of a slot on that level, and each of them cascades two levels less.
-///
 /// The fields are in this order so that an insert touches only three cache lines. That holds if the
 /// owner, the `ShardState` of `driver/shard.rs`, places the wheel 40 bytes after the start of a
 /// cache line.
 #[derive(Clone)]
 #[repr(C)]
-pub(crate) struct Core<T, const SLOTS: usize, const GRAIN: usize> {
+pub(crate) struct Core<T, const SLOTS: usize> {
     pub(super) now: u64,
     pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
     /// Number of times that an entry has moved to a lower level.
@@ -48,7 +43,7 @@ pub(crate) struct Entry<T> {
     pub(super) place: Place,
 }
 
-impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
+impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Maximum number of entries.
     pub(crate) const MOST: usize = {
         let keys = PagedSlab::<Entry<T>, PAGE_BITS>::MOST;
@@ -278,7 +273,7 @@ impl<T, const SLOTS: usize, const GRAIN: usize> Core<T, SLOTS, GRAIN> {
     /// many pages takes long.
     #[must_use = "to be dropped outside of any lock"]
     #[inline]
-    pub(crate) fn take_garbage(&mut self) -> Option<impl Sized + use<T, SLOTS, GRAIN>> {
+    pub(crate) fn take_garbage(&mut self) -> Option<impl Sized + use<T, SLOTS>> {
         let (pages, lists) = (&mut self.entries.garbage, &mut self.slots.garbage);
         let is_any = !pages.is_empty() || !lists.is_empty();
         is_any.then(|| (mem::take(pages), mem::take(lists)))

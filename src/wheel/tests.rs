@@ -1,4 +1,4 @@
-//! `Core` as the driver uses it: with a `GRAIN`, and with wakers as values.
+//! `Core` as the driver uses it: with a grain, and with wakers as values.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,13 +7,13 @@ use super::core::{Core, Progress};
 use super::{Key, TimingWheel};
 
 /// A core beside a naive model, which is a map from keys to deadlines and values.
-struct Grained<const SLOTS: usize, const GRAIN: usize> {
-    core: Core<u64, SLOTS, GRAIN>,
+struct Grained<const SLOTS: usize> {
+    core: Core<u64, SLOTS>,
     model: BTreeMap<u32, (u64, u64)>,
     random: u64,
 }
 
-impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
+impl<const SLOTS: usize> Grained<SLOTS> {
     fn starting_at(now: u64, seed: u64) -> Self {
         Self {
             core: Core::starting_at(now),
@@ -106,14 +106,17 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
     fn advance(&mut self) {
         let to = self.deadline();
         let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
+        let grain = [0, 2, 3, usize::MAX][self.random(4) as usize];
         let model = &mut self.model;
         let mut touched = 0;
-        let progress = self.core.advance(to, budget, &mut |key, deadline, value| {
-            assert!(deadline <= to, "fired early");
-            let expected = model.remove(&key);
-            assert_eq!(expected, Some((deadline, value)), "fired twice");
-            touched += 1;
-        });
+        let progress = self
+            .core
+            .advance(to, grain, budget, &mut |key, deadline, value| {
+                assert!(deadline <= to, "fired early");
+                let expected = model.remove(&key);
+                assert_eq!(expected, Some((deadline, value)), "fired twice");
+                touched += 1;
+            });
         assert!(touched <= budget);
         drop(self.core.take_garbage());
         match progress {
@@ -126,10 +129,10 @@ impl<const SLOTS: usize, const GRAIN: usize> Grained<SLOTS, GRAIN> {
     }
 }
 
-fn everything_due_fires_once_and_nothing_else<const SLOTS: usize, const GRAIN: usize>() {
+fn everything_due_fires_once_and_nothing_else<const SLOTS: usize>() {
     for seed in 0..40 {
         let now = [0, (1 << 36) - 1, 1 << 50, u64::MAX >> 1][seed as usize % 4];
-        let mut grained = Grained::<SLOTS, GRAIN>::starting_at(now, seed);
+        let mut grained = Grained::<SLOTS>::starting_at(now, seed);
         (0..150).for_each(|_| grained.step());
         let mut left: Vec<_> = grained.core.into_values().collect();
         let mut expected: Vec<_> = grained.model.into_values().collect();
@@ -141,20 +144,19 @@ fn everything_due_fires_once_and_nothing_else<const SLOTS: usize, const GRAIN: u
 
 #[test]
 fn with_a_grain_everything_due_fires_once_and_nothing_else() {
-    everything_due_fires_once_and_nothing_else::<64, 3>();
-    // As in the driver.
-    everything_due_fires_once_and_nothing_else::<256, 2>();
+    everything_due_fires_once_and_nothing_else::<64>();
+    everything_due_fires_once_and_nothing_else::<256>();
 }
 
 #[test]
 fn a_slot_within_the_grain_is_emptied_in_one_go() {
-    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     core.insert(70, ());
     core.insert(100, ());
     let mut fired = Vec::new();
     // The budget is used up by firing both entries, so a cascade would make the advance stop early.
     assert!(
-        core.advance(100, 2, &mut |_, deadline, ()| fired.push(deadline))
+        core.advance(100, 1, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
     );
     fired.sort_unstable();
@@ -163,16 +165,16 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
 
 #[test]
 fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
-    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
-    let progress = core.advance(200, 10, &mut |_, _, ()| {});
+    let progress = core.advance(200, 1, 10, &mut |_, _, ()| {});
     assert_eq!(progress, Progress::Unfinished);
     assert!(!progress.is_caught_up());
     assert_eq!(core.now(), 64);
     core.insert(65, ());
     let mut fired = 0;
     assert!(
-        core.advance(200, 100, &mut |_, _, ()| fired += 1)
+        core.advance(200, 1, 100, &mut |_, _, ()| fired += 1)
             .is_caught_up()
     );
     assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
@@ -181,24 +183,24 @@ fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_
 /// Otherwise the driver's critical section would grow with the number of holes in a list.
 #[test]
 fn holes_use_up_the_budget() {
-    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     let keys: Vec<u32> = (0..400).map(|_| core.insert(100, ())).collect();
     keys[201..].iter().for_each(|&key| core.remove(key));
     let mut fired = 0;
-    let progress = core.advance(100, 4, &mut |_, _, ()| fired += 1);
+    let progress = core.advance(100, 1, 4, &mut |_, _, ()| fired += 1);
     assert_eq!((progress, fired), (Progress::Unfinished, 0));
     core.check();
 }
 
 #[test]
 fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
-    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     let extended = core.insert(2 * 4096, ());
     core.insert(3 * 4096 + 5, ());
     core.reschedule_lazily(extended, 50 * 4096);
     assert_eq!(core.next_expiration(), Some(3 * 4096 + 5));
     let mut fired = Vec::new();
-    let progress = core.advance(3 * 4096 + 5, 100, &mut |_, deadline, ()| {
+    let progress = core.advance(3 * 4096 + 5, 1, 100, &mut |_, deadline, ()| {
         fired.push(deadline)
     });
     assert!(progress.is_caught_up());
@@ -209,7 +211,7 @@ fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
 /// This holds even on the lowest level, where a slot is one tick wide.
 #[test]
 fn an_extended_timer_is_not_due_when_its_slot_starts() {
-    let mut core: Core<(), 64, 0> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     let extended = core.insert(10, ());
     core.reschedule_lazily(extended, 30);
     assert_eq!(core.next_expiration(), Some(30));
@@ -220,7 +222,7 @@ fn an_extended_timer_is_not_due_when_its_slot_starts() {
 
 #[test]
 fn the_search_for_the_next_expiration_ends_after_a_few_extended_timers() {
-    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     for slot in 1..=40 {
         let extended = core.insert(slot * 4096, ());
         core.reschedule_lazily(extended, 60 * 4096);
@@ -230,7 +232,7 @@ fn the_search_for_the_next_expiration_ends_after_a_few_extended_timers() {
 
 #[test]
 fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_its_slot() {
-    let mut core: Core<(), 64, 3> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     let idle = core.insert(1 << 36, ());
     for packet in 0..1000 {
         core.reschedule_lazily(idle, (1 << 36) + (packet << 26));
@@ -238,7 +240,7 @@ fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_it
     }
     let deadline = (1 << 36) + (999 << 26);
     let mut late = false;
-    let mut advance = |to| core.advance(to, 100, &mut |_, _, ()| late = true);
+    let mut advance = |to| core.advance(to, 3, 100, &mut |_, _, ()| late = true);
     assert!(advance(deadline - 1).is_caught_up());
     assert_eq!(
         core.cascaded(),
@@ -251,7 +253,7 @@ fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_it
 
 #[test]
 fn an_empty_slot_keeps_little_memory() {
-    let mut core: Core<(), 256, 2> = Core::starting_at(0);
+    let mut core: Core<(), 256> = Core::starting_at(0);
     for slot in (1..256).flat_map(|slot| [slot << 16, slot << 24]) {
         let key = core.insert(slot, ());
         core.remove(key);
@@ -266,11 +268,11 @@ fn an_empty_slot_keeps_little_memory() {
 
 #[test]
 fn garbage_comes_out_when_a_crowd_has_gone() {
-    let mut core: Core<u64, 64, 3> = Core::starting_at(0);
+    let mut core: Core<u64, 64> = Core::starting_at(0);
     (0..10_000).for_each(|i| _ = core.insert(1_000 + i, i));
     assert!(!core.has_garbage());
     assert!(
-        core.advance(100_000, usize::MAX, &mut |_, _, _| {})
+        core.advance(100_000, 3, usize::MAX, &mut |_, _, _| {})
             .is_caught_up()
     );
     assert!(core.take_garbage().is_some());
@@ -318,18 +320,18 @@ fn a_wheel_goes_where_its_values_go() {
 /// be lost.
 #[test]
 fn a_panic_while_firing_loses_that_entry_and_no_other() {
-    let mut core: Core<(), 64, 1> = Core::starting_at(0);
+    let mut core: Core<(), 64> = Core::starting_at(0);
     (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
     let mut fired = 0;
     let panics = catch_unwind(AssertUnwindSafe(|| {
-        core.advance(200, usize::MAX, &mut |_, _, ()| {
+        core.advance(200, 1, usize::MAX, &mut |_, _, ()| {
             fired += 1;
             assert!(fired < 40, "the fortieth");
         })
     }));
     assert!(panics.is_err());
     core.check();
-    let rest = core.advance(200, usize::MAX, &mut |_, _, ()| fired += 1);
+    let rest = core.advance(200, 1, usize::MAX, &mut |_, _, ()| fired += 1);
     assert_eq!((rest, fired, core.len()), (Progress::CaughtUp, 64, 0));
     core.check();
 }

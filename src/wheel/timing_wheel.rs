@@ -49,7 +49,7 @@ use super::key::Stamped;
 /// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::with_slots(0);
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
-    pub(super) core: Core<Stamped<T>, SLOTS, 0>,
+    pub(super) core: Core<Stamped<T>, SLOTS>,
     /// The stamp of the next insertion. It never decreases, not even in `clear`, because otherwise
     /// a stale key could find another entry.
     stamp: NonZeroU64,
@@ -236,7 +236,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         let wanted = self.len().saturating_add(additional);
-        let most = Core::<Stamped<T>, SLOTS, 0>::MOST;
+        let most = Core::<Stamped<T>, SLOTS>::MOST;
         assert!(
             wanted <= most,
             "a timing wheel holds at most {most} entries"
@@ -278,7 +278,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     }
 
     /// Returns the core with all its entries, and leaves an empty one with the same clock.
-    pub(super) fn take_core(&mut self) -> Core<Stamped<T>, SLOTS, 0> {
+    pub(super) fn take_core(&mut self) -> Core<Stamped<T>, SLOTS> {
         let now = self.now();
         mem::replace(&mut self.core, Core::starting_at(now))
     }

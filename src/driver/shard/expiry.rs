@@ -6,14 +6,13 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Held, Shard, ShardState};
-use crate::clock::Tick;
+use super::{GRAIN, Held, Shard, ShardState};
+use crate::clock::{MILLISECOND, Tick};
 use crate::counts::MetricsSnapshot as Snapshot;
 use crate::driver::pass::Pass;
 use crate::driver::wakers;
 use crate::settings::{BATCH, Generation};
 use crate::sync::{self, Ordering};
-use crate::wheel::core::Progress;
 
 impl Shard {
     /// Begins to run for a newly opened driver whose clock shows `now`.
@@ -44,19 +43,26 @@ impl Shard {
         // The clock never goes back.
         let clock = pass.now.max(self.clock());
         self.published.clock.store(clock.0, Ordering::Release);
+        // No timer needs to cascade if all that are due were due within the last millisecond, because
+        // the timers of one millisecond fire in any order.
+        let late = pass.now.0.saturating_sub(self.next().0);
+        let grain = if late < MILLISECOND {
+            usize::MAX
+        } else {
+            GRAIN
+        };
         let ShardState { wheel, lag, .. } = &mut *state;
         // No deadline that fires is later than this, so the subtraction below does not overflow.
         let seen = pass.seen.max(pass.now).0.max(wheel.now());
-        let progress = wheel.advance(pass.now.0, BATCH, &mut |_, deadline, waker| {
+        let progress = wheel.advance(pass.now.0, grain, BATCH, &mut |_, deadline, waker| {
             // The batch is empty from `pass.len` on, so the old value is `None`, and `forget` leaks
             // nothing. It spares the code that would drop a waker under the lock.
             mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
             pass.len += 1;
             lag.record(seen - deadline);
         });
-        match progress {
-            Progress::CaughtUp => self.publish_next(&state),
-            Progress::Unfinished => self.publish(pass.now),
+        if progress.is_caught_up() {
+            self.publish_next(&state);
         }
         self.unlock(state);
         wakers::discard(cached);

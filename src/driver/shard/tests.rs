@@ -1,6 +1,9 @@
 //! A shard's counts, and its late cancels: no test from outside can tell a thread from a
 //! shard's own, nor hold the shard's lock.
 
+use std::sync::Arc;
+use std::task::Wake;
+
 use super::*;
 use crate::driver::pass::Pass;
 use crate::settings::Settings;
@@ -269,6 +272,34 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     let mut batch = Vec::new();
     fire(shard, LAST, &mut batch);
     assert_eq!((batch.len(), counts(shard)), (0, (1, 0, 1, 0)));
+}
+
+/// Timers in one slot, 16.8 ms wide, armed in the reverse order of their deadlines. Their wakers
+/// differ, so that the order in which they fire shows.
+#[test]
+fn timers_a_millisecond_apart_fire_in_order_and_a_pass_in_time_moves_none() {
+    for (apart, order) in [(MILLISECOND, true), (MILLISECOND / 20, false)] {
+        let (shard, _) = shard_of(0);
+        let due = |index: u64| Tick(101 * MILLISECOND + index * apart);
+        let wakers: Vec<_> = (0..16)
+            .map(|id| Waker::from(Arc::new(Numbered(id))))
+            .collect();
+        for (index, waker) in wakers.iter().enumerate().rev() {
+            assert!(shard.arm(0, due(index as u64), waker.clone()).is_some());
+        }
+        let mut batch = Vec::new();
+        fire(shard, due(15), &mut batch);
+        let fired: Vec<_> = batch.iter().map(Waker::data).collect();
+        let expected: Vec<_> = wakers.iter().map(Waker::data).collect();
+        assert_eq!((fired.len(), fired == expected), (16, order));
+        assert_eq!(shard.snapshot(0).unwrap().cascaded > 0, order);
+    }
+}
+
+struct Numbered(#[expect(dead_code, reason = "so that each has an address")] u8);
+
+impl Wake for Numbered {
+    fn wake(self: Arc<Self>) {}
 }
 
 /// If the clock may be paused, each cancel searches for the next deadline.
