@@ -93,8 +93,8 @@
 //!
 //! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest
 //! level on which its slot lies less than one full rotation ahead of the current slot. When the
-//! clock reaches that slot, its timers *cascade* into lower levels, except those that are due and
-//! less than a millisecond late: they fire. A timer that is cancelled before then never moves.
+//! clock reaches that slot, its timers *cascade* into lower levels. Those that are due fire instead
+//! if the pass is less than a millisecond late. A timer that is cancelled before then never moves.
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
