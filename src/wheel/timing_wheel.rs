@@ -173,6 +173,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// # use wheel::timing_wheel::TimingWheel;
     /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
     /// assert!(wheel.is_empty());
+    /// wheel.insert(1, "a").unwrap();
+    /// assert!(!wheel.is_empty());
     /// ```
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -21,8 +21,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         );
         assert!(self.capacity() >= self.len(), "values have memory");
         let others = self.pages.iter().skip(1);
-        let whole = others.filter(|page| page.capacity() > 0).count();
-        assert_eq!(whole, self.whole, "pages counted and with memory");
+        let whole = others.filter(|page| page.capacity() == Self::PAGE_LEN);
+        assert_eq!(whole.count(), self.whole, "pages counted and of full size");
         let mut listed = self.others.clone();
         listed.extend((self.current != NO_PAGE).then_some(self.current));
         listed.sort_unstable();
@@ -54,6 +54,13 @@ fn filled(count: u32) -> Small {
     }
     slab.check();
     slab
+}
+
+/// Lists of keys use that key for a hole.
+#[test]
+fn the_last_page_is_not_used_because_it_would_have_the_key_of_a_hole() {
+    assert_eq!(PagedSlab::<u8, 28>::MOST, 15 << 28);
+    assert_eq!(PagedSlab::<u8, 10>::MOST, u32::MAX as usize - 1_023);
 }
 
 #[test]
@@ -147,7 +154,11 @@ fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
         (302, None, 3)
     );
     slab.check();
-    assert_eq!(slab.into_iter().count(), 3);
+    let mut values = slab.into_iter();
+    for left in [2, 1, 0] {
+        assert!(values.next().is_some());
+        assert_eq!(values.len(), left);
+    }
 }
 
 #[test]
