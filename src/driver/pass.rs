@@ -138,6 +138,12 @@ impl Driver {
         if let Some(counts) = self.last(generation) {
             counts.count_pass(is_idle);
         }
+        if is_idle {
+            // The timer with the next deadline may have been cancelled. The alarm would otherwise
+            // approach a distant one in several steps.
+            let earliest = self.shards().iter().min_by_key(|shard| shard.next());
+            earliest.and_then(|it| Some(it.refresh(it.try_lock()?)));
+        }
         self.rearm();
     }
 
