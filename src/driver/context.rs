@@ -198,11 +198,14 @@ pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
     driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
 }
 
-/// Returns `true` if this thread made its last timer in this shard.
+/// Returns `true` if this thread made its last timer in this shard, or seems to be the shard's
+/// worker. A timer of a [`Wheel`](crate::Wheel) binds no thread, so for such a timer only the
+/// worker's index tells. A wrong answer does no harm, because a cancel takes the shard's lock.
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_here(shard: &Shard) -> bool {
-    binding().is_some_and(|binding| std::ptr::eq(binding.shard.0, shard))
+    let is_last = binding().is_some_and(|binding| std::ptr::eq(binding.shard.0, shard));
+    is_last || worker_index() == Some(shard.index)
 }
 
 #[cfg(all(test, loom))]

@@ -1,5 +1,9 @@
 //! Binding threads to workers: no test from outside can count the tasks that do so.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+
 use crate::{Duration, sleep};
 
 /// No task runs before the poll returns, so each request for a binding waits longer than the last.
@@ -34,4 +38,27 @@ fn a_thread_that_was_bound_requests_its_next_binding_soon() {
         before
     });
     assert_eq!(runtime.block_on(requests).unwrap(), 1);
+}
+
+/// Such a timer binds no thread. If its cancel were late, the waker would stay in the wheel.
+#[test]
+fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let counted = Arc::new(Noop);
+    let waker = Waker::from(Arc::clone(&counted));
+    let task = runtime.spawn(async move {
+        let wheel = crate::Builder::new().build().unwrap();
+        let mut sleep = wheel.sleep(Duration::from_secs(3_600));
+        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+    });
+    runtime.block_on(task).unwrap();
+    assert_eq!(Arc::strong_count(&counted), 1);
+}
+
+struct Noop;
+
+impl Wake for Noop {
+    fn wake(self: Arc<Self>) {}
 }
