@@ -56,8 +56,8 @@ pub(crate) const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 /// Number of spins before a thread yields. They take tens of microseconds, as long as a critical
 /// section lasts in a mass expiry with cold caches.
 const SPINS: u32 = 1_000;
-/// Number of yields before a thread sleeps.
-const YIELDS: u32 = 8;
+/// Number of yields before a thread sleeps. Arming counts [`TRIES`] at a time, so it yields eight times.
+const YIELDS: u32 = 128;
 const SLEEP: Duration = Duration::from_micros(50);
 
 /// Waits a little for the holder of a lock, after `tries` failed tries: spins, yields or sleeps.
