@@ -27,9 +27,9 @@ mod on {
 
     use tokio::runtime::Handle;
     use tokio::task::coop;
+    use tracing::dispatcher::{DefaultGuard, Dispatch, set_default};
     use tracing::level_filters::LevelFilter;
     use tracing::span::Entered;
-    use tracing::subscriber::{DefaultGuard, NoSubscriber, set_default};
     use tracing::{Span, trace, trace_span};
 
     use crate::clock::Tick;
@@ -210,7 +210,7 @@ mod on {
     /// the user, and a subscriber that uses timers itself would deadlock.
     pub(crate) fn unseen() -> Option<DefaultGuard> {
         let is_watched = LevelFilter::current() == LevelFilter::TRACE;
-        is_watched.then(|| set_default(NoSubscriber::new()))
+        is_watched.then(|| set_default(&Dispatch::none()))
     }
 
     /// Spawns the driver task, under a name if tokio can give it one.
