@@ -89,6 +89,8 @@ pub(super) struct Local {
     pub(super) acted: Cell<u64>,
     /// Number of timers made since this thread was last bound.
     made_unbound: Cell<u32>,
+    /// The index of the shard in which this thread last made a timer of a `Wheel`.
+    of_wheel: Cell<u32>,
 }
 
 thread_local! {
@@ -99,6 +101,7 @@ thread_local! {
             checked: Cell::new(0),
             acted: Cell::new(0),
             made_unbound: Cell::new(0),
+            of_wheel: Cell::new(NO_INDEX),
         }
     };
 }
@@ -195,17 +198,21 @@ fn find(handle: &Handle) -> ShardHandle {
 
 /// Returns this thread's shard of a known driver.
 pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
-    driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
+    let number = worker_index().unwrap_or_else(|| NUMBER.with(|number| *number));
+    let shard = driver.shard(number);
+    LOCAL.with(|local| local.of_wheel.set(shard.index as u32));
+    shard
 }
 
-/// Returns `true` if this thread made its last timer in this shard, or seems to be the shard's
-/// worker. A timer of a [`Wheel`](crate::Wheel) binds no thread, so for such a timer only the
-/// worker's index tells. A wrong answer does no harm, because a cancel takes the shard's lock.
+/// Returns `true` if this thread made its last timer of the free functions, or of a [`Wheel`], in
+/// this shard. A wrong answer does no harm, because a cancel takes the shard's lock.
+///
+/// [`Wheel`]: crate::Wheel
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_here(shard: &Shard) -> bool {
     let is_last = binding().is_some_and(|binding| std::ptr::eq(binding.shard.0, shard));
-    is_last || worker_index() == Some(shard.index)
+    is_last || LOCAL.with(|local| local.of_wheel.get() as usize) == shard.index
 }
 
 #[cfg(all(test, loom))]
