@@ -58,7 +58,8 @@ impl LagHistogram {
     pub(crate) fn record(&mut self, nanos: u64) {
         let bucket = &mut self.buckets[Self::bucket_of(nanos)];
         bucket.count += 1;
-        bucket.sum = bucket.sum.saturating_add(nanos);
+        // The sum overflows after 584 years of lag.
+        bucket.sum = bucket.sum.wrapping_add(nanos);
         if nanos > self.max {
             self.max = nanos;
         }

@@ -106,15 +106,10 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
         due: u64,
         fire: &mut impl FnMut(&mut Core<T, SLOTS>, u32, u64),
     ) {
-        let Self {
-            core,
-            keys,
-            deadlines,
-            ..
-        } = self;
-        let Core { slots, entries, .. } = &mut **core;
+        let Core { slots, entries, .. } = &mut *self.core;
         self.left = slots.take(slot, BURST.min(*budget), |at, key| {
-            (keys[at], deadlines[at]) = (key, entries.at(key).deadline);
+            self.keys[at] = key;
+            self.deadlines[at] = entries.at(key).deadline;
         });
         self.slot = slot;
         *budget -= self.left.max(1);

@@ -45,12 +45,8 @@ impl Shard {
         self.published.clock.store(clock.0, Ordering::Release);
         // No timer needs to cascade if all that are due were due within the last millisecond, because
         // the timers of one millisecond fire in any order.
-        let late = pass.now.0.saturating_sub(self.next().0);
-        let grain = if late < MILLISECOND {
-            usize::MAX
-        } else {
-            GRAIN
-        };
+        let is_late = pass.now.0.saturating_sub(self.next().0) >= MILLISECOND;
+        let grain = if is_late { GRAIN } else { usize::MAX };
         let ShardState { wheel, lag, .. } = &mut *state;
         // No deadline that fires is later than this, so the subtraction below does not overflow.
         let seen = pass.seen.max(pass.now).0.max(wheel.now());
