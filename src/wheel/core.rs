@@ -3,7 +3,6 @@
 
 use std::mem;
 
-pub(crate) use super::advance::Progress;
 use super::bits::Bits;
 use super::level::Scale;
 use super::paged_slab::PagedSlab;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::core::{Core, Progress};
+use super::Progress;
+use super::core::Core;
 use super::{Key, TimingWheel};
 
 /// A core beside a naive model, which is a map from keys to deadlines and values.
