@@ -62,18 +62,19 @@
 //!   the shard of the worker on which it was created. If that shard is locked, it uses another one.
 //! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it
 //!   stays in the wheel for the worker's next timer to reuse (the *cached entry*). If the shard is
-//!   locked, or belongs to another worker because the task has moved, the cancel is *queued*,
-//!   as a *late cancel*. Whoever locks the shard next applies it.
+//!   locked, or belongs to another worker because the task has moved, the cancel is *queued*, as a
+//!   *late cancel*. The next threads that lock the shard apply it.
 //! * **Firing.** Each driver has one `tokio::time::Interval`, the *alarm*, armed for the earliest
 //!   deadline in any of its shards. The alarm fires on the thread that is polling Tokio's time and
 //!   I/O drivers, and the driver makes an *expiry pass* right there, without a trip through the run
 //!   queue. The pass fires every timer that is due. It takes up to 16 timers out of a shard per
 //!   lock acquisition, and wakes their tasks after releasing the lock. Then it re-arms the alarm.
 //!
-//! Arming and cancelling take constant time, and lock one shard at most. Only a timer that becomes
-//! the earliest of all does more: it re-arms the alarm, which takes the alarm's lock and Tokio's
-//! timer lock. While there are no timers, the alarm is not armed. The alarm is a timer of Tokio's,
-//! so a paused clock advances to the right deadline.
+//! Arming and cancelling take constant time, and lock one shard at most. A timer that becomes the
+//! earliest of all also re-arms the alarm, which takes the alarm's lock and Tokio's timer lock.
+//! (Some timers less than a millisecond ahead take them, too, to ask Tokio about its clock.) After
+//! the last timer was cancelled, the alarm fires once at most, and is then disarmed. The alarm is a
+//! timer of Tokio's, so a paused clock advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               Tokio polls its drivers, on the thread
@@ -130,13 +131,13 @@
 //! * `tracing`: the spans and events that Tokio's timers emit, so that tokio-console shows these
 //!   timers. Turns on Tokio's own `tracing`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// The pages are about all features, and there only with all of them.
+// The guide describes all features, and is compiled only with all of them.
 #![cfg_attr(
     not(feature = "full"),
     allow(rustdoc::broken_intra_doc_links, reason = "links to what is off")
 )]
 #![forbid(unsafe_code)]
-// What `clippy.toml` lists, and why.
+// `clippy.toml` lists what is denied here, and why.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod build_error;

@@ -3,9 +3,10 @@
 //!
 //! # Ground rules
 //!
-//! * **While you hold a [`Lock`], do a small constant amount of work**, make no system call and run no
-//!   user code, because it is a spin lock: other threads may be spinning. It is a spin lock because
-//!   one store releases it, which costs half as much as an uncontended `std::sync::Mutex`.
+//! * **While you hold a [`Lock`], do a small constant amount of work**, make no system call of your
+//!   own and run no user code, because it is a spin lock: other threads may be spinning. (Memory
+//!   may be allocated.) It is a spin lock because one store releases it, which costs half as much
+//!   as an uncontended `std::sync::Mutex`.
 //! * **Call only `try_lock` on a [`Lock`]**, because its holder may lose its processor, and `lock` would
 //!   spin until the holder runs again. To wait, call [`wait`], which spins, then yields, then sleeps
 //!   (see [`back_off`]).

@@ -3,8 +3,7 @@
 use super::DelayQueue;
 use crate::wheel::core::PAGE;
 
-/// Maximum number of entries, the same as in tokio-util. If entries have been removed at random,
-/// the wheel may already be full at a third of this number.
+/// Maximum number of entries, the same as in tokio-util.
 pub(super) const MOST: usize = (1 << 30) - 1;
 
 impl<T> DelayQueue<T> {

@@ -23,11 +23,12 @@ pub use self::key::{Expired, Key};
 /// A queue that yields each value once its deadline has passed.
 ///
 /// One task polls the queue, with [`next`](Self::next), with [`poll_expired`](Self::poll_expired)
-/// or, with the feature `stream`, as a `Stream`. While that task waits, it is woken by any change
-/// that affects what the queue yields next: inserting an earlier entry, resetting an entry,
-/// removing the last one, or [`clear`](Self::clear). Entries are yielded in the order of their
-/// deadlines; the order within a millisecond is unspecified. Polling an empty queue returns `None`,
-/// and the next insertion wakes the task that polled it.
+/// or, with the feature `stream`, as a `Stream`. While that task waits, a change that affects what
+/// the queue yields next either wakes it or moves its timer: an entry that becomes the earliest
+/// moves the timer, and the removal of the last entry and [`clear`](Self::clear) wake the task.
+/// Entries are yielded in the order of their deadlines; the order within a millisecond is
+/// unspecified. Polling an empty queue returns `None`, and the next insertion wakes the task that
+/// polled it.
 ///
 /// Deadlines are rounded up to whole milliseconds since the creation of the queue, so an entry is
 /// never early and the rounding makes it at most one millisecond late. For finer deadlines, create

@@ -45,7 +45,7 @@ use crate::sync::{thread_local, worker_index};
 /// A shard, in this generation of its driver.
 pub(crate) type ShardHandle = (&'static Shard, Generation);
 
-/// The shard in which a thread made its last timer.
+/// The shard in which a thread made its last timer of the free functions.
 #[derive(Clone, Copy)]
 struct Binding {
     shard: ShardHandle,
@@ -85,7 +85,7 @@ pub(super) struct Local {
     /// When this thread last checked for late timers, by the clock of the runtime for which it
     /// checked. The clock of the present runtime may be behind that.
     pub(super) checked: Cell<u64>,
-    /// When such a check last did something.
+    /// When this thread last made such a check that was not too soon after another.
     pub(super) acted: Cell<u64>,
     /// Number of timers made since this thread was last bound.
     made_unbound: Cell<u32>,

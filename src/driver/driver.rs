@@ -157,7 +157,7 @@ impl Driver {
     }
 
     /// Re-arms the alarm after a timer of this shard was cancelled or reset, if the clock may be
-    /// paused. Otherwise tokio would advance the paused clock to the old deadline.
+    /// paused. Without this, tokio would advance the paused clock to the old deadline.
     #[cold]
     pub(super) fn retract(&'static self, shard: &Shard) {
         let is_later = self.alarm.may_pause() && shard.refresh(shard.wait());

@@ -7,8 +7,8 @@
 //! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. A
 //!   registered timer has an *entry* in the wheel of one shard, with its deadline and the waker of
 //!   its task. The shard's *clock* is the tick to which its wheel was advanced, and its *next* is
-//!   the tick at which it needs the next expiry pass, which is never later than the earliest
-//!   deadline in the wheel.
+//!   the tick at which it needs the next expiry pass. It is never later than the earliest deadline
+//!   in the wheel, and earlier if the timer with that deadline was cancelled.
 //! * **Alarm.** The one tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards, or a time on the way there if that is more than
@@ -20,13 +20,13 @@
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
 //! * **Late cancel.** A cancel that is queued, because this thread did not make its last timer in
-//!   the shard, or because the shard is busy. Whoever locks the shard next applies it.
+//!   the shard, or because the shard is busy. The threads that lock the shard afterwards apply it.
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
 //!   reset. This is done immediately only if the clock may be paused, because tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
 //!   deadline, with one exception: in the last three milliseconds before it
-//!   ([`SOON`](shard::SOON)), a thread that makes a timer checks whether the old timer was
-//!   cancelled, and if so re-arms the alarm.
+//!   ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or `timeout` checks whether
+//!   the old timer was cancelled, and if so re-arms the alarm.
 //! * **Generation.** The number of the runtime that a driver runs for. A driver may run for several
 //!   runtimes, one after the other.
 //!
@@ -72,9 +72,9 @@
 //! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker
 //! if that is a task's (`Shard::cache`), otherwise without it (`Shard::cancel`). If the shard has a
 //! cached entry already, `Shard::cancel` removes the timer's entry instead. On any other thread, or
-//! while the shard is busy, `Shard::cancel_later` queues a late cancel. Whoever locks the shard
-//! next applies that (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
-//! may be paused, `Driver::retract` then re-arms the alarm without this timer.
+//! while the shard is busy, `Shard::cancel_later` queues a late cancel. A thread that locks the
+//! shard later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the
+//! clock may be paused, `Driver::retract` then re-arms the alarm without this timer.
 //!
 //! **Fire.** The thread that polls tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). For each shard, the pass applies
@@ -104,7 +104,7 @@
 //!   one critical section: a reset; a poll with another waker; and, if the clock may be paused, the
 //!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
-//!   another time than the real one; see `alarm/mod.rs`.
+//!   a different time from the real one; see `alarm/mod.rs`.
 //! * **Drivers are never freed**, because a `Sleep` keeps a reference to its shard, and counting
 //!   those references would cost every timer two writes to a shared cache line; see `driver.rs`. A
 //!   `Sleep` finds that its driver has shut down by the generation, which is checked under the
@@ -115,9 +115,10 @@
 //!
 //! # Shared writes of each operation
 //!
-//! Only cache lines that threads share count: a `Sleep` itself, and a thread-local, belong to a
-//! single thread. *The shard* is the timer's, usually that of the worker that made it. *The
-//! published line* is the cache line of the shard's fields that all threads read.
+//! The table lists only writes to cache lines that threads share. A `Sleep` itself, and a
+//! thread-local, belong to a single thread. *The shard* is the timer's, usually that of the worker
+//! that made it. *The published line* is the cache line of the shard's fields that all threads
+//! read.
 //!
 //! | operation | writes |
 //! | --- | --- |
@@ -128,7 +129,7 @@
 //! | arming in the cached entry otherwise | the reference counts of both tasks; the shard's lock, the entry; its slot, if the new deadline is earlier |
 //! | arming the earliest timer of the shard | in addition, the published line |
 //! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |
-//! | cancelling on the shard's own worker | the shard's lock, and a field beside it; if an entry is cached already, the entry, its slot and the task's reference count |
+//! | cancelling on the shard's own worker | the shard's lock; if an entry is cached already, the entry, its slot and the task's reference count |
 //! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |

@@ -5,13 +5,14 @@
 //!
 //! 1. In the alarm's waker, when the alarm fires, while tokio polls its drivers. The head of
 //!    `alarm/mod.rs` says why.
-//! 2. In a poll of the driver task, if a thread has requested that pass: because the alarm fired
-//!    early, or while it was being armed, or because the check below found a late timer in a busy
+//! 2. In a poll of the driver task. The runtime polls that task once after it was spawned. Later it
+//!    is polled when a thread has requested a pass: because the alarm fired early, because it could
+//!    not be armed since its time had come, or because the check below found a late timer in a busy
 //!    runtime.
 //!
-//! In each shard, a pass first applies the late cancels that are queued. It has no limit, so no
-//! timer waits for a later pass while tasks keep the workers busy. tokio's own pass has none
-//! either, and takes three times as long per timer.
+//! In each shard, a pass first applies the late cancels that are queued. A pass may fire any number
+//! of timers, so no timer waits for a later pass while tasks keep the workers busy. The same is
+//! true of tokio's own pass, which takes three times as long per timer.
 //!
 //! **On a current-thread runtime, the alarm fires only the timers that were due by the end of
 //! tokio's last millisecond**, as tokio does. If it also fired those that are due by now, a late
@@ -22,15 +23,16 @@
 //!
 //! # The check for late timers
 //!
-//! A task that makes a timer compares the next deadline of its shard with the time. If that timer
-//! is late, or due within [`SOON`], the task checks two things:
+//! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
+//! the time. If that timer is late, or due within [`SOON`], the task checks two things:
 //!
 //! * **Late.** tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
 //!   them. If a timer is late in a busy runtime, the check wakes the driver task, which runs sooner
 //!   than that.
 //! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
 //!   asleep would wake up for nothing. If the next deadline is within [`SOON`] and its timer was
-//!   cancelled, the check re-arms the alarm for the timer after it.
+//!   cancelled, the check re-arms the alarm for the timer after it. (It does not see a cancel that
+//!   is still queued.)
 //!
 //! # Ground rules
 //!
@@ -130,7 +132,7 @@ impl Driver {
                 let batch = pass.batch[..fired].iter_mut();
                 wakers::wake_all(batch.filter_map(Option::take));
                 if shard.next() <= now {
-                    // A timer that fires late because the pass is long counts as late by that, too.
+                    // If a timer has to wait because the pass is long, that wait counts as lag.
                     pass.seen = self.alarm.now();
                 }
             }
@@ -156,10 +158,9 @@ impl Driver {
     }
 }
 
-/// How long a thread waits after a check that did something until its next check may request a
-/// pass.
+/// Minimum time between two checks of a thread that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// How long it waits until a check may re-arm the alarm. That is longer, because an idle runtime
+/// Minimum time between two checks that may re-arm the alarm. It is longer, because an idle runtime
 /// gains less from re-arming than it pays for tokio's lock.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 

@@ -120,8 +120,8 @@ impl Service {
         Service(driver.open(timer, capacity))
     }
 
-    /// Spawns the driver task, each poll of which is an expiry pass. A runtime hook sees the line
-    /// that makes the first timer as the place of the spawn.
+    /// Spawns the driver task, which runs an expiry pass when it is polled (see `poll_task`). A
+    /// runtime hook sees the line that makes the first timer as the place of the spawn.
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let Service(running) = self;

@@ -19,8 +19,9 @@
 //!   deadlock. Memory is freed after the release, too.
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, applies
 //!   at most [`BATCH`] late cancels, and moves at most four keys for each entry that it removes.
-//!   Only copies of lists take longer: when the list of keys of a slot grows or gives memory back,
-//!   or when the list of late cancels grows, it is copied, at four or sixteen bytes per timer.
+//!   Besides, memory may be allocated: a page of 32 KiB, or the lists of a new level. Only copies
+//!   of lists take longer: when the list of keys of a slot grows or gives memory back, or when the
+//!   list of late cancels grows, it is copied, at four or sixteen bytes per timer.
 //! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
 //!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
 //!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
@@ -34,12 +35,13 @@
 //!
 //! A task that was stolen drops its timer far from the timer's shard. Taking the lock there would
 //! move the lock, the entry, its slot and its bitmap to another processor, and back again for the
-//! next timer. So the timer's [`EntryRef`] is queued instead, and **whoever locks the shard next
-//! applies the ownership rule to it, as if the cancel came now**: the deadline in the `EntryRef` is
-//! compared with the clock. If it is not after the clock, the entry has become the driver's, and
-//! the cancel is refused. Another timer may have the same key by then. But a key is given away
-//! only after its entry has fired, so by then the clock has passed the queued deadline. A late
-//! cancel therefore needs no acknowledgement, and late cancels may be applied in any order.
+//! next timer. So the timer's [`EntryRef`] is queued instead, and **a thread that locks the shard
+//! later applies the ownership rule to it, as if the cancel came then**: the deadline in the
+//! `EntryRef` is compared with the clock. If it is not after the clock, the entry has become the
+//! driver's, and the cancel is refused. Another timer may have the same key by then. But while its
+//! cancel is queued, a key is reused only after its entry has fired, so by then the clock has
+//! passed the queued deadline. A late cancel therefore needs no acknowledgement, and late cancels
+//! may be applied in any order.
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
@@ -65,9 +67,9 @@
 //! deadline is stored, and the wheel moves the entry when the clock reaches its slot; if the new
 //! deadline is earlier, the entry moves now, unless its slot starts early enough.
 //!
-//! If the cancelled timer belonged to a tokio task, the waker stays in the entry, too; other wakers
-//! are taken out. If the same task arms the next timer, due no earlier, no waker is cloned or
-//! dropped.
+//! If the cancelled timer belonged to a tokio task, its waker stays in the entry, too, unless the
+//! cancel was late or the driver has no fast path. All other wakers are taken out. If the same task
+//! arms the next timer, due no earlier, no waker is cloned or dropped.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry
@@ -103,10 +105,10 @@ const GRAIN: usize = 2;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
 
-/// How long before the shard's next deadline a thread that makes a timer begins to check whether
-/// the timer with that deadline was cancelled, so that the alarm need not fire for it (see
-/// `pass.rs`). If all workers fall asleep before that time, no thread checks, and the alarm wakes
-/// one of them for nothing.
+/// How long before the shard's next deadline a thread that makes a timer with `sleep` or `timeout`
+/// begins to check whether the timer with that deadline was cancelled, so that the alarm need not
+/// fire for it (see `pass.rs`). If all workers fall asleep before that time, no thread checks, and
+/// the alarm wakes one of them for nothing.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
 /// A registered timer: its entry, generation and deadline. These are two words, which a call passes
@@ -150,7 +152,8 @@ pub(crate) struct Shard {
 struct Published {
     /// Entries due by this tick belong to the driver.
     clock: AtomicU64,
-    /// Nothing in the wheel is due before this. [`Tick::NEVER`] when the wheel is empty.
+    /// Nothing in the wheel is due before this. A cancel does not raise it. [`Tick::NEVER`] if the
+    /// wheel was empty when it was last raised.
     next: AtomicU64,
     /// A timer with this deadline or a later one takes the fast path (see `when.rs`).
     /// [`Tick::NEVER`] if none does. `Alarm::settle` stores it under the alarm's mutex. `open` and
@@ -162,7 +165,7 @@ struct Published {
     /// Number of runtimes that this shard has run for before the present one.
     generation: AtomicU16,
     /// Incremented whenever the shard's worker thread changes, without any lock. A thread that was
-    /// bound with another number than this is not the shard's worker any more.
+    /// bound with a different number is no longer the shard's worker.
     worker: AtomicU32,
 }
 

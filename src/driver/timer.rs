@@ -92,8 +92,8 @@ impl Timer {
     }
 
     /// Creates a timer like [`new`](Self::new), at the time `now`. Also checks the shard for timers
-    /// that are late or due soon. A runtime that keeps creating timers therefore fires them on
-    /// time, even if it rarely gets to poll tokio's time driver.
+    /// that are late or due soon. A multi-thread runtime that keeps creating timers therefore fires
+    /// them on time, even if it rarely gets to poll tokio's time driver.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
@@ -147,8 +147,8 @@ impl Timer {
     /// Polls for `deadline`. If the timer is registered, `deadline` must be that of the last poll
     /// or reset. Call this only if [`is_pending_with`](Self::is_pending_with) returned `false`.
     ///
-    /// This is out of line, and everything below is inlined into it, so that users' futures contain
-    /// a single call.
+    /// This is out of line, so that users' futures contain a single call. Only the fast path is
+    /// inlined into it.
     ///
     /// # Panics
     ///
@@ -218,7 +218,7 @@ impl Timer {
     }
 
     /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
-    /// this after such a poll, unless it polls a ready timer again whenever it resets it.
+    /// this after such a poll, unless it always polls the timer again after resetting it.
     pub(crate) fn keep(&mut self, with: &Waker) {
         if let State::Done { waker, .. } = &mut self.state {
             waker.get_or_insert_with(|| with.clone()).clone_from(with);

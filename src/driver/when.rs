@@ -11,6 +11,7 @@
 //! | driver | deadline | the timer fires |
 //! | --- | --- | --- |
 //! | one whose clock may be paused | any | in tokio's millisecond; immediately if that has come |
+//! | any except high resolution | in the millisecond for which the alarm is armed | in that millisecond; no clock is read |
 //! | any | at least a millisecond ahead | at its deadline |
 //! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
 //! | any other | nearer | in tokio's millisecond; immediately if that has come |
@@ -22,14 +23,16 @@
 //! fires, so that such a loop does not spin.
 //!
 //! tokio fires at whole milliseconds since the runtime was built, and does not say when that was.
-//! So the first near timer of a generation asks tokio, through the probe, whether it has reached
-//! given deadlines. The latest deadline that it has reached is the end of one of its milliseconds,
-//! and the others follow at intervals of one millisecond. This is the [`Grid`].
+//! So the first timer of a generation that is less than a millisecond ahead asks tokio, through the
+//! probe, whether it has reached given deadlines. (On a current-thread runtime the first pass may
+//! ask instead.) The latest deadline that it has reached is the end of one of its milliseconds, and
+//! the others follow at intervals of one millisecond. This is the [`Grid`].
 //!
 //! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
-//! the runtime. If that clock has not reached the millisecond, the millisecond has not come.
-//! Otherwise the probe asks tokio itself, which works on any thread.
+//! the runtime. There, that clock answers, except in the millisecond after the one in question, in
+//! which tokio may not have read its clock yet. Then, and on threads outside the runtime, the probe
+//! asks tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! Rounded deadlines are compared with the alarm here, which saves most of them from reading a

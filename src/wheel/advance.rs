@@ -1,5 +1,6 @@
 //! The passing of time: when the clock reaches a slot, entries that are due fire, and the others
-//! cascade, which means that they move to a lower level.
+//! cascade, which means that they move to the slot that they now belong to. That is on a lower
+//! level, unless the deadline was extended lazily in the meantime.
 //!
 //! **No entry is lost if the closure that fires entries panics**, except the one that it was called
 //! for. Keys are out of their slot while their entries fire, so `Burst` and `Due` put them back
@@ -97,7 +98,7 @@ impl<T, const SLOTS: usize> Drop for Burst<'_, T, SLOTS> {
 
 impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
     /// Takes a few entries out of a slot and subtracts their number from `budget`. Entries with a
-    /// deadline up to `due` fire, and all others cascade to a lower level.
+    /// deadline up to `due` fire, and all others cascade.
     #[inline]
     fn fire(
         &mut self,
@@ -205,7 +206,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         Progress::CaughtUp
     }
 
-    /// Moves an entry whose key is in no slot to a lower level.
+    /// Moves an entry whose key is in no slot to the slot that it now belongs to.
     fn cascade(&mut self, key: u32, deadline: u64) {
         self.link(key, Scale::<SLOTS>::slot_of(deadline, self.now));
         self.cascaded += 1;

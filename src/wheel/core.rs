@@ -22,7 +22,7 @@ use super::slots::Slots;
 pub(crate) struct Core<T, const SLOTS: usize> {
     pub(super) now: u64,
     pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
-    /// Number of times that an entry has moved to a lower level.
+    /// Number of times that an entry has cascaded.
     pub(super) cascaded: u64,
     pub(super) slots: Slots<SLOTS>,
 }
@@ -88,7 +88,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.entries.removed
     }
 
-    /// Returns the number of times that an entry has moved to a lower level.
+    /// Returns the number of times that an entry has cascaded.
     pub(crate) const fn cascaded(&self) -> u64 {
         self.cascaded
     }

@@ -17,7 +17,7 @@ const HOLE: u32 = u32::MAX;
 /// when it is empty.
 pub(super) const SHORT: usize = 128;
 
-/// Maximum number of cells that one search for a hole reads: one cache line.
+/// Maximum number of cells that one search for a hole reads, as many as a cache line holds.
 const SEARCHED: usize = 16;
 
 /// Maximum number of cells by which one removal shortens a sparse list.

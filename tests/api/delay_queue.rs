@@ -146,7 +146,7 @@ async fn a_queue_that_is_always_ready_lets_others_run() {
 
 /// A single unused place, and a single unused page of 1024, among others.
 #[test]
-fn compacting_frees_the_last_place_and_the_last_page_to_spare() {
+fn compacting_frees_the_last_place_and_the_last_unused_page() {
     for third in [1, 1024] {
         let mut queue = DelayQueue::new();
         let keys: Vec<_> = (0..3 * third).map(|n| queue.insert(n, HOUR)).collect();

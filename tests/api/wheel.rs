@@ -97,7 +97,7 @@ fn what_came_first_fires_first() {
 
 /// Agrona: a handler that throws loses its own timer and no other, even when fired timers are armed again.
 #[test]
-fn a_panic_while_arming_anew_loses_that_entry_and_no_other() {
+fn a_panic_while_rearming_loses_that_entry_and_no_other() {
     let mut wheel = filled::<64>(0, [64, 65, 4_000]);
     let rearm = |deadline| {
         assert_ne!(deadline, 65, "on purpose");

@@ -78,7 +78,7 @@ fn a_panicking_waker_takes_nothing_else_down() {
     });
 }
 
-/// A reset to the past wakes on the spot: there, too, a panic is the waker's own affair.
+/// A reset to the past wakes immediately, and there, too, a panic reaches only the waker.
 #[test]
 fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
     in_each(async |_| {

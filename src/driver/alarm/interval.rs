@@ -17,10 +17,11 @@
 //!
 //! # The timerfd
 //!
-//! tokio fires at whole milliseconds, one or two after the deadline. A timerfd, whose expiry wakes
-//! tokio's I/O driver, fires for deadlines that are at most [`NEAR`] ahead instead. For a deadline
-//! that is further away, tokio fires [`NEAR`] before it, and the timerfd is set then. So a service
-//! whose timers are seconds away, and are cancelled, makes no system call for them.
+//! tokio fires at whole milliseconds, up to two milliseconds after the deadline. A timerfd, whose
+//! expiry wakes tokio's I/O driver, fires for deadlines that are at most [`NEAR`] ahead instead.
+//! For a deadline that is further away, tokio fires [`NEAR`] before it, and the timerfd is set
+//! then. So a service whose timers are seconds away, and are cancelled, makes no system call for
+//! them.
 //!
 //! * **The two sources share one waker.** Once it is woken, neither source counts as set, so a
 //!   spurious wake-up may follow.
@@ -120,7 +121,7 @@ impl AlarmTimer {
     }
 
     /// Returns when tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
-    /// early enough to set that. If the deadline is at most [`NEAR`] ahead, sets the timerfd
+    /// early enough to set the timerfd. If the deadline is at most [`NEAR`] ahead, sets the timerfd
     /// instead and returns `None`.
     pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(precise) = &mut self.precise else {
@@ -202,7 +203,7 @@ pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
 } else {
     Duration::from_secs(1)
 };
-/// How long an expired timerfd may take to be delivered.
+/// How long it may take until the wake-up of an expired timerfd is delivered.
 const AWAITED: Duration = Duration::from_millis(10);
 /// The spacing of wake-ups, unless a builder sets another.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);

@@ -3,13 +3,13 @@
 //!
 //! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
 //! `interval.rs`). Its waker runs an expiry pass. tokio calls that waker on the thread that polls
-//! tokio's time driver, with none of tokio's locks held.
+//! tokio's time driver, and holds no lock then that another thread waits for.
 //!
 //! **Why does the pass run in the alarm's waker, and not in the driver task?** A task that is woken
 //! waits in a run queue, which may be long. If the worker that owns the queue blocks, the task
 //! waits with it, and all timers of the runtime with the task. In the waker, the pass runs as soon
-//! as any worker polls tokio's time driver, and needs no trip through a queue. Where a clock is
-//! paused, it is also over before `tokio::time::advance().await` returns.
+//! as any worker polls tokio's time driver, and needs no trip through a queue. If a clock is
+//! paused, the pass is also over before `tokio::time::advance().await` returns.
 //!
 //! **Why does the thread that arms the earliest timer move the alarm itself?** For the same reason:
 //! if it woke the driver task instead, that task would wait behind the very task that has just
@@ -41,11 +41,12 @@
 //!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
 //!   plus a millisecond if timers fire with tokio's milliseconds. (With a configured tick, or if
 //!   the clock may be paused, it is [`Tick::NEVER`].)
-//! * **Hold the mutex only for arming, opening and closing, and to read the runtime's clock.**
-//!   tokio's own locks are taken under it, and atomics of shards are read and written. Lock no
-//!   shard under it, and enter no runtime while a thread is arming the alarm. Nothing may unwind
-//!   between the store of `armed_for` and the arming: a panic of tokio's is caught in
-//!   `AlarmTimer::arm`, and setting the timerfd reports an error instead of panicking.
+//! * **Hold the mutex only for arming, opening and closing, to read the runtime's clock, and to ask
+//!   tokio which deadlines it has reached.** tokio's own locks are taken under it, and atomics of
+//!   shards are read and written. Lock no shard under it, and enter no runtime while a thread is
+//!   arming the alarm. Nothing may unwind between the store of `armed_for` and the arming: a panic
+//!   of tokio's is caught in `AlarmTimer::arm`, and setting the timerfd reports an error instead of
+//!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
 //!   Without it, if the alarm fired while another thread was arming it, the arming thread would
@@ -81,7 +82,7 @@ pub(super) struct Alarm {
     /// When the alarm fires at the latest, as published to threads that hold no lock.
     /// (`AlarmTimer::armed`, under the mutex, is what tokio or the timerfd is set for.)
     armed_for: AtomicU64,
-    /// Whether the alarm has fired since a thread last armed it.
+    /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
     /// When tokio's milliseconds begin: see `when.rs`.
     pub(super) grid: Grid,
@@ -130,7 +131,7 @@ impl Alarm {
         }
     }
 
-    /// Drops the interval, which keeps the handle of its runtime alive.
+    /// Drops the interval, because it would keep the handle of its runtime alive.
     pub(super) fn close(&self) {
         let timer = lock(&self.timer).take();
         drop(timer);
@@ -199,7 +200,8 @@ impl Alarm {
     }
 
     /// Returns `true` if the alarm, which fired at this time, fired too early. That happens if the
-    /// clock went back, or if the runtime is about to shut down.
+    /// clock went back, if the runtime is about to shut down, or if another thread has re-armed the
+    /// alarm for a later target since tokio began to fire it.
     ///
     /// With a timerfd, the alarm may fire up to [`NEAR`] before its target without being too early:
     /// tokio's interval fires then so that the timerfd can be set, and a timerfd may still expire
@@ -227,8 +229,8 @@ impl Alarm {
 /// Arming.
 impl Alarm {
     /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none.
-    /// Returns `false` if a pass is needed, because the alarm could not be armed for a timer that
-    /// is due.
+    /// Returns `false` if a pass is needed, because the alarm could not be armed: its time had
+    /// come, or tokio panicked.
     #[cold]
     pub(super) fn rearm(&self, shards: &[Shard]) -> bool {
         let mut timer = lock(&self.timer);
@@ -252,8 +254,8 @@ impl Alarm {
         }
     }
 
-    /// Finds and publishes the target, and repeats this while a shard has got an earlier deadline
-    /// meanwhile. Returns the target.
+    /// Finds and publishes the target, and starts again if a shard got an earlier deadline in the
+    /// meantime. Returns the target.
     fn settle(&self, shards: &[Shard], now: Tick) -> Tick {
         let target = || self.target(earliest(shards), now);
         loop {
@@ -324,9 +326,9 @@ impl Alarm {
         if timer.arm(at, target) {
             return true;
         }
-        // This thread was preempted, and tokio's clock has gone on. The caller wakes the driver
-        // task, but that may wait in the queue of a worker that blocks, so tokio has to fire as
-        // well.
+        // tokio's clock has passed the target, because this thread was preempted or because the
+        // pass before took long. The caller wakes the driver task, but that may wait in the queue
+        // of a worker that blocks, so tokio has to fire as well.
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);

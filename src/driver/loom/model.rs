@@ -65,7 +65,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A driver with so many shards that fires a single timer per critical section.
+    /// A driver with this number of shards that fires a single timer per critical section.
     pub(super) fn new(shards: usize) -> Self {
         Model::of(Driver::leak(Settings { shards, ..ONE }))
     }

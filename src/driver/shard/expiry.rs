@@ -52,7 +52,8 @@ impl Shard {
         let seen = pass.seen.max(pass.now).0.max(wheel.now());
         let progress = wheel.advance(pass.now.0, grain, BATCH, &mut |_, deadline, waker| {
             // The batch is empty from `pass.len` on, so the old value is `None`, and `forget` leaks
-            // nothing. It spares the code that would drop a waker under the lock.
+            // nothing. With `forget`, the compiler emits no code that would drop a waker under the
+            // lock.
             mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
             pass.len += 1;
             lag.record(seen - deadline);

@@ -109,8 +109,8 @@ impl Shard {
     }
 
     /// Resets a registered timer to a later deadline and returns `true`. Returns `false` and
-    /// changes nothing if the shard is busy, if the timer's [`check`](Self::check) fails, or if the
-    /// deadline is earlier.
+    /// changes nothing if the shard is busy, if the timer's [`check`](Self::check) fails, if the
+    /// deadline is earlier, or if the entry has survived its page (see `Core::extend_if`).
     #[inline(always)]
     pub(in crate::driver) fn extend(&self, entry: EntryRef, deadline: Tick) -> bool {
         let Some(mut state) = self.try_lock() else {

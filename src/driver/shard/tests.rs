@@ -197,7 +197,7 @@ fn a_cancel_that_comes_too_late_counts_as_fired() {
 }
 
 #[test]
-fn a_closed_shard_leaves_its_figures_and_begins_anew() {
+fn a_closed_shard_leaves_its_counts_and_starts_empty() {
     let (shard, entries) = shard_of(10);
     cancel_later(shard, &entries[..2]);
     let mut counted = None;

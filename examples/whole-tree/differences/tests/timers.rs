@@ -39,7 +39,7 @@ async fn send_timeout_stays_on_tokios_and_a_timeout_around_send_is_the_wheels() 
 }
 
 #[test]
-fn types_are_the_wheels_but_for_instants_and_durations() {
+fn types_are_the_wheels_except_instants_and_durations() {
     assert_eq!(type_name::<Sleep>(), "wheel::sleep::Sleep");
     assert!(type_name::<tokio::time::error::Elapsed>().starts_with("wheel::"));
     assert!(type_name::<Instant>().starts_with("tokio::"));
