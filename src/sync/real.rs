@@ -73,3 +73,6 @@ pub(crate) fn now_in(runtime: &Handle) -> Option<Instant> {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;
