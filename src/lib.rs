@@ -94,12 +94,12 @@
 //!
 //! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest
 //! level on which its slot lies less than one full rotation ahead of the current slot. When the
-//! clock reaches that slot, its timers *cascade* into lower levels. Those that are due fire instead
-//! if the pass is less than a millisecond late. A timer that is cancelled before then never moves.
+//! clock reaches that slot, its timers *cascade* into lower levels. Those that are due less than a
+//! millisecond after the earliest fire instead. A timer that is cancelled before then never moves.
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
-//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any, because due timers of a slot of level 2 fire together instead of cascading further |
+//! | 0 – 1 | up to 256 ns | up to 65 µs | hardly any, because due timers less than a millisecond apart fire together instead of cascading further |
 //! | 2 | 65 µs | 16.8 ms | pacing, retries |
 //! | 3 | 16.8 ms | 4.3 s | calls |
 //! | 4 | 4.3 s | 18 minutes | requests, request heads, idle connections |

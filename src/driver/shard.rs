@@ -99,9 +99,6 @@ use crate::wheel::core::Core;
 /// goes down, each time at the cost of a cache miss. With 64 slots there would be one more level.
 /// With 512, a slot that cascades would hold more entries than stay in a cache until they fire.
 const SLOTS: usize = 256;
-/// In a pass that is late, the due entries of a slot on a level up to this one (256² ns = 65 µs
-/// wide) fire in any order, and those of higher levels cascade first.
-const GRAIN: usize = 2;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
 

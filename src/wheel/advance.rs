@@ -132,10 +132,9 @@ const FEW: usize = 16;
 impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
-    /// On levels up to `grain`, the entries of a slot that are due by `to` fire together, in any
-    /// order, instead of cascading first. On level 0, a slot is a single tick wide, so with a
-    /// `grain` of 0 entries fire in the order of their deadlines. The driver's timers need no finer
-    /// order than a millisecond.
+    /// Entries whose deadlines are at most `apart` ticks apart fire in any order, all others in the
+    /// order of their deadlines. No deadline may be before `earliest`. The more entries of a slot
+    /// that leaves in any order, the fewer of them cascade before they fire.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`, and so does each run of up to 16
     /// holes. The clock never goes back: an earlier `to` only fires entries that an unfinished
@@ -144,11 +143,12 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     pub(crate) fn advance(
         &mut self,
         to: u64,
-        grain: usize,
+        earliest: u64,
+        apart: u64,
         budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
     ) -> Progress {
-        self.advance_with(to, grain, budget, &mut |core, key, deadline| {
+        self.advance_with(to, earliest, apart, budget, &mut |core, key, deadline| {
             fire(key, deadline, core.entries.remove(key).value);
         })
     }
@@ -160,7 +160,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         to: u64,
         fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
     ) -> Progress {
-        self.advance_with(to, 0, usize::MAX, &mut |core, key, deadline| {
+        self.advance_with(to, 0, 0, usize::MAX, &mut |core, key, deadline| {
             let next = None;
             let mut due = Due { core, key, next };
             let value = &mut due.core.entries.at_mut(key).value;
@@ -174,7 +174,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     fn advance_with(
         &mut self,
         to: u64,
-        grain: usize,
+        earliest: u64,
+        apart: u64,
         mut budget: usize,
         fire: &mut impl FnMut(&mut Self, u32, u64),
     ) -> Progress {
@@ -195,11 +196,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             if budget == 0 {
                 return Progress::Unfinished;
             }
-            let due = if slot.level::<SLOTS>() <= grain {
-                to
-            } else {
-                start
-            };
+            // No entry that is left is due before this slot starts. A deadline in the slot may be far
+            // beyond the slot's end, if it was extended lazily.
+            let due = start.max(earliest).saturating_add(apart).min(to);
             burst.fire(slot, &mut budget, due, fire);
         }
         burst.core.now = to;

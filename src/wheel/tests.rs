@@ -107,17 +107,21 @@ impl<const SLOTS: usize> Grained<SLOTS> {
     fn advance(&mut self) {
         let to = self.deadline();
         let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
-        let grain = [0, 2, 3, usize::MAX][self.random(4) as usize];
+        let apart = [0, 63, 1 << 16, u64::MAX][self.random(4) as usize];
         let model = &mut self.model;
-        let mut touched = 0;
-        let progress = self
-            .core
-            .advance(to, grain, budget, &mut |key, deadline, value| {
-                assert!(deadline <= to, "fired early");
-                let expected = model.remove(&key);
-                assert_eq!(expected, Some((deadline, value)), "fired twice");
-                touched += 1;
-            });
+        let deadlines = model.values().map(|&(deadline, _)| deadline);
+        let earliest = deadlines.min().unwrap_or(0);
+        let (mut touched, mut latest) = (0, 0);
+        let progress =
+            self.core
+                .advance(to, earliest, apart, budget, &mut |key, deadline, value| {
+                    assert!(deadline <= to, "fired early");
+                    assert!(latest <= deadline.saturating_add(apart), "out of order");
+                    latest = latest.max(deadline);
+                    let expected = model.remove(&key);
+                    assert_eq!(expected, Some((deadline, value)), "fired twice");
+                    touched += 1;
+                });
         assert!(touched <= budget);
         drop(self.core.take_garbage());
         match progress {
@@ -157,7 +161,7 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
     let mut fired = Vec::new();
     // The budget is used up by firing both entries, so a cascade would make the advance stop early.
     assert!(
-        core.advance(100, 1, 2, &mut |_, deadline, ()| fired.push(deadline))
+        core.advance(100, 0, 63, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
     );
     fired.sort_unstable();
@@ -168,14 +172,14 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
 fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
     let mut core: Core<(), 64> = Core::starting_at(0);
     (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
-    let progress = core.advance(200, 1, 10, &mut |_, _, ()| {});
+    let progress = core.advance(200, 0, 63, 10, &mut |_, _, ()| {});
     assert_eq!(progress, Progress::Unfinished);
     assert!(!progress.is_caught_up());
     assert_eq!(core.now(), 64);
     core.insert(65, ());
     let mut fired = 0;
     assert!(
-        core.advance(200, 1, 100, &mut |_, _, ()| fired += 1)
+        core.advance(200, 0, 63, 100, &mut |_, _, ()| fired += 1)
             .is_caught_up()
     );
     assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
@@ -188,7 +192,7 @@ fn holes_use_up_the_budget() {
     let keys: Vec<u32> = (0..400).map(|_| core.insert(100, ())).collect();
     keys[201..].iter().for_each(|&key| core.remove(key));
     let mut fired = 0;
-    let progress = core.advance(100, 1, 4, &mut |_, _, ()| fired += 1);
+    let progress = core.advance(100, 0, 63, 4, &mut |_, _, ()| fired += 1);
     assert_eq!((progress, fired), (Progress::Unfinished, 0));
     core.check();
 }
@@ -201,7 +205,7 @@ fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
     core.reschedule_lazily(extended, 50 * 4096);
     assert_eq!(core.next_expiration(), Some(3 * 4096 + 5));
     let mut fired = Vec::new();
-    let progress = core.advance(3 * 4096 + 5, 1, 100, &mut |_, deadline, ()| {
+    let progress = core.advance(3 * 4096 + 5, 0, 63, 100, &mut |_, deadline, ()| {
         fired.push(deadline)
     });
     assert!(progress.is_caught_up());
@@ -241,7 +245,7 @@ fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_it
     }
     let deadline = (1 << 36) + (999 << 26);
     let mut late = false;
-    let mut advance = |to| core.advance(to, 3, 100, &mut |_, _, ()| late = true);
+    let mut advance = |to| core.advance(to, 0, (1 << 18) - 1, 100, &mut |_, _, ()| late = true);
     assert!(advance(deadline - 1).is_caught_up());
     assert_eq!(
         core.cascaded(),
@@ -273,7 +277,7 @@ fn garbage_comes_out_when_a_crowd_has_gone() {
     (0..10_000).for_each(|i| _ = core.insert(1_000 + i, i));
     assert!(!core.has_garbage());
     assert!(
-        core.advance(100_000, 3, usize::MAX, &mut |_, _, _| {})
+        core.advance(100_000, 0, (1 << 18) - 1, usize::MAX, &mut |_, _, _| {})
             .is_caught_up()
     );
     assert!(core.take_garbage().is_some());
@@ -325,14 +329,14 @@ fn a_panic_while_firing_loses_that_entry_and_no_other() {
     (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
     let mut fired = 0;
     let panics = catch_unwind(AssertUnwindSafe(|| {
-        core.advance(200, 1, usize::MAX, &mut |_, _, ()| {
+        core.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| {
             fired += 1;
             assert!(fired < 40, "the fortieth");
         })
     }));
     assert!(panics.is_err());
     core.check();
-    let rest = core.advance(200, 1, usize::MAX, &mut |_, _, ()| fired += 1);
+    let rest = core.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| fired += 1);
     assert_eq!((rest, fired, core.len()), (Progress::CaughtUp, 64, 0));
     core.check();
 }

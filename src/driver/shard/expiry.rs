@@ -6,7 +6,7 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{GRAIN, Held, Shard, ShardState};
+use super::{Held, Shard, ShardState};
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::MetricsSnapshot as Snapshot;
 use crate::driver::pass::Pass;
@@ -43,21 +43,21 @@ impl Shard {
         // The clock never goes back.
         let clock = pass.now.max(self.clock());
         self.published.clock.store(clock.0, Ordering::Release);
-        // No timer needs to cascade if all that are due were due within the last millisecond, because
-        // the timers of one millisecond fire in any order.
-        let is_late = pass.now.0.saturating_sub(self.next().0) >= MILLISECOND;
-        let grain = if is_late { GRAIN } else { usize::MAX };
+        // Timers less than a millisecond apart fire in any order. If all that are due were due within
+        // the last millisecond, none of them cascades.
+        let (earliest, apart) = (self.next().0, MILLISECOND - 1);
         let ShardState { wheel, lag, .. } = &mut *state;
         // No deadline that fires is later than this, so the subtraction below does not overflow.
         let seen = pass.seen.max(pass.now).0.max(wheel.now());
-        let progress = wheel.advance(pass.now.0, grain, BATCH, &mut |_, deadline, waker| {
+        let mut fire = |_, deadline, waker| {
             // The batch is empty from `pass.len` on, so the old value is `None`, and `forget` leaks
             // nothing. With `forget`, the compiler emits no code that would drop a waker under the
             // lock.
             mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
             pass.len += 1;
             lag.record(seen - deadline);
-        });
+        };
+        let progress = wheel.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
         if progress.is_caught_up() {
             self.publish_next(&state);
         }

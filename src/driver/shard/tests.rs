@@ -296,6 +296,21 @@ fn timers_a_millisecond_apart_fire_in_order_and_a_pass_in_time_moves_none() {
     }
 }
 
+/// A timer that was extended lazily is still in the slot of its old deadline.
+#[test]
+fn an_extended_timer_fires_after_those_a_millisecond_before_it() {
+    let (shard, _) = shard_of(0);
+    let wakers = [0, 1].map(|id| Waker::from(Arc::new(Numbered(id))));
+    let [old, between, new, late] = [5, 8, 12, 20].map(|ms| Tick(ms * MILLISECOND));
+    let (key, _) = shard.arm(0, old, wakers[1].clone()).unwrap();
+    assert!(shard.arm(0, between, wakers[0].clone()).is_some());
+    assert!(shard.extend(entry(key, 0, old), new));
+    let mut batch = Vec::new();
+    fire(shard, late, &mut batch);
+    let fired: Vec<_> = batch.iter().map(Waker::data).collect();
+    assert_eq!(fired, wakers.each_ref().map(Waker::data));
+}
+
 struct Numbered(#[expect(dead_code, reason = "so that each has an address")] u8);
 
 impl Wake for Numbered {
@@ -318,7 +333,7 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
 fn the_pages_name_the_constants_of_the_code() {
     let page = include_str!("../../lib.rs");
     let slot = |level: u32| (SLOTS as u64).pow(level);
-    let level = GRAIN as u32;
+    let level = 2;
     for (text, said) in [
         (page, format!("… {SLOTS} slots")),
         (
@@ -327,7 +342,7 @@ fn the_pages_name_the_constants_of_the_code() {
         ),
         (
             page,
-            format!("timers of a slot of level {level} fire together"),
+            "timers less than a millisecond apart fire together".into(),
         ),
         (
             page,

@@ -113,7 +113,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ) -> Progress {
         let progress = self
             .core
-            .advance(to, 0, budget, &mut |index, deadline, stamped| {
+            .advance(to, 0, 0, budget, &mut |index, deadline, stamped| {
                 fire(Expired {
                     key: stamped.key(index),
                     deadline,
