@@ -27,9 +27,10 @@ mod on {
 
     use tokio::runtime::Handle;
     use tokio::task::coop;
-    use tracing::dispatcher::{DefaultGuard, Dispatch, set_default};
+    use tracing::dispatcher::{DefaultGuard, Dispatch, get_default, set_default};
     use tracing::level_filters::LevelFilter;
     use tracing::span::Entered;
+    use tracing::subscriber::NoSubscriber;
     use tracing::{Span, trace, trace_span};
 
     use crate::clock::Tick;
@@ -207,9 +208,13 @@ mod on {
     /// Hides what this thread does from the subscriber, until the guard is dropped.
     ///
     /// A driver holds a mutex while it arms a timer of tokio's. The spans of that timer are of no use to
-    /// the user, and a subscriber that uses timers itself would deadlock.
+    /// the user, and a subscriber that uses timers itself would deadlock. Inside a scoped subscriber,
+    /// `tracing` hides everything already, and would panic in `set_default`. Without `tokio_unstable`,
+    /// tokio's timers emit nothing.
     pub(crate) fn unseen() -> Option<DefaultGuard> {
-        let is_watched = LevelFilter::current() == LevelFilter::TRACE;
+        let is_watched = cfg!(tokio_unstable)
+            && LevelFilter::current() == LevelFilter::TRACE
+            && get_default(|subscriber| !subscriber.is::<NoSubscriber>());
         is_watched.then(|| set_default(&Dispatch::none()))
     }
 

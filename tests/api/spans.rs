@@ -160,3 +160,28 @@ fn same_lines(lines: &[String], expected: &str) {
 fn a_timer_that_nobody_watches_has_no_spans() {
     assert_eq!(size_of::<wheel::Sleep>(), 48);
 }
+
+/// Arms a timer whenever a program emits an event of its own.
+struct ArmsTimers;
+
+impl<S: Subscriber> Layer<S> for ArmsTimers {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "program" {
+            let slept = wheel::sleep(wheel::Duration::from_secs(1)).now_or_never();
+            assert!(slept.is_none());
+        }
+    }
+}
+
+/// While a scoped subscriber handles an event, `tracing` panics if a library sets another one.
+#[test]
+fn a_scoped_subscriber_may_use_timers() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let subscriber = tracing_subscriber::registry().with(ArmsTimers);
+    tracing::subscriber::with_default(subscriber, || {
+        let program = async { tracing::info!(target: "program", "starts the driver") };
+        runtime.unwrap().block_on(program);
+    });
+}
