@@ -198,8 +198,7 @@ fn find(handle: &Handle) -> ShardHandle {
 
 /// Returns this thread's shard of a known driver.
 pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
-    let number = worker_index().unwrap_or_else(|| NUMBER.with(|number| *number));
-    let shard = driver.shard(number);
+    let shard = driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)));
     LOCAL.with(|local| local.of_wheel.set(shard.index as u32));
     shard
 }

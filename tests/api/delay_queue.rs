@@ -92,16 +92,12 @@ fn only_waiting_needs_a_runtime() {
     let key = queue.insert(1, secs(1));
     queue.reset(&key, secs(2));
     queue.insert(2, secs(3));
-    assert_eq!(
-        message_of(|| task::spawn(next(&mut queue)).poll()),
-        NO_RUNTIME
-    );
+    let message = message_of(|| task::spawn(next(&mut queue)).poll());
+    assert_eq!(message, NO_RUNTIME);
     let timeless = tokio::runtime::Builder::new_current_thread().build();
     let _guard = timeless.as_ref().unwrap().enter();
-    assert_eq!(
-        message_of(|| task::spawn(next(&mut queue)).poll()),
-        NO_TIMERS
-    );
+    let message = message_of(|| task::spawn(next(&mut queue)).poll());
+    assert_eq!(message, NO_TIMERS);
     assert_eq!(queue.remove(&key).into_inner(), 1);
 }
 

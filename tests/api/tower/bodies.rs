@@ -187,10 +187,7 @@ async fn a_whole_bodys_deadline_is_tower_https() {
             *counts.entry(kind).or_insert(0) += 1;
         }
     }
-    assert!(
-        counts["frame"] > 1000 && counts["late"] > 1000,
-        "{counts:?}"
-    );
+    assert!(counts["frame"] > 999 && counts["late"] > 999, "{counts:?}");
 }
 
 /// A body that always has a frame ends because each poll reads the clock. No timer is registered.
