@@ -134,8 +134,9 @@ impl Held {
         if !self.driver.is_ending() || Handle::try_current().is_err() {
             return false;
         }
-        // A driver that has not quite ended may wake the witness once more.
-        self.moved = true;
+        // A driver that has not quite ended may wake the witness once more. If its end began during the
+        // poll, the timer may still belong to it.
+        (self.moved, self.wandered) = (true, true);
         witness.move_deadline();
         if let Some(here) = self.shared.driver_here() {
             witness.go_on_with(&here);
