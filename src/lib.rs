@@ -4,7 +4,7 @@
 //! `tokio::time` keeps all of a runtime's timers behind one lock, which a timeout takes when it is
 //! armed and again when it is cancelled. This crate gives each worker its own [hierarchical timing
 //! wheel](timing_wheel), behind the same API. A timer that is cancelled before it fires, as most
-//! are, writes no memory that all workers write.
+//! are, usually writes only memory of its own worker.
 //!
 //! The package is called `tokio-wheel`, and its library `wheel`:
 //!
@@ -50,10 +50,10 @@
 //!
 //! # How it works
 //!
-//! Most timers are cancelled before they fire, those that fire may be a millisecond or two late,
-//! and several threads arm and cancel timers at the same time. The design follows from this. Arming
-//! and cancelling are cheap and write nothing that all workers write; finding the next timer that
-//! is due may cost more.
+//! The design starts from three assumptions: most timers are cancelled before they fire, a timer
+//! that fires may be a millisecond or two late, and several threads arm and cancel timers at the
+//! same time. So arming and cancelling are cheap and usually write only memory of the worker;
+//! finding the next timer that is due may cost more.
 //!
 //! Each runtime has a *driver*. The driver has one *shard* per worker. A shard is a timing wheel
 //! with its own lock, which other threads rarely take.
@@ -63,18 +63,19 @@
 //! * **Cancelling.** When a `Sleep` is dropped on the same worker, its entry is removed, or it
 //!   stays in the wheel for the worker's next timer to reuse (the *cached entry*). If the shard is
 //!   locked, or belongs to another worker because the task has moved, the cancel is *queued*, as a
-//!   *late cancel*. The next threads that lock the shard apply it.
+//!   *late cancel*. A thread that locks the shard later applies it.
 //! * **Firing.** Each driver has one `tokio::time::Interval`, the *alarm*, armed for the earliest
 //!   deadline in any of its shards. The alarm fires on the thread that is polling Tokio's time and
 //!   I/O drivers, and the driver makes an *expiry pass* right there, without a trip through the run
 //!   queue. The pass fires every timer that is due. It takes up to 16 timers out of a shard per
 //!   lock acquisition, and wakes their tasks after releasing the lock. Then it re-arms the alarm.
 //!
-//! Arming and cancelling take constant time, and lock one shard at most. A timer that becomes the
-//! earliest of all also re-arms the alarm, which takes the alarm's lock and Tokio's timer lock.
-//! (Some timers less than a millisecond ahead take them, too, to ask Tokio about its clock.) After
-//! the last timer was cancelled, the alarm fires once at most, and is then disarmed. The alarm is a
-//! timer of Tokio's, so a paused clock advances to the right deadline.
+//! Arming and cancelling take constant time, and lock at most one shard. A timer that becomes the
+//! earliest of all also re-arms the alarm, which takes the alarm's lock and Tokio's timer lock. (So
+//! do some timers that are due in less than a millisecond, to ask Tokio about its clock.) After the
+//! last timer has been cancelled, the alarm may still fire, at most once for each shard, and is
+//! then disarmed. The alarm is a timer of Tokio's, so a paused clock advances to the right
+//! deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               Tokio polls its drivers, on the thread
@@ -94,8 +95,9 @@
 //!
 //! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest
 //! level on which its slot lies less than one full rotation ahead of the current slot. When the
-//! clock reaches that slot, its timers *cascade* into lower levels. Those that are due less than a
-//! millisecond after the earliest fire instead. A timer that is cancelled before then never moves.
+//! clock reaches that slot, its timers *cascade* into lower levels, but those that are already due,
+//! and less than a millisecond apart, fire together instead. A timer that is cancelled before its
+//! slot is reached never moves.
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
@@ -198,9 +200,10 @@ pub mod timing_wheel {
     //! entry. Later keys fill the holes. If a long vector has more holes than keys, each removal
     //! also moves up to four keys from the end into holes, which makes the vector shorter.
     //!
-    //! No operation moves more than a small constant number of entries, because the slab grows by
-    //! pages, and [`TimingWheel::advance_bounded`] stops when its budget is used up. The exception
-    //! is a slot's vector of keys, four bytes each, which is copied as a whole when it grows.
+    //! No operation, except an advance without a budget, moves more than a small constant number of
+    //! entries, because the slab grows by pages, and [`TimingWheel::advance_bounded`] stops when
+    //! its budget is used up. The exception is a slot's vector of keys, four bytes each, which is
+    //! copied as a whole when it grows.
     //!
     //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
     //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
@@ -229,7 +232,7 @@ pub use tokio::time::{Instant, MissedTickBehavior};
 #[doc(no_inline)]
 pub use tokio::time::{advance, pause, resume};
 
-/// The README's examples compile. They are about all features.
+/// Compiles the README's examples, which use all features.
 #[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -27,8 +27,9 @@
 //!   thread's binding. A thread that makes a timer of another runtime in between has to be bound
 //!   again, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
-//!   may have the same index while one of them is in `block_in_place`, or just back from it. Which
-//!   thread is bound to a shard decides only the cheapest way to cancel there.
+//!   may have the same index while one of them is in `block_in_place`, or just back from it. A
+//!   binding decides only where new timers go. Where this thread made its last timer decides only
+//!   whether a cancel tries the lock or is queued.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,9 +88,10 @@ pub(super) struct Local {
     pub(super) checked: Cell<u64>,
     /// When this thread last made such a check that was not too soon after another.
     pub(super) acted: Cell<u64>,
-    /// Number of timers made since this thread was last bound.
+    /// Number of timers that this thread has made without a binding since it was last bound.
     made_unbound: Cell<u32>,
-    /// The index of the shard in which this thread last made a timer of a `Wheel`.
+    /// The index of the shard in which this thread last made a timer of a `Wheel`, or its first
+    /// timer of the free functions in a runtime.
     of_wheel: Cell<u32>,
 }
 
@@ -196,7 +198,7 @@ fn find(handle: &Handle) -> ShardHandle {
     shard
 }
 
-/// Returns this thread's shard of a known driver.
+/// Returns this thread's shard of a known driver, and notes its index for [`is_here`].
 pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
     let shard = driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)));
     LOCAL.with(|local| local.of_wheel.set(shard.index as u32));
@@ -235,7 +237,7 @@ fn request_binding(handle: &Handle, driver: DriverRef) {
     if !is_time || !driver.is_open() {
         return;
     }
-    // The thread that was bound before does not run this worker any more.
+    // End the previous binding. Its thread no longer runs this worker, unless it is this thread.
     change_worker(driver.shard(index), index);
     let runtime = handle.id();
     handle.spawn(async move { bind(driver, runtime) });
@@ -245,8 +247,8 @@ fn request_binding(handle: &Handle, driver: DriverRef) {
 fn bind(driver: DriverRef, runtime: runtime::Id) {
     let Some(index) = worker_index() else { return };
     let shard = driver.shard(index);
-    // Change the worker before checking that the driver is open, because the end of a driver
-    // changes the worker, too.
+    // Change the worker before checking that the driver is open. If the driver closes after the
+    // check, it changes the worker again, which ends this binding.
     let worker = change_worker(shard, index);
     if driver.is_open() {
         set_binding((shard, driver.generation), runtime, index as u32, worker);

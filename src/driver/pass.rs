@@ -6,29 +6,30 @@
 //! 1. In the alarm's waker, when the alarm fires, while tokio polls its drivers. The head of
 //!    `alarm/mod.rs` says why.
 //! 2. In a poll of the driver task. The runtime polls that task once after it was spawned. Later it
-//!    is polled when a thread has requested a pass: because the alarm fired early, because it could
-//!    not be armed since its time had come, or because the check below found a late timer in a busy
-//!    runtime.
+//!    is polled when a thread has requested a pass, for example because the alarm fired early,
+//!    because its time had already come when it was to be armed, or because the check below found a
+//!    late timer in a busy runtime.
 //!
 //! In each shard, a pass first applies the late cancels that are queued. A pass may fire any number
 //! of timers, so no timer waits for a later pass while tasks keep the workers busy. The same is
-//! true of tokio's own pass, which takes three times as long per timer.
+//! true of tokio's own pass, which takes three times as long per timer in a mass expiry.
 //!
 //! **On a current-thread runtime, the alarm fires only the timers that were due by the end of
-//! tokio's last millisecond**, as tokio does. If it also fired those that are due by now, a late
-//! pass would take along some timers of the next millisecond, and tasks in a closed loop would
-//! gather in fewer, larger batches. In the benchmark `delay` of `benches/programs`, a server with
-//! 500 connections then answered 0.94 times as many requests as with tokio's timers. With this
-//! rule, it answers as many (1.00 times).
+//! tokio's last millisecond**, as tokio does. (With high resolution, or if the clock may be paused,
+//! it fires all that are due.) If it also fired those that are due by now, a late pass would take
+//! along some timers of the next millisecond, and tasks in a closed loop would gather in fewer,
+//! larger batches. In the benchmark `delay` of `benches/programs`, a server with 500 connections
+//! then answered 0.94 times as many requests as with tokio's timers. With this rule, it answers as
+//! many (1.00 times).
 //!
 //! # The check for late timers
 //!
 //! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
-//! the time. If that timer is late, or due within [`SOON`], the task checks two things:
+//! the time. If that timer is late, or due within [`SOON`], the task runs a check:
 //!
 //! * **Late.** tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
-//!   them. If a timer is late in a busy runtime, the check wakes the driver task, which runs sooner
-//!   than that.
+//!   them. If a timer is late on a busy multi-thread runtime, the check wakes the driver task,
+//!   which runs sooner than that.
 //! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
 //!   asleep would wake up for nothing. If the next deadline is within [`SOON`] and its timer was
 //!   cancelled, the check re-arms the alarm for the timer after it. (It does not see a cancel that
@@ -36,14 +37,15 @@
 //!
 //! # Ground rules
 //!
-//! * **To request a pass, wake the driver task.** tokio polls a task again that is woken while it
-//!   is polled, so no request is lost.
-//! * **Wake wakers while no lock is held.** A waker that panics affects nothing else: the other
-//!   wakers are woken, and the driver goes on.
-//! * **Check the generation in every critical section**, because a pass may outlive its runtime in
-//!   a slow waker, and the shards may run for another runtime by then. The rest of such a pass
-//!   fires nothing. It still re-arms the alarm, which by then is the next runtime's, and does no
-//!   harm.
+//! * **To request a pass, wake the driver task.** If a task is woken while it is being polled,
+//!   tokio polls it again, so no request is lost.
+//! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other
+//!   wakers are still woken, and the driver goes on.
+//! * **Check the generation in every critical section that fires timers**, because a pass may
+//!   outlive its runtime in a slow waker, and the shards may run for another runtime by then. The
+//!   rest of such a pass fires nothing. It still applies late cancels, may search a shard for its
+//!   next deadline, and re-arms the alarm. All of these may by then concern the next runtime, and
+//!   do no harm there.
 
 use std::mem;
 use std::sync::Arc;
@@ -97,7 +99,7 @@ impl DriverRef {
         let before = lock(&driver.task).replace(task);
         let now = driver.alarm.now();
         // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
-        // that tokio's clock has not reached yet.
+        // before tokio's time driver has reached their deadlines.
         if before.is_none() && driver.alarm.may_pause() {
             driver.rearm();
         } else {
@@ -141,8 +143,9 @@ impl Driver {
             counts.count_pass(is_idle);
         }
         if is_idle {
-            // The timer with the next deadline may have been cancelled. The alarm would otherwise
-            // approach a distant one in several steps.
+            // Nothing was due, so the timer with the earliest deadline may have been cancelled.
+            // Search that shard for its next deadline. Otherwise the alarm would approach a distant
+            // one in several steps.
             let earliest = self.shards().iter().min_by_key(|shard| shard.next());
             earliest.and_then(|it| Some(it.refresh(it.try_lock()?)));
         }
@@ -158,15 +161,15 @@ impl Driver {
     }
 }
 
-/// Minimum time between two checks of a thread that may request a pass.
+/// How long, in nanoseconds, a thread waits after one check before another may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// Minimum time between two checks that may re-arm the alarm. It is longer, because an idle runtime
-/// gains less from re-arming than it pays for tokio's lock.
+/// How long it waits before another check may re-arm the alarm. This is longer, because an idle
+/// runtime gains less from re-arming than it pays for tokio's lock.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 impl Driver {
-    /// Checks for late timers. Call this if the next timer of the shard is late or will soon be
-    /// due.
+    /// Checks for late timers, and for a cancelled timer that the alarm is armed for. Call this if
+    /// the next timer of the shard is late or will soon be due.
     #[cold]
     pub(super) fn check_for_late(&'static self, shard: &Shard, now: Tick) {
         // If this thread last checked more than a millisecond ago, its tasks probably have long

@@ -18,8 +18,8 @@
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
 //!   deadlock. Memory is freed after the release, too.
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, applies
-//!   at most [`BATCH`] late cancels, and moves at most four keys for each entry that it removes.
-//!   Besides, memory may be allocated: a page of 32 KiB, or the lists of a new level. Only copies
+//!   at most [`BATCH`] late cancels, and moves at most four keys for each entry that it removes. In
+//!   addition, memory may be allocated: a page of 32 KiB, or the lists of a new level. Only copies
 //!   of lists take longer: when the list of keys of a slot grows or gives memory back, or when the
 //!   list of late cancels grows, it is copied, at four or sixteen bytes per timer.
 //! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
@@ -102,10 +102,11 @@ const SLOTS: usize = 256;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
 
-/// How long before the shard's next deadline a thread that makes a timer with `sleep` or `timeout`
-/// begins to check whether the timer with that deadline was cancelled, so that the alarm need not
-/// fire for it (see `pass.rs`). If all workers fall asleep before that time, no thread checks, and
-/// the alarm wakes one of them for nothing.
+/// How long before the shard's next deadline the check for cancelled timers begins, in nanoseconds.
+/// From then on, a thread that makes a timer with `sleep` or `timeout` checks whether the timer
+/// with that deadline was cancelled, so that the alarm need not fire for it (see `pass.rs`). If all
+/// workers fall asleep before that time, no thread checks, and the alarm wakes one of them for
+/// nothing.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
 /// A registered timer: its entry, generation and deadline. These are two words, which a call passes
@@ -149,8 +150,8 @@ pub(crate) struct Shard {
 struct Published {
     /// Entries due by this tick belong to the driver.
     clock: AtomicU64,
-    /// Nothing in the wheel is due before this. A cancel does not raise it. [`Tick::NEVER`] if the
-    /// wheel was empty when it was last raised.
+    /// Nothing in the wheel is due before this. A cancel does not raise it: only a search for the
+    /// next deadline does. [`Tick::NEVER`] if that found nothing and no timer was armed since.
     next: AtomicU64,
     /// A timer with this deadline or a later one takes the fast path (see `when.rs`).
     /// [`Tick::NEVER`] if none does. `Alarm::settle` stores it under the alarm's mutex. `open` and
@@ -419,8 +420,8 @@ impl Shard {
 
     /// Queues the cancel of a timer. Never waits for the lock of the shard.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
-        // Most timers that are dropped elsewhere have fired. After a shutdown, nothing would empty
-        // the list.
+        // Do not queue a cancel that would be refused. Most timers that are dropped elsewhere have
+        // fired, and after a shutdown nothing would empty the list.
         if self.check(entry.generation, entry.when).is_err() {
             return;
         }

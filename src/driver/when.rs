@@ -1,4 +1,4 @@
-//! Near deadlines: when does a timer fire whose deadline is before its shard's `fast_path_from`?
+//! Near deadlines: when a timer fires if its deadline is before its shard's `fast_path_from`.
 //!
 //! A timer on the fast path keeps its deadline, to the nanosecond, and never comes here: nothing
 //! has to be rounded for it, and the alarm need not be moved. `fast_path_from` is a millisecond
@@ -18,9 +18,9 @@
 //!
 //! **Why tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` runs as often as with
 //! tokio, however often a check for late timers requests a pass. Otherwise a loop of sleeps shorter
-//! than a millisecond runs a quarter more often than with tokio and uses more CPU. High resolution
-//! fires at the deadline instead. There, a timer that is already due waits until the alarm next
-//! fires, so that such a loop does not spin.
+//! than a millisecond would run a quarter more often than with tokio and use more CPU. High
+//! resolution fires at the deadline instead. There, a timer that is already due waits until the
+//! alarm next fires, so that such a loop does not spin.
 //!
 //! tokio fires at whole milliseconds since the runtime was built, and does not say when that was.
 //! So the first timer of a generation that is less than a millisecond ahead asks tokio, through the
@@ -52,7 +52,7 @@ use crate::clock::{MILLISECOND, Tick};
 use crate::sync::{AtomicU64, Ordering};
 
 impl Driver {
-    /// Returns when a timer fires whose deadline is before `fast_path_from`, or `None` if it is due
+    /// Returns when a timer with a deadline before `fast_path_from` fires, or `None` if it is due
     /// already. `clock` is the clock of the timer's shard.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
@@ -112,8 +112,9 @@ impl Driver {
         })
     }
 
-    /// Returns the end of tokio's last millisecond, by which tokio fires its own timers now (see
-    /// `pass.rs`). Returns `now` if timers do not fire with tokio's milliseconds here.
+    /// Returns the end of tokio's last millisecond: tokio has fired its own timers up to there (see
+    /// `pass.rs`). Returns `now` on a multi-thread runtime, with high resolution, if the clock may
+    /// be paused, and while tokio cannot be asked.
     pub(super) fn last_millisecond(&self, now: Tick) -> Tick {
         if !self.settings.current_thread || self.settings.is_precise || self.alarm.may_pause() {
             return now;
@@ -173,7 +174,7 @@ fn last_to_have_come(timer: &mut AlarmTimer) -> Tick {
         step *= 2;
     }
     let mut come = to_come.saturating_sub(step);
-    // This ends whatever tokio answers.
+    // This loop ends no matter what tokio answers.
     while come > 0 && !timer.has_come(Tick(come)) {
         step *= 2;
         (to_come, come) = (come, come.saturating_sub(step));

@@ -132,9 +132,10 @@ const FEW: usize = 16;
 impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
-    /// Entries whose deadlines are at most `apart` ticks apart fire in any order, all others in the
-    /// order of their deadlines. No deadline may be before `earliest`. The more entries of a slot
-    /// that leaves in any order, the fewer of them cascade before they fire.
+    /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
+    /// fire in the order of their deadlines. The greater `apart` is, the more entries of a slot
+    /// fire together, and the fewer cascade first. For the same reason, pass the greatest
+    /// `earliest` that is known to be no later than any deadline.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`, and so does each run of up to 16
     /// holes. The clock never goes back: an earlier `to` only fires entries that an unfinished
@@ -196,8 +197,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             if budget == 0 {
                 return Progress::Unfinished;
             }
-            // No entry that is left is due before this slot starts. A deadline in the slot may be far
-            // beyond the slot's end, if it was extended lazily.
+            // No entry that is left is due before this slot starts, or before `earliest`, so no
+            // entry fires before one that is due more than `apart` ticks earlier. The bound is
+            // needed because a deadline that was extended lazily may be far beyond the slot's end.
             let due = start.max(earliest).saturating_add(apart).min(to);
             burst.fire(slot, &mut budget, due, fire);
         }

@@ -150,7 +150,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// in its slot if that slot does not start after the new deadline.
     ///
     /// The entry then moves only when the clock reaches its slot, no matter how often its deadline
-    /// was extended before. This makes it cheap to extend a deadline again and again.
+    /// is extended until then. This makes it cheap to extend a deadline again and again.
     #[inline(always)]
     pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
         self.expect_later(deadline);
@@ -269,7 +269,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     }
 
     /// Returns the memory that is no longer used. **Drop it outside of any lock**, because freeing
-    /// many pages takes long.
+    /// many pages takes a long time.
     #[must_use = "to be dropped outside of any lock"]
     #[inline]
     pub(crate) fn take_garbage(&mut self) -> Option<impl Sized + use<T, SLOTS>> {

@@ -11,7 +11,7 @@
 //! * **Arming may fire the interval immediately**, on this very thread, if tokio's clock has passed
 //!   the time. While [`ARMING`] is set, the alarm's waker only records that, and the thread then
 //!   requests a pass.
-//! * **Arming never panics.** tokio panics if an interval is polled whose runtime has ended. A
+//! * **Arming never panics.** tokio panics if an interval is polled after its runtime has ended. A
 //!   driver is closed, and its interval taken out, before the runtime's time driver ends, except if
 //!   a waker delays the driver task. So the panic is caught.
 //!

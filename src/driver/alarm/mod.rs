@@ -3,7 +3,7 @@
 //!
 //! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
 //! `interval.rs`). Its waker runs an expiry pass. tokio calls that waker on the thread that polls
-//! tokio's time driver, and holds no lock then that another thread waits for.
+//! tokio's time driver, and at that moment holds no lock that another thread would wait for.
 //!
 //! **Why does the pass run in the alarm's waker, and not in the driver task?** A task that is woken
 //! waits in a run queue, which may be long. If the worker that owns the queue blocks, the task
@@ -214,7 +214,7 @@ impl Alarm {
     /// Records that the alarm fired. Returns `true` if this thread is arming the alarm, and will
     /// find the record itself.
     pub(super) fn note_fired(&self) -> bool {
-        // A swap and not a store, because in the models a later store can count as older than
+        // A swap instead of a store, because in the models a later store can count as older than
         // earlier swaps.
         self.has_fired.swap(true, Ordering::SeqCst);
         ARMING.with(Cell::get)
@@ -327,8 +327,8 @@ impl Alarm {
             return true;
         }
         // tokio's clock has passed the target, because this thread was preempted or because the
-        // pass before took long. The caller wakes the driver task, but that may wait in the queue
-        // of a worker that blocks, so tokio has to fire as well.
+        // previous pass took a long time. The caller wakes the driver task, but that may wait in
+        // the queue of a worker that blocks, so tokio has to fire as well.
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);

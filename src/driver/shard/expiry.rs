@@ -32,8 +32,8 @@ impl Shard {
     /// timers, whose wakers go into the batch of the pass. Returns `false` if the driver has shut
     /// down.
     ///
-    /// The pass applies late cancels before, so a timer whose cancel was queued before the pass
-    /// neither fires nor counts as fired.
+    /// The pass has applied the late cancels by then, so a timer whose cancel was queued before the
+    /// pass neither fires nor counts as fired.
     pub(in crate::driver) fn expire(&self, pass: &mut Pass) -> bool {
         let mut state = sync::wait(&self.state);
         if !self.is_open_in(pass.generation) {
@@ -43,8 +43,8 @@ impl Shard {
         // The clock never goes back.
         let clock = pass.now.max(self.clock());
         self.published.clock.store(clock.0, Ordering::Release);
-        // Timers less than a millisecond apart fire in any order. If all that are due were due within
-        // the last millisecond, none of them cascades.
+        // Timers less than a millisecond apart may fire in any order, so few of them have to
+        // cascade: none, if every timer that is due became due within the last millisecond.
         let (earliest, apart) = (self.next().0, MILLISECOND - 1);
         let ShardState { wheel, lag, .. } = &mut *state;
         // No deadline that fires is later than this, so the subtraction below does not overflow.

@@ -10,7 +10,7 @@
 //! * **A cancel does not wait for the shard, unless the clock may be paused.** If this thread made
 //!   its last timer in the shard, the cancel caches the entry, or removes it. On any other thread,
 //!   and while the shard is busy, it is queued in the shard's list of late cancels. If the clock
-//!   may be paused, retracting the alarm then waits for one critical section.
+//!   may be paused, retracting the alarm then applies the queued cancels, and waits for the lock.
 //! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
 //!   whether the timer has fired.
 
@@ -40,7 +40,8 @@ impl Timer {
         true
     }
 
-    /// Registers the timer. Refuses it as due if the deadline has passed.
+    /// Registers the timer for the tick at which it fires (see `when.rs`). Refuses it as due if
+    /// that tick has come.
     pub(super) fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
         match self.when(deadline) {
             Some(when) => self.register_at(when, waker),
