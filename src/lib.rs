@@ -71,11 +71,11 @@
 //!   lock acquisition, and wakes their tasks after releasing the lock. Then it re-arms the alarm.
 //!
 //! Arming and cancelling take constant time, and lock at most one shard. A timer that becomes the
-//! earliest of all also re-arms the alarm, which takes the alarm's lock and Tokio's timer lock. (So
-//! do some timers that are due in less than a millisecond, to ask Tokio about its clock.) After the
-//! last timer has been cancelled, the alarm may still fire, at most once for each shard, and is
-//! then disarmed. The alarm is a timer of Tokio's, so a paused clock advances to the right
-//! deadline.
+//! earliest of all also re-arms the alarm, which takes the alarm's lock and Tokio's timer lock.
+//! (Arming a timer that is due in less than a millisecond may take both locks too, in order to read
+//! Tokio's clock.) After the last timer has been cancelled, the alarm may still fire, at most once
+//! for each shard, and is then disarmed. The alarm is a timer of Tokio's, so a paused clock
+//! advances to the right deadline.
 //!
 //! ```text
 //!   timeout(d, future)        drop               Tokio polls its drivers, on the thread
@@ -95,9 +95,9 @@
 //!
 //! The wheel counts nanoseconds, so deadlines are stored exactly. A timer goes into the lowest
 //! level on which its slot lies less than one full rotation ahead of the current slot. When the
-//! clock reaches that slot, its timers *cascade* into lower levels, but those that are already due,
-//! and less than a millisecond apart, fire together instead. A timer that is cancelled before its
-//! slot is reached never moves.
+//! clock reaches that slot, its timers *cascade* into lower levels, except that timers which are
+//! already due and less than a millisecond apart fire together instead. A timer that is cancelled
+//! before its slot is reached never moves.
 //!
 //! | level | slot width | rotation | typical timers |
 //! | --- | --- | --- | --- |
