@@ -147,7 +147,7 @@ impl Driver {
             // Search that shard for its next deadline. Otherwise the alarm would approach a distant
             // one in several steps.
             let earliest = self.shards().iter().min_by_key(|shard| shard.next());
-            earliest.and_then(|it| Some(it.refresh(it.try_lock()?)));
+            earliest.map(Shard::try_refresh);
         }
         self.rearm();
     }
@@ -197,7 +197,7 @@ impl Driver {
     /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
     /// busy.
     pub(super) fn leave_cancelled_out(&'static self, shard: &Shard) {
-        if shard.try_lock().is_some_and(|state| shard.refresh(state)) {
+        if shard.try_refresh() {
             self.rearm();
         }
     }

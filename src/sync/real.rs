@@ -74,5 +74,5 @@ pub(crate) fn now_in(runtime: &Handle) -> Option<Instant> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

@@ -82,6 +82,12 @@ impl Shard {
         before != self.next()
     }
 
+    /// [Refreshes](Self::refresh) the shard, unless it is busy. Returns `true` if its earliest
+    /// deadline changed.
+    pub(in crate::driver) fn try_refresh(&self) -> bool {
+        self.try_lock().is_some_and(|state| self.refresh(state))
+    }
+
     /// Returns the number of timers that are registered and have not fired.
     pub(crate) fn pending(&self, generation: Generation) -> usize {
         self.snapshot(generation).map_or(0, |now| now.pending)
