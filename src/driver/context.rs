@@ -33,7 +33,6 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Waker;
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
@@ -80,9 +79,6 @@ impl Binding {
 #[repr(align(64))]
 pub(super) struct Local {
     binding: Cell<Option<Binding>>,
-    /// The data pointer of the task's waker that this thread last left in a cached entry. It is
-    /// only a hint.
-    cached_waker: Cell<usize>,
     /// When this thread last checked for late timers, by the clock of the runtime for which it
     /// checked. The clock of the present runtime may be behind that.
     pub(super) checked: Cell<u64>,
@@ -99,7 +95,6 @@ thread_local! {
     pub(super) static LOCAL: Local = const {
         Local {
             binding: Cell::new(None),
-            cached_waker: Cell::new(0),
             checked: Cell::new(0),
             acted: Cell::new(0),
             made_unbound: Cell::new(0),
@@ -114,19 +109,6 @@ std::thread_local! {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         NEXT.fetch_add(1, Ordering::Relaxed)
     };
-}
-
-/// Notes that this thread has left a task's waker in its shard's cached entry.
-#[inline]
-pub(super) fn set_cached_waker(waker: usize) {
-    LOCAL.with(|local| local.cached_waker.set(waker));
-}
-
-/// Returns `true` if this is the waker that this thread last left in a cached entry. That is only a
-/// hint: `put_again` compares the wakers.
-#[inline]
-pub(super) fn cached_waker_is(waker: &Waker) -> bool {
-    LOCAL.with(|local| local.cached_waker.get()) == waker.data() as usize
 }
 
 #[inline]

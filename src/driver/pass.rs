@@ -94,7 +94,6 @@ impl DriverRef {
     /// Polls the driver task. Ready when the driver is to shut down, so that the task ends.
     pub(super) fn poll_task(self, task: &Waker) -> Poll<()> {
         let DriverRef { driver, generation } = self;
-        wakers::note_task(task);
         let task = task.clone();
         let before = lock(&driver.task).replace(task);
         let now = driver.alarm.now();

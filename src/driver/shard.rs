@@ -48,10 +48,9 @@
 //!   are queued while a pass is firing their entries.
 //! * Each critical section applies at most [`BATCH`] of them. An expiry pass first applies all that
 //!   are queued when it reaches the shard. It does not wait until the list is empty, because
-//!   threads that drop many timers could then delay the timers that are due. Three fast paths apply
-//!   none. [`arm_again`](Shard::arm_again) refuses while any is queued, and [`cache`](Shard::cache)
-//!   and [`extend`](Shard::extend) leave them to the next thread that locks the shard. An empty
-//!   list gives back a capacity above [`KEPT`].
+//!   threads that drop many timers could then delay the timers that are due.
+//!   [`extend`](Shard::extend) applies none, and leaves them to the next thread that locks the
+//!   shard. An empty list gives back a capacity above [`KEPT`].
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next thread that locks the shard, which is the pass at the
 //!   timer's own deadline at the latest.
@@ -67,9 +66,7 @@
 //! deadline is stored, and the wheel moves the entry when the clock reaches its slot; if the new
 //! deadline is earlier, the entry moves now, unless its slot starts early enough.
 //!
-//! If the cancelled timer belonged to a tokio task, its waker stays in the entry, too, unless the
-//! cancel was late or the driver has no fast path. All other wakers are taken out. If the same task
-//! arms the next timer, due no earlier, no waker is cloned or dropped.
+//! The waker is taken out of it when the timer is cancelled.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry
@@ -126,8 +123,7 @@ pub(super) enum Refused {
     Closed,
 }
 
-/// The entry of a registered timer always has a waker. The cached entry has one only if that is a
-/// tokio task's.
+/// The entry of a registered timer always has a waker. The cached entry has none.
 type Wheel = Core<Option<Waker>, SLOTS>;
 
 /// A shard of a driver.
@@ -198,29 +194,17 @@ impl ShardState {
         }
     }
 
-    /// Adds a timer, in the cached entry if there is one. Returns the timer's key, and the waker
-    /// that was in the cached entry.
+    /// Adds a timer, in the cached entry if there is one. Returns the timer's key.
     #[inline(always)]
-    fn put(&mut self, when: Tick, waker: Waker) -> (u32, Option<Waker>) {
+    fn put(&mut self, when: Tick, waker: Waker) -> u32 {
         let Some(cached) = self.cached.take() else {
-            return (self.wheel.insert(when.0, Some(waker)), None);
+            return self.wheel.insert(when.0, Some(waker));
         };
         self.reused += 1;
-        (cached, self.wheel.replace(cached, when.0, Some(waker)))
-    }
-
-    /// Adds a timer in the cached entry, if that has this very waker and no later deadline. Returns
-    /// the timer's key.
-    #[inline(always)]
-    fn put_again(&mut self, when: Tick, waker: &Waker) -> Option<u32> {
-        let cached = self.cached?;
-        let is_same = |kept: &Option<Waker>| kept.as_ref().is_some_and(|it| it.will_wake(waker));
-        if !self.wheel.extend_if(cached, when.0, is_same) {
-            return None;
-        }
-        self.cached = None;
-        self.reused += 1;
-        Some(cached)
+        // The cached entry has no waker, so `forget` leaks nothing. With it, the compiler emits no
+        // code that would drop a waker under the lock.
+        mem::forget(self.wheel.replace(cached, when.0, Some(waker)));
+        cached
     }
 
     /// Caches a timer's entry, or removes it if another is cached. Returns the timer's waker.
@@ -233,11 +217,11 @@ impl ShardState {
         self.wheel.get_mut(key).take()
     }
 
-    /// Removes the cached entry from the wheel and returns its waker, if it has one.
-    #[must_use = "to be dropped outside the lock"]
-    fn remove_cached(&mut self) -> Option<Waker> {
-        let cached = self.cached.take()?;
-        self.wheel.remove(cached)
+    /// Removes the cached entry from the wheel.
+    fn remove_cached(&mut self) {
+        if let Some(cached) = self.cached.take() {
+            mem::forget(self.wheel.remove(cached));
+        }
     }
 
     /// Returns the number of timers in the wheel, without the cached entry.

@@ -154,28 +154,14 @@ impl Timer {
     ///
     /// Panics if the runtime has shut down.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        let is_idle = matches!(self.state, State::Idle { .. });
-        if !is_idle || deadline < self.shard.fast_path_from() {
-            self.poll_slow(deadline, waker)
-        } else if self.register_again(deadline, waker) {
-            Poll::Pending
-        } else {
-            self.poll_first(deadline, waker)
-        }
-    }
-
-    /// Registers an idle timer with a deadline on the fast path, if there is no cached entry of its
-    /// task.
-    #[inline(never)]
-    fn poll_first(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if self.arm(self.shard, deadline, waker.clone()) {
+        let is_fast = self.is_idle() && deadline >= self.shard.fast_path_from();
+        if is_fast && self.arm(self.shard, deadline, waker.clone()) {
             return Poll::Pending;
         }
-        let registered = self.register_at(deadline, waker);
-        self.polled(registered, deadline, waker)
+        self.poll_slow(deadline, waker)
     }
 
-    /// Polls a timer that is not idle, or whose deadline is near.
+    /// Polls a timer that is not idle, whose deadline is near, or whose shard was busy.
     #[inline(never)]
     fn poll_slow(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if let State::Tokios { sleep, .. } = &mut self.state {

@@ -24,23 +24,13 @@ use std::task::Waker;
 /// The number of a vtable.
 pub(crate) type VtableId = u8;
 
-/// The number of the vtable of tokio's tasks.
-pub(crate) const OF_TASKS: VtableId = 0;
-
 /// Number of vtables that get a number.
 const NUMBERS: usize = 16;
 /// The number of a vtable without a number. It matches no waker.
 const NONE: VtableId = NUMBERS as u8;
 
-/// The addresses of vtables, each in the place of its number. A free place is 0. The first place is
-/// for tokio's tasks, and only [`note_task`] fills it.
+/// The addresses of vtables, each in the place of its number. A free place is 0.
 static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
-
-/// Notes the vtable of tokio's tasks, from a waker of the driver's own task. Until then, a task's
-/// waker is treated like any other.
-pub(crate) fn note_task(waker: &Waker) {
-    VTABLES[OF_TASKS as usize].store(address(waker), Relaxed);
-}
 
 /// Returns the address of the waker's vtable.
 #[inline]
@@ -51,16 +41,16 @@ pub(crate) fn address(waker: &Waker) -> usize {
 /// Returns the number of the vtable at this address.
 #[inline]
 pub(crate) fn id(vtable: usize) -> VtableId {
-    if VTABLES[OF_TASKS as usize].load(Relaxed) == vtable {
-        OF_TASKS
+    if VTABLES[0].load(Relaxed) == vtable {
+        0
     } else {
-        id_of_another(&VTABLES, vtable)
+        id_in(&VTABLES, vtable)
     }
 }
 
-/// Returns the number of a vtable that is not known to be that of tasks, and gives it one if it has
-/// none. If no number is left, returns one that matches no waker.
-fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
+/// Returns the number of a vtable, and gives it one if it has none. If no number is left, returns
+/// one that matches no waker.
+fn id_in(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
     let holds = |place: &AtomicUsize| {
         if place.load(Relaxed) == 0 {
             // Another thread may be quicker, with this vtable or another.
@@ -68,8 +58,8 @@ fn id_of_another(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
         }
         place.load(Relaxed) == vtable
     };
-    let place = vtables[1..].iter().position(holds);
-    place.map_or(NONE, |after_tasks| after_tasks as VtableId + 1)
+    let place = vtables.iter().position(holds);
+    place.map_or(NONE, |place| place as VtableId)
 }
 
 /// Returns `true` if the waker's vtable has this number.

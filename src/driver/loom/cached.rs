@@ -81,7 +81,7 @@ fn loom_use_again_for_a_deadline_that_comes() {
     });
 }
 
-/// The next timer has another task's waker: the waker in the cached entry is taken out.
+/// The next timer has another task's waker.
 #[test]
 fn loom_cache_and_arm_for_another_task_and_fire() {
     check(|| {
@@ -219,22 +219,6 @@ fn loom_use_again_and_use_again() {
         let others = other.join().unwrap();
         assert_eq!(model.pending(), 2);
         model.assert_all_fire([next, others]);
-    });
-}
-
-/// A thread's hint of the cached waker decides nothing: another thread may have taken over the
-/// cached entry, and left its own.
-#[test]
-fn loom_use_again_what_another_thread_has_cached() {
-    check(|| {
-        let (model, timer) = with_one_left(40);
-        let mut next = model.unpolled(0, 60);
-        next.wakes = timer.drop();
-        let other = model.spawn(|model| model.arm(0, 50).drop());
-        let _ = next.poll();
-        let others = other.join().unwrap();
-        model.assert_all_fire([next]);
-        assert!(others.is_freed() && others.count() == 0);
     });
 }
 

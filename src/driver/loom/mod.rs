@@ -32,19 +32,15 @@
 //! | `timer/changes.rs` | `ensure_alarm` does not re-arm | `loom_arm_and_arm_on_one_shard`, `loom_arm_and_arm` |
 //! | `timer/changes.rs` | `arm` calls `ensure_alarm` only for a shard's earliest deadline | `loom_arm_behind_a_thread_that_has_not_set_the_alarm` |
 //! | `timer/changes.rs` | `fast_path_from` is read before `arm` has the entry, and not after | `loom_a_late_alarm_and_rearm` |
-//! | `timer/changes.rs` | `cancel_later` does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused` |
-//! | `timer/changes.rs` | `cancel_in` does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused`, `loom_cache_and_arm_where_the_clock_may_be_paused` |
+//! | `timer/changes.rs` | `unregister` does not retract | `loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused`, `loom_cache_and_arm_where_the_clock_may_be_paused` |
 //! | `shard.rs` | `check` reads the clock after the generation | `loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver` |
 //! | `shard.rs` | `check` does not compare generations | `loom_a_relic_is_dropped_while_the_next_driver_opens` |
-//! | `shard.rs` | `put_again` does not compare wakers | `loom_use_again_what_another_thread_has_cached` |
 //! | `shard.rs` | `wait` does not apply late cancels | `loom_cancel_and_count`, `loom_apply_and_cache` |
 //! | `shard.rs` | `unlock_and_tidy` does not check the entries | `loom_poll_with_another_waker_and_fire`, `loom_cancel_and_fire` |
 //! | `shard.rs` | `lower_next` stores without comparing | `loom_reset_to_earlier_and_arm_on_one_shard` |
 //! | `shard.rs` | `cancel_later` does not store the length of the list | `loom_cancel_and_fire` |
 //! | `shard.rs` | `unlock_and_tidy` does not store the length of the list | `loom_cancel_and_fire`, `loom_cancel_and_fire_what_waits_already` |
 //! | `shard.rs` | `unlock_and_tidy` stores the length after it has released the list | `loom_cancel_and_cancel` |
-//! | `shard/operations.rs` | `cache` does not look at `fast_path_from` | `loom_cache_and_arm_where_the_clock_may_be_paused` |
-//! | `shard/operations.rs` | `cache` does not check the entry | `loom_what_one_driver_cached_is_not_used_in_the_next`, `loom_drop_and_fire` |
 //! | `shard/operations.rs` | `cancel` does not check the clock | `loom_drop_and_fire`, `loom_drop_and_fire_and_the_next_tenant_of_the_place` |
 //! | `shard/operations.rs` | `extend` compares clocks only | `loom_a_relic_is_extended_while_the_next_driver_opens` |
 //! | `shard/operations.rs` | `replace_waker` compares generations only | `loom_poll_with_another_waker_and_fire` |

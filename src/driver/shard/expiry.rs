@@ -10,7 +10,6 @@ use super::{Held, Shard, ShardState};
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::MetricsSnapshot as Snapshot;
 use crate::driver::pass::Pass;
-use crate::driver::wakers;
 use crate::settings::{BATCH, Generation};
 use crate::sync::{self, Ordering};
 
@@ -39,7 +38,7 @@ impl Shard {
         if !self.is_open_in(pass.generation) {
             return false;
         }
-        let cached = state.remove_cached();
+        state.remove_cached();
         // The clock never goes back.
         let clock = pass.now.max(self.clock());
         self.published.clock.store(clock.0, Ordering::Release);
@@ -62,7 +61,6 @@ impl Shard {
             self.publish_next(&state);
         }
         self.unlock(state);
-        wakers::discard(cached);
         true
     }
 
@@ -74,11 +72,10 @@ impl Shard {
     /// Publishes the earliest deadline again after a timer was cancelled or reset, and releases the
     /// lock. Returns `true` if that deadline changed.
     pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
-        let cached = state.remove_cached();
+        state.remove_cached();
         let before = self.next();
         self.publish_next(&state);
         self.unlock(state);
-        wakers::discard(cached);
         before != self.next()
     }
 
@@ -97,10 +94,9 @@ impl Shard {
     /// removes the cached entry first, so that the entries of cancelled timers are freed.
     pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
         let mut state = self.wait();
-        let cached = state.remove_cached();
+        state.remove_cached();
         let counts = self.is_open_in(generation).then(|| state.snapshot());
         self.unlock(state);
-        wakers::discard(cached);
         counts
     }
 
@@ -111,7 +107,7 @@ impl Shard {
         last: impl FnOnce(Snapshot),
     ) -> impl Iterator<Item = Waker> {
         let mut state = self.wait();
-        let cached = state.remove_cached();
+        state.remove_cached();
         last(state.snapshot());
         // End the generation before any store of the next one: see `check`. Late cancels are
         // refused from here on.
@@ -121,7 +117,6 @@ impl Shard {
         self.set_fast_path_from(Tick::NEVER);
         let old = mem::replace(&mut *state, ShardState::starting_at(0));
         drop(state);
-        wakers::discard(cached);
         old.wheel.into_values().filter_map(|(_, waker)| waker)
     }
 }

@@ -2,24 +2,21 @@
 //!
 //! The ground rules are at the head of `shard.rs`.
 //!
-//! # Fast paths
+//! # The fast path of a reset
 //!
-//! A worker's most frequent operations are one try of the lock and a few stores, without a call:
-//! [`Shard::arm_again`], [`Shard::extend`] and [`Shard::cache`]. If they cannot succeed with these
-//! few stores, they change nothing and return a refusal, and the caller takes the slow path.
-//! Merging them into the slow path was tried: arming in the cached entry then takes 214
-//! instructions instead of 202, and a reset to a later deadline 135 instead of 86.
+//! [`Shard::extend`] is one try of the lock and a few stores, without a call. If it cannot succeed
+//! with these, it changes nothing, and the caller takes the slow path. Merging it into the slow
+//! path was tried: a reset to a later deadline then takes 135 instructions instead of 86.
 
 use std::task::Waker;
 
-use super::{EntryRef, Held, Refused, Shard, ShardState};
+use super::{EntryRef, Held, Refused, Shard};
 use crate::clock::Tick;
 use crate::settings::Generation;
 use crate::sync;
 
 impl Shard {
-    /// Arms a timer and returns its key, and the waker that was in the cached entry if the timer
-    /// has taken that over. Returns `None` if the shard is busy, or if the timer's
+    /// Arms a timer and returns its key. Returns `None` if the shard is busy, or if the timer's
     /// [`check`](Self::check) fails.
     #[inline(always)]
     pub(in crate::driver) fn arm(
@@ -27,7 +24,7 @@ impl Shard {
         generation: Generation,
         when: Tick,
         waker: Waker,
-    ) -> Option<(u32, Option<Waker>)> {
+    ) -> Option<u32> {
         let mut state = self.try_lock()?;
         if self.check(generation, when).is_err() {
             // Release the lock before the waker is dropped.
@@ -44,42 +41,7 @@ impl Shard {
         Some(armed)
     }
 
-    /// Arms a timer in the cached entry, if that has this very waker and no later deadline. Returns
-    /// the timer's key.
-    ///
-    /// Nothing has to be published. The deadline of the cached entry is after the clock, and no
-    /// earlier than `next`, for which the alarm is armed or about to be. So the same is true of any
-    /// later deadline.
-    #[inline(always)]
-    pub(in crate::driver) fn arm_again(
-        &self,
-        generation: Generation,
-        when: Tick,
-        waker: &Waker,
-    ) -> Option<u32> {
-        let mut state = self.try_lock()?;
-        if !self.is_open_in(generation) || self.has_late_cancels() {
-            return None;
-        }
-        state.put_again(when, waker)
-    }
-
-    /// Cancels a task's timer by caching its entry, with its waker. Does nothing and returns
-    /// `false` if an entry is cached already, if the timer's [`check`](Self::check) fails, or if no
-    /// timer takes the fast path, for example because the clock may be paused.
-    #[inline(always)]
-    pub(in crate::driver) fn cache(&self, state: &mut ShardState, entry: EntryRef) -> bool {
-        let can_cache = state.cached.is_none()
-            && self.check(entry.generation, entry.when).is_ok()
-            && self.fast_path_from() != Tick::NEVER;
-        if can_cache {
-            state.cached = Some(entry.key);
-        }
-        can_cache
-    }
-
-    /// Cancels a timer and returns its waker. Caches the entry, without the waker, if no entry is
-    /// cached.
+    /// Cancels a timer and returns its waker. Caches the entry, if no entry is cached.
     #[must_use = "to be dropped outside the lock"]
     #[inline]
     pub(in crate::driver) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {

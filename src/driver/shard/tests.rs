@@ -39,19 +39,15 @@ fn entry(key: u32, generation: Generation, when: Tick) -> EntryRef {
 }
 
 fn arm(shard: &Shard, generation: Generation, when: Tick) -> Option<u32> {
-    let armed = shard.arm(generation, when, Waker::noop().clone());
-    armed.map(|(key, _left)| key)
+    shard.arm(generation, when, Waker::noop().clone())
 }
 
 /// Cancels a task's timer on the shard's own thread.
 fn cancel(shard: &Shard, entry: EntryRef) -> bool {
-    let Some(mut state) = shard.try_lock() else {
-        return false;
-    };
-    if !shard.cache(&mut state, entry) {
-        drop(shard.cancel(state, entry));
-    }
-    true
+    let state = shard.try_lock();
+    state
+        .map(|state| drop(shard.cancel(state, entry)))
+        .is_some()
 }
 
 /// Cancels timers as another thread does.
@@ -241,13 +237,12 @@ fn what_is_left_does_not_outlive_its_driver() {
     drop(shard.close(|_| ()));
     shard.open(Tick(1), 0);
     shard.set_fast_path_from(FIRST);
-    let waker = Waker::noop().clone();
     let next = arm(shard, 1, LAST);
     assert_eq!((counts_of(shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
     // Nor does a timer of the last driver take over the cached entry of this driver's timers.
     assert!(cancel(shard, entry(next.unwrap(), 1, LAST)));
-    assert_eq!(shard.arm_again(0, LAST, &waker), None);
-    assert_eq!(shard.arm_again(1, LAST, &waker), next);
+    assert_eq!(arm(shard, 0, LAST), None);
+    assert_eq!(arm(shard, 1, LAST), next);
 }
 
 /// The place of an entry that has fired may be another timer's.
@@ -302,7 +297,7 @@ fn an_extended_timer_fires_after_those_a_millisecond_before_it() {
     let (shard, _) = shard_of(0);
     let wakers = [0, 1].map(|id| Waker::from(Arc::new(Numbered(id))));
     let [old, between, new, late] = [5, 8, 12, 20].map(|ms| Tick(ms * MILLISECOND));
-    let (key, _) = shard.arm(0, old, wakers[1].clone()).unwrap();
+    let key = shard.arm(0, old, wakers[1].clone()).unwrap();
     assert!(shard.arm(0, between, wakers[0].clone()).is_some());
     assert!(shard.extend(entry(key, 0, old), new));
     let mut batch = Vec::new();

@@ -20,26 +20,12 @@ use std::task::Waker;
 use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
-use crate::driver::shard::{Held, Refused, Shard};
+use crate::driver::shard::{Refused, Shard};
 use crate::driver::wakers;
 use crate::sync::{TRIES, back_off};
 
 /// Registering.
 impl Timer {
-    /// Registers in the cached entry, if the same task cancelled the timer that left the entry
-    /// there. This is the fast path. Returns `false` if it does not apply.
-    #[inline(always)]
-    pub(super) fn register_again(&mut self, deadline: Tick, waker: &Waker) -> bool {
-        if !context::cached_waker_is(waker) {
-            return false;
-        }
-        let Some(key) = self.shard.arm_again(self.generation(), deadline, waker) else {
-            return false;
-        };
-        self.set_registered(key, deadline, waker.data() as usize, wakers::OF_TASKS);
-        true
-    }
-
     /// Registers the timer for the tick at which it fires (see `when.rs`). Refuses it as due if
     /// that tick has come.
     pub(super) fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
@@ -54,13 +40,12 @@ impl Timer {
     #[inline(always)]
     pub(super) fn arm(&mut self, shard: &'static Shard, when: Tick, waker: Waker) -> bool {
         let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
-        let Some((key, replaced)) = shard.arm(self.generation(), when, waker) else {
+        let Some(key) = shard.arm(self.generation(), when, waker) else {
             return false;
         };
         self.shard = shard;
         self.set_registered(key, when, data, wakers::id(vtable));
         self.ensure_alarm(when);
-        wakers::discard(replaced);
         true
     }
 
@@ -203,40 +188,21 @@ impl Timer {
     /// Cancels a registered timer and leaves it idle.
     #[inline(never)]
     pub(super) fn unregister(&mut self) {
+        let Some((entry, ..)) = self.entry() else {
+            return;
+        };
+        self.set_idle();
         let shard = self.shard;
         let state = context::is_here(shard).then(|| shard.try_lock());
-        let Some(Some(mut state)) = state else {
-            return self.cancel_later();
-        };
-        if let Some((entry, waker, wakers::OF_TASKS)) = self.entry() {
-            if shard.cache(&mut state, entry) {
-                context::set_cached_waker(waker);
-                return self.set_idle();
+        let waker = match state.flatten() {
+            Some(state) => shard.cancel(state, entry),
+            None => {
+                shard.cancel_later(entry);
+                None
             }
-        }
-        self.cancel_in(state);
-    }
-
-    /// Queues a late cancel. This and [`cancel_in`](Self::cancel_in) are out of line so that the
-    /// fast path needs only a small stack frame.
-    #[inline(never)]
-    fn cancel_later(&mut self) {
-        if let Some((entry, ..)) = self.entry() {
-            self.set_idle();
-            self.shard.cancel_later(entry);
-            retract(self.shard);
-        }
-    }
-
-    /// Cancels the timer under the shard's lock, which this thread holds.
-    #[inline(never)]
-    fn cancel_in(&mut self, state: Held<'_>) {
-        if let Some((entry, ..)) = self.entry() {
-            self.set_idle();
-            let waker = self.shard.cancel(state, entry);
-            retract(self.shard);
-            drop(waker);
-        }
+        };
+        retract(shard);
+        drop(waker);
     }
 }
 

@@ -8,9 +8,8 @@
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | `task_wakers.rs` | |
-//! | all tasks' wakers share a vtable, and no other waker has that vtable | which timers leave their waker in the cached entry |
 //! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
-//! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker for a while |
+//! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker until the late cancel is applied |
 //! | `timers.rs` | |
 //! | an interval registers by `reset_at`, and needs no runtime to be current | arming on any thread |
 //! | a deadline that has passed fires immediately, on this thread | telling such a wake-up from others while arming |

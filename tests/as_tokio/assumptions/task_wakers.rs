@@ -1,55 +1,14 @@
-//! Assumed of a task's waker: the vtable of all tasks, a data pointer of its own, and nothing kept.
+//! Assumed of a task's waker: a data pointer of its own, and nothing kept.
 
 use super::*;
 
-use std::collections::HashSet;
 use std::future::pending;
 
-use futures::stream::StreamExt as _;
 use tokio::task;
-
-fn vtable(waker: &Waker) -> usize {
-    std::ptr::from_ref(waker.vtable()) as usize
-}
 
 /// The waker that polls this.
 fn waker_here() -> impl Future<Output = Waker> + Send {
     poll_fn(|cx| Poll::Ready(cx.waker().clone()))
-}
-
-/// Its vtable, in a future of another size.
-async fn vtable_in_a_large_future() -> usize {
-    let large = [0_u8; 300];
-    let waker = waker_here().await;
-    std::hint::black_box(large);
-    vtable(&waker)
-}
-
-#[test]
-fn all_tasks_have_one_vtable_and_no_other_waker_has_it() {
-    let mut of_tasks = HashSet::new();
-    let mut of_others = HashSet::from([vtable(Waker::noop()), vtable(&new_count_waker().0)]);
-    for runtime in both() {
-        let local = LocalSet::new();
-        of_tasks.extend(runtime.block_on(async {
-            let plain = tokio::spawn(waker_here()).await.unwrap();
-            let mut set = JoinSet::new();
-            set.spawn(vtable_in_a_large_future());
-            let in_set = set.join_next().await.unwrap().unwrap();
-            let local = local.run_until(async { task::spawn_local(waker_here()).await });
-            [vtable(&plain), in_set, vtable(&local.await.unwrap())]
-        }));
-        of_others.extend(runtime.block_on(async {
-            let mut unordered = FuturesUnordered::from_iter([waker_here()]);
-            let within = unordered.next().await.unwrap();
-            let local = local.run_until(waker_here()).await;
-            [within, local, waker_here().await].map(|waker| vtable(&waker))
-        }));
-    }
-    assumed! { "driver/wakers.rs";
-        "all tasks' wakers have one vtable": of_tasks.len() == 1,
-        "no waker but a task's has that vtable": of_tasks.is_disjoint(&of_others),
-    }
 }
 
 #[test]
