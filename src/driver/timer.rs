@@ -44,7 +44,7 @@ use tokio::task::coop;
 use super::context::{self, ShardHandle};
 use super::driver::DriverRef;
 use super::shard::{EntryRef, Refused, Shard};
-use super::wakers::{self, VtableId};
+use super::wakers::{self, WakerId};
 use crate::clock::Tick;
 use crate::settings::Generation;
 
@@ -62,11 +62,7 @@ enum State {
         generation: Generation,
         key: u32,
         when: Tick,
-        /// The data pointer and the vtable of the registered waker, which is a clone of the one
-        /// that the poll passed. They are the clone's, because the memory of the passed waker may
-        /// belong to another waker by the next poll.
-        waker: usize,
-        vtable: VtableId,
+        waker: WakerId,
     },
     Done {
         generation: Generation,
@@ -136,11 +132,8 @@ impl Timer {
     /// Returns `true` if the timer is pending with this very waker, so that a poll changes nothing.
     #[inline]
     pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
-        self.entry().is_some_and(|(entry, waker, vtable)| {
-            self.shard.clock() < entry.when
-                && waker == polled_with.data() as usize
-                && wakers::is(polled_with, vtable)
-                && !self.has_ended()
+        self.entry().is_some_and(|(entry, waker)| {
+            self.shard.clock() < entry.when && waker.is(polled_with) && !self.has_ended()
         })
     }
 
@@ -196,9 +189,9 @@ impl Timer {
         // Without the lock, and without a clone of the waker: most such timers have fired.
         self.shard.check(entry.generation, entry.when)?;
         let waker = waker.clone();
-        let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
+        let id = WakerId::of(&waker);
         let old = self.shard.replace_waker(entry, waker)?;
-        self.set_registered(entry.key, entry.when, data, wakers::id(vtable));
+        self.set_registered(entry.key, entry.when, id);
         drop(old);
         Ok(())
     }
@@ -282,18 +275,16 @@ impl Timer {
         self.shard.driver.is_shut_down(self.generation())
     }
 
-    /// Returns the entry, the waker's data pointer and its vtable, or `None` if the timer is not
-    /// registered. Reads field by field: the fields may just have been written one by one, and a
+    /// Returns the entry and its waker, or `None` if the timer is not registered. Reads field by field: the fields may just have been written one by one, and a
     /// wide load of them would have to wait until those stores have left the processor's store
     /// buffer.
     #[inline]
-    fn entry(&self) -> Option<(EntryRef, usize, VtableId)> {
+    fn entry(&self) -> Option<(EntryRef, WakerId)> {
         let State::Registered {
             generation,
             key,
             when,
             waker,
-            vtable,
         } = self.state
         else {
             return None;
@@ -303,7 +294,7 @@ impl Timer {
             generation,
             when,
         };
-        Some((entry, waker, vtable))
+        Some((entry, waker))
     }
 
     /// Changes the state without dropping the old one. Call this only in a state that owns nothing:
@@ -314,14 +305,13 @@ impl Timer {
     }
 
     #[inline(always)]
-    fn set_registered(&mut self, key: u32, when: Tick, waker: usize, vtable: VtableId) {
+    fn set_registered(&mut self, key: u32, when: Tick, waker: WakerId) {
         let generation = self.generation();
         self.overwrite(State::Registered {
             generation,
             key,
             when,
             waker,
-            vtable,
         });
     }
 

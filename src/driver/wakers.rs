@@ -5,68 +5,32 @@
 //! * **Wake and drop wakers here while no lock is held.**
 //! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped
 //!   uncaught: if that panics, the drop of the timer panics.
-//!
-//! # Identity
-//!
-//! A waker is identified by its data pointer and its vtable. A timer stores both for the waker that
-//! it registered, so that a poll with the same waker takes no lock. To do so in nine bytes instead
-//! of sixteen, vtables have numbers. A process has only a handful of them (tokio's tasks,
-//! `block_on`, `FuturesUnordered`, …), numbered in the order of their appearance. The wakers of any
-//! further vtable count as new in each poll, which costs a lock, and is correct. (Comparing all
-//! wakers except those of tasks under the lock was tried: such a poll then takes 141 instructions
-//! instead of 25.)
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::task::Waker;
+use std::task::{RawWakerVTable, Waker};
 
-/// The number of a vtable.
-pub(crate) type VtableId = u8;
-
-/// Number of vtables that get a number.
-const NUMBERS: usize = 16;
-/// The number of a vtable without a number. It matches no waker.
-const NONE: VtableId = NUMBERS as u8;
-
-/// The addresses of vtables, each in the place of its number. A free place is 0.
-static VTABLES: [AtomicUsize; NUMBERS] = [const { AtomicUsize::new(0) }; NUMBERS];
-
-/// Returns the address of the waker's vtable.
-#[inline]
-pub(crate) fn address(waker: &Waker) -> usize {
-    std::ptr::from_ref(waker.vtable()) as usize
+/// What identifies a waker: its data pointer and its vtable. A timer keeps them for the waker that it
+/// registered, so that a poll with the same waker takes no lock. They are those of the registered
+/// clone, because the memory of the passed waker may belong to another waker by the next poll.
+#[derive(Clone, Copy)]
+pub(crate) struct WakerId {
+    data: usize,
+    vtable: &'static RawWakerVTable,
 }
 
-/// Returns the number of the vtable at this address.
-#[inline]
-pub(crate) fn id(vtable: usize) -> VtableId {
-    if VTABLES[0].load(Relaxed) == vtable {
-        0
-    } else {
-        id_in(&VTABLES, vtable)
+impl WakerId {
+    #[inline]
+    pub(crate) fn of(waker: &Waker) -> Self {
+        let (data, vtable) = (waker.data() as usize, waker.vtable());
+        WakerId { data, vtable }
     }
-}
 
-/// Returns the number of a vtable, and gives it one if it has none. If no number is left, returns
-/// one that matches no waker.
-fn id_in(vtables: &[AtomicUsize], vtable: usize) -> VtableId {
-    let holds = |place: &AtomicUsize| {
-        if place.load(Relaxed) == 0 {
-            // Another thread may be quicker, with this vtable or another.
-            let _ = place.compare_exchange(0, vtable, Relaxed, Relaxed);
-        }
-        place.load(Relaxed) == vtable
-    };
-    let place = vtables.iter().position(holds);
-    place.map_or(NONE, |place| place as VtableId)
-}
-
-/// Returns `true` if the waker's vtable has this number.
-#[inline]
-pub(crate) fn is(waker: &Waker, id: VtableId) -> bool {
-    let place = VTABLES.get(usize::from(id));
-    place.is_some_and(|place| place.load(Relaxed) == address(waker))
+    /// Returns `true` if this is the waker's.
+    #[inline]
+    pub(crate) fn is(self, waker: &Waker) -> bool {
+        self.data == waker.data() as usize && std::ptr::eq(self.vtable, waker.vtable())
+    }
 }
 
 /// Wakes tasks. All wakers run inside one call of [`contain`]. After a panic, another call
@@ -101,6 +65,3 @@ fn contain(user_code: impl FnOnce()) {
         mem::forget(worse);
     }
 }
-
-#[cfg(test)]
-mod tests;

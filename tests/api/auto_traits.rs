@@ -99,7 +99,7 @@ mod stream {
 // README's promises for 64-bit machines.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    assert!(size_of::<Sleep>() == if cfg!(feature = "tracing") { 48 } else { 40 });
+    assert!(size_of::<Sleep>() == if cfg!(feature = "tracing") { 56 } else { 48 });
     assert!(size_of::<Sleep>() < size_of::<tokio::time::Sleep>());
     assert!(size_of::<Timeout<[u64; 4]>>() <= 32 + 56);
     assert!(size_of::<Option<timing_wheel::Key>>() == 16);

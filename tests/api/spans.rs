@@ -158,7 +158,7 @@ fn same_lines(lines: &[String], expected: &str) {
 /// Without a subscriber nothing is allocated, and a timer is a word larger than without the feature.
 #[test]
 fn a_timer_that_nobody_watches_has_no_spans() {
-    assert_eq!(size_of::<wheel::Sleep>(), 48);
+    assert_eq!(size_of::<wheel::Sleep>(), 56);
 }
 
 /// Arms a timer whenever a program emits an event of its own.

@@ -21,7 +21,7 @@ use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
 use crate::driver::shard::{Refused, Shard};
-use crate::driver::wakers;
+use crate::driver::wakers::{self, WakerId};
 use crate::sync::{TRIES, back_off};
 
 /// Registering.
@@ -39,12 +39,12 @@ impl Timer {
     /// Registers in a shard. Returns `false` if the shard is busy or refuses.
     #[inline(always)]
     pub(super) fn arm(&mut self, shard: &'static Shard, when: Tick, waker: Waker) -> bool {
-        let (data, vtable) = (waker.data() as usize, wakers::address(&waker));
+        let id = WakerId::of(&waker);
         let Some(key) = shard.arm(self.generation(), when, waker) else {
             return false;
         };
         self.shard = shard;
-        self.set_registered(key, when, data, wakers::id(vtable));
+        self.set_registered(key, when, id);
         self.ensure_alarm(when);
         true
     }
@@ -135,14 +135,14 @@ impl Timer {
     /// Resets to any deadline, whether the timer is registered or not.
     #[inline(never)]
     fn reset_slow(&mut self, deadline: Tick) {
-        let Some((entry, waker, vtable)) = self.entry() else {
+        let Some((entry, waker)) = self.entry() else {
             return self.reset_unregistered(deadline);
         };
         // If the deadline has passed, use `Tick::ZERO`, which fires immediately.
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.shard.reset(entry, when) {
             Ok(None) => {
-                self.set_registered(entry.key, when, waker, vtable);
+                self.set_registered(entry.key, when, waker);
                 retract(self.shard);
                 self.ensure_alarm(when);
             }
