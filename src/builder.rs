@@ -75,8 +75,8 @@ impl Builder {
     /// Rounds deadlines up to a multiple of `tick`, counted from when the driver starts, so that timers share
     /// wake-ups.
     ///
-    /// A `tick` is a multiple of a millisecond, up to one day, or a divisor of a millisecond. A divisor shorter than
-    /// a millisecond rounds nothing, because tokio's clock counts milliseconds anyway. With
+    /// A `tick` is a multiple of a millisecond, up to one day, or a divisor of a millisecond. A divisor, which a
+    /// millisecond itself is, rounds nothing, because tokio's clock counts milliseconds anyway. With
     /// [`high_resolution`](Self::high_resolution), a divisor is the shortest time between two wake-ups of the
     /// driver.
     ///
@@ -240,7 +240,7 @@ impl Builder {
         if !self.high_resolution {
             return Ok(None);
         }
-        let fine = self.tick.filter(|&tick| tick < Duration::from_millis(1));
+        let fine = self.tick.filter(|&tick| tick <= Duration::from_millis(1));
         HighResolution::open(fine.unwrap_or(DEFAULT_SPACING)).map(Some)
     }
 

@@ -14,6 +14,7 @@
 //!   runs until that task ends. (If another thread installs a driver for the same runtime first,
 //!   the service is dropped without a task.)
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
@@ -24,7 +25,7 @@ use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::FinalCounts;
 use crate::settings::{Generation, Settings};
-use crate::sync::{AtomicU16, AtomicU64, Mutex, Ordering, is_traced, lock, worker_index};
+use crate::sync::{AtomicU64, Mutex, Ordering, is_traced, lock, worker_index};
 
 /// Fires the timers of one runtime at a time, and lives as long as the process.
 pub(crate) struct Driver {
@@ -35,8 +36,8 @@ pub(crate) struct Driver {
     pub(crate) settings: Settings,
     /// The tick at which the driver was opened.
     pub(super) opened: AtomicU64,
-    /// Generations below this one have been told to shut down: see [`DriverRef::shutdown`].
-    pub(super) ends: AtomicU16,
+    /// The generations that have been told to shut down: see [`DriverRef::shutdown`].
+    ends: Mutex<BTreeSet<Generation>>,
     /// The counts of the present generation.
     last: Mutex<(Generation, Arc<FinalCounts>)>,
 }
@@ -58,7 +59,7 @@ impl Driver {
             task: Mutex::new(None),
             settings,
             opened: AtomicU64::new(0),
-            ends: AtomicU16::new(0),
+            ends: Mutex::new(BTreeSet::new()),
             last: Mutex::new((0, Arc::new(FinalCounts::new(settings.shards)))),
         }));
         // Each shard refers to its driver, so the shards come second. No other thread has seen
@@ -98,11 +99,11 @@ impl Driver {
         }
     }
 
-    /// Closes the driver: drops the interval and wakes all pending timers, whose next poll finds
-    /// the driver closed.
-    pub(super) fn close(&'static self) {
+    /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
+    /// Returns what has to be dropped last.
+    pub(super) fn close(&'static self) -> Option<AlarmTimer> {
         // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
-        self.alarm.close();
+        let timer = self.alarm.close();
         let last = Arc::clone(&lock(&self.last).1);
         for (index, shard) in self.shards().iter().enumerate() {
             let pending = shard.close(|counted| last.set(index, counted));
@@ -110,15 +111,16 @@ impl Driver {
         }
         let task = lock(&self.task).take();
         drop(task);
+        timer
     }
 
     pub(crate) fn shards(&'static self) -> &'static [Shard] {
         self.shards.get().map_or(&[], |shards| shards)
     }
 
-    /// Returns `true` if [`DriverRef::shutdown`] was called in this generation or a later one.
+    /// Returns `true` if [`DriverRef::shutdown`] was called in this generation.
     pub(super) fn is_shut_down(&self, generation: Generation) -> bool {
-        generation < self.ends.load(Ordering::Relaxed)
+        lock(&self.ends).contains(&generation)
     }
 
     pub(super) fn generation(&'static self) -> Generation {
@@ -182,7 +184,7 @@ impl DriverRef {
         let DriverRef { driver, generation } = self;
         if self.is_open() {
             // Store this before waking the driver task, which reads `ends` at the end of each poll.
-            driver.ends.fetch_max(generation + 1, Ordering::Relaxed);
+            lock(&driver.ends).insert(generation);
             driver.request_pass();
         }
     }

@@ -35,18 +35,18 @@ struct Registry {
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
 thread_local! {
-    /// The driver whose task this thread is spawning. This stops a recursion: a runtime that has
-    /// ended drops the task inside `spawn`, and its hook for ended tasks may make a timer. That
-    /// timer gets this driver, instead of starting another.
-    static STARTING: Cell<Option<DriverRef>> = const { Cell::new(None) };
+    /// The driver that this thread is installing in a runtime. This stops a recursion: a runtime
+    /// that has ended drops the driver task inside `spawn`, and its hook for ended tasks may make a
+    /// timer. That timer gets this driver, instead of starting another.
+    static STARTING: Cell<Option<(runtime::Id, DriverRef)>> = const { Cell::new(None) };
 }
 
-/// Clears [`STARTING`] when dropped, even if a hook panics.
-struct Starting;
+/// Restores [`STARTING`] when dropped, even if a hook panics.
+struct Starting(Option<(runtime::Id, DriverRef)>);
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        STARTING.set(None);
+        STARTING.set(self.0);
     }
 }
 
@@ -58,7 +58,12 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 /// runtime that has ended, or is about to, that driver has shut down, too.
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
-    match find(handle).or_else(|| STARTING.get()) {
+    let starting = || {
+        STARTING
+            .get()
+            .filter(|(runtime, _)| *runtime == handle.id())
+    };
+    match find(handle).or_else(|| Some(starting()?.1)) {
         Some(running) => running,
         None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
     }
@@ -84,6 +89,7 @@ pub(crate) fn install(
     let Service(running) = service;
     let first = with_registry(|registry| *registry.running.entry(handle.id()).or_insert(running));
     if first.is(running) {
+        let _restored = Starting(STARTING.replace(Some((handle.id(), running))));
         return Ok(service.spawn(handle));
     }
     // Another thread was quicker.
@@ -125,8 +131,6 @@ impl Service {
     #[track_caller]
     fn spawn(self, handle: &Handle) -> DriverRef {
         let Service(running) = self;
-        STARTING.set(Some(running));
-        let starting = Starting;
         let task = poll_fn(move |cx| {
             // The task owns the service, not only its copy of this field.
             let Service(running) = &self;
@@ -137,8 +141,6 @@ impl Service {
             running.poll_task(cx.waker())
         });
         spans::spawn(task, handle);
-        // Clear `STARTING` first, because what follows may run user code.
-        drop(starting);
         running.driver.begin(running.generation);
         running
     }
@@ -148,7 +150,7 @@ impl Drop for Service {
     fn drop(&mut self) {
         let Service(closed) = *self;
         let driver = closed.driver;
-        driver.close();
+        let timer = driver.close();
         with_registry(|registry| {
             registry.running.retain(|_, running| !running.is(closed));
             // After the last generation there is no number for another.
@@ -157,5 +159,7 @@ impl Drop for Service {
                 pool.or_default().push(driver);
             }
         });
+        // Last, because a subscriber sees it, and may panic.
+        drop(timer);
     }
 }

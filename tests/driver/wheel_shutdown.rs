@@ -222,3 +222,29 @@ fn in_a_storm_of_drivers_no_timer_is_lost_or_early() {
         });
     });
 }
+
+/// A driver serves one runtime after the other. What a timer of an earlier one says stays.
+#[test]
+fn a_shutdown_in_a_later_runtime_leaves_the_timers_of_an_earlier_one_elapsed() {
+    // No other test has drivers of this tick, so the second runtime gets the driver of the first.
+    let serve = || wheel::Builder::new().tick(ms(7)).install().unwrap();
+    let first = current_thread();
+    let pending = || async {
+        let mut sleep = sleep(HOUR);
+        assert!(futures::poll!(&mut sleep).is_pending());
+        sleep
+    };
+    inside(&first, serve);
+    let (mut polled, mut reset) = (first.block_on(pending()), first.block_on(pending()));
+    drop(first);
+    assert!(polled.is_elapsed());
+    let second = current_thread();
+    second.block_on(async {
+        serve().shutdown();
+        yield_now().await;
+        assert!(polled.is_elapsed(), "it has elapsed before");
+        reset.reset_unpin(Instant::now() + HOUR);
+        assert!(reset.is_elapsed(), "its runtime has ended");
+        assert!(futures::poll!(&mut polled).is_pending());
+    });
+}

@@ -131,10 +131,10 @@ impl Alarm {
         }
     }
 
-    /// Drops the interval, because it would keep the handle of its runtime alive.
-    pub(super) fn close(&self) {
-        let timer = lock(&self.timer).take();
-        drop(timer);
+    /// Gives back the interval, to be dropped, because it would keep the handle of its runtime
+    /// alive. Its drop may run user code: a subscriber sees it.
+    pub(super) fn close(&self) -> Option<AlarmTimer> {
+        lock(&self.timer).take()
     }
 
     /// Returns the time by the driver's own clock, or [`Tick::ZERO`] if the driver has shut down or

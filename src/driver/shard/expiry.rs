@@ -87,15 +87,24 @@ impl Shard {
 
     /// Returns the number of timers that are registered and have not fired.
     pub(crate) fn pending(&self, generation: Generation) -> usize {
-        self.snapshot(generation).map_or(0, |now| now.pending)
+        self.count(generation, ShardState::pending).unwrap_or(0)
     }
 
-    /// Returns the counts, or `None` if the driver has shut down. Applies all late cancels and
-    /// removes the cached entry first, so that the entries of cancelled timers are freed.
+    /// Returns the counts, or `None` if the driver has shut down.
     pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
+        self.count(generation, ShardState::snapshot)
+    }
+
+    /// Counts under the lock. Returns `None` if the driver has shut down. Applies all late cancels
+    /// and removes the cached entry first, so that the entries of cancelled timers are freed.
+    fn count<C>(&self, generation: Generation, count: impl FnOnce(&ShardState) -> C) -> Option<C> {
+        // Before anything is applied or removed that may be another runtime's by now.
+        if !self.is_open_in(generation) {
+            return None;
+        }
         let mut state = self.wait();
         state.remove_cached();
-        let counts = self.is_open_in(generation).then(|| state.snapshot());
+        let counts = self.is_open_in(generation).then(|| count(&state));
         self.unlock(state);
         counts
     }

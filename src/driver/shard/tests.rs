@@ -351,3 +351,23 @@ fn the_pages_name_the_constants_of_the_code() {
         assert!(text.contains(&said), "no page says {said:?}");
     }
 }
+
+/// Whoever still counts the timers of a runtime that has ended touches nothing of the next one's.
+#[test]
+fn a_count_of_an_ended_generation_leaves_the_cached_entry_and_late_cancels() {
+    let (shard, _) = shard_of(1);
+    drop(shard.close(|_| ()));
+    shard.open(Tick(1), 0);
+    shard.set_fast_path_from(FIRST);
+    let keys = [arm(shard, 1, LAST), arm(shard, 1, LAST)];
+    let [first, second] = keys.map(|key| entry(key.unwrap(), 1, LAST));
+    assert!(cancel(shard, first));
+    cancel_later(shard, &[second]);
+    assert!(shard.snapshot(0).is_none());
+    assert_eq!(shard.pending(0), 0);
+    assert!(shard.has_late_cancels(), "the next runtime's");
+    assert!(
+        shard.try_lock().unwrap().cached.is_some(),
+        "the next runtime's"
+    );
+}
