@@ -133,7 +133,7 @@ impl Timer {
     #[inline]
     pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
         self.entry().is_some_and(|(entry, waker)| {
-            self.shard.clock() < entry.when && waker.is(polled_with) && !self.has_ended()
+            waker.is(polled_with) && self.shard.check(entry.generation, entry.when).is_ok()
         })
     }
 
@@ -148,7 +148,7 @@ impl Timer {
     /// Panics if the runtime has shut down.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         let is_fast = self.is_idle() && deadline >= self.shard.fast_path_from();
-        if is_fast && self.arm(self.shard, deadline, waker.clone()) {
+        if is_fast && self.arm(self.shard, deadline, waker.clone()).is_ok() {
             return Poll::Pending;
         }
         self.poll_slow(deadline, waker)
@@ -301,6 +301,10 @@ impl Timer {
     /// `Idle`, `Registered`, or `Done` whose waker was taken out, as `reset_unregistered` does.
     #[inline(always)]
     fn overwrite(&mut self, next: State) {
+        debug_assert!(!matches!(
+            self.state,
+            State::Done { waker: Some(_), .. } | State::Tokios { .. }
+        ));
         mem::forget(mem::replace(&mut self.state, next));
     }
 

@@ -154,7 +154,7 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
         let model = Model::new(1);
         let shard = model.home(0);
         let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
-        assert!(announced.is_some());
+        assert!(announced.is_ok());
         let timer = model.arm(0, 20);
         assert!(
             model

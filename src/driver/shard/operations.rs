@@ -16,20 +16,20 @@ use crate::settings::Generation;
 use crate::sync;
 
 impl Shard {
-    /// Arms a timer and returns its key. Returns `None` if the shard is busy, or if the timer's
-    /// [`check`](Self::check) fails.
+    /// Arms a timer and returns its key. Gives the waker back if the shard is busy, or if the
+    /// timer's [`check`](Self::check) fails.
     #[inline(always)]
     pub(in crate::driver) fn arm(
         &self,
         generation: Generation,
         when: Tick,
         waker: Waker,
-    ) -> Option<u32> {
-        let mut state = self.try_lock()?;
+    ) -> Result<u32, Waker> {
+        let Some(mut state) = self.try_lock() else {
+            return Err(waker);
+        };
         if self.check(generation, when).is_err() {
-            // Release the lock before the waker is dropped.
-            drop(state);
-            return None;
+            return Err(waker);
         }
         let armed = state.put(when, waker);
         self.lower_next(when);
@@ -38,7 +38,7 @@ impl Shard {
         if self.has_late_cancels() {
             self.unlock_and_tidy(state);
         }
-        Some(armed)
+        Ok(armed)
     }
 
     /// Cancels a timer and returns its waker. Caches the entry, if no entry is cached.

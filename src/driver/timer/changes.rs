@@ -36,17 +36,20 @@ impl Timer {
         }
     }
 
-    /// Registers in a shard. Returns `false` if the shard is busy or refuses.
+    /// Registers in a shard. Gives the waker back if the shard is busy or refuses.
     #[inline(always)]
-    pub(super) fn arm(&mut self, shard: &'static Shard, when: Tick, waker: Waker) -> bool {
+    pub(super) fn arm(
+        &mut self,
+        shard: &'static Shard,
+        when: Tick,
+        waker: Waker,
+    ) -> Result<(), Waker> {
         let id = WakerId::of(&waker);
-        let Some(key) = shard.arm(self.generation(), when, waker) else {
-            return false;
-        };
+        let key = shard.arm(self.generation(), when, waker)?;
         self.shard = shard;
         self.set_registered(key, when, id);
         self.ensure_alarm(when);
-        true
+        Ok(())
     }
 
     /// Registers in any shard. If the own shard's clock passed `when` before a lock was taken,
@@ -70,12 +73,13 @@ impl Timer {
         let (own, generation) = (self.shard, self.generation());
         let shards = own.driver.shards();
         let others = shards[own.index + 1..].iter().chain(&shards[..own.index]);
-        let mut tries = 0;
+        let (mut waker, mut tries) = (waker.clone(), 0);
         loop {
             for shard in iter::repeat_n(own, TRIES).chain(others.clone()) {
-                if self.arm(shard, when, waker.clone()) {
-                    return Ok(());
-                }
+                waker = match self.arm(shard, when, waker) {
+                    Ok(()) => return Ok(()),
+                    Err(refused) => refused,
+                };
                 own.check(generation, when)?;
                 std::hint::spin_loop();
             }
@@ -207,7 +211,8 @@ impl Timer {
 }
 
 /// Retracts the alarm if the clock may be paused, because it must not stay armed for a timer that
-/// is gone.
+/// is gone. There is no fast path then. (There is none with a configured tick either, or after the
+/// driver's end: `Driver::retract` does nothing then.)
 #[inline(always)]
 fn retract(shard: &'static Shard) {
     if shard.fast_path_from() == Tick::NEVER {
