@@ -1,5 +1,6 @@
 //! [`Builder`], which starts a driver with settings other than the defaults.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -263,14 +264,14 @@ impl Builder {
 }
 
 /// Returns the tick in nanoseconds, or 1 for a tick that rounds nothing.
-fn checked_tick(tick: Duration) -> Result<u64, BuildError> {
+fn checked_tick(tick: Duration) -> Result<Option<NonZeroU64>, BuildError> {
     let nanos = tick.as_nanos();
     if nanos == 0 || tick > LONGEST_TICK {
         Err(BuildError::Tick(tick))
     } else if MILLISECOND % nanos == 0 {
-        Ok(1)
+        Ok(None)
     } else if nanos % MILLISECOND == 0 {
-        u64::try_from(nanos).map_err(|_| BuildError::Tick(tick))
+        Ok(u64::try_from(nanos).ok().and_then(NonZeroU64::new))
     } else {
         Err(BuildError::Tick(tick))
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::IntoFuture;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::{Handle, TryCurrentError};
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
-use crate::driver::{DriverRef, registry};
+use crate::driver::{Driver, registry};
 use crate::interval::Interval;
 use crate::metrics::WheelMetrics;
 use crate::sleep::{Sleep, deadline_after};
@@ -19,10 +20,10 @@ use crate::timeout::Timeout;
 /// A handle to a timer driver.
 ///
 /// A `Wheel` offers the crate's free functions as methods. A timer made through a handle belongs to that
-/// handle's driver no matter where it is made, even outside a runtime. A handle is two words and cheap to
-/// clone. Dropping it does not stop the driver, which runs until its runtime shuts down or
-/// [`shutdown`](Self::shutdown) is called. The handle can still be used after that: its timers are
-/// then [timers of tokio's own](crate::docs::guarantees#when-a-driver-ends), in the runtime that polls them.
+/// handle's driver no matter where it is made, even outside a runtime. A handle is one word and cheap to
+/// clone. Dropping it does not stop the driver, which runs until its runtime shuts down. The handle can still
+/// be used after that: its timers are then [timers of tokio's
+/// own](crate::docs::guarantees#when-a-driver-ends), in the runtime that polls them.
 ///
 /// Durations count from the present time of the runtime in which the method is called. That matters only
 /// if a clock is paused.
@@ -51,17 +52,17 @@ use crate::timeout::Timeout;
 /// tokio has no such handle: its timers use the runtime that `Handle::enter` entered.
 #[derive(Clone)]
 pub struct Wheel {
-    driver: DriverRef,
+    driver: Arc<Driver>,
 }
 
 impl Wheel {
-    pub(crate) fn new(driver: DriverRef) -> Self {
+    pub(crate) fn new(driver: Arc<Driver>) -> Self {
         Wheel { driver }
     }
 
     /// Returns `true` if the driver has high resolution. After the driver has shut down, returns `false`.
     pub(crate) fn is_precise(&self) -> bool {
-        self.driver.is_open() && self.driver.driver.settings.is_precise
+        self.driver.is_open() && self.driver.settings().is_precise
     }
 
     /// Returns the driver that the free functions use in the current runtime.
@@ -151,7 +152,7 @@ impl Wheel {
 
     #[track_caller]
     fn sleep_to(&self, deadline: Tick) -> Sleep {
-        Sleep::new(deadline, Timer::of_driver(self.driver))
+        Sleep::new(deadline, Timer::of_driver(&self.driver))
     }
 
     /// Requires a future to complete within `duration`.
@@ -271,16 +272,12 @@ impl Wheel {
     /// # }
     /// ```
     pub fn pending(&self) -> usize {
-        let DriverRef { driver, generation } = self.driver;
-        let shards = driver.shards().iter();
-        shards.map(|shard| shard.pending(generation)).sum()
+        self.driver.shards().map(|shard| shard.pending()).sum()
     }
 
     /// Returns a handle to the counts of this driver's timers.
     ///
-    /// If the handle is taken while the driver runs, it keeps the last counts after the driver has shut down.
-    /// A handle that is taken later may show zeros, because another runtime may be using the driver's memory
-    /// by then.
+    /// After the driver has shut down, the handle shows the last counts.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -292,52 +289,14 @@ impl Wheel {
     /// # }
     /// ```
     pub fn metrics(&self) -> WheelMetrics {
-        WheelMetrics::new(self.driver)
-    }
-
-    /// Shuts the driver down.
-    ///
-    /// Returns immediately; the driver shuts down when the runtime next polls the driver's task. No timer is
-    /// lost: the waiting tasks are woken, and their timers continue as timers of tokio's own, for the same
-    /// deadlines but without this driver's [`tick`] or [high resolution]. So do timers
-    /// that are made with this handle later.
-    ///
-    /// The driver's entries are freed. About 2 KB per shard stay allocated, and are used again by the next
-    /// driver with exactly the same settings.
-    ///
-    /// Call this for a driver from [`Builder::build`] that is no longer needed. A driver shuts down with its
-    /// runtime anyway, so a service that shuts down need not call this. If the free functions' own driver is
-    /// shut down, the next timer starts another one, and so does [`Builder::install`].
-    ///
-    /// [`tick`]: crate::Builder::tick
-    /// [high resolution]: crate::Builder::high_resolution
-    /// [`Builder::build`]: crate::Builder::build
-    /// [`Builder::install`]: crate::Builder::install
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use wheel::{Builder, Duration};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), wheel::BuildError> {
-    /// let idle = Builder::new().tick(Duration::from_secs(1)).build()?;
-    /// let timer = tokio::spawn(idle.sleep(Duration::from_millis(5)));
-    /// idle.shutdown();
-    /// timer.await.unwrap(); // by Tokio
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn shutdown(&self) {
-        self.driver.shutdown();
+        WheelMetrics::new(Arc::clone(&self.driver))
     }
 }
 
 impl fmt::Debug for Wheel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wheel")
-            .field("shards", &self.driver.driver.shards().len())
-            .field("pending", &self.pending())
+            .field("shards", &self.driver.homes().len())
             .finish_non_exhaustive()
     }
 }

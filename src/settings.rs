@@ -1,10 +1,8 @@
-//! [`Settings`]: what a [`Builder`](crate::Builder) has set for a driver. They never change, not even
-//! when the driver runs for another runtime.
+//! [`Settings`]: what a [`Builder`](crate::Builder) has set for a driver. They never change.
+
+use std::num::NonZeroU64;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
-
-/// Tells apart the runtimes that a driver runs for, one after the other. Each has the next number.
-pub(crate) type Generation = u16;
 
 /// Maximum number of entries that one critical section of a shard fires, or of late cancels that it applies.
 pub(crate) const BATCH: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
@@ -13,8 +11,8 @@ pub(crate) const BATCH: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Settings {
     pub(crate) shards: usize,
-    /// Deadlines are rounded up to a multiple of this many nanoseconds. With 1, nothing is rounded.
-    pub(crate) tick: u64,
+    /// Deadlines are rounded up to a multiple of this many nanoseconds, if it is set.
+    pub(crate) tick: Option<NonZeroU64>,
     /// The number of pending timers that memory is preallocated for, over all shards.
     pub(crate) capacity: usize,
     /// `true` if the driver has high resolution, and so a timerfd.
@@ -29,7 +27,7 @@ impl Settings {
         let current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
         Settings {
             shards: handle.metrics().num_workers(),
-            tick: 1,
+            tick: None,
             capacity: 0,
             is_precise: false,
             current_thread,

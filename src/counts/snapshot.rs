@@ -111,15 +111,6 @@ impl MetricsSnapshot {
         self.driver_noops += shard.driver_noops;
         self.slab_capacity += shard.slab_capacity;
     }
-
-    /// Returns the counts after the driver has shut down: everything pending is cancelled, and the memory
-    /// is freed.
-    pub(crate) fn swept(mut self) -> MetricsSnapshot {
-        self.cancelled += self.pending as u64;
-        self.pending = 0;
-        self.slab_capacity = 0;
-        self
-    }
 }
 
 /// Prints the public fields.

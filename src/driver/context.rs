@@ -1,4 +1,5 @@
-//! Which driver, and which of its shards, a timer made on this thread belongs to.
+//! Which driver a timer made on this thread belongs to, and in which of its shards the timer is
+//! armed.
 //!
 //! **A timer belongs to the current runtime. On a thread that is bound to a worker of a
 //! multi-thread runtime, a timer belongs to the worker's runtime instead.**
@@ -7,6 +8,11 @@
 //! `tokio::runtime::worker_index()` returns which worker this thread runs, and [`LOCAL`] knows the
 //! runtime. Reading them writes nothing that threads share, whereas getting the current handle
 //! counts a reference to it.
+//!
+//! **A timer is armed in the shard of the worker that polls it first.** A server that spawns
+//! `timeout(limit, serve(connection))` makes all timers on the worker that accepts, and other
+//! workers poll them. So a thread that polls an idle timer compares the timer's home with its own,
+//! and takes the timer along if both have the same driver.
 //!
 //! | where | `worker_index()` | the timer's driver |
 //! | --- | --- | --- |
@@ -23,84 +29,93 @@
 //!   another.
 //! * **Binding a thread to a shard ends the shard's previous binding.** After `block_in_place`,
 //!   another thread may have the worker, and this thread may run blocking tasks. When the other
-//!   thread makes its first timer, it increments the shard's worker number, which ends this
+//!   thread makes its first timer, it increments the shard's binding number, which ends this
 //!   thread's binding. A thread that makes a timer of another runtime in between has to be bound
 //!   again, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
 //!   may have the same index while one of them is in `block_in_place`, or just back from it. A
-//!   binding decides only where new timers go. Where this thread made its last timer decides only
+//!   binding decides only where new timers go. Which home is this thread's own decides only
 //!   whether a cancel tries the lock or is queued.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{mem, ptr};
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
-use super::driver::DriverRef;
+use super::lifecycle::{Driver, Home};
 use super::registry;
-use super::shard::Shard;
-use crate::settings::Generation;
 use crate::sync::{thread_local, worker_index};
 
-/// A shard, in this generation of its driver.
-pub(crate) type ShardHandle = (&'static Shard, Generation);
-
-/// The shard in which a thread made its last timer of the free functions.
+/// The worker that a thread is bound to: its index in the runtime, and the number of this binding,
+/// which `Shard::binding` shows until another thread is bound to the same worker.
 #[derive(Clone, Copy)]
-struct Binding {
-    shard: ShardHandle,
-    /// The runtime for which the driver runs.
-    runtime: runtime::Id,
-    /// The index of the worker that this thread is bound to; [`NO_INDEX`] if it is not bound.
+struct Worker {
     index: u32,
-    /// The number of this binding, to be compared with `Shard::worker`.
-    worker: u32,
-}
-
-/// The index of a thread that is not bound. No runtime has this many workers.
-const NO_INDEX: u32 = u32::MAX;
-
-impl Binding {
-    /// Returns `true` if this thread was bound to the shard's worker, and still is.
-    #[inline]
-    fn is_bound(&self) -> bool {
-        let (shard, _) = self.shard;
-        shard.worker() == self.worker && worker_index() == Some(self.index as usize)
-    }
-
-    /// Returns `true` if the shard's driver still runs for this runtime.
-    fn is_of(&self, handle: &Handle) -> bool {
-        let (shard, generation) = self.shard;
-        self.runtime == handle.id() && shard.is_open_in(generation)
-    }
+    binding: u32,
 }
 
 /// A thread's data for its timers, on a single cache line.
 #[repr(align(64))]
-pub(super) struct Local {
-    binding: Cell<Option<Binding>>,
-    /// When this thread last checked for late timers, by the clock of the runtime for which it
-    /// checked. The clock of the present runtime may be behind that.
-    pub(super) checked: Cell<u64>,
-    /// When this thread last made such a check that was not too soon after another.
-    pub(super) acted: Cell<u64>,
-    /// Number of timers that this thread has made without a binding since it was last bound.
-    made_unbound: Cell<u32>,
-    /// The index of the shard in which this thread last made a timer of a `Wheel`, or its first
-    /// timer of the free functions in a runtime.
-    of_wheel: Cell<u32>,
+struct Local {
+    /// The address of the home of this thread's timers of the free functions.
+    home: Cell<*const Home>,
+    /// The address of the home in which it made its last timer of a [`Wheel`](crate::Wheel).
+    of_wheel: Cell<*const Home>,
+    /// The runtime for which the driver of `home` runs.
+    runtime: Cell<Option<runtime::Id>>,
+    worker: Cell<Option<Worker>>,
+    /// Number of timers that this thread has made, or polled first, without a binding since it was
+    /// last bound.
+    unbound: Cell<u32>,
 }
 
 thread_local! {
-    pub(super) static LOCAL: Local = const {
+    static LOCAL: Local = const {
         Local {
-            binding: Cell::new(None),
-            checked: Cell::new(0),
-            acted: Cell::new(0),
-            made_unbound: Cell::new(0),
-            of_wheel: Cell::new(NO_INDEX),
+            home: Cell::new(ptr::null()),
+            of_wheel: Cell::new(ptr::null()),
+            runtime: Cell::new(None),
+            worker: Cell::new(None),
+            unbound: Cell::new(0),
         }
     };
+}
+
+thread_local! {
+    /// The home of this thread's timers of the free functions. (It is apart from [`LOCAL`], because
+    /// reading a thread-local that has a destructor costs more.)
+    static HOME: Cell<Option<Arc<Home>>> = const { Cell::new(None) };
+}
+
+impl Local {
+    /// Returns `true` if this thread was bound to the home's worker, and still is.
+    #[inline]
+    fn is_bound(&self, home: &Home) -> bool {
+        self.worker.get().is_some_and(|worker| {
+            home.shard.binding() == worker.binding && worker_index() == Some(worker.index as usize)
+        })
+    }
+
+    /// Returns `true` if the home's driver still runs for this runtime.
+    fn is_of(&self, home: &Home, handle: &Handle) -> bool {
+        self.runtime.get() == Some(handle.id()) && !home.shard.is_closed()
+    }
+
+    /// Returns this thread's home, if it is of such a kind.
+    #[inline]
+    fn home_if(&self, is_such: impl FnOnce(&Home) -> bool) -> Option<Arc<Home>> {
+        let find = |place: &Cell<Option<Arc<Home>>>| {
+            let home = place.take()?;
+            let found = is_such(&home).then(|| Arc::clone(&home));
+            // The place is empty, so `forget` leaks nothing.
+            mem::forget(place.replace(Some(home)));
+            found
+        };
+        // A destructor of another thread-local may make timers after `HOME` is gone.
+        HOME.try_with(find).ok().flatten()
+    }
 }
 
 std::thread_local! {
@@ -111,22 +126,16 @@ std::thread_local! {
     };
 }
 
-#[inline]
-fn binding() -> Option<Binding> {
-    LOCAL.with(|local| local.binding.get())
+fn set_home(home: &Arc<Home>, runtime: runtime::Id, worker: Option<Worker>) {
+    LOCAL.with(|local| {
+        local.home.set(Arc::as_ptr(home));
+        local.runtime.set(Some(runtime));
+        local.worker.set(worker);
+    });
+    let _ = HOME.try_with(|place| place.set(Some(Arc::clone(home))));
 }
 
-fn set_binding(shard: ShardHandle, runtime: runtime::Id, index: u32, worker: u32) {
-    let binding = Binding {
-        shard,
-        runtime,
-        index,
-        worker,
-    };
-    LOCAL.with(|local| local.binding.set(Some(binding)));
-}
-
-/// Returns the shard, and its driver's generation, for a timer of the free functions.
+/// Returns the home for a timer of the free functions.
 ///
 /// # Panics
 ///
@@ -134,117 +143,148 @@ fn set_binding(shard: ShardHandle, runtime: runtime::Id, index: u32, worker: u32
 /// line.
 #[inline]
 #[track_caller]
-pub(crate) fn shard() -> ShardHandle {
-    match binding() {
-        Some(binding) if binding.is_bound() => binding.shard,
-        _ => by_handle(),
+pub(crate) fn home() -> Arc<Home> {
+    match LOCAL.with(|local| local.home_if(|home| local.is_bound(home))) {
+        Some(home) => home,
+        None => by_handle(),
     }
 }
 
-/// Returns the shard of the current handle's driver. On a current-thread runtime, every timer comes
+/// Returns the home in the current handle's driver. On a current-thread runtime, every timer comes
 /// here.
 #[inline(never)]
 #[track_caller]
-fn by_handle() -> ShardHandle {
+fn by_handle() -> Arc<Home> {
     let handle = Handle::current();
     if handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        if let Some(binding) = binding().filter(|it| it.is_of(&handle)) {
-            return binding.shard;
+        if let Some(home) = home_in_runtime(&handle) {
+            return home;
         }
     }
     by_handle_of(handle)
 }
 
-/// Returns the shard of this handle's driver, and requests a binding on a multi-thread runtime.
+fn home_in_runtime(handle: &Handle) -> Option<Arc<Home>> {
+    LOCAL.with(|local| local.home_if(|home| local.is_of(home, handle)))
+}
+
+/// Returns the home in this handle's driver, and requests a binding on a multi-thread runtime.
 /// This is out of line so that [`by_handle`] needs only a small stack frame.
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn by_handle_of(handle: Handle) -> ShardHandle {
-    let shard = match binding() {
-        Some(binding) if binding.is_of(&handle) => binding.shard,
-        _ => find(&handle),
+fn by_handle_of(handle: Handle) -> Arc<Home> {
+    let home = match home_in_runtime(&handle) {
+        Some(home) => home,
+        None => find(&handle),
     };
-    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread {
-        request_binding(&handle, DriverRef::new(shard.0.driver, shard.1));
+    if is_time_to_bind() {
+        request_binding(&handle, &home);
     }
-    shard
+    home
 }
 
-/// Returns the shard for a runtime, and starts its driver if necessary.
+/// Returns the home for a runtime, and starts its driver if necessary.
 #[track_caller]
-fn find(handle: &Handle) -> ShardHandle {
-    let driver = registry::driver_of(handle);
-    let shard = (shard_of(driver), driver.generation);
-    set_binding(shard, handle.id(), NO_INDEX, u32::MAX);
-    shard
+fn find(handle: &Handle) -> Arc<Home> {
+    let home = Arc::clone(home_in(&registry::driver_of(handle)));
+    set_home(&home, handle.id(), None);
+    home
 }
 
-/// Returns this thread's shard of a known driver, and notes its index for [`is_here`].
-pub(crate) fn shard_of(driver: DriverRef) -> &'static Shard {
-    let shard = driver.shard(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)));
-    LOCAL.with(|local| local.of_wheel.set(shard.index as u32));
-    shard
+/// Returns this thread's home in a known driver, and notes it for [`is_here`].
+pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
+    let home = home_in(driver);
+    LOCAL.with(|local| local.of_wheel.set(Arc::as_ptr(home)));
+    Arc::clone(home)
 }
 
-/// Returns `true` if this thread made its last timer of the free functions, or of a [`Wheel`], in
-/// this shard. A wrong answer does no harm, because a cancel takes the shard's lock.
-///
-/// [`Wheel`]: crate::Wheel
+/// Returns this thread's home in a driver.
+fn home_in(driver: &Driver) -> &Arc<Home> {
+    driver.home(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
+}
+
+/// Returns `true` if this is one of this thread's homes. A wrong answer does no harm, because every
+/// operation takes the shard's lock.
 #[cfg(not(all(test, loom)))]
 #[inline]
-pub(super) fn is_here(shard: &Shard) -> bool {
-    let is_last = binding().is_some_and(|binding| std::ptr::eq(binding.shard.0, shard));
-    is_last || LOCAL.with(|local| local.of_wheel.get() as usize) == shard.index
+pub(super) fn is_here(home: &Home) -> bool {
+    LOCAL.with(|local| ptr::eq(local.home.get(), home) || ptr::eq(local.of_wheel.get(), home))
 }
 
 #[cfg(all(test, loom))]
 pub(super) use crate::sync::fake::is_here;
 
-/// Number of timers that an unbound thread makes before its second request for a binding. The wait
-/// doubles with each request that no binding has followed, because a single poll may make millions
-/// of timers, and no task runs before it returns.
+/// Returns the home of the worker that this thread is bound to, if it is beside this one, which is
+/// not one of this thread's. A worker that is not bound requests a binding, because it may poll many
+/// timers that were made elsewhere, and make none.
+#[inline(never)]
+pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
+    let bound = LOCAL.with(|local| local.home_if(|own| local.is_bound(own)));
+    if bound.is_none() && is_time_to_bind() {
+        let handle = Handle::try_current().ok()?;
+        let driver = registry::find(&handle)?;
+        if home.is_beside(&driver.homes()[0]) {
+            request_binding(&handle, home);
+        }
+    }
+    bound.filter(|own| own.is_beside(home))
+}
+
+/// Number of timers that an unbound worker makes, or polls first, before its second request for a
+/// binding. The wait doubles with each request that no binding has followed, because a single poll
+/// may make millions of timers, and no task runs before it returns.
 const BINDING_INTERVAL: u32 = 256;
 
-/// Spawns a task that binds the thread that runs it, most likely this thread. Does so only for some
-/// of the timers, because the task may wait behind a task that makes many, or be stolen by another
-/// thread.
-fn request_binding(handle: &Handle, driver: DriverRef) {
-    let Some(index) = worker_index() else { return };
-    let made = LOCAL.with(|local| {
-        let made = &local.made_unbound;
-        made.replace(made.get().saturating_add(1))
+/// Counts a timer of an unbound worker, and returns `true` if this is the time to request a binding.
+/// It is so only for some of the timers, because the task that binds the thread may wait behind a
+/// task that makes many, or be stolen by another thread.
+fn is_time_to_bind() -> bool {
+    if worker_index().is_none() {
+        return false;
+    }
+    let unbound = LOCAL.with(|local| {
+        let unbound = &local.unbound;
+        unbound.replace(unbound.get().saturating_add(1))
     });
-    let is_time = made == 0 || made >= BINDING_INTERVAL && made.is_power_of_two();
-    if !is_time || !driver.is_open() {
+    unbound == 0 || unbound >= BINDING_INTERVAL && unbound.is_power_of_two()
+}
+
+/// Spawns a task that binds the thread that runs it, most likely this thread. Does nothing on a
+/// current-thread runtime, whose thread may run others.
+fn request_binding(handle: &Handle, home: &Home) {
+    let Some(index) = worker_index() else { return };
+    let driver = home.driver().filter(|driver| driver.is_open());
+    let Some(driver) = driver else { return };
+    if handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
         return;
     }
     // End the previous binding. Its thread no longer runs this worker, unless it is this thread.
-    change_worker(driver.shard(index), index);
+    end_binding(driver.home(index), index);
     let runtime = handle.id();
-    handle.spawn(async move { bind(driver, runtime) });
+    handle.spawn(async move { bind(&driver, runtime) });
 }
 
 /// Binds this thread to the worker that it runs.
-fn bind(driver: DriverRef, runtime: runtime::Id) {
+fn bind(driver: &Driver, runtime: runtime::Id) {
     let Some(index) = worker_index() else { return };
-    let shard = driver.shard(index);
-    // Change the worker before checking that the driver is open. If the driver closes after the
-    // check, it changes the worker again, which ends this binding.
-    let worker = change_worker(shard, index);
+    let home = driver.home(index);
+    // End the previous binding before checking that the driver is open. If the driver closes after
+    // the check, that ends this binding.
+    let binding = end_binding(home, index);
     if driver.is_open() {
-        set_binding((shard, driver.generation), runtime, index as u32, worker);
-        LOCAL.with(|local| local.made_unbound.set(0));
+        let index = index as u32;
+        set_home(home, runtime, Some(Worker { index, binding }));
+        LOCAL.with(|local| local.unbound.set(0));
     }
 }
 
-/// Ends the binding of the shard's thread and returns the number of the next. If several workers
-/// share a shard, only the first of them changes it.
-fn change_worker(shard: &Shard, index: usize) -> u32 {
-    if index == shard.index {
-        shard.change_worker()
-    } else {
-        shard.worker()
+/// Ends the binding of the home's thread and returns the number of the next. If several workers
+/// share a shard, only the first of them ends it.
+fn end_binding(home: &Home, index: usize) -> u32 {
+    match index == home.index {
+        true => home.shard.end_binding(),
+        false => home.shard.binding(),
     }
 }
 

@@ -27,8 +27,6 @@
 //!   deadline, with one exception: in the last three milliseconds before it
 //!   ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or `timeout` checks whether
 //!   the old timer was cancelled, and if so re-arms the alarm.
-//! * **Generation.** The number of the runtime that a driver runs for. A driver may run for several
-//!   runtimes, one after the other.
 //!
 //! # Files
 //!
@@ -55,18 +53,23 @@
 //! # A timer's way through the files
 //!
 //! **Arm.** `sleep` calls `Timer::new_at`, which gets the shard from `context::shard`. The first
-//! poll is `Timer::poll`. If the deadline is not near, `Timer::arm` tries the lock of the timer's
-//! shard in `Shard::arm`, which uses the cached entry for the new timer or inserts an entry
-//! (`ShardState::put`), and publishes the deadline if it is the shard's earliest (`lower_next`). If
-//! the shard is busy, `register_anywhere` tries the other shards. After that, `ensure_alarm`
-//! compares the deadline with `fast_path_from` once more, and then with `armed_for`, the time for
-//! which the alarm is armed. If the deadline is earlier than both, `Driver::rearm` and
-//! `Alarm::rearm` make the alarm fire earlier. If the deadline is near, `Driver::when_near` rounds
-//! it first, and `register_anywhere` arms it.
+//! poll is `Timer::poll`. If the deadline is not near, the ordinary case comes first: if the waker
+//! that this thread cached last is this task's, `register_again` calls `Shard::arm_again`. This
+//! tries the lock of the timer's shard. If that waker is in the cached entry there, the new
+//! deadline is not earlier than the entry's, and no late cancel is queued, the timer takes over the
+//! entry, and nothing else happens. Otherwise `Timer::arm` tries the lock again in `Shard::arm`,
+//! which uses the cached entry for the new timer or inserts an entry (`ShardState::put`), and
+//! publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
+//! `register_anywhere` tries the other shards. After that, `ensure_alarm` compares the deadline
+//! with `fast_path_from` once more, and then with `armed_for`, the time for which the alarm is
+//! armed. If the deadline is earlier than both, `Driver::rearm` and `Alarm::rearm` make the alarm
+//! fire earlier. A near deadline skips `register_again`: `Driver::when_near` rounds it, and
+//! `register_anywhere` arms it.
 //!
 //! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
-//! was made in this shard and the lock is free, `Shard::cancel` takes the waker out, and the entry
-//! becomes the cached entry, or is removed if the shard has one already. On any other thread, or
+//! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker
+//! if that is a task's (`Shard::cache`), otherwise without it (`Shard::cancel`). If the shard has a
+//! cached entry already, `Shard::cancel` removes the timer's entry instead. On any other thread, or
 //! while the shard is busy, `Shard::cancel_later` queues a late cancel. A thread that locks the
 //! shard later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the
 //! clock may be paused, `Driver::retract` then re-arms the alarm without this timer.
@@ -100,10 +103,9 @@
 //!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
 //!   a different time from the real one; see `alarm/mod.rs`.
-//! * **Drivers are never freed**, because a `Sleep` keeps a reference to its shard, and counting
-//!   those references would cost every timer two writes to a shared cache line; see `driver.rs`. A
-//!   `Sleep` finds that its driver has shut down by the generation, which is checked under the
-//!   shard's lock.
+//! * **A `Sleep` counts a reference to its shard**, and the count is usually written by the shard's
+//!   own worker only; see `driver.rs`. A `Sleep` finds that its driver has shut down by the shard's
+//!   clock, which is at [`Tick::NEVER`](crate::clock::Tick::NEVER) from then on.
 //! * **Every rare situation is behind one comparison**, that of the deadline with the shard's
 //!   `fast_path_from`: an alarm to be moved, a configured tick, a clock that may be paused. The
 //!   fast path therefore pays for none of them.
@@ -117,13 +119,14 @@
 //!
 //! | operation | writes |
 //! | --- | --- |
-//! | making a timer on a worker | nothing |
+//! | making a timer on a worker, and dropping it | the reference count of the shard |
 //! | making a timer elsewhere | the reference count of the runtime's handle |
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
-//! | arming in the cached entry | the task's reference count; the shard's lock, the entry; its slot, if the new deadline is earlier |
+//! | arming in the cached entry, by the same task and no earlier | the shard's lock, the entry's deadline |
+//! | arming in the cached entry otherwise | the reference counts of both tasks; the shard's lock, the entry; its slot, if the new deadline is earlier |
 //! | arming the earliest timer of the shard | in addition, the published line |
 //! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |
-//! | cancelling on the shard's own worker | the shard's lock, the entry, the task's reference count; if an entry is cached already, the slot |
+//! | cancelling on the shard's own worker | the shard's lock; if an entry is cached already, the entry, its slot and the task's reference count |
 //! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |
@@ -138,19 +141,16 @@
 
 mod alarm;
 pub(crate) mod context;
-#[allow(
-    clippy::module_inception,
-    reason = "the driver, among the files around it"
-)]
-mod driver;
+mod grid;
+mod lifecycle;
 #[cfg(all(test, loom))]
 mod loom;
+mod near;
 mod pass;
 pub(crate) mod registry;
 pub(crate) mod shard;
 pub(crate) mod timer;
 mod wakers;
-mod when;
 
 pub(crate) use self::alarm::interval::{DEFAULT_SPACING, HighResolution};
-pub(crate) use self::driver::DriverRef;
+pub(crate) use self::lifecycle::Driver;

@@ -41,112 +41,63 @@
 //!   tokio polls it again, so no request is lost.
 //! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other
 //!   wakers are still woken, and the driver goes on.
-//! * **Check the generation in every critical section that fires timers**, because a pass may
-//!   outlive its runtime in a slow waker, and the shards may run for another runtime by then. The
-//!   rest of such a pass fires nothing. It still applies late cancels, may search a shard for its
-//!   next deadline, and re-arms the alarm. All of these may by then concern the next runtime, and
-//!   do no harm there.
+//! * **Check in every critical section that the shard is open**, because a pass may outlive its
+//!   runtime in a slow waker.
 
-use std::mem;
-use std::sync::Arc;
-use std::task::{Poll, Wake, Waker};
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use std::task::Waker;
 
-use super::context::LOCAL;
-use super::driver::{Driver, DriverRef};
-use super::shard::{SOON, Shard};
+use super::lifecycle::{Driver, Home};
+use super::shard::{Pass, SOON};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
-use crate::settings::{BATCH, Generation};
-use crate::sync::lock;
-
-/// A pass that is under way.
-pub(super) struct Pass {
-    pub(super) generation: Generation,
-    /// The tick up to which due timers fire.
-    pub(super) now: Tick,
-    /// The time as last read. It is read again while timers are still due.
-    pub(super) seen: Tick,
-    /// The wakers that this critical section has taken out, and their number.
-    pub(super) batch: [Option<Waker>; BATCH],
-    pub(super) len: usize,
-}
-
-/// Makes a running driver the waker of its own alarm.
-impl Wake for DriverRef {
-    /// Runs when the alarm fires: while tokio polls its drivers, or on a thread that is arming.
-    fn wake(self: Arc<Self>) {
-        let DriverRef { driver, generation } = *self;
-        if !self.is_open() || driver.alarm.note_fired() {
-            return;
-        }
-        let now = driver.alarm.now();
-        if driver.alarm.is_early(now) {
-            // The runtime may be about to shut down, so do not touch the interval here. The driver
-            // task re-arms it, if that task still runs.
-            driver.request_pass();
-        } else {
-            driver.run_pass(generation, driver.last_millisecond(now));
-        }
-    }
-}
-
-impl DriverRef {
-    /// Polls the driver task. Ready when the driver is to shut down, so that the task ends.
-    pub(super) fn poll_task(self, task: &Waker) -> Poll<()> {
-        let DriverRef { driver, generation } = self;
-        let task = task.clone();
-        let before = lock(&driver.task).replace(task);
-        let now = driver.alarm.now();
-        // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
-        // before tokio's time driver has reached their deadlines.
-        if before.is_none() && driver.alarm.may_pause() {
-            driver.rearm();
-        } else {
-            driver.run_pass(generation, now);
-        }
-        // Read this last: whoever shuts the driver down stores `ends` first, and then wakes this
-        // task.
-        if driver.is_shut_down(generation) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }
-}
+use crate::sync::{lock, thread_local};
 
 impl Driver {
+    /// Runs when the alarm fires.
+    pub(super) fn alarm_fired(&self) {
+        if !self.is_open() || self.alarm.note_fired() {
+            return;
+        }
+        let now = self.alarm.now();
+        if self.alarm.is_early(now) {
+            // The runtime may be about to shut down, so do not touch the interval here. The driver
+            // task re-arms it, if that task still runs.
+            self.request_pass();
+        } else {
+            self.run_pass(self.alarm.last_millisecond(now));
+        }
+    }
+
+    /// Polls the driver task.
+    pub(super) fn poll_task(&self, task: &Waker) {
+        let task = task.clone();
+        let before = lock(&self.task).replace(task);
+        let now = self.alarm.now();
+        // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
+        // before tokio's time driver has reached their deadlines.
+        if before.is_none() && self.alarm.may_pause() {
+            self.rearm();
+        } else {
+            self.run_pass(now);
+        }
+    }
+
     /// Fires all timers that are due at `now`, and arms the alarm for what is left.
-    pub(super) fn run_pass(&'static self, generation: Generation, now: Tick) {
-        let mut pass = Pass {
-            generation,
-            now,
-            seen: now,
-            batch: [const { None }; BATCH],
-            len: 0,
-        };
-        let mut is_idle = true;
+    pub(super) fn run_pass(&self, now: Tick) {
+        let mut pass = Pass::at(now);
         for shard in self.shards() {
-            shard.apply_late_cancels();
-            while shard.next() <= now && shard.expire(&mut pass) {
-                let fired = mem::take(&mut pass.len);
-                is_idle &= fired == 0;
-                let batch = pass.batch[..fired].iter_mut();
-                wakers::wake_all(batch.filter_map(Option::take));
-                if shard.next() <= now {
-                    // If a timer has to wait because the pass is long, that wait counts as lag.
-                    pass.seen = self.alarm.now();
-                }
-            }
+            shard.fire_due(&mut pass, || self.alarm.now());
         }
-        if let Some(counts) = self.last(generation) {
-            counts.count_pass(is_idle);
-        }
-        if is_idle {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        if pass.is_idle {
+            self.idle_passes.fetch_add(1, Ordering::Relaxed);
             // Nothing was due, so the timer with the earliest deadline may have been cancelled.
             // Search that shard for its next deadline. Otherwise the alarm would approach a distant
             // one in several steps.
-            let earliest = self.shards().iter().min_by_key(|shard| shard.next());
-            earliest.map(Shard::try_refresh);
+            let earliest = self.shards().min_by_key(|shard| shard.next());
+            earliest.map(|shard| shard.try_refresh());
         }
         self.rearm();
     }
@@ -166,37 +117,49 @@ const BETWEEN_REQUESTS: u64 = 250_000;
 /// runtime gains less from re-arming than it pays for tokio's lock.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
-impl Driver {
+thread_local! {
+    /// When this thread last checked for late timers, by the clock of the runtime for which it
+    /// checked. The clock of the present runtime may be behind that.
+    static CHECKED: Cell<u64> = const { Cell::new(0) };
+}
+
+thread_local! {
+    /// When this thread last made such a check that was not too soon after another.
+    static ACTED: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Home {
     /// Checks for late timers, and for a cancelled timer that the alarm is armed for. Call this if
     /// the next timer of the shard is late or will soon be due.
     #[cold]
-    pub(super) fn check_for_late(&'static self, shard: &Shard, now: Tick) {
+    pub(super) fn check_for_late(&self, now: Tick) {
         // If this thread last checked more than a millisecond ago, its tasks probably have long
         // polls, or the worker was preempted. Do not request a pass then, because the tasks that a
         // pass wakes would delay tokio's own poll of its timers.
-        let last_check = LOCAL.with(|local| local.checked.replace(now.0));
+        let last_check = CHECKED.with(|checked| checked.replace(now.0));
         let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
-        let is_late = shard.next() <= now;
-        let interval = if is_late {
-            BETWEEN_REQUESTS
-        } else {
-            BETWEEN_ARMINGS
+        let is_late = self.shard.next() <= now;
+        let interval = match is_late {
+            true => BETWEEN_REQUESTS,
+            false => BETWEEN_ARMINGS,
         };
-        if now.0.abs_diff(LOCAL.with(|local| local.acted.get())) < interval {
+        if now.0.abs_diff(ACTED.with(Cell::get)) < interval {
             return;
         }
-        LOCAL.with(|local| local.acted.set(now.0));
+        ACTED.with(|acted| acted.set(now.0));
         if !is_late {
-            self.leave_cancelled_out(shard);
-        } else if are_polls_quick && !self.settings.current_thread {
-            self.request_pass();
+            self.leave_cancelled_out();
+        } else if are_polls_quick && !self.alarm.settings.current_thread {
+            if let Some(driver) = self.driver() {
+                driver.request_pass();
+            }
         }
     }
 
     /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
     /// busy.
-    pub(super) fn leave_cancelled_out(&'static self, shard: &Shard) {
-        if shard.try_refresh() {
+    pub(super) fn leave_cancelled_out(&self) {
+        if self.shard.try_refresh() {
             self.rearm();
         }
     }

@@ -1,4 +1,4 @@
-//! Which driver runs for which runtime, the drivers that run for none, and the driver task.
+//! Which driver runs for which runtime, and the driver task.
 //!
 //! # Ground rules
 //!
@@ -8,45 +8,57 @@
 //!   `spawn`, and the drop of its [`Service`] takes the lock.
 //! * **A driver can be found before its task is spawned**, because a hook that the runtime calls
 //!   for new tasks may make timers. It can be found for as long as its [`Service`] lives. The drop
-//!   of the service first ends the generation, and then takes the driver out.
+//!   of the service first closes the driver, and then takes it out.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::mem;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 
 use tokio::runtime::{self, Handle};
 
 use super::alarm::interval::{AlarmTimer, HighResolution};
-use super::driver::{Driver, DriverRef};
-use crate::settings::{Generation, Settings};
+use super::lifecycle::Driver;
+use crate::settings::Settings;
 use crate::spans;
 use crate::sync::is_traced;
 
-#[derive(Default)]
-struct Registry {
-    running: HashMap<runtime::Id, DriverRef>,
-    /// Drivers that run for no runtime, by their settings.
-    pool: HashMap<Settings, Vec<&'static Driver>>,
-}
+type Registry = HashMap<runtime::Id, Arc<Driver>>;
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
 thread_local! {
-    /// The driver that this thread is installing in a runtime. This stops a recursion: a runtime
-    /// that has ended drops the driver task inside `spawn`, and its hook for ended tasks may make a
-    /// timer. That timer gets this driver, instead of starting another.
-    static STARTING: Cell<Option<(runtime::Id, DriverRef)>> = const { Cell::new(None) };
+    /// Whether this thread is installing a driver. Closed drivers then stay in the registry, which
+    /// stops a recursion: a runtime that has ended drops the driver task inside `spawn`, and its
+    /// hook for ended tasks may make a timer. That timer finds the closed driver, instead of
+    /// starting another.
+    static INSTALLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Restores [`STARTING`] when dropped, even if a hook panics.
-struct Starting(Option<(runtime::Id, DriverRef)>);
+/// Resets [`INSTALLING`] when dropped, even if a hook panics.
+struct Installing {
+    is_nested: bool,
+}
 
-impl Drop for Starting {
+impl Installing {
+    fn begin() -> Self {
+        let is_nested = INSTALLING.replace(true);
+        Installing { is_nested }
+    }
+}
+
+impl Drop for Installing {
     fn drop(&mut self) {
-        STARTING.set(self.0);
+        INSTALLING.set(self.is_nested);
+        remove_closed();
+    }
+}
+
+/// Removes drivers that have shut down, unless this thread is installing one.
+fn remove_closed() {
+    if !INSTALLING.get() {
+        with_registry(|all| all.retain(|_, driver| driver.is_open()));
     }
 }
 
@@ -57,21 +69,16 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
 /// runtime that has ended, or is about to, that driver has shut down, too.
 #[track_caller]
-pub(crate) fn driver_of(handle: &Handle) -> DriverRef {
-    let starting = || {
-        STARTING
-            .get()
-            .filter(|(runtime, _)| *runtime == handle.id())
-    };
-    match find(handle).or_else(|| Some(starting()?.1)) {
+pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
+    match find(handle) {
         Some(running) => running,
         None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
     }
 }
 
 /// Returns the driver that the free functions use in this runtime, if it was started.
-pub(super) fn find(handle: &Handle) -> Option<DriverRef> {
-    with_registry(|registry| registry.running.get(&handle.id()).copied())
+pub(super) fn find(handle: &Handle) -> Option<Arc<Driver>> {
+    with_registry(|registry| registry.get(&handle.id()).cloned())
 }
 
 /// Starts the driver of the free functions in this runtime. If they use a driver already, returns
@@ -81,15 +88,15 @@ pub(crate) fn install(
     handle: &Handle,
     settings: Settings,
     precise: Option<HighResolution>,
-) -> Result<DriverRef, DriverRef> {
+) -> Result<Arc<Driver>, Arc<Driver>> {
     if let Some(first) = find(handle) {
         return Err(first);
     }
     let service = Service::new(handle, settings, precise);
-    let Service(running) = service;
-    let first = with_registry(|registry| *registry.running.entry(handle.id()).or_insert(running));
-    if first.is(running) {
-        let _restored = Starting(STARTING.replace(Some((handle.id(), running))));
+    let running = Arc::clone(&service.0);
+    let first = with_registry(|all| Arc::clone(all.entry(handle.id()).or_insert(running)));
+    if Arc::ptr_eq(&first, &service.0) {
+        let _installing = Installing::begin();
         return Ok(service.spawn(handle));
     }
     // Another thread was quicker.
@@ -102,12 +109,12 @@ pub(crate) fn start(
     handle: &Handle,
     settings: Settings,
     precise: Option<HighResolution>,
-) -> DriverRef {
+) -> Arc<Driver> {
     Service::new(handle, settings, precise).spawn(handle)
 }
 
 /// Keeps a driver running. The driver task owns it, and its drop closes the driver.
-struct Service(DriverRef);
+struct Service(Arc<Driver>);
 
 impl Service {
     /// Opens a driver in the current runtime, whose handle this must be.
@@ -116,49 +123,34 @@ impl Service {
     ///
     /// Panics in a runtime without timers, with tokio's message, at the caller's line.
     #[track_caller]
-    fn new(handle: &Handle, mut settings: Settings, precise: Option<HighResolution>) -> Self {
-        let timer = AlarmTimer::new(handle, precise);
-        // Drivers that differ only in capacity share a pool, because `open` reserves the memory
-        // each time.
-        let capacity = mem::take(&mut settings.capacity);
-        let driver = with_registry(|registry| registry.pool.get_mut(&settings)?.pop());
-        let driver = driver.unwrap_or_else(|| Driver::leak(settings));
-        Service(driver.open(timer, capacity))
+    fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
+        Service(Driver::new(AlarmTimer::new(handle, precise), settings))
     }
 
     /// Spawns the driver task, which runs an expiry pass when it is polled (see `poll_task`). A
     /// runtime hook sees the line that makes the first timer as the place of the spawn.
     #[track_caller]
-    fn spawn(self, handle: &Handle) -> DriverRef {
-        let Service(running) = self;
+    fn spawn(self, handle: &Handle) -> Arc<Driver> {
+        let driver = Arc::clone(&self.0);
         let task = poll_fn(move |cx| {
             // The task owns the service, not only its copy of this field.
             let Service(running) = &self;
             // A pass would wake tasks while a dump has the scheduler borrowed.
-            if is_traced(cx.waker()) {
-                return Poll::Pending;
+            if !is_traced(cx.waker()) {
+                running.poll_task(cx.waker());
             }
-            running.poll_task(cx.waker())
+            Poll::Pending
         });
         spans::spawn(task, handle);
-        running.driver.begin(running.generation);
-        running
+        driver.begin();
+        driver
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        let Service(closed) = *self;
-        let driver = closed.driver;
-        let timer = driver.close();
-        with_registry(|registry| {
-            registry.running.retain(|_, running| !running.is(closed));
-            // After the last generation there is no number for another.
-            if driver.generation() < Generation::MAX {
-                let pool = registry.pool.entry(driver.settings);
-                pool.or_default().push(driver);
-            }
-        });
+        let timer = self.0.close();
+        remove_closed();
         // Last, because a subscriber sees it, and may panic.
         drop(timer);
     }

@@ -6,30 +6,30 @@
 //!
 //! # Ground rules
 //!
-//! * **Store `clock`, `next` and `generation` only while holding the lock**, because the wheel must
-//!   agree with them. They are atomics so that other threads can *read* them without the lock.
+//! * **Store `clock` and `next` only while holding the lock**, because the wheel must agree with
+//!   them. They are atomics so that other threads can *read* them without the lock.
 //! * **Time decides who owns an entry.** An entry whose deadline is later than `clock` belongs to
 //!   its timer. An entry at or before `clock` belongs to the driver. Both sides compare with the
-//!   same clock under the same lock ([`check`](Shard::check)), so a timer uses its key only while
+//!   same clock under the same lock ([`admit`](Shard::admit)), so a timer uses its key only while
 //!   its entry is certainly there, and dropping a timer that has fired does not touch the shard's
 //!   entries. (A timer that is dropped after its entry became due can still be woken once,
 //!   spuriously.)
+//! * **A shard is closed by its clock.** The end of the driver sets `clock` to [`Tick::NEVER`]. From
+//!   then on no deadline is later than the clock, so every operation is refused, as
+//!   [`Closed`](Refused::Closed).
 //! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
 //!   deadlock. Memory is freed after the release, too.
-//! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, applies
-//!   at most [`BATCH`] late cancels, and moves at most four keys for each entry that it removes. In
-//!   addition, memory may be allocated: a page of 32 KiB, or the lists of a new level. Only copies
-//!   of lists take longer: when the list of keys of a slot grows or gives memory back, or when the
-//!   list of late cancels grows, it is copied, at four or sixteen bytes per timer.
+//! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, or
+//!   applies at most [`BATCH`] late cancels. In addition, memory may be allocated: a page of 32 KiB,
+//!   or the lists of a new level. Only copies of lists take longer: when the list of keys of a slot
+//!   grows or gives memory back, or when the list of late cancels grows, it is copied, at four or
+//!   sixteen bytes per timer.
 //! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
 //!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
 //!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
 //!   list of late cancels. A reset, and a poll with another waker, wait for one critical section:
 //!   they spin, then yield, then sleep (see `sync.rs`).
-//! * **Every operation names a generation.** A shard outlives the runtimes that it runs for, one
-//!   after the other. An operation whose generation has ended is refused as
-//!   [`Closed`](Refused::Closed).
 //!
 //! # Late cancels
 //!
@@ -48,9 +48,9 @@
 //!   are queued while a pass is firing their entries.
 //! * Each critical section applies at most [`BATCH`] of them. An expiry pass first applies all that
 //!   are queued when it reaches the shard. It does not wait until the list is empty, because
-//!   threads that drop many timers could then delay the timers that are due.
-//!   [`extend`](Shard::extend) applies none, and leaves them to the next thread that locks the
-//!   shard. An empty list gives back a capacity above [`KEPT`].
+//!   threads that drop many timers could then delay the timers that are due. [`extend`](Shard::extend)
+//!   applies none, and leaves them to the next thread that locks the shard. An empty list gives back
+//!   a capacity above [`KEPT`].
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next thread that locks the shard, which is the pass at the
 //!   timer's own deadline at the latest.
@@ -62,11 +62,9 @@
 //!
 //! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
 //! the next. So when a timer is cancelled and the shard has no *cached entry* yet, the timer's
-//! entry stays in the wheel and becomes the cached entry. The next timer takes it over. Only its
-//! deadline is stored, and the wheel moves the entry when the clock reaches its slot; if the new
-//! deadline is earlier, the entry moves now, unless its slot starts early enough.
-//!
-//! The waker is taken out of it when the timer is cancelled.
+//! entry stays in the wheel, without its waker, and becomes the cached entry. The next timer takes
+//! it over. Only its deadline is stored, and the wheel moves the entry when the clock reaches its
+//! slot; if the new deadline is earlier, the entry moves now, unless its slot starts early enough.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry
@@ -84,12 +82,13 @@ mod operations;
 use std::mem;
 use std::task::Waker;
 
-use super::driver::Driver;
+pub(super) use self::expiry::Pass;
+pub(super) use self::operations::Reset;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
-use crate::settings::{BATCH, Generation};
-use crate::sync::{self, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
+use crate::settings::BATCH;
+use crate::sync::{self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::wheel::core::Core;
 
 /// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
@@ -106,12 +105,11 @@ const KEPT: usize = 1_024;
 /// nothing.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
-/// A registered timer: its entry, generation and deadline. These are two words, which a call passes
-/// in registers.
+/// The entry of an armed timer: its key, and the tick at which it fires. These are two words, which
+/// a call passes in registers.
 #[derive(Clone, Copy)]
 pub(super) struct EntryRef {
     pub(super) key: u32,
-    pub(super) generation: Generation,
     pub(super) when: Tick,
 }
 
@@ -123,8 +121,8 @@ pub(super) enum Refused {
     Closed,
 }
 
-/// The entry of a registered timer always has a waker. The cached entry has none.
-type Wheel = Core<Option<Waker>, SLOTS>;
+/// The entry of an armed timer always has a waker, and the cached entry has none.
+type Entries = Core<Option<Waker>, SLOTS>;
 
 /// A shard of a driver.
 ///
@@ -136,31 +134,29 @@ pub(crate) struct Shard {
     state: Lock<ShardState>,
     published: Published,
     late: Late,
-    pub(crate) driver: &'static Driver,
-    pub(super) index: usize,
 }
 
 /// The fields that are read without the lock.
 #[derive(Default)]
 #[repr(align(128))]
 struct Published {
-    /// Entries due by this tick belong to the driver.
+    /// Entries due by this tick belong to the driver. [`Tick::NEVER`] once the driver has shut
+    /// down.
     clock: AtomicU64,
     /// Nothing in the wheel is due before this. A cancel does not raise it: only a search for the
     /// next deadline does. [`Tick::NEVER`] if that found nothing and no timer was armed since.
     next: AtomicU64,
-    /// A timer with this deadline or a later one takes the fast path (see `when.rs`).
-    /// [`Tick::NEVER`] if none does. `Alarm::settle` stores it under the alarm's mutex. `open` and
-    /// `close` store it, too, but the driver has no alarm then, so no other thread stores it at
-    /// that time.
+    /// A timer with this deadline or a later one takes the fast path (see `near.rs`).
+    /// [`Tick::NEVER`] if none does. Stored under the alarm's mutex, and by `close`, when the driver
+    /// has no alarm any more.
     fast_path_from: AtomicU64,
+    /// Whether a cancel has to retract the alarm, because the clock may be paused.
+    retracts: AtomicBool,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// Number of runtimes that this shard has run for before the present one.
-    generation: AtomicU16,
     /// Incremented whenever the shard's worker thread changes, without any lock. A thread that was
     /// bound with a different number is no longer the shard's worker.
-    worker: AtomicU32,
+    binding: AtomicU32,
 }
 
 /// Cancels from other threads, and cancels that found the shard busy.
@@ -177,69 +173,60 @@ pub(super) struct ShardState {
     reused: u64,
     /// Number of times that a pending timer was given another deadline.
     resets: u64,
-    wheel: Wheel,
+    entries: Entries,
     /// The lag of all timers that fired.
     lag: LagHistogram,
 }
 
 impl ShardState {
-    /// Returns an empty wheel whose clock is at `now`. Nothing has been counted.
-    const fn starting_at(now: u64) -> Self {
-        ShardState {
-            cached: None,
-            reused: 0,
-            resets: 0,
-            wheel: Wheel::starting_at(now),
-            lag: LagHistogram::new(),
-        }
-    }
-
     /// Adds a timer, in the cached entry if there is one. Returns the timer's key.
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> u32 {
         let Some(cached) = self.cached.take() else {
-            return self.wheel.insert(when.0, Some(waker));
+            return self.entries.insert(when.0, Some(waker));
         };
         self.reused += 1;
-        // The cached entry has no waker, so `forget` leaks nothing. With it, the compiler emits no
-        // code that would drop a waker under the lock.
-        mem::forget(self.wheel.replace(cached, when.0, Some(waker)));
+        // The cached entry has no waker, so `forget` leaks nothing. With `forget`, the compiler
+        // emits no code that would drop a waker under the lock.
+        let set = |old: &mut Option<Waker>| mem::forget(old.replace(waker));
+        self.entries.reschedule_lazily(cached, when.0, set);
         cached
     }
 
-    /// Caches a timer's entry, or removes it if another is cached. Returns the timer's waker.
+    /// Retires the entry of a cancelled timer: caches it, or removes it if another is cached.
+    /// Returns the timer's waker.
     #[inline(always)]
-    fn take(&mut self, key: u32) -> Option<Waker> {
+    fn retire(&mut self, key: u32) -> Option<Waker> {
         if self.cached.is_some() {
-            return self.wheel.remove(key);
+            return self.entries.remove(key);
         }
         self.cached = Some(key);
-        self.wheel.get_mut(key).take()
+        self.entries.get_mut(key).take()
     }
 
     /// Removes the cached entry from the wheel.
     fn remove_cached(&mut self) {
         if let Some(cached) = self.cached.take() {
-            mem::forget(self.wheel.remove(cached));
+            mem::forget(self.entries.remove(cached));
         }
     }
 
     /// Returns the number of timers in the wheel, without the cached entry.
     fn pending(&self) -> usize {
-        self.wheel.len() - usize::from(self.cached.is_some())
+        self.entries.len() - usize::from(self.cached.is_some())
     }
 
     fn snapshot(&self) -> Snapshot {
         let (fired, cached) = (self.lag.count(), u64::from(self.cached.is_some()));
         Snapshot {
-            registered: self.wheel.inserted() + self.reused,
+            registered: self.entries.inserted() + self.reused,
             fired,
-            cancelled: self.wheel.removed() - fired + self.reused + cached,
+            cancelled: self.entries.removed() - fired + self.reused + cached,
             pending: self.pending(),
             reset: self.resets,
-            cascaded: self.wheel.cascaded(),
+            cascaded: self.entries.cascaded(),
             lag: self.lag.clone(),
-            slab_capacity: self.wheel.capacity(),
+            slab_capacity: self.entries.capacity(),
             ..Snapshot::default()
         }
     }
@@ -250,20 +237,38 @@ pub(super) type Held<'a> = LockGuard<'a, ShardState>;
 
 /// The published fields.
 impl Shard {
-    pub(super) fn new(driver: &'static Driver, index: usize) -> Self {
-        Shard {
-            state: Lock::new(ShardState::starting_at(0)),
+    /// Creates a shard whose clock shows `now`, with memory for this many timers.
+    pub(super) fn new(now: Tick, capacity: usize) -> Self {
+        let mut entries = Entries::starting_at(now.0);
+        entries.reserve(capacity);
+        let state = ShardState {
+            cached: None,
+            reused: 0,
+            resets: 0,
+            entries,
+            lag: LagHistogram::new(),
+        };
+        let shard = Shard {
+            state: Lock::new(state),
             published: Published::default(),
             late: Late(Lock::new(Vec::new())),
-            driver,
-            index,
-        }
+        };
+        // Stored instead of initialized, because loom takes only a store for sequentially
+        // consistent. (An initial value happens before every store, so it needs no such order.)
+        shard.move_clock(now);
+        shard.publish(Tick::NEVER);
+        shard.publish_alarm(Tick::NEVER, false);
+        shard
     }
 
     /// Returns the clock, up to which entries belong to the driver.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
+    }
+
+    fn move_clock(&self, clock: Tick) {
+        self.published.clock.store(clock.0, Ordering::Release);
     }
 
     /// Returns the tick at which the shard needs the next expiry pass.
@@ -284,30 +289,37 @@ impl Shard {
         Tick(self.published.fast_path_from.load(Ordering::SeqCst))
     }
 
-    pub(super) fn set_fast_path_from(&self, from: Tick) {
-        let published = &self.published;
-        published.fast_path_from.store(from.0, Ordering::SeqCst);
+    /// Returns `true` if a cancel has to retract the alarm, because the clock may be paused.
+    #[inline]
+    pub(super) fn retracts(&self) -> bool {
+        self.published.retracts.load(Ordering::Relaxed)
     }
 
-    #[inline]
-    pub(crate) fn generation(&self) -> Generation {
-        self.published.generation.load(Ordering::Acquire)
+    /// Publishes what timers have to know of the alarm, if it is new.
+    pub(super) fn publish_alarm(&self, fast_path_from: Tick, retracts: bool) {
+        if self.fast_path_from() != fast_path_from || self.retracts() != retracts {
+            let published = &self.published;
+            published.retracts.store(retracts, Ordering::Relaxed);
+            let from = fast_path_from.0;
+            published.fast_path_from.store(from, Ordering::SeqCst);
+        }
     }
 
+    /// Returns `true` if the driver has shut down.
     #[inline]
-    pub(crate) fn is_open_in(&self, generation: Generation) -> bool {
-        self.generation() == generation
+    pub(crate) fn is_closed(&self) -> bool {
+        self.clock() == Tick::NEVER
     }
 
     /// Returns the number of the thread that is this shard's worker now.
     #[inline]
-    pub(super) fn worker(&self) -> u32 {
-        self.published.worker.load(Ordering::Acquire)
+    pub(super) fn binding(&self) -> u32 {
+        self.published.binding.load(Ordering::Acquire)
     }
 
     /// Ends the binding of the shard's present worker and returns the number of the next one.
-    pub(super) fn change_worker(&self) -> u32 {
-        self.published.worker.fetch_add(1, Ordering::AcqRel) + 1
+    pub(super) fn end_binding(&self) -> u32 {
+        self.published.binding.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Makes sure that `next` is not later than `when`. Call this under the lock.
@@ -322,20 +334,15 @@ impl Shard {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
 
-    /// Returns `Ok` if an entry with this deadline belongs to its timer, or would if it were
-    /// registered now. Without the lock, only a refusal is reliable, because the driver may take
-    /// the entry at any moment.
+    /// Returns `Ok` if an entry with this deadline belongs to its timer, or would if it were armed
+    /// now. Without the lock, only a refusal is reliable, because the driver may take the entry at
+    /// any moment.
     #[inline]
-    pub(super) fn check(&self, generation: Generation, when: Tick) -> Result<(), Refused> {
-        // Load the clock before the generation. Otherwise the clock of a later generation could be
-        // mistaken for that of the timer's own.
-        let clock = self.clock();
-        if !self.is_open_in(generation) {
-            Err(Refused::Closed)
-        } else if when <= clock {
-            Err(Refused::Due)
-        } else {
-            Ok(())
+    pub(super) fn admit(&self, when: Tick) -> Result<(), Refused> {
+        match self.clock() {
+            clock if when > clock => Ok(()),
+            Tick::NEVER => Err(Refused::Closed),
+            _ => Err(Refused::Due),
         }
     }
 }
@@ -368,7 +375,7 @@ impl Shard {
     /// first.
     #[inline]
     fn unlock(&self, state: Held<'_>) {
-        if self.has_late_cancels() || state.wheel.has_garbage() {
+        if self.has_late_cancels() || state.entries.has_garbage() {
             self.unlock_and_tidy(state);
         }
     }
@@ -382,15 +389,15 @@ impl Shard {
         let mut cancels = sync::wait(&self.late.0);
         let rest = cancels.len().saturating_sub(BATCH);
         for (entry, waker) in cancels.drain(rest..).zip(&mut wakers) {
-            if self.check(entry.generation, entry.when).is_ok() {
-                *waker = state.take(entry.key);
+            if self.admit(entry.when).is_ok() {
+                *waker = state.retire(entry.key);
             }
         }
         self.published.late_cancels.store(rest, Ordering::Relaxed);
         let is_too_large = rest == 0 && cancels.capacity() > KEPT;
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
         drop(cancels);
-        let garbage = state.wheel.take_garbage();
+        let garbage = state.entries.take_garbage();
         drop(state);
         drop((emptied, garbage));
         wakers::discard(wakers.into_iter().flatten());
@@ -406,7 +413,7 @@ impl Shard {
     pub(super) fn cancel_later(&self, entry: EntryRef) {
         // Do not queue a cancel that would be refused. Most timers that are dropped elsewhere have
         // fired, and after a shutdown nothing would empty the list.
-        if self.check(entry.generation, entry.when).is_err() {
+        if self.admit(entry.when).is_err() {
             return;
         }
         let mut cancels = sync::wait(&self.late.0);

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::MetricsIntervals;
-use crate::counts::{FinalCounts, MetricsSnapshot};
-use crate::driver::{DriverRef, registry};
+use crate::counts::MetricsSnapshot;
+use crate::driver::{Driver, registry};
+use crate::sync::Ordering;
 
 /// Returns a handle to the counts of the current runtime's timers: how many were armed, how many fired or
 /// were cancelled, and how late those that fired were.
@@ -62,15 +63,12 @@ pub fn metrics() -> WheelMetrics {
 /// [`Wheel::metrics`]: crate::Wheel::metrics
 #[derive(Clone)]
 pub struct WheelMetrics {
-    driver: DriverRef,
-    /// `None` if the driver had shut down long before the handle was taken.
-    last: Option<Arc<FinalCounts>>,
+    driver: Arc<Driver>,
 }
 
 impl WheelMetrics {
-    pub(crate) fn new(driver: DriverRef) -> Self {
-        let last = driver.driver.last(driver.generation);
-        WheelMetrics { driver, last }
+    pub(crate) fn new(driver: Arc<Driver>) -> Self {
+        WheelMetrics { driver }
     }
 
     /// Returns the counts of all shards since the driver started.
@@ -91,10 +89,8 @@ impl WheelMetrics {
         for index in 0..self.num_shards() {
             sum.add(&self.shard(index));
         }
-        if let Some(counts) = &self.last {
-            sum.driver_wakeups = counts.passes();
-            sum.driver_noops = counts.idle_passes();
-        }
+        sum.driver_wakeups = self.driver.passes.load(Ordering::Relaxed);
+        sum.driver_noops = self.driver.idle_passes.load(Ordering::Relaxed);
         sum
     }
 
@@ -140,16 +136,13 @@ impl WheelMetrics {
     #[must_use]
     #[track_caller]
     pub fn shard(&self, index: usize) -> MetricsSnapshot {
-        let DriverRef { driver, generation } = self.driver;
-        let shards = driver.shards();
-        let count = shards.len();
+        let homes = self.driver.homes();
+        let count = homes.len();
         assert!(
             index < count,
             "shard index {index} is out of range: there are {count} shards"
         );
-        let now = shards[index].snapshot(generation);
-        now.or_else(|| Some(self.last.as_ref()?.of_shard(index)))
-            .unwrap_or_default()
+        homes[index].shard.snapshot()
     }
 
     /// Returns the number of shards, each with its own lock.
@@ -164,7 +157,7 @@ impl WheelMetrics {
     /// ```
     #[must_use]
     pub fn num_shards(&self) -> usize {
-        self.driver.driver.shards().len()
+        self.driver.homes().len()
     }
 }
 

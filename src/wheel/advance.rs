@@ -72,7 +72,7 @@ impl<T, const SLOTS: usize> Drop for Due<'_, T, SLOTS> {
     }
 }
 
-/// Maximum number of cells that are taken off a slot together.
+/// Maximum number of keys that are taken off a slot together.
 const BURST: usize = 16;
 
 /// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When it is
@@ -113,7 +113,7 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
             self.deadlines[at] = entries.at(key).deadline;
         });
         self.slot = slot;
-        *budget -= self.left.max(1);
+        *budget -= self.left;
         while self.left > 0 {
             self.left -= 1;
             let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
@@ -137,9 +137,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// fire together, and the fewer cascade first. For the same reason, pass the greatest
     /// `earliest` that is known to be no later than any deadline.
     ///
-    /// Each entry that fires or cascades uses up 1 of `budget`, and so does each run of up to 16
-    /// holes. The clock never goes back: an earlier `to` only fires entries that an unfinished
-    /// advance left behind.
+    /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
+    /// earlier `to` only fires entries that an unfinished advance left behind.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -194,14 +193,16 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             }
             debug_assert!(start >= burst.core.now, "passed an occupied slot");
             burst.core.now = start;
-            if budget == 0 {
-                return Progress::Unfinished;
-            }
             // No entry that is left is due before this slot starts, or before `earliest`, so no
             // entry fires before one that is due more than `apart` ticks earlier. The bound is
             // needed because a deadline that was extended lazily may be far beyond the slot's end.
             let due = start.max(earliest).saturating_add(apart).min(to);
-            burst.fire(slot, &mut budget, due, fire);
+            while !burst.core.slots.list(slot).is_empty() {
+                if budget == 0 {
+                    return Progress::Unfinished;
+                }
+                burst.fire(slot, &mut budget, due, fire);
+            }
         }
         burst.core.now = to;
         Progress::CaughtUp
@@ -249,8 +250,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         for level in self.slots.used_levels() {
             let Next { slot, start } = self.slots.first_on(level, self.now)?;
             if first.is_none_or(|(deadline, _)| start < deadline) {
-                let keys = self.slots.list(slot).keys();
-                let of_slot = keys.map(|key| (self.entries.at(key).deadline, key)).min();
+                let keys = self.slots.list(slot).keys().iter();
+                let of_slot = keys.map(|&key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }
         }
@@ -260,8 +261,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`,
     /// or returns `None` if the slot has more entries than that.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
-        let list = self.slots.list(slot);
-        *few = few.checked_sub(list.len())?;
-        list.keys().map(|key| self.entries.at(key).deadline).min()
+        let keys = self.slots.list(slot).keys();
+        *few = few.checked_sub(keys.len())?;
+        let deadlines = keys.iter().map(|&key| self.entries.at(key).deadline);
+        deadlines.min()
     }
 }

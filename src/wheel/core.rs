@@ -147,34 +147,37 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     }
 
     /// Moves an entry to another deadline, as [`reschedule`](Self::reschedule) does, but leaves it
-    /// in its slot if that slot does not start after the new deadline.
+    /// in its slot if that slot does not start after the new deadline. Returns what `change`
+    /// returns, which may change the value.
     ///
     /// The entry then moves only when the clock reaches its slot, no matter how often its deadline
     /// is extended until then. This makes it cheap to extend a deadline again and again.
     #[inline(always)]
-    pub(crate) fn reschedule_lazily(&mut self, key: u32, deadline: u64) {
+    pub(crate) fn reschedule_lazily<R>(
+        &mut self,
+        key: u32,
+        deadline: u64,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> R {
         self.expect_later(deadline);
-        let before = mem::replace(&mut self.entries.at_mut(key).deadline, deadline);
+        let entry = self.entries.at_mut(key);
+        let result = change(&mut entry.value);
+        let before = mem::replace(&mut entry.deadline, deadline);
         if deadline < before {
             self.move_earlier(key, deadline);
         }
+        result
     }
 
     /// Extends the deadline of the entry under this key and returns `true`. Returns `false` and
-    /// changes nothing if there is no such entry, if `is_such` returns `false` for its value, or if
-    /// the new deadline is earlier than the old one.
+    /// changes nothing if there is no such entry, or if the new deadline is earlier than the old one.
     ///
     /// Always returns `false` for an entry that has survived its page, because looking it up would
     /// make the fast path longer. The caller's slow path finds such an entry.
     #[inline(always)]
-    pub(crate) fn extend_if(
-        &mut self,
-        key: u32,
-        deadline: u64,
-        is_such: impl FnOnce(&T) -> bool,
-    ) -> bool {
+    pub(crate) fn extend(&mut self, key: u32, deadline: u64) -> bool {
         match self.entries.in_page_mut(key) {
-            Some(entry) if deadline >= entry.deadline && is_such(&entry.value) => {
+            Some(entry) if deadline >= entry.deadline => {
                 entry.deadline = deadline;
                 true
             }
@@ -184,19 +187,6 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
 
     fn expect_later(&self, deadline: u64) {
         debug_assert!(deadline > self.now, "this deadline has passed");
-    }
-
-    /// Replaces the value of an entry and returns the old one. Also moves the entry to another
-    /// deadline, as [`reschedule_lazily`](Self::reschedule_lazily) does.
-    #[inline(always)]
-    pub(crate) fn replace(&mut self, key: u32, deadline: u64, value: T) -> T {
-        let entry = self.entries.at_mut(key);
-        let old = mem::replace(&mut entry.value, value);
-        let before = mem::replace(&mut entry.deadline, deadline);
-        if deadline < before {
-            self.move_earlier(key, deadline);
-        }
-        old
     }
 
     /// Moves an entry to a slot for its new, earlier deadline, unless its present slot starts early
@@ -220,13 +210,12 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 
-    /// Removes the key at `place` from its slot, and updates the entries of the keys that this
-    /// moves.
+    /// Removes the key at `place` from its slot, and tells the entry whose key moves there.
     #[inline(always)]
     fn unlink(&mut self, place: Place) {
-        let entries = &mut self.entries;
-        self.slots
-            .unlink(place, |key, place| entries.at_mut(key).place = place);
+        if let Some(moved) = self.slots.unlink(place) {
+            self.entries.at_mut(moved).place.at = place.at;
+        }
     }
 
     /// Returns the deadline of an entry. Panics if there is no such entry.
@@ -247,6 +236,15 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     pub(crate) fn into_values(self) -> impl Iterator<Item = (u64, T)> {
         let entries = self.entries.into_iter();
         entries.map(|(_, entry)| (entry.deadline, entry.value))
+    }
+
+    /// Takes all entries out, which count as removed from here on.
+    pub(crate) fn take(&mut self) -> Self {
+        let mut emptied = Self::starting_at(self.now);
+        emptied.cascaded = self.cascaded;
+        emptied.entries.inserted = self.inserted();
+        emptied.entries.removed = self.inserted();
+        mem::replace(self, emptied)
     }
 
     pub(crate) fn capacity(&self) -> usize {

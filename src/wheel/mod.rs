@@ -12,7 +12,7 @@
 //! | `bits.rs` | a bit for each slot of a level |
 //! | `slot.rs` | the number of a slot, and the place of a key within a slot |
 //! | `paged_slab.rs` | a slab that grows by pages and never moves its values |
-//! | `key_list.rs` | the keys of the entries in one slot: a vector with holes |
+//! | `key_list.rs` | the keys of the entries in one slot |
 //! | `level.rs` | the arithmetic of levels: which slot a deadline belongs to |
 //! | `slots.rs` | the slots of all levels, and which of them are occupied |
 //! | `core.rs`, `advance.rs` | the wheel itself: its entries, and the passing of time |

@@ -68,8 +68,7 @@ impl<T: Clone, const BITS: u32> Clone for PagedSlab<T, BITS> {
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Number of values in a full page.
     pub(crate) const PAGE_LEN: usize = 1 << BITS;
-    /// Maximum number of pages. The page with the key [`u32::MAX`] is left out, because lists of
-    /// keys use that number for a hole.
+    /// Maximum number of pages. The last page is left out, so that there are fewer than 2^32 keys.
     const MOST_PAGES: usize = (1 << (u32::BITS - BITS)) - 1;
     /// Maximum number of values.
     pub(crate) const MOST: usize = Self::MOST_PAGES * Self::PAGE_LEN;

@@ -2,7 +2,7 @@
 //! entries; the entries themselves are in the slab of `core.rs`.
 
 use super::bits::Bits;
-use super::key_list::KeyList;
+use super::key_list::{KeyList, SHORT};
 use super::level::Scale;
 use super::slot::{Place, SlotId};
 
@@ -70,17 +70,19 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied.resize(levels, Bits::NONE);
     }
 
-    /// Removes the key at `place` from its slot. If that moves other keys, calls `moved` with each
-    /// of them and its new place.
+    /// Removes the key at `place` from its slot. Returns the key that has moved there, if any.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, place: Place, moved: impl FnMut(u32, Place)) {
-        if self.lists[place.slot.index()].remove(place.at) {
-            self.tidy(place.slot, moved);
+    pub(crate) fn unlink(&mut self, place: Place) -> Option<u32> {
+        let list = &mut self.lists[place.slot.index()];
+        let moved = list.remove(place.at);
+        // Now and then is enough to look for unused memory, and one test finds an empty list too.
+        if list.len() % SHORT == 0 {
+            self.tidy(place.slot);
         }
+        moved
     }
 
-    /// Takes at most `most` cells off the end of an occupied slot's list and calls `taken` for each
-    /// key in them, as [`KeyList::take`] does. Returns the number of keys.
+    /// Takes at most `most` keys off the end of an occupied slot's list, as [`KeyList::take`] does.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
@@ -91,26 +93,28 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let list = &mut self.lists[slot.index()];
         let count = list.take(most, taken);
         if list.is_empty() {
-            list.clear(&mut self.garbage);
             self.note_emptied(slot);
         }
         count
     }
 
-    /// Makes a sparse list shorter, or clears a list that has become empty.
+    /// Gives back memory that a list no longer needs.
     #[inline(never)]
-    fn tidy(&mut self, slot: SlotId, mut moved: impl FnMut(u32, Place)) {
+    fn tidy(&mut self, slot: SlotId) {
         let list = &mut self.lists[slot.index()];
         if list.is_empty() {
-            list.clear(&mut self.garbage);
-            return self.note_emptied(slot);
+            self.note_emptied(slot);
+        } else {
+            self.garbage.extend(list.give_back());
         }
-        let garbage = list.tidy(|key, at| moved(key, Place { at, slot }));
-        self.garbage.extend(garbage);
     }
 
     #[inline(always)]
     fn note_emptied(&mut self, slot: SlotId) {
+        let list = &mut self.lists[slot.index()];
+        if list.is_long() {
+            self.garbage.extend(list.give_back());
+        }
         let level = slot.level::<SLOTS>();
         let occupied = &mut self.occupied[level];
         occupied.clear(slot.position::<SLOTS>());
@@ -142,6 +146,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// Returns the occupied slot of a level that starts first.
+    #[inline]
     pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<Next> {
         Self::first_of(&self.occupied[level], level, now)
     }

@@ -21,7 +21,7 @@ use super::key::Stamped;
 ///
 /// A level has `SLOTS` slots, from 2 to 256; the default is 64. Their number affects speed and
 /// memory, but not the ticks at which entries fire. With more slots there are fewer levels, so an
-/// entry moves less often before it fires, while each level takes 32 bytes per slot. Prefer a power
+/// entry moves less often before it fires, while each level takes 24 bytes per slot. Prefer a power
 /// of two, because other numbers need divisions instead of shifts.
 ///
 /// The wheels of the timer driver have 256 slots per level. With that number, firing each of a

@@ -170,8 +170,8 @@ mod paused {
                 tokio::spawn(report_as(name, wheel, ms(100)));
             }
             let sleeps = wheels.each_ref().map(|(_, wheel)| wheel.sleep(HOUR));
-            let _held = sleeps.map(registered);
-            wheels[0].1.shutdown();
+            let [cancelled, _held] = sleeps.map(registered);
+            drop(cancelled);
             sleep(ms(105)).await;
             let all = published(&snapshotter);
             for (name, pending, cancelled) in [("idle", 0.0, 1), ("exact", 1.0, 0)] {

@@ -11,4 +11,3 @@ mod everywhere;
 mod high_resolution;
 mod reentrancy;
 mod shutdown;
-mod wheel_shutdown;

@@ -18,8 +18,8 @@
 //! # The timerfd
 //!
 //! tokio fires at whole milliseconds, up to two milliseconds after the deadline. A timerfd, whose
-//! expiry wakes tokio's I/O driver, fires for deadlines that are at most [`NEAR`] ahead instead.
-//! For a deadline that is further away, tokio fires [`NEAR`] before it, and the timerfd is set
+//! expiry wakes tokio's I/O driver, fires for deadlines that are at most [`TIMERFD_RANGE`] ahead instead.
+//! For a deadline that is further away, tokio fires [`TIMERFD_RANGE`] before it, and the timerfd is set
 //! then. So a service whose timers are seconds away, and are cancelled, makes no system call for
 //! them.
 //!
@@ -47,7 +47,6 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
-use crate::settings::Generation;
 use crate::spans;
 use crate::sync::time::{self, Interval, Sleep};
 use crate::sync::{Descriptor, now_if_current, now_in, thread_local};
@@ -60,18 +59,18 @@ pub(in crate::driver) struct AlarmTimer {
     /// The probe. It is never left registered. (It is a sleep, because polling an interval reads
     /// the clock.)
     probe: Pin<Box<Sleep>>,
-    /// The timerfd, which fires for deadlines that are at most [`NEAR`] ahead.
+    /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     precise: Option<HighResolution>,
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// The generation of the driver.
-    pub(in crate::driver) generation: Generation,
     /// Whether the runtime has taken the driver task, which means that it was spawned.
     pub(in crate::driver) has_task: bool,
-    /// The tick that is armed for. [`Tick::NEVER`] if nothing is registered with tokio, and `None`
-    /// if the alarm has to be armed again in any case.
-    pub(super) armed: Option<Tick>,
+    /// The tick that is armed for, or [`Tick::NEVER`] if nothing is armed.
+    pub(super) armed: Tick,
+    /// Whether that was armed before the clock was found to be paused, so that it has to be armed
+    /// again in any case.
+    pub(super) is_unsure: bool,
 }
 
 impl AlarmTimer {
@@ -97,15 +96,16 @@ impl AlarmTimer {
             precise,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
-            generation: 0,
             has_task: false,
-            armed: Some(Tick::NEVER),
+            armed: Tick::NEVER,
+            is_unsure: false,
         }
     }
 
     /// Notes that one of the two sources has fired: neither counts as set any more.
     pub(super) fn forget_all(&mut self, now: Tick) {
-        self.armed = Some(Tick::NEVER);
+        self.armed = Tick::NEVER;
+        self.is_unsure = false;
         if let Some(precise) = &mut self.precise {
             precise.last_wakeup = now;
         }
@@ -121,19 +121,19 @@ impl AlarmTimer {
     }
 
     /// Returns when tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
-    /// early enough to set the timerfd. If the deadline is at most [`NEAR`] ahead, sets the timerfd
+    /// early enough to set the timerfd. If the deadline is at most [`TIMERFD_RANGE`] ahead, sets the timerfd
     /// instead and returns `None`.
     pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(precise) = &mut self.precise else {
             return Some(target);
         };
         if precise.set(target, now, &self.waker) {
-            self.armed = Some(target);
+            self.armed = target;
             return None;
         }
         // A tick ahead, so that the interval does not fire while it is being armed.
         let soonest = now.saturating_add(Duration::from_nanos(1));
-        Some(target.saturating_sub(NEAR).max(soonest))
+        Some(target.saturating_sub(TIMERFD_RANGE).max(soonest))
     }
 
     /// Arms tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
@@ -148,7 +148,8 @@ impl AlarmTimer {
         // tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
         // armed then.
         let is_pending = polled.is_ok_and(|polled| polled.is_pending());
-        self.armed = Some(if is_pending { target } else { Tick::NEVER });
+        self.armed = if is_pending { target } else { Tick::NEVER };
+        self.is_unsure = false;
         is_pending
     }
 
@@ -198,7 +199,7 @@ thread_local! {
 }
 
 /// How far ahead a deadline may be at most for the timerfd to be set.
-pub(super) const NEAR: Duration = if cfg!(all(test, loom)) {
+pub(super) const TIMERFD_RANGE: Duration = if cfg!(all(test, loom)) {
     Duration::from_nanos(15)
 } else {
     Duration::from_secs(1)
@@ -238,7 +239,7 @@ impl HighResolution {
     /// tokio's interval has to fire instead, because the target is far or the timerfd could not be
     /// set.
     fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
-        if target.saturating_since(now) > NEAR {
+        if target.saturating_since(now) > TIMERFD_RANGE {
             return false;
         }
         // It has expired, but its wake-up was not delivered yet: do not set it again.

@@ -66,64 +66,63 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
-use self::interval::{ARMING, AlarmTimer, NEAR};
+use self::interval::{ARMING, AlarmTimer, TIMERFD_RANGE};
+use super::grid::Grid;
 use super::shard::Shard;
-use super::when::{Grid, UNKNOWN};
 use crate::clock::{MILLISECOND, Tick};
-use crate::settings::{Generation, Settings};
+use crate::settings::Settings;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 
 /// Deadlines further ahead than this many nanoseconds are approached in steps.
 const DISTANT: u64 = 1_000 * MILLISECOND;
 
-/// A driver's alarm.
-#[derive(Default)]
+/// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
     /// When the alarm fires at the latest, as published to threads that hold no lock.
     /// (`AlarmTimer::armed`, under the mutex, is what tokio or the timerfd is set for.)
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
-    /// When tokio's milliseconds begin: see `when.rs`.
     pub(super) grid: Grid,
-    /// Whether the clock is, or may be, paused. Once set, it stays set until the driver is opened
-    /// again.
+    /// Whether the clock is, or may be, paused. Once set, it stays set.
     may_pause: AtomicBool,
-    /// The mutex of the rules above. It holds `None` while the driver runs for no runtime.
+    /// The mutex of the rules above. It holds `None` once the driver has shut down.
     pub(super) timer: Mutex<Option<AlarmTimer>>,
-    settings: Settings,
+    pub(super) settings: Settings,
+    /// The tick at which the driver was opened.
+    pub(super) opened: Tick,
 }
 
-/// Returns the earliest deadline of all shards, or [`Tick::NEVER`] if nothing is registered.
-pub(super) fn earliest(shards: &[Shard]) -> Tick {
-    shards.iter().map(Shard::next).min().unwrap_or(Tick::NEVER)
+/// Returns the earliest deadline of these shards, or [`Tick::NEVER`] if nothing is armed.
+pub(super) fn earliest<'a>(shards: impl Iterator<Item = &'a Shard>) -> Tick {
+    shards.map(Shard::next).min().unwrap_or(Tick::NEVER)
 }
 
 /// Opening, closing, and the clock.
 impl Alarm {
-    pub(super) fn new(settings: Settings) -> Self {
-        Alarm {
+    /// Creates the alarm of a driver that is opened now. Nothing is armed yet.
+    pub(super) fn new(timer: AlarmTimer, settings: Settings, opened: Tick) -> Self {
+        let alarm = Alarm {
+            armed_for: AtomicU64::default(),
+            has_fired: AtomicBool::new(false),
+            grid: Grid::unknown(),
+            may_pause: AtomicBool::new(false),
+            timer: Mutex::new(Some(timer)),
             settings,
-            ..Alarm::default()
-        }
-    }
-
-    /// Takes over a timer of the runtime that the driver is opened for. Nothing is armed yet.
-    pub(super) fn open(&self, timer: AlarmTimer) {
-        let mut current = lock(&self.timer);
-        self.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
-        self.has_fired.store(false, Ordering::SeqCst);
-        self.grid.set(UNKNOWN);
-        self.may_pause.store(false, Ordering::Relaxed);
-        *current = Some(timer);
+            opened,
+        };
+        // Stored instead of initialized, because loom takes only a store for sequentially
+        // consistent; see `Shard::new`.
+        alarm.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
+        alarm.has_fired.store(false, Ordering::SeqCst);
+        alarm
     }
 
     /// Notes that the driver task was spawned; it may not have been polled yet. Because closing a
     /// driver takes the timer out under this lock, the runtime has not ended while the lock is held
     /// and there is a timer. So the runtime's clock can be read.
-    pub(super) fn begin(&self, generation: Generation) {
-        let mut timer = lock(&self.timer);
-        if let Some(timer) = timer.as_mut().filter(|it| it.generation == generation) {
+    pub(super) fn begin(&self) {
+        if let Some(timer) = lock(&self.timer).as_mut() {
             timer.has_task = true;
             if self.settings.current_thread {
                 self.note_clock(timer);
@@ -153,28 +152,42 @@ impl Alarm {
     /// not show the real time is paused, or was resumed after an advance. If tokio is built to
     /// pause clocks, every clock may be paused.
     fn note_clock(&self, timer: &mut AlarmTimer) -> Option<Tick> {
+        if self.may_pause() {
+            return timer.now();
+        }
         let before = Tick::really_now();
         let now = timer.now()?;
         let is_virtual = now < before || now > Tick::really_now();
-        if !self.may_pause() && (is_virtual || cfg!(feature = "test-util")) {
+        if is_virtual || cfg!(feature = "test-util") {
             self.set_may_pause(timer);
         }
         Some(now)
     }
 
-    /// Notes that the clock may be paused.
+    /// Notes that the clock may be paused. What is armed was armed by the real clock.
     pub(super) fn set_may_pause(&self, timer: &mut AlarmTimer) {
         self.may_pause.store(true, Ordering::Relaxed);
-        // The alarm was armed by the real clock, so whatever is armed has to be armed again, or
-        // disarmed.
-        if timer.armed != Some(Tick::NEVER) {
-            timer.armed = None;
-        }
+        timer.is_unsure = timer.armed != Tick::NEVER;
     }
 
     /// Returns `true` if the clock is, or may be, paused.
     pub(super) fn may_pause(&self) -> bool {
         self.may_pause.load(Ordering::Relaxed)
+    }
+
+    /// Returns the tokio millisecond in which this deadline fires, if tokio's milliseconds are
+    /// known.
+    pub(super) fn known_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        self.grid.round_up(deadline)
+    }
+
+    /// Returns the tokio millisecond in which this deadline fires, and asks tokio if its
+    /// milliseconds are not known. Returns `None` while tokio [cannot be asked](Self::ask).
+    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
+        self.grid.round_up(deadline).or_else(|| {
+            self.ask(|timer| self.grid.find(|deadline| timer.has_come(deadline)))?;
+            self.grid.round_up(deadline)
+        })
     }
 
     /// Asks tokio about its own time. Returns `None` if the runtime has not taken the driver task
@@ -203,11 +216,11 @@ impl Alarm {
     /// clock went back, if the runtime is about to shut down, or if another thread has re-armed the
     /// alarm for a later target since tokio began to fire it.
     ///
-    /// With a timerfd, the alarm may fire up to [`NEAR`] before its target without being too early:
+    /// With a timerfd, the alarm may fire up to [`TIMERFD_RANGE`] before its target without being too early:
     /// tokio's interval fires then so that the timerfd can be set, and a timerfd may still expire
     /// for an earlier target that it was set for.
     pub(super) fn is_early(&self, now: Tick) -> bool {
-        let ahead = NEAR * u32::from(self.settings.is_precise);
+        let ahead = TIMERFD_RANGE * u32::from(self.settings.is_precise);
         now < self.armed_for().saturating_sub(ahead)
     }
 
@@ -228,23 +241,26 @@ impl Alarm {
 
 /// Arming.
 impl Alarm {
-    /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none.
-    /// Returns `false` if a pass is needed, because the alarm could not be armed: its time had
-    /// come, or tokio panicked.
+    /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none. `now`
+    /// is the real time, or a time read a short while ago. If the clock may be paused, nothing
+    /// depends on it. Returns `false` if a pass is needed, because the alarm could not be armed: its
+    /// time had come, or tokio panicked.
     #[cold]
-    pub(super) fn rearm(&self, shards: &[Shard]) -> bool {
+    pub(super) fn rearm<'a>(
+        &self,
+        shards: impl Iterator<Item = &'a Shard> + Clone,
+        now: Tick,
+    ) -> bool {
         let mut timer = lock(&self.timer);
         // There is no timer if the driver has shut down.
         let Some(timer) = timer.as_mut() else {
             return true;
         };
-        // The real clock will do: if the clock may be paused, nothing below depends on `now`.
-        let now = Tick::really_now();
         if self.take_fired() {
             timer.forget_all(now);
         }
         let target = self.settle(shards, now);
-        if timer.armed == Some(target) {
+        if timer.armed == target && !timer.is_unsure {
             true
         } else if target != Tick::NEVER {
             self.set(timer, target, now)
@@ -256,16 +272,14 @@ impl Alarm {
 
     /// Finds and publishes the target, and starts again if a shard got an earlier deadline in the
     /// meantime. Returns the target.
-    fn settle(&self, shards: &[Shard], now: Tick) -> Tick {
-        let target = || self.target(earliest(shards), now);
+    fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
+        let target = || self.target(earliest(shards.clone()), now);
         loop {
             let settled = target();
             self.armed_for.store(settled.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_from(settled.max(now));
-            for shard in shards {
-                if shard.fast_path_from() != fast_path_from {
-                    shard.set_fast_path_from(fast_path_from);
-                }
+            for shard in shards.clone() {
+                shard.publish_alarm(fast_path_from, self.may_pause());
             }
             if target() >= settled {
                 return settled;
@@ -294,7 +308,7 @@ impl Alarm {
     /// the next one. Nothing has to be rounded, either. (With a configured tick, or if the clock
     /// may be paused, no timer takes the fast path.)
     fn fast_path_from(&self, fires_at: Tick) -> Tick {
-        if self.settings.tick != 1 || self.may_pause() {
+        if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER
         } else if self.settings.is_precise {
             fires_at
@@ -320,7 +334,7 @@ impl Alarm {
         // `None` means that the timerfd is set instead.
         let Some(at) = at else { return true };
         // tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
-        if timer.armed < Some(target) {
+        if timer.armed < target || timer.is_unsure {
             self.disarm(timer);
         }
         if timer.arm(at, target) {

@@ -87,7 +87,7 @@ fn loom_a_pass_and_a_late_alarm() {
         fake::advance_to(Tick(12).to_instant());
         let other = model.spawn(|model| model.time.poll());
         model.poll_task();
-        let fast_path_from = model.home(0).fast_path_from();
+        let fast_path_from = model.home(0).shard.fast_path_from();
         assert!(fast_path_from > Tick(12), "a timer for now is fast");
         other.join().unwrap();
         model.assert_all_fire([due, later]);
@@ -152,8 +152,8 @@ fn loom_a_check_and_arm() {
 fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     check(|| {
         let model = Model::new(1);
-        let shard = model.home(0);
-        let announced = shard.arm(model.generation, Tick(10), Waker::noop().clone());
+        let shard = &model.home(0).shard;
+        let announced = shard.arm(Tick(10), Waker::noop().clone());
         assert!(announced.is_ok());
         let timer = model.arm(0, 20);
         assert!(
@@ -183,7 +183,7 @@ fn loom_the_alarm_fires_while_it_is_armed() {
 /// A model in which no clock is read for timers that are due in the alarm's millisecond.
 fn with_a_known_grid(shards: usize) -> Model {
     let model = Model::new(shards);
-    model.driver.alarm.grid.set(0);
+    model.driver.alarm.grid.find(|deadline| deadline == Tick(0));
     model
 }
 

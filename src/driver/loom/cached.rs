@@ -1,7 +1,6 @@
 //! The cached entry: used again or removed, in every race with a pass, a count or the end of the
 //! driver.
 
-use super::shutdown::unless_shut_down;
 use super::{Armed, Model, check};
 
 /// A model with a timer on shard 0, to be cancelled by this thread.
@@ -143,30 +142,6 @@ fn loom_cache_and_shutdown() {
 }
 
 #[test]
-fn loom_what_one_driver_cached_is_not_used_in_the_next() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            let armed = next.arm(0, 60);
-            (next, armed)
-        });
-        let relic = timer.drop();
-        let (model, armed) = other.join().unwrap();
-        let mine = model.arm(0, 70);
-        let gone = model.arm(0, 80).drop();
-        assert_eq!(model.pending(), 2);
-        model.run_out();
-        armed.assert_fired();
-        mine.assert_fired();
-        model.assert_empty();
-        assert!(gone.is_freed());
-        assert!(relic.is_freed(), "a waker is leaked");
-    });
-}
-
-#[test]
 fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
     check(|| {
         let model = Model::new(2);
@@ -219,49 +194,5 @@ fn loom_use_again_and_use_again() {
         let others = other.join().unwrap();
         assert_eq!(model.pending(), 2);
         model.assert_all_fire([next, others]);
-    });
-}
-
-/// A cached entry goes with its driver; that of the next driver's timers stays theirs.
-#[test]
-fn loom_cache_and_shutdown_and_cache() {
-    check(|| {
-        let model = Model::new(1);
-        let timer = model.arm(0, 60);
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            (next.arm(0, 60), next.arm(0, 61).drop(), next)
-        });
-        let relic = timer.drop();
-        let (armed, gone, next) = other.join().unwrap();
-        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
-        next.run_out();
-        armed.assert_fired();
-        next.assert_empty();
-        assert!(relic.is_freed() && gone.is_freed(), "a waker is leaked");
-    });
-}
-
-/// A thread is still bound to a driver that ends, and makes its timers there, while the next
-/// driver opens.
-#[test]
-fn loom_a_binding_that_comes_late() {
-    check(|| {
-        let model = Model::new(1);
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            (next.arm(0, 60), next)
-        });
-        let mut relic = model.unpolled(0, 30);
-        let _ = unless_shut_down(|| relic.poll());
-        let relic = relic.drop();
-        let (tenant, next) = other.join().unwrap();
-        assert!(relic.is_freed(), "a waker is leaked");
-        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
-        next.run_out();
-        tenant.assert_fired();
-        next.assert_empty();
     });
 }

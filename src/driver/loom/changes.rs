@@ -277,28 +277,6 @@ fn loom_cancels_and_shutdown() {
     });
 }
 
-/// A cancel that has waited through the end of its driver finds nothing in the next driver.
-#[test]
-fn loom_a_cancel_waits_while_the_next_driver_opens() {
-    check(|| {
-        let model = Model::new(1);
-        fake::go_elsewhere();
-        let timer = model.arm(0, 60);
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            let tenant = next.arm(0, 60);
-            (next, tenant)
-        });
-        let wakes = timer.drop();
-        let (next, tenant) = other.join().unwrap();
-        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
-        next.run_out();
-        tenant.assert_fired();
-        assert!(wakes.is_freed(), "a waker is leaked");
-    });
-}
-
 /// The second cancel applies the first, unless the pass has.
 #[test]
 fn loom_cancel_and_fire_what_waits_already() {
@@ -352,30 +330,6 @@ fn loom_apply_and_shutdown() {
         other.join().unwrap();
         assert!(gone.is_freed() && gone.count() <= 1);
         assert_eq!(due.wakes.count(), 1, "fired or told, not both");
-    });
-}
-
-/// The thread that cancels empties the list when the shard runs for the next runtime.
-#[test]
-fn loom_apply_and_the_next_driver_opens() {
-    check(|| {
-        let model = Model::new(1);
-        fake::go_elsewhere();
-        let gone = model.arm(0, 60);
-        let also = model.arm(0, 61).drop();
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            let tenant = next.arm(0, 60);
-            (next, tenant)
-        });
-        let gone = gone.drop();
-        let (next, tenant) = other.join().unwrap();
-        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
-        next.run_out();
-        tenant.assert_fired();
-        next.assert_empty();
-        assert!(gone.is_freed() && also.is_freed(), "a waker is leaked");
     });
 }
 

@@ -11,10 +11,9 @@ use crate::clock::Tick;
 use crate::driver::HighResolution;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
-use crate::driver::driver::{Driver, DriverRef};
-use crate::driver::shard::Shard;
+use crate::driver::lifecycle::{Driver, Home};
 use crate::driver::timer::Timer;
-use crate::settings::{Generation, Settings};
+use crate::settings::Settings;
 use crate::sync::fake::{self, Descriptor, IoDriver, TimeDriver};
 use crate::sync::lock;
 
@@ -46,7 +45,7 @@ pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
 /// A single shard.
 const ONE: Settings = Settings {
     shards: 1,
-    tick: 1,
+    tick: None,
     capacity: 0,
     is_precise: false,
     current_thread: false,
@@ -55,8 +54,7 @@ const ONE: Settings = Settings {
 /// A driver and its runtime.
 #[derive(Clone)]
 pub(super) struct Model {
-    pub(super) driver: &'static Driver,
-    pub(super) generation: Generation,
+    pub(super) driver: Arc<Driver>,
     pub(super) time: TimeDriver,
     /// Of a driver of high resolution.
     io: Option<IoDriver>,
@@ -67,7 +65,7 @@ pub(super) struct Model {
 impl Model {
     /// A driver with this number of shards that fires a single timer per critical section.
     pub(super) fn new(shards: usize) -> Self {
-        Model::of(Driver::leak(Settings { shards, ..ONE }))
+        Model::with(Settings { shards, ..ONE }, None)
     }
 
     /// The same on a current-thread runtime.
@@ -77,11 +75,12 @@ impl Model {
 
     pub(super) fn of_current_thread(shards: usize) -> Self {
         let current_thread = true;
-        Model::of(Driver::leak(Settings {
+        let settings = Settings {
             shards,
             current_thread,
             ..ONE
-        }))
+        };
+        Model::with(settings, None)
     }
 
     /// A driver of high resolution.
@@ -93,22 +92,16 @@ impl Model {
             is_precise,
             ..ONE
         };
-        Model::with(Driver::leak(settings), Some(descriptor))
+        Model::with(settings, Some(descriptor))
     }
 
-    /// A driver, be it new or closed, opened for a runtime.
-    pub(super) fn of(driver: &'static Driver) -> Self {
-        Model::with(driver, None)
-    }
-
-    fn with(driver: &'static Driver, descriptor: Option<Descriptor>) -> Self {
+    fn with(settings: Settings, descriptor: Option<Descriptor>) -> Self {
         let io = descriptor.as_ref().map(Descriptor::io);
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
         let timer = AlarmTimer::new(&fake::runtime(), precise);
         let time = timer.interval.time();
         let model = Model {
-            driver,
-            generation: driver.open(timer, 0).generation,
+            driver: Driver::new(timer, settings),
             time,
             io,
             task: Arc::default(),
@@ -117,12 +110,12 @@ impl Model {
         model
     }
 
-    pub(super) fn home(&self, shard: usize) -> &'static Shard {
-        &self.driver.shards()[shard]
+    pub(super) fn home(&self, shard: usize) -> &Arc<Home> {
+        &self.driver.homes()[shard]
     }
 
     fn timer(&self, shard: usize) -> Timer {
-        Timer::on((self.home(shard), self.generation))
+        Timer::at(Arc::clone(self.home(shard)))
     }
 
     /// A timer on a shard, not polled.
@@ -201,12 +194,12 @@ impl Model {
 
     pub(super) fn poll_task(&self) {
         let waker = self.task.waker();
-        let _ = DriverRef::new(self.driver, self.generation).poll_task(&waker);
+        self.driver.poll_task(&waker);
     }
 
     /// What a check of an idle runtime does.
     pub(super) fn leave_cancelled_out(&self, shard: usize) {
-        self.driver.leave_cancelled_out(self.home(shard));
+        self.home(shard).leave_cancelled_out();
     }
 
     /// Polls the driver task if woken.
@@ -264,13 +257,12 @@ impl Model {
 
     /// Timers registered; late cancels are applied first.
     pub(super) fn pending(&self) -> usize {
-        let shards = self.driver.shards().iter();
-        shards.map(|home| home.pending(self.generation)).sum()
+        self.driver.shards().map(|shard| shard.pending()).sum()
     }
 
     pub(super) fn has_late_cancels(&self) -> bool {
-        let mut shards = self.driver.shards().iter();
-        shards.any(|home| home.has_late_cancels())
+        let mut shards = self.driver.shards();
+        shards.any(|shard| shard.has_late_cancels())
     }
 
     /// Time runs out, and these timers fire, the last that there are.
@@ -295,15 +287,10 @@ impl Model {
         self.driver.close();
     }
 
-    /// The same driver, which runs for the next runtime.
-    pub(super) fn reopen(&self) -> Self {
-        Model::of(self.driver)
-    }
-
     /// Notes that the clock may be paused, as a driver does that finds such a clock.
     pub(super) fn may_be_paused(&self) {
         let alarm = &self.driver.alarm;
-        alarm.grid.set(0);
+        alarm.grid.find(|deadline| deadline == Tick(0));
         if let Some(timer) = lock(&alarm.timer).as_mut() {
             timer.has_task = true;
             alarm.set_may_pause(timer);

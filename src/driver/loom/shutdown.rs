@@ -1,10 +1,9 @@
-//! The end of a driver, and the next driver on the same shards: pending timers are woken, later
-//! timers are refused, and no relic touches a stranger's entry.
+//! The end of a driver: pending timers are woken, later
+//! timers are refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{Armed, Model, check};
-use crate::clock::Tick;
 
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 
@@ -129,102 +128,5 @@ fn loom_keep_and_shutdown() {
         other.join().unwrap();
         timer.reset(20);
         assert_released(timer);
-    });
-}
-
-/// A relic is dropped, reset or polled while its shard goes over to the next driver.
-fn against_the_next_driver(relic: impl Fn(&mut Armed) + Copy + Send + Sync + 'static) {
-    check(move || {
-        let model = Model::new(1);
-        let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            let tenant = next.arm(0, 30);
-            (next, tenant)
-        });
-        let _ = unless_shut_down(|| relic(&mut timer));
-        let wakes = timer.drop();
-        let (next, tenant) = other.join().unwrap();
-        assert!(wakes.is_freed(), "a waker is leaked");
-        assert_eq!(tenant.wakes.count(), 0);
-        assert_eq!(next.pending(), 1, "a relic has touched a stranger's entry");
-        next.run_out();
-        tenant.assert_fired();
-        next.assert_empty();
-    });
-}
-
-#[test]
-fn loom_a_relic_is_dropped_while_the_next_driver_opens() {
-    against_the_next_driver(|_| {});
-}
-
-#[test]
-fn loom_a_relic_is_reset_while_the_next_driver_opens() {
-    against_the_next_driver(|relic| relic.reset(20));
-}
-
-#[test]
-fn loom_a_relic_is_extended_while_the_next_driver_opens() {
-    against_the_next_driver(|relic| relic.reset(40));
-}
-
-#[test]
-fn loom_a_relic_is_polled_while_the_next_driver_opens() {
-    against_the_next_driver(|relic| drop(relic.poll_with_another()));
-}
-
-/// The next runtime's clock may be far ahead.
-#[test]
-fn loom_a_relic_is_not_elapsed_by_the_clock_of_the_next_driver() {
-    check(|| {
-        let model = Model::new(1);
-        let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| {
-            model.close();
-            model.home(0).open(Tick(1_000), 0);
-        });
-        // Ready would be too early. With another waker, the poll checks twice.
-        let _ = unless_shut_down(|| timer.poll_with_another());
-        other.join().unwrap();
-    });
-}
-
-#[test]
-fn loom_an_alarm_of_the_last_driver_and_arm() {
-    check(|| {
-        let last = Model::new(1);
-        let gone = last.arm(0, 30);
-        let waker = last.time.waker();
-        last.close();
-        let model = last.reopen();
-        let other = model.spawn(|_| waker.wake());
-        let timer = model.arm(0, 20);
-        other.join().unwrap();
-        model.run_out();
-        timer.assert_fired();
-        assert_released(gone);
-        model.assert_empty();
-    });
-}
-
-/// A pass is still under way when the next driver opens, whose clock may be behind.
-#[test]
-fn loom_a_pass_of_the_last_driver_and_arm() {
-    check(|| {
-        let model = Model::new(1);
-        let gone = model.arm(0, 30);
-        let other = model.spawn(|model| {
-            model.close();
-            let next = model.reopen();
-            let tenant = next.arm(0, 60);
-            (next, tenant)
-        });
-        model.driver.run_pass(model.generation, Tick(1_000));
-        let (next, tenant) = other.join().unwrap();
-        assert_eq!(tenant.wakes.count(), 0, "fired by a stranger's pass");
-        assert_released(gone);
-        next.assert_all_fire([tenant]);
     });
 }

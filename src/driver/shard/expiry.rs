@@ -1,5 +1,4 @@
-//! What the driver does with a shard: open it, fire due timers, find the next deadline, count,
-//! close it.
+//! What the driver does with a shard: fire due timers, find the next deadline, count, close it.
 //!
 //! The ground rules are at the head of `shard.rs`.
 
@@ -9,54 +8,82 @@ use std::task::Waker;
 use super::{Held, Shard, ShardState};
 use crate::clock::{MILLISECOND, Tick};
 use crate::counts::MetricsSnapshot as Snapshot;
-use crate::driver::pass::Pass;
-use crate::settings::{BATCH, Generation};
-use crate::sync::{self, Ordering};
+use crate::driver::wakers;
+use crate::settings::BATCH;
+use crate::sync;
 
-impl Shard {
-    /// Begins to run for a newly opened driver whose clock shows `now`.
-    pub(in crate::driver) fn open(&self, now: Tick, capacity: usize) {
-        let mut fresh = ShardState::starting_at(now.0);
-        fresh.wheel.reserve(capacity);
-        let mut state = self.wait();
-        let old = mem::replace(&mut *state, fresh);
-        self.published.clock.store(now.0, Ordering::Release);
-        self.publish(Tick::NEVER);
-        self.set_fast_path_from(Tick::NEVER);
-        drop(state);
-        drop(old);
+/// A pass that is under way.
+pub(in crate::driver) struct Pass {
+    /// The tick up to which due timers fire.
+    now: Tick,
+    /// The time as last read.
+    pub(in crate::driver) seen: Tick,
+    /// The wakers that a critical section has taken out, and their number.
+    batch: [Option<Waker>; BATCH],
+    len: usize,
+    /// Whether no timer has fired yet.
+    pub(in crate::driver) is_idle: bool,
+}
+
+impl Pass {
+    pub(in crate::driver) fn at(now: Tick) -> Self {
+        Pass {
+            now,
+            seen: now,
+            batch: [const { None }; BATCH],
+            len: 0,
+            is_idle: true,
+        }
     }
 
-    /// Runs one critical section of a pass: moves the clock and takes out at most [`BATCH`] due
-    /// timers, whose wakers go into the batch of the pass. Returns `false` if the driver has shut
-    /// down.
-    ///
-    /// The pass has applied the late cancels by then, so a timer whose cancel was queued before the
-    /// pass neither fires nor counts as fired.
-    pub(in crate::driver) fn expire(&self, pass: &mut Pass) -> bool {
+    /// Wakes the timers of one critical section, after it.
+    pub(super) fn wake_batch(&mut self) {
+        let fired = mem::take(&mut self.len);
+        self.is_idle &= fired == 0;
+        let wakers = self.batch[..fired].iter_mut();
+        wakers::wake_all(wakers.filter_map(Option::take));
+    }
+}
+
+impl Shard {
+    /// Fires every timer that is due. Applies the late cancels first, so a timer whose cancel was
+    /// queued before the pass neither fires nor counts as fired.
+    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) {
+        self.apply_late_cancels();
+        while self.next() <= pass.now && self.expire(pass) {
+            pass.wake_batch();
+            if self.next() <= pass.now {
+                // If a timer has to wait because the pass is long, that wait counts as lag.
+                pass.seen = clock();
+            }
+        }
+    }
+
+    /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
+    /// [`BATCH`] due timers into the batch. Returns `false` if the driver has shut down.
+    pub(super) fn expire(&self, pass: &mut Pass) -> bool {
         let mut state = sync::wait(&self.state);
-        if !self.is_open_in(pass.generation) {
+        if self.is_closed() {
             return false;
         }
         state.remove_cached();
         // The clock never goes back.
-        let clock = pass.now.max(self.clock());
-        self.published.clock.store(clock.0, Ordering::Release);
+        self.move_clock(pass.now.max(self.clock()));
         // Timers less than a millisecond apart may fire in any order, so few of them have to
         // cascade: none, if every timer that is due became due within the last millisecond.
         let (earliest, apart) = (self.next().0, MILLISECOND - 1);
-        let ShardState { wheel, lag, .. } = &mut *state;
+        let ShardState { entries, lag, .. } = &mut *state;
         // No deadline that fires is later than this, so the subtraction below does not overflow.
-        let seen = pass.seen.max(pass.now).0.max(wheel.now());
+        let seen = pass.seen.max(pass.now).0.max(entries.now());
         let mut fire = |_, deadline, waker| {
-            // The batch is empty from `pass.len` on, so the old value is `None`, and `forget` leaks
+            // The batch is empty from `len` on, so the old value is `None`, and `forget` leaks
             // nothing. With `forget`, the compiler emits no code that would drop a waker under the
             // lock.
             mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
             pass.len += 1;
             lag.record(seen - deadline);
         };
-        let progress = wheel.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
+        let progress = entries.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
         if progress.is_caught_up() {
             self.publish_next(&state);
         }
@@ -66,7 +93,7 @@ impl Shard {
 
     /// Publishes the earliest deadline, which may be later than the one before.
     fn publish_next(&self, state: &ShardState) {
-        self.publish(state.wheel.next_expiration().map_or(Tick::NEVER, Tick));
+        self.publish(state.entries.next_expiration().map_or(Tick::NEVER, Tick));
     }
 
     /// Publishes the earliest deadline again after a timer was cancelled or reset, and releases the
@@ -85,47 +112,37 @@ impl Shard {
         self.try_lock().is_some_and(|state| self.refresh(state))
     }
 
-    /// Returns the number of timers that are registered and have not fired.
-    pub(crate) fn pending(&self, generation: Generation) -> usize {
-        self.count(generation, ShardState::pending).unwrap_or(0)
+    /// Returns the number of timers that are armed and have not fired.
+    pub(crate) fn pending(&self) -> usize {
+        self.count(ShardState::pending)
     }
 
-    /// Returns the counts, or `None` if the driver has shut down.
-    pub(crate) fn snapshot(&self, generation: Generation) -> Option<Snapshot> {
-        self.count(generation, ShardState::snapshot)
+    /// Returns the counts.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.count(ShardState::snapshot)
     }
 
-    /// Counts under the lock. Returns `None` if the driver has shut down. Applies all late cancels
-    /// and removes the cached entry first, so that the entries of cancelled timers are freed.
-    fn count<C>(&self, generation: Generation, count: impl FnOnce(&ShardState) -> C) -> Option<C> {
-        // Before anything is applied or removed that may be another runtime's by now.
-        if !self.is_open_in(generation) {
-            return None;
-        }
+    /// Counts under the lock. Applies all late cancels and removes the cached entry first, so that
+    /// the entries of cancelled timers are freed.
+    fn count<C>(&self, count: impl FnOnce(&ShardState) -> C) -> C {
         let mut state = self.wait();
         state.remove_cached();
-        let counts = self.is_open_in(generation).then(|| count(&state));
+        let counts = count(&state);
         self.unlock(state);
         counts
     }
 
-    /// Ends the generation and returns the wakers of all pending timers. Calls `last` with the
-    /// counts first, so that a thread that finds the generation ended also finds its counts.
-    pub(in crate::driver) fn close(
-        &self,
-        last: impl FnOnce(Snapshot),
-    ) -> impl Iterator<Item = Waker> {
+    /// Closes the shard and returns the wakers of all pending timers, which count as cancelled.
+    /// From here on, every operation is refused.
+    pub(in crate::driver) fn close(&self) -> impl Iterator<Item = Waker> {
         let mut state = self.wait();
         state.remove_cached();
-        last(state.snapshot());
-        // End the generation before any store of the next one: see `check`. Late cancels are
-        // refused from here on.
-        self.published.generation.fetch_add(1, Ordering::SeqCst);
+        self.move_clock(Tick::NEVER);
         self.publish(Tick::NEVER);
-        self.change_worker();
-        self.set_fast_path_from(Tick::NEVER);
-        let old = mem::replace(&mut *state, ShardState::starting_at(0));
+        self.end_binding();
+        self.publish_alarm(Tick::NEVER, false);
+        let entries = state.entries.take();
         drop(state);
-        old.wheel.into_values().filter_map(|(_, waker)| waker)
+        entries.into_values().filter_map(|(_, waker)| waker)
     }
 }

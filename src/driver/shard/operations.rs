@@ -1,112 +1,112 @@
 //! What timers do with a shard: arm, cancel, change the waker, reset.
 //!
-//! The ground rules are at the head of `shard.rs`.
-//!
-//! # The fast path of a reset
-//!
-//! [`Shard::extend`] is one try of the lock and a few stores, without a call. If it cannot succeed
-//! with these, it changes nothing, and the caller takes the slow path. Merging it into the slow
-//! path was tried: a reset to a later deadline then takes 135 instructions instead of 86.
+//! The ground rules are at the head of `shard.rs`. [`Shard::arm`] and [`Shard::extend`] are a
+//! worker's most frequent operations. They try the lock once, and if they cannot succeed, they
+//! change nothing and return a refusal, and the caller takes the slow path.
 
 use std::task::Waker;
 
 use super::{EntryRef, Held, Refused, Shard};
 use crate::clock::Tick;
-use crate::settings::Generation;
 use crate::sync;
 
+/// What a reset has done.
+pub(in crate::driver) enum Reset {
+    /// The timer is pending until its new deadline.
+    Moved,
+    /// The new deadline has passed: the timer has fired, and its waker has to be woken.
+    Fired(Option<Waker>),
+}
+
 impl Shard {
-    /// Arms a timer and returns its key. Gives the waker back if the shard is busy, or if the
-    /// timer's [`check`](Self::check) fails.
+    /// Arms a timer and returns its key. Gives the waker back if the shard is busy or does not
+    /// [`admit`](Self::admit) the timer.
     #[inline(always)]
-    pub(in crate::driver) fn arm(
-        &self,
-        generation: Generation,
-        when: Tick,
-        waker: Waker,
-    ) -> Result<u32, Waker> {
+    pub(in crate::driver) fn arm(&self, when: Tick, waker: Waker) -> Result<u32, Waker> {
         let Some(mut state) = self.try_lock() else {
             return Err(waker);
         };
-        if self.check(generation, when).is_err() {
+        if self.admit(when).is_err() {
             return Err(waker);
         }
-        let armed = state.put(when, waker);
+        let key = state.put(when, waker);
         self.lower_next(when);
         // An insert leaves no garbage, so this does not look for any. Moving the cached entry to an
         // earlier deadline may leave some, which the next `unlock` takes out.
         if self.has_late_cancels() {
             self.unlock_and_tidy(state);
         }
-        Ok(armed)
+        Ok(key)
     }
 
-    /// Cancels a timer and returns its waker. Caches the entry, if no entry is cached.
+    /// Cancels a timer and returns its waker. Caches the entry if no entry is cached.
     #[must_use = "to be dropped outside the lock"]
     #[inline]
     pub(in crate::driver) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
-        let waker = match self.check(entry.generation, entry.when) {
-            Ok(()) => state.take(entry.key),
+        let waker = match self.admit(entry.when) {
+            Ok(()) => state.retire(entry.key),
             Err(_refused) => None,
         };
         self.unlock(state);
         waker
     }
 
-    /// Gives a registered timer another waker and returns the old one. Waits for the lock.
+    /// Gives an armed timer another waker and returns the old one. Waits for the lock.
     pub(in crate::driver) fn replace_waker(
         &self,
         entry: EntryRef,
         waker: Waker,
     ) -> Result<Option<Waker>, Refused> {
         let mut state = sync::wait(&self.state);
-        if let Err(refused) = self.check(entry.generation, entry.when) {
+        if let Err(refused) = self.admit(entry.when) {
             // Release the lock before the waker is dropped.
             drop(state);
             return Err(refused);
         }
-        let old = state.wheel.get_mut(entry.key).replace(waker);
+        let old = state.entries.get_mut(entry.key).replace(waker);
         self.unlock(state);
         Ok(old)
     }
 
-    /// Resets a registered timer to a later deadline and returns `true`. Returns `false` and
-    /// changes nothing if the shard is busy, if the timer's [`check`](Self::check) fails, if the
-    /// deadline is earlier, or if the entry has survived its page (see `Core::extend_if`).
+    /// Resets an armed timer to a later deadline and returns `true`. Returns `false` and changes
+    /// nothing if the shard is busy or does not [`admit`](Self::admit) the timer, if the deadline is
+    /// earlier, or if the entry has survived its page (see `Core::extend`).
     #[inline(always)]
     pub(in crate::driver) fn extend(&self, entry: EntryRef, deadline: Tick) -> bool {
         let Some(mut state) = self.try_lock() else {
             return false;
         };
-        if self.check(entry.generation, entry.when).is_err() {
+        if self.admit(entry.when).is_err() {
             return false;
         }
-        let is_extended = state.wheel.extend_if(entry.key, deadline.0, |_| true);
+        let is_extended = state.entries.extend(entry.key, deadline.0);
         state.resets += u64::from(is_extended);
         is_extended
     }
 
-    /// Resets a registered timer to any deadline. Waits for the lock. If the deadline is not after
-    /// the shard's clock, takes the timer out and returns its waker, which the caller wakes.
+    /// Resets an armed timer to any deadline, and fires it if the deadline is not after the shard's
+    /// clock. Waits for the lock.
     pub(in crate::driver) fn reset(
         &self,
         entry: EntryRef,
         deadline: Tick,
-    ) -> Result<Option<Waker>, Refused> {
-        // Check without the lock first, because most timers that are reset here have fired.
-        self.check(entry.generation, entry.when)?;
+    ) -> Result<Reset, Refused> {
+        // Without the lock first, because most timers that are reset here have fired.
+        self.admit(entry.when)?;
         let mut state = sync::wait(&self.state);
-        self.check(entry.generation, entry.when)?;
+        self.admit(entry.when)?;
         state.resets += 1;
-        let fired = if deadline <= self.clock() {
+        let reset = if deadline <= self.clock() {
             state.lag.record(0);
-            state.wheel.remove(entry.key)
+            Reset::Fired(state.entries.remove(entry.key))
         } else {
-            state.wheel.reschedule_lazily(entry.key, deadline.0);
+            state
+                .entries
+                .reschedule_lazily(entry.key, deadline.0, |_| ());
             self.lower_next(deadline);
-            None
+            Reset::Moved
         };
         self.unlock(state);
-        Ok(fired)
+        Ok(reset)
     }
 }

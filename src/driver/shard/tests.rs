@@ -1,12 +1,10 @@
 //! A shard's counts, and its late cancels: no test from outside can tell a thread from a
 //! shard's own, nor hold the shard's lock.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
 use super::*;
-use crate::driver::pass::Pass;
-use crate::settings::Settings;
 use crate::wheel::core::PAGE;
 
 const FIRST: Tick = Tick(1_000);
@@ -14,40 +12,28 @@ const LAST: Tick = Tick(2_000_000);
 
 /// Returns a shard at tick 1 with this many timers, and their entries.
 fn shard_of(timers: usize) -> (&'static Shard, Vec<EntryRef>) {
-    let shards = 1;
-    let driver = Driver::leak(Settings {
-        shards,
-        ..Settings::default()
-    });
-    let shard = &driver.shards()[0];
-    shard.open(Tick(1), 0);
-    shard.set_fast_path_from(FIRST);
+    let shard: &Shard = Box::leak(Box::new(Shard::new(Tick(1), 0)));
+    shard.publish_alarm(FIRST, false);
     let register = |_| {
-        let key = arm(shard, 0, FIRST);
-        entry(key.expect("no thread holds the lock"), 0, FIRST)
+        let key = arm(shard, FIRST);
+        entry(key.expect("no thread holds the lock"), FIRST)
     };
     let entries = (0..timers).map(register).collect();
     (shard, entries)
 }
 
-fn entry(key: u32, generation: Generation, when: Tick) -> EntryRef {
-    EntryRef {
-        key,
-        generation,
-        when,
-    }
+fn entry(key: u32, when: Tick) -> EntryRef {
+    EntryRef { key, when }
 }
 
-fn arm(shard: &Shard, generation: Generation, when: Tick) -> Option<u32> {
-    shard.arm(generation, when, Waker::noop().clone()).ok()
+fn arm(shard: &Shard, when: Tick) -> Option<u32> {
+    shard.arm(when, Waker::noop().clone()).ok()
 }
 
-/// Cancels a task's timer on the shard's own thread.
+/// Cancels a timer on the shard's own thread.
 fn cancel(shard: &Shard, entry: EntryRef) -> bool {
-    let state = shard.try_lock();
-    state
-        .map(|state| drop(shard.cancel(state, entry)))
-        .is_some()
+    let held = shard.try_lock();
+    held.map(|state| drop(shard.cancel(state, entry))).is_some()
 }
 
 /// Cancels timers as another thread does.
@@ -57,31 +43,13 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
     }
 }
 
-/// Runs one critical section of a pass. Returns `true` if the driver is running.
-fn expire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) -> bool {
-    let mut pass = Pass {
-        generation: 0,
-        now,
-        seen: now,
-        batch: [const { None }; BATCH],
-        len: 0,
-    };
-    let is_open = shard.expire(&mut pass);
-    batch.extend(pass.batch.into_iter().flatten());
-    is_open
-}
-
-fn fire(shard: &Shard, now: Tick, batch: &mut Vec<Waker>) {
-    shard.apply_late_cancels();
-    while shard.next() <= now && expire(shard, now, batch) {}
+/// Runs a pass in which every reading of the clock shows `now`.
+fn fire(shard: &Shard, now: Tick) {
+    shard.fire_due(&mut Pass::at(now), || now);
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
-    counts_of(shard, 0)
-}
-
-fn counts_of(shard: &Shard, generation: Generation) -> (u64, u64, u64, usize) {
-    let now = shard.snapshot(generation).unwrap();
+    let now = shard.snapshot();
     (now.registered, now.fired, now.cancelled, now.pending)
 }
 
@@ -91,7 +59,7 @@ fn cancels_that_wait_count_as_cancelled() {
     cancel_later(shard, &entries[..50]);
     assert!(shard.has_late_cancels());
     assert_eq!(counts(shard), (100, 0, 50, 50));
-    assert_eq!(shard.pending(0), 50);
+    assert_eq!(shard.pending(), 50);
 }
 
 #[test]
@@ -125,12 +93,12 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     cancel_later(shard, &entries);
     assert_eq!(queued(shard), (ALL, true), "each timer is queued once");
     drop(held);
-    assert!(arm(shard, 0, LAST).is_some());
+    assert!(arm(shard, LAST).is_some());
     assert_eq!(queued(shard), (ALL - BATCH, true));
-    assert!(expire(shard, Tick(1), &mut Vec::new()));
+    assert!(shard.expire(&mut Pass::at(Tick(1))));
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
     // The pass applies them although nothing is due.
-    shard.driver.run_pass(0, Tick(1));
+    shard.apply_late_cancels();
     assert_eq!(queued(shard), (0, false));
     let all = ALL as u64;
     assert_eq!(counts(shard), (all + 1, 0, all, 1));
@@ -142,7 +110,7 @@ fn a_hold_makes_all_cancels_that_wait() {
     cancel_later(shard, &entries);
     let state = shard.state.try_lock();
     assert_eq!(state.unwrap().pending(), BATCH - 1);
-    assert!(arm(shard, 0, LAST).is_some());
+    assert!(arm(shard, LAST).is_some());
     assert!(!shard.has_late_cancels());
     assert_eq!(shard.wait().pending(), 1);
 }
@@ -163,97 +131,92 @@ fn what_has_been_counted_as_cancelled_does_not_fire_later() {
     let (shard, entries) = shard_of(BATCH + 10);
     cancel_later(shard, &entries[..BATCH]);
     let before = counts(shard);
-    let mut batch = Vec::new();
-    fire(shard, LAST, &mut batch);
+    fire(shard, LAST);
     assert_eq!(before, (26, 0, 16, 10));
-    assert_eq!((batch.len(), counts(shard)), (10, (26, 10, 16, 0)));
+    assert_eq!(counts(shard), (26, 10, 16, 0));
 }
 
 #[test]
 fn what_waits_to_be_cancelled_does_not_fire() {
     let (shard, entries) = shard_of(BATCH + 9);
     cancel_later(shard, &entries[..BATCH - 1]);
-    let mut batch = Vec::new();
-    fire(shard, LAST, &mut batch);
-    assert_eq!((batch.len(), counts(shard)), (10, (25, 10, 15, 0)));
+    fire(shard, LAST);
+    assert_eq!(counts(shard), (25, 10, 15, 0));
 }
 
 #[test]
 fn a_cancel_that_comes_too_late_counts_as_fired() {
     let all = BATCH as u64 + 2;
     let (shard, entries) = shard_of(BATCH + 2);
-    let mut batch = Vec::new();
-    assert!(expire(shard, LAST, &mut batch));
+    let mut pass = Pass::at(LAST);
+    assert!(shard.expire(&mut pass));
+    pass.wake_batch();
     // These entries are still in the wheel, but belong to the driver.
-    let fired = batch.len() as u64;
+    let (_, fired, _, left) = counts(shard);
+    assert!(0 < fired && fired < all);
     cancel_later(shard, &entries[BATCH + 1..]);
-    assert_eq!(counts(shard), (all, fired, 0, BATCH + 2 - batch.len()));
-    fire(shard, LAST, &mut batch);
+    assert_eq!(counts(shard), (all, fired, 0, left));
+    fire(shard, LAST);
     assert_eq!(counts(shard), (all, all, 0, 0));
 }
 
 #[test]
-fn a_closed_shard_leaves_its_counts_and_starts_empty() {
+fn a_closed_shard_keeps_its_counts_and_refuses_everything() {
     let (shard, entries) = shard_of(10);
     cancel_later(shard, &entries[..2]);
-    let mut counted = None;
-    shard.set_fast_path_from(FIRST);
-    drop(shard.close(|last| counted = Some(last)));
-    assert_eq!(shard.snapshot(0), None);
+    let pending = shard.close();
+    assert_eq!(pending.count(), 8);
     assert_eq!(shard.fast_path_from(), Tick::NEVER, "nothing is armed");
-    assert_eq!(counted.unwrap().registered, 10);
-    shard.open(Tick(5), 0);
-    assert_eq!(shard.snapshot(1), Some(Snapshot::default()));
+    assert_eq!(counts(shard), (10, 0, 10, 0));
+    assert_eq!(shard.snapshot().slab_capacity, 0);
+    assert_eq!(arm(shard, LAST), None);
+    assert!(matches!(shard.admit(Tick::NEVER), Err(Refused::Closed)));
+    cancel_later(shard, &entries);
+    assert!(!shard.has_late_cancels());
+    assert_eq!(counts(shard), (10, 0, 10, 0));
 }
 
 #[test]
 fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
     let (shard, entries) = shard_of(2);
     let moved = shard.reset(entries[0], LAST);
-    assert!(matches!(moved, Ok(None)));
+    assert!(matches!(moved, Ok(Reset::Moved)));
     let fired = shard.reset(entries[1], Tick(1));
-    assert!(matches!(fired, Ok(Some(_))));
+    assert!(matches!(fired, Ok(Reset::Fired(Some(_)))));
     assert_eq!(counts(shard), (2, 1, 0, 1));
-    assert_eq!(shard.snapshot(0).unwrap().reset, 2);
+    assert_eq!(shard.snapshot().reset, 2);
 }
 
 #[test]
 fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
     let (shard, entries) = shard_of(2);
     assert!(cancel(shard, entries[0]) && cancel(shard, entries[1]));
-    assert_eq!(shard.wait().wheel.len(), 1);
+    assert_eq!(shard.wait().entries.len(), 1);
     assert_eq!(shard.wait().snapshot().cancelled, 2);
-    let next = arm(shard, 0, LAST);
+    let next = arm(shard, LAST);
     assert!(next == Some(entries[0].key));
-    assert_eq!(shard.wait().wheel.inserted(), 2);
+    assert_eq!(shard.wait().entries.inserted(), 2);
     assert_eq!(counts(shard), (3, 0, 2, 1));
 }
 
-/// Its waker is dropped with the timer, and its place is not used by the next driver's timers.
 #[test]
 fn what_is_left_does_not_outlive_its_driver() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
-    drop(shard.close(|_| ()));
-    shard.open(Tick(1), 0);
-    shard.set_fast_path_from(FIRST);
-    let next = arm(shard, 1, LAST);
-    assert_eq!((counts_of(shard, 1), shard.pending(1)), ((1, 0, 0, 1), 1));
-    // Nor does a timer of the last driver take over the cached entry of this driver's timers.
-    assert!(cancel(shard, entry(next.unwrap(), 1, LAST)));
-    assert_eq!(arm(shard, 0, LAST), None);
-    assert_eq!(arm(shard, 1, LAST), next);
+    assert_eq!(shard.close().count(), 0);
+    assert_eq!(arm(shard, LAST), None);
+    assert_eq!(counts(shard), (1, 0, 1, 0));
 }
 
 /// The place of an entry that has fired may be another timer's.
 #[test]
 fn a_timer_that_has_fired_puts_nothing_off() {
     let (shard, entries) = shard_of(1);
-    fire(shard, FIRST, &mut Vec::new());
-    let tenant = arm(shard, 0, LAST);
+    fire(shard, FIRST);
+    let tenant = arm(shard, LAST);
     assert_eq!(tenant, Some(entries[0].key));
     assert!(!shard.extend(entries[0], Tick(LAST.0 + 1)));
-    assert!(shard.extend(entry(entries[0].key, 0, LAST), Tick(LAST.0 + 1)));
+    assert!(shard.extend(entry(entries[0].key, LAST), Tick(LAST.0 + 1)));
 }
 
 #[test]
@@ -264,52 +227,54 @@ fn what_is_left_does_not_fire_and_is_no_next_deadline() {
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
-    let mut batch = Vec::new();
-    fire(shard, LAST, &mut batch);
-    assert_eq!((batch.len(), counts(shard)), (0, (1, 0, 1, 0)));
+    fire(shard, LAST);
+    assert_eq!(counts(shard), (1, 0, 1, 0));
 }
 
-/// Timers in one slot, 16.8 ms wide, armed in the reverse order of their deadlines. Their wakers
-/// differ, so that the order in which they fire shows.
+/// Timers in one slot, 16.8 ms wide, armed in the reverse order of their deadlines.
 #[test]
 fn timers_a_millisecond_apart_fire_in_order_and_a_pass_in_time_moves_none() {
     for (apart, order) in [(MILLISECOND, true), (MILLISECOND / 20, false)] {
-        let (shard, _) = shard_of(0);
+        let ((shard, _), log) = (shard_of(0), Log::default());
         let due = |index: u64| Tick(101 * MILLISECOND + index * apart);
-        let wakers: Vec<_> = (0..16)
-            .map(|id| Waker::from(Arc::new(Numbered(id))))
-            .collect();
-        for (index, waker) in wakers.iter().enumerate().rev() {
-            assert!(shard.arm(0, due(index as u64), waker.clone()).is_ok());
+        for index in (0..16).rev() {
+            assert!(shard.arm(due(index), log.waker(index)).is_ok());
         }
-        let mut batch = Vec::new();
-        fire(shard, due(15), &mut batch);
-        let fired: Vec<_> = batch.iter().map(Waker::data).collect();
-        let expected: Vec<_> = wakers.iter().map(Waker::data).collect();
-        assert_eq!((fired.len(), fired == expected), (16, order));
-        assert_eq!(shard.snapshot(0).unwrap().cascaded > 0, order);
+        fire(shard, due(15));
+        let fired = log.0.lock().unwrap();
+        assert_eq!((fired.len(), fired.is_sorted()), (16, order));
+        assert_eq!(shard.snapshot().cascaded > 0, order);
     }
 }
 
 /// A timer that was extended lazily is still in the slot of its old deadline.
 #[test]
 fn an_extended_timer_fires_after_those_a_millisecond_before_it() {
-    let (shard, _) = shard_of(0);
-    let wakers = [0, 1].map(|id| Waker::from(Arc::new(Numbered(id))));
+    let ((shard, _), log) = (shard_of(0), Log::default());
     let [old, between, new, late] = [5, 8, 12, 20].map(|ms| Tick(ms * MILLISECOND));
-    let key = shard.arm(0, old, wakers[1].clone()).unwrap();
-    assert!(shard.arm(0, between, wakers[0].clone()).is_ok());
-    assert!(shard.extend(entry(key, 0, old), new));
-    let mut batch = Vec::new();
-    fire(shard, late, &mut batch);
-    let fired: Vec<_> = batch.iter().map(Waker::data).collect();
-    assert_eq!(fired, wakers.each_ref().map(Waker::data));
+    let key = shard.arm(old, log.waker(1)).unwrap();
+    assert!(shard.arm(between, log.waker(0)).is_ok());
+    assert!(shard.extend(entry(key, old), new));
+    fire(shard, late);
+    assert_eq!(*log.0.lock().unwrap(), [0, 1]);
 }
 
-struct Numbered(#[expect(dead_code, reason = "so that each has an address")] u8);
+/// The wakers that were woken, in order.
+#[derive(Default)]
+struct Log(Arc<Mutex<Vec<u64>>>);
 
-impl Wake for Numbered {
-    fn wake(self: Arc<Self>) {}
+impl Log {
+    fn waker(&self, id: u64) -> Waker {
+        Waker::from(Arc::new(Logged(id, Arc::clone(&self.0))))
+    }
+}
+
+struct Logged(u64, Arc<Mutex<Vec<u64>>>);
+
+impl Wake for Logged {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
 }
 
 /// If the clock may be paused, each cancel searches for the next deadline.
@@ -319,7 +284,7 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
     for entry in entries {
         assert!(cancel(shard, entry));
         shard.refresh(shard.try_lock().unwrap());
-        assert!(!shard.wait().wheel.has_garbage());
+        assert!(!shard.wait().entries.has_garbage());
     }
 }
 
@@ -350,24 +315,4 @@ fn the_pages_name_the_constants_of_the_code() {
     ] {
         assert!(text.contains(&said), "no page says {said:?}");
     }
-}
-
-/// Whoever still counts the timers of a runtime that has ended touches nothing of the next one's.
-#[test]
-fn a_count_of_an_ended_generation_leaves_the_cached_entry_and_late_cancels() {
-    let (shard, _) = shard_of(1);
-    drop(shard.close(|_| ()));
-    shard.open(Tick(1), 0);
-    shard.set_fast_path_from(FIRST);
-    let keys = [arm(shard, 1, LAST), arm(shard, 1, LAST)];
-    let [first, second] = keys.map(|key| entry(key.unwrap(), 1, LAST));
-    assert!(cancel(shard, first));
-    cancel_later(shard, &[second]);
-    assert!(shard.snapshot(0).is_none());
-    assert_eq!(shard.pending(0), 0);
-    assert!(shard.has_late_cancels(), "the next runtime's");
-    assert!(
-        shard.try_lock().unwrap().cached.is_some(),
-        "the next runtime's"
-    );
 }

@@ -1,86 +1,103 @@
-//! Registering, resetting and cancelling a timer.
+//! Arming, resetting and cancelling a timer.
 //!
 //! # Ground rules
 //!
 //! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
 //!   no thread waits behind a mass expiry. The timer then belongs to the other shard, even when it
 //!   is armed again. Spinning alone is not enough. If the pass runs on the same processor as this
-//!   thread, the pass is preempted again and again while it holds the lock: arming beside a million
-//!   timers then took up to 12 ms, instead of 0.07 ms.
-//! * **A cancel does not wait for the shard, unless the clock may be paused.** If this thread made
-//!   its last timer in the shard, the cancel caches the entry, or removes it. On any other thread,
-//!   and while the shard is busy, it is queued in the shard's list of late cancels. If the clock
-//!   may be paused, retracting the alarm then applies the queued cancels, and waits for the lock.
+//!   thread, the pass is preempted again and again while it holds the lock, and arming beside a
+//!   million timers waits for milliseconds.
+//! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
+//!   one of this thread's, the cancel caches the entry, or removes it. On any other thread, and while
+//!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be paused,
+//!   retracting the alarm then applies the queued cancels, and waits for the lock.
 //! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
 //!   whether the timer has fired.
 
-use std::iter;
+use std::sync::Arc;
 use std::task::Waker;
+use std::{iter, mem};
 
-use super::{State, Timer};
+use super::{Armed, State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
-use crate::driver::shard::{Refused, Shard};
+use crate::driver::lifecycle::Home;
+use crate::driver::shard::{Refused, Reset};
 use crate::driver::wakers::{self, WakerId};
 use crate::sync::{TRIES, back_off};
 
-/// Registering.
+/// Arming.
 impl Timer {
-    /// Registers the timer for the tick at which it fires (see `when.rs`). Refuses it as due if
-    /// that tick has come.
-    pub(super) fn register(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
-        match self.when(deadline) {
-            Some(when) => self.register_at(when, waker),
-            // Due, unless the driver has shut down.
-            None => self.shard.check(self.generation(), Tick::ZERO),
+    /// Moves a timer that is not armed to this thread's home, if that has the same driver.
+    #[inline(always)]
+    pub(super) fn come_here(&mut self) {
+        if context::is_here(&self.home) {
+            return;
+        }
+        if let Some(home) = context::home_beside(&self.home) {
+            self.home = home;
         }
     }
 
-    /// Registers in a shard. Gives the waker back if the shard is busy or refuses.
+    /// Arms the timer for the tick at which it fires (see `near.rs`). Refused as due if that tick
+    /// has come.
+    pub(super) fn arm(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
+        match self.when(deadline) {
+            Some(when) => self.arm_for(when, waker),
+            // Due, unless the driver has shut down.
+            None => self.home.shard.admit(Tick::ZERO),
+        }
+    }
+
+    /// Arms the timer in its own shard. Gives the waker back if the shard is busy or refuses.
     #[inline(always)]
-    pub(super) fn arm(
-        &mut self,
-        shard: &'static Shard,
-        when: Tick,
-        waker: Waker,
-    ) -> Result<(), Waker> {
+    pub(super) fn arm_at_home(&mut self, when: Tick, waker: Waker) -> Result<(), Waker> {
         let id = WakerId::of(&waker);
-        let key = shard.arm(self.generation(), when, waker)?;
-        self.shard = shard;
-        self.set_registered(key, when, id);
-        self.ensure_alarm(when);
+        let key = self.home.shard.arm(when, waker)?;
+        self.state.set_armed(key, when, id);
+        self.home.ensure_alarm(when);
         Ok(())
     }
 
-    /// Registers in any shard. If the own shard's clock passed `when` before a lock was taken,
-    /// registers for tokio's present millisecond if that has not ended, and refuses the timer as
-    /// due otherwise.
+    /// Arms the timer in another shard, which becomes its own. Gives the waker back as well.
+    fn arm_at(&mut self, home: &Arc<Home>, when: Tick, waker: Waker) -> Result<(), Waker> {
+        let own = mem::replace(&mut self.home, Arc::clone(home));
+        let armed = self.arm_at_home(when, waker);
+        if armed.is_err() {
+            self.home = own;
+        }
+        armed
+    }
+
+    /// Arms the timer in any shard. If the own shard's clock passed `when` before a lock was taken,
+    /// arms it for tokio's present millisecond if that has not ended, and refuses it as due
+    /// otherwise.
     #[cold]
-    pub(super) fn register_at(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        let registered = self.register_anywhere(when, waker);
-        if !matches!(registered, Err(Refused::Due)) {
-            return registered;
+    fn arm_for(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
+        let armed = self.arm_anywhere(when, waker);
+        if !matches!(armed, Err(Refused::Due)) {
+            return armed;
         }
         match self.when_near(when) {
-            Some(later) if later > when => self.register_at(later, waker),
-            _ => registered,
+            Some(later) if later > when => self.arm_for(later, waker),
+            _ => armed,
         }
     }
 
-    /// Registers in the timer's own shard or, if that stays busy, in the first free one. Waits only
+    /// Arms the timer in its own shard or, if that stays busy, in the first free one. Waits only
     /// while all shards are busy.
-    fn register_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        let (own, generation) = (self.shard, self.generation());
-        let shards = own.driver.shards();
-        let others = shards[own.index + 1..].iter().chain(&shards[..own.index]);
+    fn arm_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
+        let driver = self.home.driver().ok_or(Refused::Closed)?;
+        let (homes, own) = (driver.homes(), self.home.index);
+        let others = homes[own + 1..].iter().chain(&homes[..own]);
         let (mut waker, mut tries) = (waker.clone(), 0);
         loop {
-            for shard in iter::repeat_n(own, TRIES).chain(others.clone()) {
-                waker = match self.arm(shard, when, waker) {
+            for home in iter::repeat_n(&homes[own], TRIES).chain(others.clone()) {
+                waker = match self.arm_at(home, when, waker) {
                     Ok(()) => return Ok(()),
                     Err(refused) => refused,
                 };
-                own.check(generation, when)?;
+                self.home.shard.admit(when)?;
                 std::hint::spin_loop();
             }
             back_off(tries);
@@ -88,27 +105,21 @@ impl Timer {
         }
     }
 
-    /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline: see
-    /// "Never lose a timer" in `alarm/mod.rs`. Of many timers that are due together, only the first
-    /// takes the alarm's mutex, because the others find `armed_for` early enough.
-    #[inline(always)]
-    fn ensure_alarm(&self, when: Tick) {
-        if when < self.shard.fast_path_from() && when < self.shard.driver.alarm.armed_for() {
-            self.shard.driver.rearm();
-        }
-    }
-
-    /// Returns when a timer with this deadline fires, or `None` if it is due already.
+    /// Returns when a timer with this deadline fires, or `None` if it is due already or the driver
+    /// has shut down.
     fn when(&self, deadline: Tick) -> Option<Tick> {
-        if deadline >= self.shard.fast_path_from() {
+        if deadline >= self.home.shard.fast_path_from() {
             return Some(deadline);
         }
         self.when_near(deadline)
     }
 
-    /// Returns when a timer with this near deadline fires, or `None` if it is due already.
+    /// Returns the same for a near deadline.
     fn when_near(&self, deadline: Tick) -> Option<Tick> {
-        self.shard.driver.when_near(deadline, self.shard.clock())
+        match self.home.shard.clock() {
+            Tick::NEVER => None,
+            clock => self.home.alarm.when_near(deadline, clock),
+        }
     }
 }
 
@@ -124,98 +135,93 @@ impl Timer {
     /// Resets to a later deadline. This is the fast path. Returns `false` if it does not apply.
     #[inline(always)]
     fn extend(&mut self, deadline: Tick) -> bool {
-        let Some((entry, ..)) = self.entry() else {
+        let Some(Armed { entry, .. }) = self.state.armed() else {
             return false;
         };
-        if deadline < self.shard.fast_path_from() || !self.shard.extend(entry, deadline) {
+        let shard = &self.home.shard;
+        if deadline < shard.fast_path_from() || !shard.extend(entry, deadline) {
             return false;
         }
-        if let State::Registered { when, .. } = &mut self.state {
+        if let State::Armed { when, .. } = &mut self.state {
             *when = deadline;
         }
         true
     }
 
-    /// Resets to any deadline, whether the timer is registered or not.
+    /// Resets to any deadline, whether the timer is armed or not.
     #[inline(never)]
     fn reset_slow(&mut self, deadline: Tick) {
-        let Some((entry, waker)) = self.entry() else {
-            return self.reset_unregistered(deadline);
+        let Some(Armed { entry, waker }) = self.state.armed() else {
+            return self.reset_unarmed(deadline);
         };
         // If the deadline has passed, use `Tick::ZERO`, which fires immediately.
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
-        match self.shard.reset(entry, when) {
-            Ok(None) => {
-                self.set_registered(entry.key, when, waker);
-                retract(self.shard);
-                self.ensure_alarm(when);
+        match self.home.shard.reset(entry, when) {
+            Ok(Reset::Moved) => {
+                self.state.set_armed(entry.key, when, waker);
+                self.home.retract();
+                self.home.ensure_alarm(when);
             }
-            Ok(Some(waker)) => {
-                retract(self.shard);
+            Ok(Reset::Fired(waker)) => {
+                self.home.retract();
                 self.finish(waker);
             }
-            // The timer is no longer registered, because it has fired or the driver has shut down.
-            Err(_refused) => self.reset_unregistered(deadline),
+            // The timer is no longer armed, because it has fired or the driver has shut down.
+            Err(_refused) => self.reset_unarmed(deadline),
         }
     }
 
-    /// Registers without being polled. As with tokio, a timer that is reset elapses without a poll,
+    /// Arms the timer without a poll. As with tokio, a timer that is reset elapses without a poll,
     /// and wakes the task whose waker was kept. (If it fired and was not polled since, there is no
     /// such waker, but firing has woken the task already.)
     #[cold]
-    fn reset_unregistered(&mut self, deadline: Tick) {
+    fn reset_unarmed(&mut self, deadline: Tick) {
         let kept = match &mut self.state {
-            State::Tokios { sleep, .. } => return sleep.as_mut().reset(deadline.to_instant()),
-            State::Done { waker, .. } => waker.take(),
+            State::Tokios { sleep } => return sleep.as_mut().reset(deadline.to_instant()),
+            State::Done { waker } => waker.take(),
             _ => None,
         };
+        self.come_here();
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        let registered = self.register(deadline, &waker);
-        if matches!(registered, Err(Refused::Closed)) && self.driver_was_shut_down() {
-            // It has not elapsed: the next poll hands over to a timer of tokio's own.
-            self.set_idle();
-            wakers::wake_all([waker]);
-        } else if registered.is_err() {
-            self.finish(waker);
+        if self.arm(deadline, &waker).is_err() {
+            self.finish(Some(waker));
         }
+    }
+
+    /// Marks the timer as fired and wakes its task.
+    fn finish(&mut self, waker: Option<Waker>) {
+        self.state = State::Done { waker: None };
+        wakers::wake_all(waker);
     }
 }
 
 /// Cancelling.
 impl Timer {
-    /// Unregisters the timer; the next poll registers it again.
+    /// Cancels the timer; the next poll arms it again.
     pub(crate) fn cancel(&mut self) {
-        // The assignment drops the old timer, which unregisters it.
-        *self = Timer::on((self.shard, self.generation()));
+        if matches!(self.state, State::Armed { .. }) {
+            self.disarm();
+        }
+        self.state = State::Idle;
     }
 
-    /// Cancels a registered timer and leaves it idle.
+    /// Cancels an armed timer and leaves it idle.
     #[inline(never)]
-    pub(super) fn unregister(&mut self) {
-        let Some((entry, ..)) = self.entry() else {
+    pub(super) fn disarm(&mut self) {
+        let Timer { home, state } = self;
+        let Some(Armed { entry, .. }) = state.armed() else {
             return;
         };
-        self.set_idle();
-        let shard = self.shard;
-        let state = context::is_here(shard).then(|| shard.try_lock());
-        let waker = match state.flatten() {
-            Some(state) => shard.cancel(state, entry),
+        state.overwrite(State::Idle);
+        let held = context::is_here(home).then(|| home.shard.try_lock());
+        let waker = match held.flatten() {
+            Some(held) => home.shard.cancel(held, entry),
             None => {
-                shard.cancel_later(entry);
+                home.shard.cancel_later(entry);
                 None
             }
         };
-        retract(shard);
+        home.retract();
         drop(waker);
-    }
-}
-
-/// Retracts the alarm if the clock may be paused, because it must not stay armed for a timer that
-/// is gone. There is no fast path then. (There is none with a configured tick either, or after the
-/// driver's end: `Driver::retract` does nothing then.)
-#[inline(always)]
-fn retract(shard: &'static Shard) {
-    if shard.fast_path_from() == Tick::NEVER {
-        shard.driver.retract(shard);
     }
 }

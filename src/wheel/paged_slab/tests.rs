@@ -56,9 +56,8 @@ fn filled(count: u32) -> Small {
     slab
 }
 
-/// Lists of keys use that key for a hole.
 #[test]
-fn the_last_page_is_not_used_because_it_would_have_the_key_of_a_hole() {
+fn the_last_page_is_not_used() {
     assert_eq!(PagedSlab::<u8, 28>::MOST, 15 << 28);
     assert_eq!(PagedSlab::<u8, 10>::MOST, u32::MAX as usize - 1_023);
 }

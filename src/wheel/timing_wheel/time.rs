@@ -85,10 +85,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Advances the clock like [`advance`](Self::advance), but stops after a bounded amount of
     /// work.
     ///
-    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`, and so does each
-    /// run of up to 16 places that removed entries left behind. If the budget is used up before
-    /// everything is done, the clock stops on the way, and the result is [`Progress::Unfinished`].
-    /// You can then use the wheel as usual; the next advance continues where this one stopped.
+    /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`. If the budget is
+    /// used up before everything is done, the clock stops on the way, and the result is
+    /// [`Progress::Unfinished`]. You can then use the wheel as usual; the next advance continues
+    /// where this one stopped.
     ///
     /// # Examples
     ///

@@ -1,0 +1,66 @@
+//! [`Grid`]: when tokio's milliseconds begin.
+//!
+//! tokio fires at whole milliseconds since the runtime was built, and does not say when that was. So
+//! the first timer of a driver that is less than a millisecond ahead asks tokio, through a probe,
+//! whether it has reached given deadlines. (On a current-thread runtime the first pass may ask
+//! instead.) The latest deadline that it has reached is the end of one of its milliseconds, and the
+//! others follow at intervals of one millisecond.
+
+use crate::clock::{MILLISECOND, Tick};
+use crate::sync::{AtomicU64, Ordering};
+
+/// The grid of a runtime's milliseconds: the offset at which each of them begins, or [`UNKNOWN`].
+pub(super) struct Grid(AtomicU64);
+
+/// The offset of a grid that was not found yet.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Grid {
+    pub(super) fn unknown() -> Self {
+        Grid(AtomicU64::new(UNKNOWN))
+    }
+
+    /// Rounds up to the millisecond in which tokio fires. Returns `None` while the grid is not
+    /// known.
+    pub(super) fn round_up(&self, deadline: Tick) -> Option<Tick> {
+        let offset = self.0.load(Ordering::Relaxed);
+        (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
+    }
+
+    /// Finds the last deadline that tokio has reached, because one of its milliseconds ends there.
+    /// Tries again if the clock goes on meanwhile, because another thread drives the runtime.
+    pub(super) fn find(&self, mut has_come: impl FnMut(Tick) -> bool) {
+        for _ in 0..8 {
+            let come = last_to_have_come(&mut has_come);
+            if !has_come(Tick(come.0 + 1)) {
+                return self.0.store(come.0 % MILLISECOND, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Returns the last deadline that tokio has reached. Searches back from now in steps that double,
+/// and then between the last two of them.
+fn last_to_have_come(has_come: &mut impl FnMut(Tick) -> bool) -> Tick {
+    let (mut to_come, mut step) = (Tick::really_now().0 + MILLISECOND, MILLISECOND);
+    while has_come(Tick(to_come)) {
+        // The clock was moved ahead.
+        to_come = to_come.saturating_add(step).min(Tick::LAST.0);
+        step *= 2;
+    }
+    let mut come = to_come.saturating_sub(step);
+    // This loop ends no matter what tokio answers.
+    while come > 0 && !has_come(Tick(come)) {
+        step *= 2;
+        (to_come, come) = (come, come.saturating_sub(step));
+    }
+    while to_come - come > 1 {
+        let between = come + (to_come - come) / 2;
+        if has_come(Tick(between)) {
+            come = between;
+        } else {
+            to_come = between;
+        }
+    }
+    Tick(come)
+}

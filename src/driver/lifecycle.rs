@@ -1,0 +1,218 @@
+//! A driver: the shards and the alarm that fire the timers of one runtime, from its opening to its
+//! closing.
+//!
+//! # Ground rules
+//!
+//! * **A timer counts a reference to its [`Home`], not to its driver**, because the count of a home
+//!   is usually written by its own worker only. A home refers to its driver without keeping it
+//!   alive: the driver lives as long as its service and its handles. What is left of a closed driver
+//!   is freed with the last timer or handle.
+//! * **Only dropping its `Service` closes a driver.** The driver task owns the service, so a driver
+//!   runs until that task ends. (If another thread installs a driver for the same runtime first,
+//!   the service is dropped without a task.)
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Weak};
+use std::task::{Wake, Waker};
+
+use super::alarm::interval::AlarmTimer;
+use super::alarm::{self, Alarm};
+use super::shard::Shard;
+use super::wakers;
+use crate::clock::{MILLISECOND, Tick};
+use crate::settings::Settings;
+use crate::sync::{Mutex, is_traced, lock, worker_index};
+
+/// Fires the timers of one runtime.
+pub(crate) struct Driver {
+    homes: Box<[Arc<Home>]>,
+    pub(super) alarm: Arc<Alarm>,
+    /// The waker of the driver task, once that task was polled.
+    pub(super) task: Mutex<Option<Waker>>,
+    /// Number of times that the driver woke up.
+    pub(crate) passes: AtomicU64,
+    /// Number of times that the driver woke up and nothing was due.
+    pub(crate) idle_passes: AtomicU64,
+}
+
+/// Where a timer is: a shard, and the way from there to the driver.
+#[repr(C)]
+pub(crate) struct Home {
+    pub(crate) shard: Shard,
+    pub(super) alarm: Arc<Alarm>,
+    driver: Weak<Driver>,
+    pub(super) index: usize,
+}
+
+/// The waker of a driver's alarm. It runs when the alarm fires: while tokio polls its drivers, or on
+/// a thread that is arming.
+struct AlarmWaker(Weak<Driver>);
+
+impl Wake for AlarmWaker {
+    fn wake(self: Arc<Self>) {
+        if let Some(driver) = self.0.upgrade() {
+            driver.alarm_fired();
+        }
+    }
+}
+
+/// Opening and closing.
+impl Driver {
+    /// Creates a driver with this alarm. Nothing is armed yet, and no task runs.
+    pub(super) fn new(mut timer: AlarmTimer, settings: Settings) -> Arc<Self> {
+        let now = Tick::now();
+        // A deadline that has just passed may still have to wait; see `near.rs`.
+        let start = Tick(now.0.saturating_sub(MILLISECOND));
+        let capacity = settings.capacity.div_ceil(settings.shards);
+        Arc::new_cyclic(|driver| {
+            timer.waker = Waker::from(Arc::new(AlarmWaker(driver.clone())));
+            let alarm = Arc::new(Alarm::new(timer, settings, now));
+            let home = |index| {
+                Arc::new(Home {
+                    shard: Shard::new(start, capacity),
+                    alarm: Arc::clone(&alarm),
+                    driver: driver.clone(),
+                    index,
+                })
+            };
+            Driver {
+                homes: (0..settings.shards).map(home).collect(),
+                alarm: Arc::clone(&alarm),
+                task: Mutex::new(None),
+                passes: AtomicU64::new(0),
+                idle_passes: AtomicU64::new(0),
+            }
+        })
+    }
+
+    /// Notes that the driver task was spawned. The runtime may have ended since, which closes the
+    /// driver.
+    pub(super) fn begin(&self) {
+        self.alarm.begin();
+        // A timer may have been armed before the task was spawned, and cancelled before the clock
+        // was found to be paused. The alarm must not stay armed for it.
+        self.rearm();
+        self.homes.iter().for_each(|home| home.retract());
+    }
+
+    /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
+    /// Returns what has to be dropped last.
+    pub(super) fn close(&self) -> Option<AlarmTimer> {
+        // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
+        let timer = self.alarm.close();
+        for shard in self.shards() {
+            wakers::wake_all(shard.close());
+        }
+        let task = lock(&self.task).take();
+        drop(task);
+        timer
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.alarm.settings
+    }
+
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> + Clone {
+        self.homes.iter().map(|home| &home.shard)
+    }
+
+    pub(crate) fn homes(&self) -> &[Arc<Home>] {
+        &self.homes
+    }
+
+    /// Returns the home for a worker's index, or for any other thread's number.
+    pub(crate) fn home(&self, number: usize) -> &Arc<Home> {
+        let own = self.homes.get(number);
+        own.unwrap_or_else(|| &self.homes[number % self.homes.len()])
+    }
+
+    /// Returns `true` if the driver is still running.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.homes[0].shard.is_closed()
+    }
+}
+
+/// Arming the alarm.
+impl Driver {
+    /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
+    #[cold]
+    pub(super) fn rearm(&self) {
+        // If the clock may be paused, nothing depends on the time.
+        let now = match self.alarm.may_pause() {
+            true => Tick::ZERO,
+            false => Tick::really_now(),
+        };
+        self.rearm_at(now);
+    }
+
+    /// Does the same at a time that was read a short while ago.
+    ///
+    /// While a task dump traces this thread, tokio arms nothing, so the driver task re-arms the
+    /// alarm after the dump. On a worker, tokio wakes that task itself after the dump; on any
+    /// other thread, this function does.
+    pub(super) fn rearm_at(&self, now: Tick) {
+        if cfg!(tokio_unstable) {
+            let task = lock(&self.task).clone();
+            if is_traced(task.as_ref().unwrap_or(Waker::noop())) {
+                if worker_index().is_none() {
+                    self.request_pass();
+                }
+                return;
+            }
+        }
+        if !self.alarm.rearm(self.shards(), now) {
+            self.request_pass();
+        }
+    }
+}
+
+impl Home {
+    /// Returns the driver, or `None` if it was freed, which happens only after it has shut down.
+    pub(super) fn driver(&self) -> Option<Arc<Driver>> {
+        self.driver.upgrade()
+    }
+
+    /// Returns `true` if both have the same driver.
+    pub(super) fn is_beside(&self, other: &Home) -> bool {
+        Arc::ptr_eq(&self.alarm, &other.alarm)
+    }
+
+    /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline: see
+    /// "Never lose a timer" in `alarm/mod.rs`. Of many timers that are due together, only the first
+    /// takes the alarm's mutex, because the others find `armed_for` early enough.
+    #[inline(always)]
+    pub(super) fn ensure_alarm(&self, when: Tick) {
+        if when < self.shard.fast_path_from() && when < self.alarm.armed_for() {
+            self.rearm();
+        }
+    }
+
+    /// Re-arms the alarm of the driver.
+    #[cold]
+    pub(super) fn rearm(&self) {
+        if let Some(driver) = self.driver() {
+            driver.rearm();
+        }
+    }
+
+    /// Re-arms the alarm after a timer of this home was cancelled or reset, if the clock may be
+    /// paused. Without this, tokio would advance the paused clock to the old deadline.
+    #[inline(always)]
+    pub(super) fn retract(&self) {
+        if self.shard.retracts() {
+            self.retract_now();
+        }
+    }
+
+    #[cold]
+    fn retract_now(&self) {
+        if !self.shard.refresh(self.shard.wait()) {
+            return;
+        }
+        if let Some(driver) = self.driver() {
+            if self.alarm.armed_for() < alarm::earliest(driver.shards()) {
+                driver.rearm();
+            }
+        }
+    }
+}
