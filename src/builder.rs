@@ -169,7 +169,7 @@ impl Builder {
 
     /// Starts a custom driver on the current runtime, beside the free functions' driver.
     ///
-    /// This spawns a task, which ends with the runtime or through [`Wheel::shutdown`]. Dropping the handle
+    /// This spawns a task, which ends with the runtime. Dropping the handle
     /// does not end it. Build one driver for each configuration that you need, rather than one per request.
     ///
     /// # Errors

@@ -150,35 +150,18 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
-/// Returns the home in the current handle's driver. On a current-thread runtime, every timer comes
-/// here.
+/// Returns the home in the current handle's driver, and requests a binding if this is the time. On a
+/// current-thread runtime, every timer comes here.
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> Arc<Home> {
     let handle = Handle::current();
-    if handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        if let Some(home) = home_in_runtime(&handle) {
-            return home;
-        }
-    }
-    by_handle_of(handle)
-}
-
-fn home_in_runtime(handle: &Handle) -> Option<Arc<Home>> {
-    LOCAL.with(|local| local.home_if(|home| local.is_of(home, handle)))
-}
-
-/// Returns the home in this handle's driver, and requests a binding on a multi-thread runtime.
-/// This is out of line so that [`by_handle`] needs only a small stack frame.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn by_handle_of(handle: Handle) -> Arc<Home> {
-    let home = match home_in_runtime(&handle) {
+    let own = LOCAL.with(|local| local.home_if(|home| local.is_of(home, &handle)));
+    let home = match own {
         Some(home) => home,
         None => find(&handle),
     };
-    if is_time_to_bind() {
+    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread && is_time_to_bind() {
         request_binding(&handle, &home);
     }
     home

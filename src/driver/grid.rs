@@ -28,39 +28,21 @@ impl Grid {
     }
 
     /// Finds the last deadline that tokio has reached, because one of its milliseconds ends there.
-    /// Tries again if the clock goes on meanwhile, because another thread drives the runtime.
+    /// Searches the whole range of ticks, because the clock may have been moved far ahead. Tries again
+    /// if the clock goes on meanwhile, because another thread drives the runtime.
     pub(super) fn find(&self, mut has_come: impl FnMut(Tick) -> bool) {
         for _ in 0..8 {
-            let come = last_to_have_come(&mut has_come);
-            if !has_come(Tick(come.0 + 1)) {
-                return self.0.store(come.0 % MILLISECOND, Ordering::Relaxed);
+            let (mut come, mut to_come) = (0, Tick::LAST.0);
+            while to_come - come > 1 {
+                let between = come + (to_come - come) / 2;
+                match has_come(Tick(between)) {
+                    true => come = between,
+                    false => to_come = between,
+                }
+            }
+            if !has_come(Tick(to_come)) {
+                return self.0.store(come % MILLISECOND, Ordering::Relaxed);
             }
         }
     }
-}
-
-/// Returns the last deadline that tokio has reached. Searches back from now in steps that double,
-/// and then between the last two of them.
-fn last_to_have_come(has_come: &mut impl FnMut(Tick) -> bool) -> Tick {
-    let (mut to_come, mut step) = (Tick::really_now().0 + MILLISECOND, MILLISECOND);
-    while has_come(Tick(to_come)) {
-        // The clock was moved ahead.
-        to_come = to_come.saturating_add(step).min(Tick::LAST.0);
-        step *= 2;
-    }
-    let mut come = to_come.saturating_sub(step);
-    // This loop ends no matter what tokio answers.
-    while come > 0 && !has_come(Tick(come)) {
-        step *= 2;
-        (to_come, come) = (come, come.saturating_sub(step));
-    }
-    while to_come - come > 1 {
-        let between = come + (to_come - come) / 2;
-        if has_come(Tick(between)) {
-            come = between;
-        } else {
-            to_come = between;
-        }
-    }
-    Tick(come)
 }

@@ -177,9 +177,20 @@ impl Home {
         Arc::ptr_eq(&self.alarm, &other.alarm)
     }
 
-    /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline: see
-    /// "Never lose a timer" in `alarm/mod.rs`. Of many timers that are due together, only the first
-    /// takes the alarm's mutex, because the others find `armed_for` early enough.
+    /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline.
+    ///
+    /// **No timer is lost.** This thread has stored a `next` no later than the deadline, and now loads
+    /// what a thread that arms the alarm stores before it loads every `next` again. All of these are
+    /// sequentially consistent, so either this thread sees how the alarm is armed, or the other one
+    /// sees the deadline; see `Alarm::settle`.
+    ///
+    /// Call this even if `next` was early enough already, because the thread that published that
+    /// `next` may be preempted before it arms the alarm. Two operations are exempt, because the alarm
+    /// is early enough for the entry's old deadline: extending a timer, and what a pass leaves, since
+    /// a pass that has raised `next` re-arms the alarm at its end.
+    ///
+    /// Of many timers that are due together, only the first takes the alarm's mutex, because the
+    /// others find `armed_for` early enough.
     #[inline(always)]
     pub(super) fn ensure_alarm(&self, when: Tick) {
         if when < self.shard.fast_path_from() && when < self.alarm.armed_for() {

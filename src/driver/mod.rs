@@ -1,26 +1,26 @@
-//! The driver: fires the timers of a runtime. The crate's documentation explains how the driver
-//! works. This page defines the terms, lists the files, follows a timer through them when it is
-//! armed, cancelled and fired, and states the rules that hold in every file.
+//! The driver: fires the timers of a runtime. The guide's page *Design* explains the ideas. This page
+//! defines the terms, lists the files, follows a timer through them when it is armed, cancelled and
+//! fired, and states the rules that hold in every file.
 //!
 //! # Terms
 //!
-//! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. A
-//!   registered timer has an *entry* in the wheel of one shard, with its deadline and the waker of
-//!   its task. The shard's *clock* is the tick to which its wheel was advanced, and its *next* is
-//!   the tick at which it needs the next expiry pass. It is never later than the earliest deadline
-//!   in the wheel, and earlier if the timer with that deadline was cancelled.
+//! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. An
+//!   armed timer has an *entry* in the wheel of one shard, with its deadline and the waker of its
+//!   task. The shard's *clock* is the tick to which its wheel was advanced, and its *next* is the
+//!   tick at which it needs the next expiry pass. It is never later than the earliest deadline in
+//!   the wheel, and earlier if the timer with that deadline was cancelled.
+//! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
 //! * **Alarm.** The one tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards, or a time on the way there if that is more than
 //!   a second ahead.
 //! * **Fast path.** Each shard publishes `fast_path_from`. A deadline at or after it needs no
-//!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is
-//!   *near*, and takes the slow path, which asks `when.rs` when the timer fires. (The timerfd's
-//!   `NEAR` is something else: the second before a deadline in which the timerfd is used.)
+//!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is *near*,
+//!   and takes the slow path, which asks `near.rs` when the timer fires.
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
-//! * **Late cancel.** A cancel that is queued, because this thread did not make its last timer in
-//!   the shard, or because the shard is busy. The threads that lock the shard afterwards apply it.
+//! * **Late cancel.** A cancel that is queued, because this thread's home is another one, or because
+//!   the shard is busy. The threads that lock the shard afterwards apply it.
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
 //!   reset. This is done immediately only if the clock may be paused, because tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
@@ -30,9 +30,9 @@
 //!
 //! # Files
 //!
-//! The files are listed from the bottom up. They build on the crate's `sync.rs` (locks and atomics,
-//! which the loom models replace), on `clock.rs` (instants, ticks and rounding), on the wheel, and
-//! on the counts.
+//! The files are listed from the bottom up: each uses only those above it. They build on the crate's
+//! `sync.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants, ticks and
+//! rounding), on the wheel, and on the counts.
 //!
 //! | file | what it explains |
 //! | --- | --- |
@@ -40,46 +40,49 @@
 //! | `shard.rs` | who owns an entry; late cancels; the cached entry |
 //! | `shard/operations.rs` | what timers do with a shard |
 //! | `shard/expiry.rs` | what the driver does with a shard |
-//! | `alarm/mod.rs` | how the alarm is armed for the earliest deadline, and why no timer is lost |
+//! | `grid.rs` | when tokio's milliseconds begin |
 //! | `alarm/interval.rs` | the two sources of the alarm: tokio's interval, and a timerfd |
-//! | `when.rs` | when a near deadline fires: rounding, tokio's milliseconds, clocks that may be paused |
-//! | `driver.rs` | how a driver is opened, arms its alarm, and is closed |
+//! | `alarm/mod.rs` | how the alarm is armed for the earliest deadline, and why no timer is lost |
+//! | `near.rs` | when a near deadline fires: rounding, tokio's milliseconds, clocks that may be paused |
+//! | `lifecycle.rs` | how a driver is opened, arms its alarm, and is closed; homes |
 //! | `pass.rs` | the expiry pass, and the check for late timers that requests one |
 //! | `registry.rs` | which driver runs for which runtime; the driver task |
-//! | `context.rs` | which driver and which shard a new timer belongs to |
+//! | `context.rs` | which driver a new timer belongs to, and in which shard it is armed |
 //! | `timer.rs`, `timer/changes.rs` | a timer: its states, its polls, and its changes |
 //! | `loom/` | models that run the races between threads in every order |
 //!
 //! # A timer's way through the files
 //!
-//! **Arm.** `sleep` calls `Timer::new_at`, which gets the shard from `context::shard`. The first
-//! poll is `Timer::poll`. If the deadline is not near, the ordinary case comes first: if the waker
-//! that this thread cached last is this task's, `register_again` calls `Shard::arm_again`. This
-//! tries the lock of the timer's shard. If that waker is in the cached entry there, the new
-//! deadline is not earlier than the entry's, and no late cancel is queued, the timer takes over the
-//! entry, and nothing else happens. Otherwise `Timer::arm` tries the lock again in `Shard::arm`,
-//! which uses the cached entry for the new timer or inserts an entry (`ShardState::put`), and
-//! publishes the deadline if it is the shard's earliest (`lower_next`). If the shard is busy,
-//! `register_anywhere` tries the other shards. After that, `ensure_alarm` compares the deadline
-//! with `fast_path_from` once more, and then with `armed_for`, the time for which the alarm is
-//! armed. If the deadline is earlier than both, `Driver::rearm` and `Alarm::rearm` make the alarm
-//! fire earlier. A near deadline skips `register_again`: `Driver::when_near` rounds it, and
-//! `register_anywhere` arms it.
+//! **Arm.** The first poll does it:
 //!
-//! **Cancel.** The drop of a registered timer calls `Timer::unregister`. If the thread's last timer
-//! was made in this shard and the lock is free, the entry becomes the cached entry: with its waker
-//! if that is a task's (`Shard::cache`), otherwise without it (`Shard::cancel`). If the shard has a
-//! cached entry already, `Shard::cancel` removes the timer's entry instead. On any other thread, or
-//! while the shard is busy, `Shard::cancel_later` queues a late cancel. A thread that locks the
-//! shard later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the
-//! clock may be paused, `Driver::retract` then re-arms the alarm without this timer.
+//! ```text
+//! sleep → Timer::new_at → context::home          this thread's home; arms nothing
+//! first poll → Timer::poll
+//!   ├ come_here                                  to this thread's home, if that has the same driver
+//!   ├ deadline from `fast_path_from` on: arm_at_home
+//!   │   ├ Shard::arm                             one try of the lock
+//!   │   │   ├ ShardState::put                    takes over the cached entry, or inserts one
+//!   │   │   └ lower_next                         publishes the shard's earliest deadline
+//!   │   └ Home::ensure_alarm                     earlier than the alarm? Alarm::rearm
+//!   └ a near deadline, or a busy shard: arm
+//!       ├ Alarm::when_near                       rounds a near deadline
+//!       └ arm_for → arm_at_home, or arm_anywhere in another shard
+//! ```
+//!
+//! **Cancel.** The drop of an armed timer calls `Timer::disarm`. If its home is one of this thread's
+//! and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it if there is
+//! one already. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks the shard
+//! later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
+//! may be paused, `Home::retract` then re-arms the alarm without this timer.
 //!
 //! **Fire.** The thread that polls tokio's time driver calls the alarm's waker, which records that
-//! the alarm fired and runs an expiry pass (`Driver::run_pass`). For each shard, the pass applies
-//! the late cancels that are queued. Then `Shard::expire` takes the lock, moves the shard's clock,
-//! and collects the wakers of at most [`BATCH`] due timers, which are woken after the release. This
-//! repeats until no timer is due. Then `Alarm::rearm` arms the alarm for the earliest deadline that
-//! is left.
+//! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
+//! applies the late cancels that are queued, and then takes the lock, moves the shard's clock,
+//! collects the wakers of at most [`BATCH`] due timers, and wakes them after the release, until no
+//! timer is due. Then `Alarm::rearm` arms the alarm for the earliest deadline that is left.
+//!
+//! **End.** The runtime drops the driver task, which owns the driver's `Service`. That closes the
+//! alarm and each shard, and wakes the timers that are pending.
 //!
 //! # Ground rules
 //!
@@ -103,9 +106,6 @@
 //!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
 //!   a different time from the real one; see `alarm/mod.rs`.
-//! * **A `Sleep` counts a reference to its shard**, and the count is usually written by the shard's
-//!   own worker only; see `driver.rs`. A `Sleep` finds that its driver has shut down by the shard's
-//!   clock, which is at [`Tick::NEVER`](crate::clock::Tick::NEVER) from then on.
 //! * **Every rare situation is behind one comparison**, that of the deadline with the shard's
 //!   `fast_path_from`: an alarm to be moved, a configured tick, a clock that may be paused. The
 //!   fast path therefore pays for none of them.
@@ -114,20 +114,20 @@
 //!
 //! The table lists only writes to cache lines that threads share. A `Sleep` itself, and a
 //! thread-local, belong to a single thread. *The shard* is the timer's, usually that of the worker
-//! that made it. *The published line* is the cache line of the shard's fields that all threads
+//! that polls it. *The published line* is the cache line of the shard's fields that all threads
 //! read.
 //!
 //! | operation | writes |
 //! | --- | --- |
-//! | making a timer on a worker, and dropping it | the reference count of the shard |
-//! | making a timer elsewhere | the reference count of the runtime's handle |
+//! | making a timer on a worker | the reference count of this worker's home |
+//! | making a timer elsewhere | the same of a home, and the reference count of the runtime's handle |
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
-//! | arming in the cached entry, by the same task and no earlier | the shard's lock, the entry's deadline |
-//! | arming in the cached entry otherwise | the reference counts of both tasks; the shard's lock, the entry; its slot, if the new deadline is earlier |
+//! | arming in the cached entry | the task's reference count; the shard's lock, the entry; its slot, if the new deadline is earlier |
+//! | arming on another worker than the timer was made on | in addition, the reference counts of both homes |
 //! | arming the earliest timer of the shard | in addition, the published line |
 //! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |
-//! | cancelling on the shard's own worker | the shard's lock; if an entry is cached already, the entry, its slot and the task's reference count |
-//! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line |
+//! | cancelling on the shard's own worker | the shard's lock, the entry; the task's reference count; the slot, if another entry is cached already |
+//! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line; the reference count of the home |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |
 //! | resetting | the shard's lock, the entry; the slot, if the entry has to move |

@@ -29,9 +29,8 @@
 //! asks tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
-//! Rounded deadlines are compared with the alarm here, which saves most of them from reading a
-//! clock. (Rounding in every poll and reset instead, before the fast path, would cost all other
-//! drivers three to five instructions for each.)
+//! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
+//! three to five instructions for each.)
 //!
 //! A race remains. If the alarm is late by more than a millisecond, a timer that is due now or
 //! shortly takes the fast path until the late pass has re-armed the alarm. It fires in that pass or
@@ -55,10 +54,6 @@ impl Alarm {
             return self.with_tokio(when, None);
         }
         let fires_at = self.armed_for().max(Tick(clock.0 + 1));
-        let is_rounded = self.settings.tick.is_some();
-        if is_rounded && when.0 >= fires_at.0.saturating_add(MILLISECOND) {
-            return Some(when);
-        }
         if let Some(tokios) = self.with_the_alarm(when, fires_at) {
             return Some(tokios);
         }
@@ -99,7 +94,7 @@ impl Alarm {
         if self.settings.is_precise {
             return None;
         }
-        let tokios = self.known_millisecond(when)?;
+        let tokios = self.grid.round_up(when)?;
         let is_same = fires_at <= tokios && tokios.0 - fires_at.0 < MILLISECOND;
         is_same.then_some(tokios)
     }

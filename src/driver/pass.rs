@@ -1,6 +1,6 @@
 //! Expiry passes: when one runs, and what it does.
 //!
-//! **An expiry pass fires every timer that is due, at most [`BATCH`] of them per lock acquisition,
+//! **An expiry pass fires every timer that is due, at most [`BATCH`](crate::settings::BATCH) of them per lock acquisition,
 //! and then re-arms the alarm for what is left.** A pass runs in two places:
 //!
 //! 1. In the alarm's waker, when the alarm fires, while tokio polls its drivers. The head of
@@ -45,6 +45,7 @@
 //!   runtime in a slow waker.
 
 use std::cell::Cell;
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 
@@ -99,7 +100,13 @@ impl Driver {
             let earliest = self.shards().min_by_key(|shard| shard.next());
             earliest.map(|shard| shard.try_refresh());
         }
-        self.rearm();
+        // Slow wakers may have made `seen` too old for a timerfd, but not for tokio's milliseconds.
+        match self.settings().is_precise {
+            true => self.rearm(),
+            false => self.rearm_at(pass.seen),
+        }
+        // Its batch is empty.
+        mem::forget(pass);
     }
 
     /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is

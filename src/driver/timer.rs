@@ -15,7 +15,7 @@
 //!
 //! * **Polling again with the same waker takes no lock.** It costs a load and a comparison of
 //!   wakers.
-//! * **Change the entry first and the alarm second**: see "Never lose a timer" in `alarm/mod.rs`.
+//! * **Change the entry first and the alarm second**: see `Home::ensure_alarm`.
 //! * **Drop wakers last**, because that runs user code, which may panic.
 //!
 //! # After the end of the driver
@@ -67,13 +67,6 @@ enum State {
     Tokios {
         sleep: Pin<Box<tokio::time::Sleep>>,
     },
-}
-
-/// What an armed timer knows of its entry.
-#[derive(Clone, Copy)]
-struct Armed {
-    entry: EntryRef,
-    waker: WakerId,
 }
 
 /// Creating a timer, which arms nothing.
@@ -134,9 +127,12 @@ impl Timer {
     /// Returns `true` if the timer is pending with this very waker, so that a poll changes nothing.
     #[inline]
     pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
-        self.state.armed().is_some_and(|Armed { entry, waker }| {
-            waker.is(polled_with) && self.home.shard.clock() < entry.when
-        })
+        match self.state {
+            State::Armed { when, waker, .. } => {
+                waker.is(polled_with) && self.home.shard.clock() < when
+            }
+            _ => false,
+        }
     }
 
     /// Polls for `deadline`. If the timer is armed, `deadline` must be that of the last poll or
@@ -185,7 +181,7 @@ impl Timer {
     /// Gives an armed timer the waker of this poll. Refused as due if the timer has fired.
     #[inline(never)]
     fn poll_armed(&mut self, waker: &Waker) -> Result<(), Refused> {
-        let Armed { entry, .. } = self.state.armed().ok_or(Refused::Closed)?;
+        let entry = self.state.entry().ok_or(Refused::Closed)?;
         // Without the lock, and without a clone of the waker: most such timers have fired.
         self.home.shard.admit(entry.when)?;
         let waker = waker.clone();
@@ -249,16 +245,13 @@ fn poll_tokios(sleep: &mut Pin<Box<tokio::time::Sleep>>, waker: &Waker) -> Poll<
 }
 
 impl State {
-    /// Returns what an armed timer knows of its entry, or `None` if the timer is not armed. Reads
-    /// field by field: the fields may just have been written one by one, and a wide load of them
-    /// would have to wait until those stores have left the processor's store buffer.
+    /// Returns the entry of an armed timer.
     #[inline]
-    fn armed(&self) -> Option<Armed> {
-        let State::Armed { key, when, waker } = *self else {
-            return None;
-        };
-        let entry = EntryRef { key, when };
-        Some(Armed { entry, waker })
+    fn entry(&self) -> Option<EntryRef> {
+        match *self {
+            State::Armed { key, when, .. } => Some(EntryRef { key, when }),
+            _ => None,
+        }
     }
 
     /// Changes the state without dropping the old one. Call this only in a state that owns nothing:
@@ -275,6 +268,14 @@ impl State {
     #[inline(always)]
     fn set_armed(&mut self, key: u32, when: Tick, waker: WakerId) {
         self.overwrite(State::Armed { key, when, waker });
+    }
+
+    /// Notes the new deadline of an armed timer.
+    #[inline(always)]
+    fn set_when(&mut self, deadline: Tick) {
+        if let State::Armed { when, .. } = self {
+            *when = deadline;
+        }
     }
 }
 

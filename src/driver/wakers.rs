@@ -33,16 +33,12 @@ impl WakerId {
     }
 }
 
-/// Wakes tasks. All wakers run inside one call of [`contain`]. After a panic, another call
-/// continues with the rest.
+/// Wakes tasks.
+#[inline]
 pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
-    let (mut wakers, mut is_done) = (wakers.into_iter(), false);
-    while !is_done {
-        contain(|| {
-            wakers.by_ref().for_each(Waker::wake);
-            is_done = true;
-        });
-    }
+    wakers
+        .into_iter()
+        .for_each(|waker| contain(|| waker.wake()));
 }
 
 /// Drops the wakers of cancelled timers. A task's waker may be the last reference to a runtime that
@@ -53,15 +49,10 @@ pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
     wakers.into_iter().for_each(|waker| contain(|| drop(waker)));
 }
 
-/// Runs user code. That code may panic; and the payload of the panic, when dropped, may panic
-/// again. Neither panic reaches another timer, nor the caller.
+/// Runs user code, whose panic reaches neither another timer nor the caller. The panic hook has
+/// reported it by then.
 #[inline]
 fn contain(user_code: impl FnOnce()) {
-    // The panic hook has already reported the panic, which does not concern the caller.
-    let Err(payload) = catch_unwind(AssertUnwindSafe(user_code)) else {
-        return;
-    };
-    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(worse);
-    }
+    // Not dropped, because the drop of the payload may panic, too.
+    catch_unwind(AssertUnwindSafe(user_code)).unwrap_or_else(mem::forget);
 }

@@ -16,11 +16,11 @@ pub(crate) struct KeyList(Vec<u32>);
 impl KeyList {
     pub(crate) const EMPTY: Self = Self(Vec::new());
 
-    pub(crate) const fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -63,7 +63,7 @@ impl KeyList {
 
     /// Returns `true` if there is memory for more than [`SHORT`] keys.
     #[inline(always)]
-    pub(crate) const fn is_long(&self) -> bool {
+    pub(crate) fn is_long(&self) -> bool {
         self.0.capacity() > SHORT
     }
 

@@ -24,18 +24,9 @@
 //!
 //! # Ground rules
 //!
-//! * **Never lose a timer: store first, then load what the other side stores.** A thread that
-//!   registers a deadline makes its shard's `next` no later than that, and then loads the shard's
-//!   `fast_path_from` and the driver's `armed_for`. If the deadline is before both, the thread
-//!   moves the alarm. A thread that arms the alarm stores `armed_for`, then each shard's
-//!   `fast_path_from`, and then loads every `next` again. All of these are sequentially consistent,
-//!   so at least one of the two threads sees what the other has stored, and the alarm is moved.
-//! * **Compare each new deadline with the alarm, even if `next` is early enough already**, because
-//!   the thread that published that `next` may be preempted before it arms the alarm. Two
-//!   operations are exempt: extending a timer, and taking over a cached entry whose deadline is no
-//!   later than the new one. The alarm is early enough for the entry's old deadline, because the
-//!   operation that stored that deadline has compared it, and a pass that has raised `next` in the
-//!   meantime re-arms the alarm at its end.
+//! * **Never lose a timer: store first, then load what the other side stores.** `Home::ensure_alarm`
+//!   has the argument for the thread that arms a timer, and [`settle`](Alarm::settle) for the thread
+//!   that arms the alarm.
 //! * **The alarm fires at `armed_for` or earlier**, except that tokio rounds it up to a
 //!   millisecond, and that a timerfd keeps a minimum distance, the *spacing*, between wake-ups.
 //!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
@@ -57,7 +48,7 @@
 //!   requests a pass.
 //! * **Compare deadlines with the driver's own clock.** A multi-thread runtime has the real clock.
 //!   A current-thread runtime has its own clock, which may be paused and can only be read inside
-//!   the runtime. Passes read that clock. Operations of timers read it only in `when.rs`.
+//!   the runtime. Passes read that clock. Operations of timers read it only in `near.rs`.
 
 pub(super) mod interval;
 
@@ -175,12 +166,6 @@ impl Alarm {
         self.may_pause.load(Ordering::Relaxed)
     }
 
-    /// Returns the tokio millisecond in which this deadline fires, if tokio's milliseconds are
-    /// known.
-    pub(super) fn known_millisecond(&self, deadline: Tick) -> Option<Tick> {
-        self.grid.round_up(deadline)
-    }
-
     /// Returns the tokio millisecond in which this deadline fires, and asks tokio if its
     /// milliseconds are not known. Returns `None` while tokio [cannot be asked](Self::ask).
     pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
@@ -272,6 +257,11 @@ impl Alarm {
 
     /// Finds and publishes the target, and starts again if a shard got an earlier deadline in the
     /// meantime. Returns the target.
+    ///
+    /// A thread that arms a timer stores the shard's `next`, and then loads `fast_path_from` and
+    /// `armed_for`. This stores those two, and then loads every `next` again. All of these are
+    /// sequentially consistent, so if that thread has not seen what this one stores, this one sees
+    /// its `next`.
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
         let target = || self.target(earliest(shards.clone()), now);
         loop {

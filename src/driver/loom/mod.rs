@@ -23,10 +23,10 @@
 //! | `alarm/mod.rs` | `is_early` allows no early wake-up of a timerfd | `loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it` |
 //! | `alarm/interval.rs` | `forget_all` leaves `armed` | `loom_tokio_fires_and_the_descriptor_is_set`, `loom_precise_arm_and_arm` |
 //! | `alarm/interval.rs` | `forget_timerfd` leaves `set_to` | `loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it` |
-//! | `driver.rs` | `rearm` requests no pass if the interval has fired immediately | `loom_the_alarm_fires_while_it_is_armed` |
-//! | `driver.rs` | `close` leaves the alarm | `loom_insert_and_shutdown`, `loom_reset_and_shutdown` |
-//! | `driver.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
-//! | `driver.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
+//! | `lifecycle.rs` | `rearm` requests no pass if the interval has fired immediately | `loom_the_alarm_fires_while_it_is_armed` |
+//! | `lifecycle.rs` | `close` leaves the alarm | `loom_insert_and_shutdown`, `loom_reset_and_shutdown` |
+//! | `lifecycle.rs` | `close` drops the wakers that are pending | `loom_reset_and_shutdown` |
+//! | `lifecycle.rs` | `retract` does not re-arm | `loom_drop_and_arm_where_the_clock_may_be_paused` |
 //! | `pass.rs` | an early alarm requests no pass | `loom_an_early_alarm_and_rearm` |
 //! | `pass.rs` | `run_pass` does not re-arm | `loom_a_late_alarm_and_rearm` |
 //! | `timer/changes.rs` | `ensure_alarm` does not re-arm | `loom_arm_and_arm_on_one_shard`, `loom_arm_and_arm` |

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::{iter, mem};
 
-use super::{Armed, State, Timer};
+use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
 use crate::driver::lifecycle::Home;
@@ -74,7 +74,10 @@ impl Timer {
     /// otherwise.
     #[cold]
     fn arm_for(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        let armed = self.arm_anywhere(when, waker);
+        let armed = match self.arm_at_home(when, waker.clone()) {
+            Ok(()) => Ok(()),
+            Err(waker) => self.arm_anywhere(when, waker),
+        };
         if !matches!(armed, Err(Refused::Due)) {
             return armed;
         }
@@ -86,11 +89,11 @@ impl Timer {
 
     /// Arms the timer in its own shard or, if that stays busy, in the first free one. Waits only
     /// while all shards are busy.
-    fn arm_anywhere(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
+    fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Refused> {
         let driver = self.home.driver().ok_or(Refused::Closed)?;
         let (homes, own) = (driver.homes(), self.home.index);
         let others = homes[own + 1..].iter().chain(&homes[..own]);
-        let (mut waker, mut tries) = (waker.clone(), 0);
+        let mut tries = 0;
         loop {
             for home in iter::repeat_n(&homes[own], TRIES).chain(others.clone()) {
                 waker = match self.arm_at(home, when, waker) {
@@ -135,30 +138,28 @@ impl Timer {
     /// Resets to a later deadline. This is the fast path. Returns `false` if it does not apply.
     #[inline(always)]
     fn extend(&mut self, deadline: Tick) -> bool {
-        let Some(Armed { entry, .. }) = self.state.armed() else {
+        let Some(entry) = self.state.entry() else {
             return false;
         };
         let shard = &self.home.shard;
         if deadline < shard.fast_path_from() || !shard.extend(entry, deadline) {
             return false;
         }
-        if let State::Armed { when, .. } = &mut self.state {
-            *when = deadline;
-        }
+        self.state.set_when(deadline);
         true
     }
 
     /// Resets to any deadline, whether the timer is armed or not.
     #[inline(never)]
     fn reset_slow(&mut self, deadline: Tick) {
-        let Some(Armed { entry, waker }) = self.state.armed() else {
+        let Some(entry) = self.state.entry() else {
             return self.reset_unarmed(deadline);
         };
         // If the deadline has passed, use `Tick::ZERO`, which fires immediately.
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.home.shard.reset(entry, when) {
             Ok(Reset::Moved) => {
-                self.state.set_armed(entry.key, when, waker);
+                self.state.set_when(when);
                 self.home.retract();
                 self.home.ensure_alarm(when);
             }
@@ -209,7 +210,7 @@ impl Timer {
     #[inline(never)]
     pub(super) fn disarm(&mut self) {
         let Timer { home, state } = self;
-        let Some(Armed { entry, .. }) = state.armed() else {
+        let Some(entry) = state.entry() else {
             return;
         };
         state.overwrite(State::Idle);

@@ -43,7 +43,7 @@ fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
         interval.reset_at(Instant::now() + ms(20));
         interval
     });
-    assumed! { "driver/when.rs";
+    assumed! { "driver/near.rs";
         "a paused clock does not stop for a timer that was dropped": dropped == none,
         "a timer that was dropped does not fire": fires_dropped == 0,
         "a paused clock stops at what is registered": with != none,
@@ -132,7 +132,7 @@ fn deadlines_are_rounded_up_to_milliseconds_of_a_grid_that_stays() {
             let deadline = Instant::now() + Duration::from_nanos(1);
             time::sleep_until(deadline).await;
             let rounded_up_by = Instant::now().checked_duration_since(deadline);
-            assumed! { "driver/when.rs";
+            assumed! { "driver/near.rs";
                 "tokio's milliseconds begin where they began before": stays,
                 "a deadline is rounded up to such a millisecond, and no further":
                     rounded_up_by.is_some_and(|by| by < ms(1)),
