@@ -185,9 +185,9 @@ impl Home {
     /// sees the deadline; see `Alarm::settle`.
     ///
     /// Call this even if `next` was early enough already, because the thread that published that
-    /// `next` may be preempted before it arms the alarm. Two operations are exempt, because the alarm
-    /// is early enough for the entry's old deadline: extending a timer, and what a pass leaves, since
-    /// a pass that has raised `next` re-arms the alarm at its end.
+    /// `next` may be preempted before it arms the alarm. Only extending a timer is exempt: the alarm
+    /// is early enough for the entry's old deadline, because whoever stored that called this, and a
+    /// pass that has raised `next` since re-arms the alarm at its end.
     ///
     /// Of many timers that are due together, only the first takes the alarm's mutex, because the
     /// others find `armed_for` early enough.
