@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use wheel::ext::io::TimeoutStream;
-use wheel::{Builder, Duration, Instant, Wheel};
+use wheel::{Builder, Duration, Handle, Instant};
 
 /// A service would rather use a minute.
 const IDLE: Duration = Duration::from_millis(50);
@@ -27,7 +27,7 @@ async fn echo(stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
 }
 
 /// Passes on what either side sends, until both have been silent for [`IDLE`].
-async fn relay<S>(mut client: S, mut backend: S, wheel: &Wheel) -> io::Result<()>
+async fn relay<S>(mut client: S, mut backend: S, wheel: &Handle) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {

@@ -20,16 +20,17 @@ pub(crate) const MOST_CAPACITY: usize = 1 << 26;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The tick is neither a divisor nor a multiple of a millisecond, or it is longer than a day.
+    /// The tick is zero, is not a multiple of a millisecond, or is longer than a day.
     Tick(Duration),
+    /// The spacing is zero or longer than a millisecond, or was set without high resolution.
+    Spacing(Duration),
     /// The number of shards is 0, or greater than 1024.
     Shards(usize),
     /// The capacity is greater than 2²⁶ timers.
     Capacity(usize),
     /// The runtime's default driver is already running.
     ///
-    /// The first timer starts it, and so do [`metrics()`](crate::metrics()) and
-    /// [`Wheel::current`](crate::Wheel::current).
+    /// The first timer starts it, and so does [`Handle::current`](crate::Handle::current).
     AlreadyStarted,
     /// High resolution was asked for on a system other than Linux, or without the cargo feature
     /// `high-resolution`.
@@ -46,8 +47,12 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Tick(tick) => write!(
                 f,
-                "invalid `tick`: {tick:?} (expected a divisor of 1 ms, \
-                 or a multiple of 1 ms up to one day)",
+                "invalid `tick`: {tick:?} (expected a multiple of 1 ms, up to one day)",
+            ),
+            BuildError::Spacing(spacing) => write!(
+                f,
+                "invalid `spacing`: {spacing:?} (expected at most 1 ms and more than 0, \
+                 with `high_resolution`)",
             ),
             BuildError::Shards(shards) => {
                 write!(
@@ -62,8 +67,8 @@ impl fmt::Display for BuildError {
                 )
             }
             BuildError::AlreadyStarted => f.write_str(
-                "this runtime already has a timer driver: call `install` before the first timer, \
-                 `metrics()` or `Wheel::current()`",
+                "this runtime already has a timer driver: call `install` before the first timer \
+                 and before `Handle::current()`",
             ),
             BuildError::NoHighResolution => {
                 f.write_str("`high_resolution` needs Linux and the cargo feature `high-resolution`")

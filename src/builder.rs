@@ -3,11 +3,11 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
+use tokio::runtime;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
 use crate::driver::{DEFAULT_SPACING, HighResolution, registry};
-use crate::handle::Wheel;
+use crate::handle::Handle;
 use crate::settings::Settings;
 
 /// Configures and starts a timer driver.
@@ -21,6 +21,7 @@ use crate::settings::Settings;
 /// | [`capacity`](Self::capacity) | 0 | preallocates memory for pending timers |
 /// | [`shards`](Self::shards) | the number of workers | splits the timers over this many wheels, each with its own lock |
 /// | [`high_resolution`](Self::high_resolution) | off | fires a timer when it is due instead of in tokio's next millisecond |
+/// | [`spacing`](Self::spacing) | 50 µs | the shortest time between two wake-ups with high resolution |
 ///
 /// # Examples
 ///
@@ -40,18 +41,19 @@ use crate::settings::Settings;
 #[must_use = "a builder does nothing until `build` or `install` is called"]
 pub struct Builder {
     tick: Option<Duration>,
+    spacing: Option<Duration>,
     shards: Option<usize>,
     capacity: usize,
     high_resolution: bool,
 }
 
-impl Wheel {
+impl Handle {
     /// Creates a [`Builder`] for a custom driver.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
-    /// let wheel = wheel::Wheel::builder().capacity(100_000).build()?;
+    /// let wheel = wheel::Handle::builder().capacity(100_000).build()?;
     /// # Ok(())
     /// # }
     /// ```
@@ -60,14 +62,14 @@ impl Wheel {
     }
 }
 
-const MILLISECOND: u128 = 1_000_000;
+const MILLISECOND: Duration = Duration::from_millis(1);
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Builder {
     /// Creates a builder with the default settings.
     ///
     /// ```
-    /// assert_eq!(format!("{:?}", wheel::Builder::new()), format!("{:?}", wheel::Wheel::builder()));
+    /// assert_eq!(format!("{:?}", wheel::Builder::new()), format!("{:?}", wheel::Handle::builder()));
     /// ```
     pub fn new() -> Self {
         Builder::default()
@@ -76,10 +78,7 @@ impl Builder {
     /// Rounds deadlines up to a multiple of `tick`, counted from when the driver starts, so that timers share
     /// wake-ups.
     ///
-    /// A `tick` is a multiple of a millisecond, up to one day, or a divisor of a millisecond. A divisor, which a
-    /// millisecond itself is, rounds nothing, because tokio's clock counts milliseconds anyway. With
-    /// [`high_resolution`](Self::high_resolution), a divisor is the shortest time between two wake-ups of the
-    /// driver.
+    /// A `tick` is a multiple of a millisecond, up to one day. By default, deadlines are not rounded.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -96,6 +95,27 @@ impl Builder {
     /// ```
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = Some(tick);
+        self
+    }
+
+    /// Sets the shortest time between two wake-ups of a driver with
+    /// [`high_resolution`](Self::high_resolution).
+    ///
+    /// At most a millisecond, and 50 µs by default. Timers that become due in between fire together, so a
+    /// longer spacing saves wake-ups, and makes some timers later by as much.
+    ///
+    /// ```
+    /// use wheel::{BuildError, Builder, Duration};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// // A driver without high resolution has no spacing.
+    /// let refused = Builder::new().spacing(Duration::from_micros(100)).build();
+    /// assert!(matches!(refused, Err(BuildError::Spacing(_))));
+    /// # }
+    /// ```
+    pub fn spacing(mut self, spacing: Duration) -> Self {
+        self.spacing = Some(spacing);
         self
     }
 
@@ -191,11 +211,11 @@ impl Builder {
     /// # }
     /// ```
     #[track_caller]
-    pub fn build(self) -> Result<Wheel, BuildError> {
-        let handle = Handle::current();
+    pub fn build(self) -> Result<Handle, BuildError> {
+        let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
         let precise = self.open_precise()?;
-        Ok(Wheel::new(registry::start(&handle, settings, precise)))
+        Ok(Handle::new(registry::start(&handle, settings, precise)))
     }
 
     /// Starts the current runtime's default driver, which the free functions use.
@@ -206,7 +226,7 @@ impl Builder {
     ///
     /// Returns an error under the same conditions as [`build`](Self::build), and
     /// [`BuildError::AlreadyStarted`] if the runtime's driver is already running: the first timer starts it, and
-    /// so do [`metrics()`](crate::metrics()) and [`Wheel::current`].
+    /// so does [`Handle::current`].
     ///
     /// # Panics
     ///
@@ -226,30 +246,32 @@ impl Builder {
     /// # }
     /// ```
     #[track_caller]
-    pub fn install(self) -> Result<Wheel, BuildError> {
-        let handle = Handle::current();
+    pub fn install(self) -> Result<Handle, BuildError> {
+        let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
         let precise = self.open_precise()?;
         match registry::install(&handle, settings, precise) {
-            Ok(serving) => Ok(Wheel::new(serving)),
+            Ok(serving) => Ok(Handle::new(serving)),
             Err(_) => Err(BuildError::AlreadyStarted),
         }
     }
 
     #[track_caller]
     fn open_precise(&self) -> Result<Option<HighResolution>, BuildError> {
-        if !self.high_resolution {
-            return Ok(None);
+        let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
+        if spacing.is_zero() || spacing > MILLISECOND {
+            return Err(BuildError::Spacing(spacing));
         }
-        let fine = self.tick.filter(|&tick| tick <= Duration::from_millis(1));
-        HighResolution::open(fine.unwrap_or(DEFAULT_SPACING)).map(Some)
+        match (self.high_resolution, self.spacing) {
+            (true, _) => HighResolution::open(spacing).map(Some),
+            (false, None) => Ok(None),
+            (false, Some(spacing)) => Err(BuildError::Spacing(spacing)),
+        }
     }
 
-    fn settings(&self, handle: &Handle) -> Result<Settings, BuildError> {
+    fn settings(&self, handle: &runtime::Handle) -> Result<Settings, BuildError> {
         let mut settings = Settings::for_runtime(handle);
-        if let Some(tick) = self.tick {
-            settings.tick = checked_tick(tick)?;
-        }
+        settings.tick = self.tick.map(checked_tick).transpose()?;
         if let Some(shards) = self.shards {
             let sane = (1..=MOST_SHARDS).contains(&shards);
             settings.shards = sane.then_some(shards).ok_or(BuildError::Shards(shards))?;
@@ -263,16 +285,13 @@ impl Builder {
     }
 }
 
-/// Returns the tick in nanoseconds, or 1 for a tick that rounds nothing.
-fn checked_tick(tick: Duration) -> Result<Option<NonZeroU64>, BuildError> {
-    let nanos = tick.as_nanos();
-    if nanos == 0 || tick > LONGEST_TICK {
-        Err(BuildError::Tick(tick))
-    } else if MILLISECOND % nanos == 0 {
-        Ok(None)
-    } else if nanos % MILLISECOND == 0 {
-        Ok(u64::try_from(nanos).ok().and_then(NonZeroU64::new))
-    } else {
-        Err(BuildError::Tick(tick))
-    }
+/// Returns the tick in nanoseconds.
+fn checked_tick(tick: Duration) -> Result<NonZeroU64, BuildError> {
+    let is_whole = tick.subsec_nanos() % MILLISECOND.subsec_nanos() == 0;
+    let nanos = u64::try_from(tick.as_nanos())
+        .ok()
+        .and_then(NonZeroU64::new);
+    nanos
+        .filter(|_| is_whole && tick <= LONGEST_TICK)
+        .ok_or(BuildError::Tick(tick))
 }

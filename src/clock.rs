@@ -22,7 +22,7 @@ use std::time::{Duration, Instant as StdInstant};
 
 use tokio::time::Instant;
 
-use crate::sync;
+use crate::platform;
 
 /// A point in time, as nanoseconds since [`ORIGIN`]. The range is 584 years, 500 of them in the future.
 ///
@@ -94,12 +94,12 @@ impl Tick {
     /// Returns the current time by the clock of the current runtime.
     #[inline]
     pub(crate) fn now() -> Tick {
-        Tick::of(sync::now())
+        Tick::of(platform::now())
     }
 
     /// Returns the current time by the clock that cannot be paused.
     pub(crate) fn really_now() -> Tick {
-        Tick::of(sync::really_now())
+        Tick::of(platform::really_now())
     }
 }
 

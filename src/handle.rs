@@ -1,25 +1,25 @@
-//! [`Wheel`], a handle to a timer driver.
+//! [`Handle`], a handle to a timer driver.
 
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::{Handle, TryCurrentError};
+use tokio::runtime::{self, TryCurrentError};
 use tokio::time::Instant;
 
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{Driver, registry};
 use crate::interval::Interval;
-use crate::metrics::WheelMetrics;
+use crate::metrics::Metrics;
 use crate::sleep::{Sleep, deadline_after};
 use crate::spans::Resource;
 use crate::timeout::Timeout;
 
 /// A handle to a timer driver.
 ///
-/// A `Wheel` offers the crate's free functions as methods. A timer made through a handle belongs to that
+/// A `Handle` offers the crate's free functions as methods. A timer made through a handle belongs to that
 /// handle's driver no matter where it is made, even outside a runtime. A handle is one word and cheap to
 /// clone. Dropping it does not stop the driver, which runs until its runtime shuts down. The handle can still
 /// be used after that: its timers are then [timers of tokio's
@@ -31,11 +31,11 @@ use crate::timeout::Timeout;
 /// # Examples
 ///
 /// ```
-/// use wheel::{Duration, Wheel};
+/// use wheel::{Duration, Handle};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let wheel = Wheel::current();
+/// let wheel = Handle::current();
 /// std::thread::spawn({
 ///     let wheel = wheel.clone();
 ///     move || wheel.sleep(Duration::from_millis(1))
@@ -51,13 +51,13 @@ use crate::timeout::Timeout;
 ///
 /// tokio has no such handle: its timers use the runtime that `Handle::enter` entered.
 #[derive(Clone)]
-pub struct Wheel {
+pub struct Handle {
     driver: Arc<Driver>,
 }
 
-impl Wheel {
+impl Handle {
     pub(crate) fn new(driver: Arc<Driver>) -> Self {
-        Wheel { driver }
+        Handle { driver }
     }
 
     /// Returns `true` if the driver has high resolution. After the driver has shut down, returns `false`.
@@ -80,13 +80,13 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let wheel = wheel::Wheel::current();
+    /// let wheel = wheel::Handle::current();
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
     /// # }
     /// ```
     #[track_caller]
     pub fn current() -> Self {
-        Wheel::new(registry::driver_of(&Handle::current()))
+        Handle::new(registry::driver_of(&runtime::Handle::current()))
     }
 
     /// Returns the driver that the free functions use in the current runtime, if there is a runtime.
@@ -95,7 +95,7 @@ impl Wheel {
     ///
     /// # Errors
     ///
-    /// Returns the error of [`Handle::try_current`] outside a Tokio runtime.
+    /// Returns the error of [`tokio::runtime::Handle::try_current`] outside a Tokio runtime.
     ///
     /// # Panics
     ///
@@ -104,16 +104,16 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// assert!(wheel::Wheel::try_current().is_ok());
-    /// let outside = std::thread::spawn(|| wheel::Wheel::try_current().is_err());
+    /// assert!(wheel::Handle::try_current().is_ok());
+    /// let outside = std::thread::spawn(|| wheel::Handle::try_current().is_err());
     /// assert!(outside.join().unwrap());
     /// # }
     /// ```
     #[track_caller]
     pub fn try_current() -> Result<Self, TryCurrentError> {
         // A closure would hide the caller's line.
-        match Handle::try_current() {
-            Ok(handle) => Ok(Wheel::new(registry::driver_of(&handle))),
+        match runtime::Handle::try_current() {
+            Ok(handle) => Ok(Handle::new(registry::driver_of(&handle))),
             Err(none) => Err(none),
         }
     }
@@ -126,7 +126,7 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Wheel::current().sleep(wheel::Duration::from_millis(1)).await;
+    /// wheel::Handle::current().sleep(wheel::Duration::from_millis(1)).await;
     /// # }
     /// ```
     #[track_caller]
@@ -142,7 +142,7 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Wheel::current().sleep_until(wheel::Instant::now()).await;
+    /// wheel::Handle::current().sleep_until(wheel::Instant::now()).await;
     /// # }
     /// ```
     #[track_caller]
@@ -167,7 +167,7 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let wheel = wheel::Wheel::current();
+    /// let wheel = wheel::Handle::current();
     /// assert_eq!(wheel.timeout(wheel::Duration::from_secs(1), async { 7 }).await, Ok(7));
     /// # }
     /// ```
@@ -198,7 +198,7 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let wheel = wheel::Wheel::current();
+    /// let wheel = wheel::Handle::current();
     /// assert_eq!(wheel.timeout_at(wheel::Instant::now(), async { 7 }).await, Ok(7));
     /// # }
     /// ```
@@ -221,7 +221,7 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Wheel::current().interval(wheel::Duration::from_secs(1)).tick().await;
+    /// wheel::Handle::current().interval(wheel::Duration::from_secs(1)).tick().await;
     /// # }
     /// ```
     #[track_caller]
@@ -241,7 +241,7 @@ impl Wheel {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let start = wheel::Instant::now();
-    /// let mut interval = wheel::Wheel::current().interval_at(start, wheel::Duration::from_secs(1));
+    /// let mut interval = wheel::Handle::current().interval_at(start, wheel::Duration::from_secs(1));
     /// assert_eq!(interval.tick().await, start);
     /// # }
     /// ```
@@ -262,7 +262,7 @@ impl Wheel {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let wheel = wheel::Wheel::current();
+    /// let wheel = wheel::Handle::current();
     /// let mut sleep = wheel.sleep(wheel::Duration::from_secs(60));
     /// assert_eq!(wheel.pending(), 0);
     /// assert!((&mut sleep).now_or_never().is_none());
@@ -282,20 +282,20 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let wheel = wheel::Wheel::current();
+    /// let wheel = wheel::Handle::current();
     /// let metrics = wheel.metrics();
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
     /// assert_eq!(metrics.snapshot().fired, 1);
     /// # }
     /// ```
-    pub fn metrics(&self) -> WheelMetrics {
-        WheelMetrics::new(Arc::clone(&self.driver))
+    pub fn metrics(&self) -> Metrics {
+        Metrics::new(Arc::clone(&self.driver))
     }
 }
 
-impl fmt::Debug for Wheel {
+impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wheel")
+        f.debug_struct("Handle")
             .field("shards", &self.driver.homes().len())
             .finish_non_exhaustive()
     }

@@ -42,7 +42,7 @@
 //!   [troubleshooting](docs::troubleshooting).
 //! * [Guarantees](docs::guarantees): what the crate promises, each difference from `tokio::time`,
 //!   and what is unspecified. The [glossary](docs::glossary) has the terms.
-//! * [`Wheel`] and [`Builder`]: custom drivers, and the settings of a driver.
+//! * [`Handle`] and [`Builder`]: custom drivers, and the settings of a driver.
 //! * [`metrics()`]: how many timers are pending, cancelled and fired, and how late they fire.
 //! * [`TimingWheel`]: the data structure alone, for anything that has deadlines.
 //! * [`ext`]: extensions for futures, streams, hyper, tower and the `metrics` crate, and idle
@@ -145,7 +145,6 @@
 mod build_error;
 mod builder;
 mod clock;
-mod counts;
 pub mod delay_queue;
 #[cfg(all(any(doc, doctest), feature = "full"))]
 pub mod docs;
@@ -155,71 +154,20 @@ pub mod ext;
 mod handle;
 mod interval;
 mod metrics;
+mod platform;
 mod settings;
 mod sleep;
 mod spans;
-mod sync;
 pub mod time;
 mod timeout;
-mod wheel;
-
-pub mod timing_wheel {
-    //! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
-    //!
-    //! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
-    //! removing and rescheduling take constant time, however many entries there are. Time passes
-    //! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
-    //! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
-    //!
-    //! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
-    //! is a single tick wide. A slot of each further level is as wide as the whole level below it.
-    //! A level is created when a deadline first needs it. With 64 slots, eleven levels cover all of
-    //! `u64`, so no deadline is too far away.
-    //!
-    //! ```text
-    //! TimingWheel, 64 slots a level, now = 5
-    //!                 slot 0    1     …    5     6     7     …    63
-    //! level 0, 1 tick:                   [now]  [·]   [▪]             a bit per slot: is it occupied?
-    //! level 1, 64:       [now] [▪]                                    ticks 64 ..= 127
-    //! level 2, 4096:     [now]  │                      …
-    //!                           │
-    //!                           ▼            the slot's list of keys
-    //!                      ┌────┬────┬────┬────┬────┐
-    //!                      │ 17 │  3 │    │ 40 │  8 │   a cell is a key, or a hole that a
-    //!                      └─┬──┴─┬──┴────┴─┬──┴─┬──┘   removed key has left
-    //!                        ▼    ▼         ▼    ▼
-    //!      paged slab:     { value, deadline, slot and place of its key } …
-    //! ```
-    //!
-    //! An entry goes into the lowest level on which its slot lies less than one rotation ahead of
-    //! the slot that contains `now`. When the clock reaches its slot, an entry that is due fires.
-    //! Any other entry *cascades*: it moves to a lower level. Each entry therefore fires at exactly
-    //! its tick, and moves at most once per level.
-    //!
-    //! The keys of a slot are a vector. Removing an entry leaves a hole in it and touches no other
-    //! entry. Later keys fill the holes. If a long vector has more holes than keys, each removal
-    //! also moves up to four keys from the end into holes, which makes the vector shorter.
-    //!
-    //! No operation, except an advance without a budget, moves more than a small constant number of
-    //! entries, because the slab grows by pages, and [`TimingWheel::advance_bounded`] stops when
-    //! its budget is used up. The exception is a slot's vector of keys, four bytes each, which is
-    //! copied as a whole when it grows.
-    //!
-    //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
-    //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
-    //! than at a multiple of its length.
-
-    pub use crate::wheel::*;
-}
-
+pub mod timing_wheel;
 pub use self::build_error::BuildError;
 pub use self::builder::Builder;
-pub use self::counts::{LagHistogram, MetricsSnapshot};
 #[doc(inline)]
 pub use self::delay_queue::DelayQueue;
-pub use self::handle::Wheel;
+pub use self::handle::Handle;
 pub use self::interval::{Interval, interval, interval_at};
-pub use self::metrics::{MetricsIntervals, WheelMetrics, metrics};
+pub use self::metrics::{LagHistogram, Metrics, MetricsIntervals, MetricsSnapshot, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;

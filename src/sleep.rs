@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
+use crate::platform::is_traced;
 use crate::spans::Operation;
-use crate::sync::is_traced;
 
 /// tokio's own limit for `sleep`, which is longer than any service runs.
 pub(crate) const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);

@@ -147,9 +147,9 @@ impl<const MICROS: u64> Timers for Precise<MICROS> {
         1 => "tick of 1 µs",
         50 => "tokio-wheel, high resolution",
         100 => "tick of 100 µs",
-        200 => "tick of 200 µs",
-        500 => "tick of 500 µs",
-        _ => "another tick",
+        200 => "spacing of 200 µs",
+        500 => "spacing of 500 µs",
+        _ => "another spacing",
     };
 
     as_in_tokio!(wheel);
@@ -157,7 +157,7 @@ impl<const MICROS: u64> Timers for Precise<MICROS> {
     fn runtime(workers: usize) -> Runtime {
         let runtime = builder(workers).build().expect("a runtime");
         let precise = wheel::Builder::new().high_resolution(true);
-        let precise = precise.tick(Duration::from_micros(MICROS));
+        let precise = precise.spacing(Duration::from_micros(MICROS));
         let installed = runtime.block_on(async { precise.install() });
         installed.expect("a timer descriptor");
         runtime

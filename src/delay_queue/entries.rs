@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
-use crate::wheel;
+use crate::timing_wheel;
 
 /// How far the wheel may fall behind the clock, in units of the clock, before a reset wakes the
 /// task to advance the wheel. (Without this, tokio-util's tests of resets after the start of a slot
@@ -111,7 +111,7 @@ impl<T> DelayQueue<T> {
 
     /// Inserts a value into the wheel, at its tick or at the next one that the wheel accepts.
     #[inline]
-    pub(super) fn insert_into_wheel(&mut self, tick: u64, value: T) -> wheel::Key {
+    pub(super) fn insert_into_wheel(&mut self, tick: u64, value: T) -> timing_wheel::Key {
         match self.wheel.insert(self.accepted(tick), value) {
             Ok(place) => place,
             Err(_) => unreachable!("the wheel accepts this tick"),
@@ -176,7 +176,7 @@ impl<T> DelayQueue<T> {
         let (place, old) = self.find(*key).expect("invalid key");
         let tick = self.accepted(tick);
         let moved = self.wheel.reschedule(place, tick);
-        debug_assert!(matches!(moved, wheel::Rescheduled::Moved));
+        debug_assert!(matches!(moved, timing_wheel::Rescheduled::Moved));
         if self.waiter.may_wait_for(old.min(tick)) {
             self.update_waiter(old, tick);
         }
@@ -332,7 +332,7 @@ impl<T> DelayQueue<T> {
 
     /// Returns the place of an entry in the wheel, and its tick.
     #[inline]
-    fn find(&self, key: Key) -> Option<(wheel::Key, u64)> {
+    fn find(&self, key: Key) -> Option<(timing_wheel::Key, u64)> {
         if let Some(tick) = self.wheel.deadline(key.0) {
             return Some((key.0, tick));
         }

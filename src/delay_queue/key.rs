@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::wheel;
+use crate::timing_wheel;
 
 /// A key that identifies one entry of a [`DelayQueue`](super::DelayQueue).
 ///
@@ -28,7 +28,7 @@ use crate::wheel;
 /// assert!(queue.try_remove(&first).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key(pub(super) wheel::Key);
+pub struct Key(pub(super) timing_wheel::Key);
 
 /// An entry that has left the queue, because it expired or was removed.
 ///

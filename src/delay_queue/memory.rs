@@ -1,7 +1,7 @@
 //! The number of entries, and the memory for them.
 
 use super::DelayQueue;
-use crate::wheel::core::PAGE;
+use crate::timing_wheel::core::PAGE;
 
 /// Maximum number of entries, the same as in tokio-util.
 pub(super) const MOST: usize = (1 << 30) - 1;

@@ -15,8 +15,8 @@ use std::fmt;
 use self::clock::Clock;
 use self::moved::Moved;
 use self::waiter::Waiter;
-use crate::handle::Wheel;
-use crate::wheel::TimingWheel;
+use crate::handle::Handle;
+use crate::timing_wheel::TimingWheel;
 
 pub use self::key::{Expired, Key};
 
@@ -183,7 +183,7 @@ impl<T> DelayQueue<T> {
     /// # }
     /// ```
     #[must_use]
-    pub fn with_wheel(wheel: &Wheel) -> Self {
+    pub fn with_wheel(wheel: &Handle) -> Self {
         let clock = match wheel.is_precise() {
             true => Clock::precise(),
             false => Clock::new(),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::key::Key;
-use crate::wheel;
+use crate::timing_wheel;
 
 /// Two maps between the key that the user of the queue has for an entry and the entry's *place*,
 /// which is its present key in the wheel. They contain only entries that `compact` has moved.
@@ -12,8 +12,8 @@ use crate::wheel;
 /// entry.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
-    places: HashMap<Key, wheel::Key>,
-    keys: HashMap<wheel::Key, Key>,
+    places: HashMap<Key, timing_wheel::Key>,
+    keys: HashMap<timing_wheel::Key, Key>,
 }
 
 impl Moved {
@@ -24,13 +24,13 @@ impl Moved {
     }
 
     /// Returns the place of the entry with this key, if the entry was moved.
-    pub(super) fn place(&self, key: Key) -> Option<wheel::Key> {
+    pub(super) fn place(&self, key: Key) -> Option<timing_wheel::Key> {
         self.places.get(&key).copied()
     }
 
     /// Returns the key that the user has for the entry at this place.
     #[inline]
-    pub(super) fn key(&self, place: wheel::Key) -> Key {
+    pub(super) fn key(&self, place: timing_wheel::Key) -> Key {
         if self.is_empty() {
             return Key(place);
         }
@@ -40,7 +40,7 @@ impl Moved {
     /// Removes the entry at this place from both maps, and returns the key that the user has for
     /// it.
     #[inline]
-    pub(super) fn forget(&mut self, place: wheel::Key) -> Key {
+    pub(super) fn forget(&mut self, place: timing_wheel::Key) -> Key {
         if self.is_empty() {
             return Key(place);
         }
@@ -49,7 +49,7 @@ impl Moved {
         key
     }
 
-    pub(super) fn insert(&mut self, key: Key, place: wheel::Key) {
+    pub(super) fn insert(&mut self, key: Key, place: timing_wheel::Key) {
         self.places.insert(key, place);
         self.keys.insert(place, key);
     }
@@ -63,7 +63,7 @@ impl Moved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wheel::TimingWheel;
+    use crate::timing_wheel::TimingWheel;
 
     #[test]
     fn an_entry_that_is_gone_leaves_nothing_behind() {

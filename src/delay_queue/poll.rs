@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use tokio::task::coop;
 
 use super::{DelayQueue, Expired};
-use crate::wheel;
+use crate::timing_wheel;
 
 /// Maximum number of steps that one poll takes. In each step, at most one entry fires or cascades
 /// to a lower level of the wheel.
@@ -185,7 +185,7 @@ impl<T> DelayQueue<T> {
         fired.map(|expired| self.expire(expired))
     }
 
-    fn expire(&mut self, expired: wheel::Expired<T>) -> Expired<T> {
+    fn expire(&mut self, expired: timing_wheel::Expired<T>) -> Expired<T> {
         Expired {
             data: expired.value,
             deadline: self.clock.instant_of(expired.deadline),

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
-use crate::handle::Wheel;
+use crate::handle::Handle;
 use crate::sleep::{Sleep, sleep_until};
 
 /// Value of [`Waiter::until`] if no task waits, because the last poll returned an entry or the task
@@ -32,11 +32,11 @@ pub(super) struct Waiter {
     waker: Option<Waker>,
     /// The handle whose driver the timer belongs to, or `None` for the default driver of the
     /// runtime that polls the queue.
-    wheel: Option<Wheel>,
+    wheel: Option<Handle>,
 }
 
 impl Waiter {
-    pub(super) const fn new(wheel: Option<Wheel>) -> Self {
+    pub(super) const fn new(wheel: Option<Handle>) -> Self {
         Waiter {
             wheel,
             until: NO_TASK,

@@ -46,7 +46,7 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use super::lifecycle::{Driver, Home};
 use super::registry;
-use crate::sync::{thread_local, worker_index};
+use crate::platform::{thread_local, worker_index};
 
 /// The worker that a thread is bound to: its index in the runtime, and the number of this binding,
 /// which `Shard::binding` shows until another thread is bound to the same worker.
@@ -61,7 +61,7 @@ struct Worker {
 struct Local {
     /// The address of the home of this thread's timers of the free functions.
     home: Cell<*const Home>,
-    /// The address of the home in which it made its last timer of a [`Wheel`](crate::Wheel).
+    /// The address of the home in which it made its last timer of a [`Handle`](crate::Handle).
     of_wheel: Cell<*const Home>,
     /// The runtime for which the driver of `home` runs.
     runtime: Cell<Option<runtime::Id>>,
@@ -196,7 +196,7 @@ pub(super) fn is_here(home: &Home) -> bool {
 }
 
 #[cfg(all(test, loom))]
-pub(super) use crate::sync::fake::is_here;
+pub(super) use crate::platform::fake::is_here;
 
 /// Returns the home of the worker that this thread is bound to, if it is beside this one, which is
 /// not one of this thread's. A worker that is not bound requests a binding, because it may poll many
@@ -206,7 +206,7 @@ pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
     let bound = LOCAL.with(|local| local.home_if(|own| local.is_bound(own)));
     if bound.is_none() && is_time_to_bind() {
         let handle = Handle::try_current().ok()?;
-        let driver = registry::find(&handle)?;
+        let driver = registry::find(handle.id())?;
         if home.is_beside(&driver.homes()[0]) {
             request_binding(&handle, home);
         }

@@ -7,7 +7,7 @@
 //! others follow at intervals of one millisecond.
 
 use crate::clock::{MILLISECOND, Tick};
-use crate::sync::{AtomicU64, Ordering};
+use crate::platform::{AtomicU64, Ordering};
 
 /// The grid of a runtime's milliseconds: the offset at which each of them begins, or [`UNKNOWN`].
 pub(super) struct Grid(AtomicU64);

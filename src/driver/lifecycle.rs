@@ -20,8 +20,8 @@ use super::alarm::{self, Alarm};
 use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
+use crate::platform::{Mutex, is_traced, lock, worker_index};
 use crate::settings::Settings;
-use crate::sync::{Mutex, is_traced, lock, worker_index};
 
 /// Fires the timers of one runtime.
 pub(crate) struct Driver {

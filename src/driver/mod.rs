@@ -31,7 +31,7 @@
 //! # Files
 //!
 //! The files are listed from the bottom up: each uses only those above it. They build on the crate's
-//! `sync.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants, ticks and
+//! `platform.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants, ticks and
 //! rounding), on the wheel, and on the counts.
 //!
 //! | file | what it explains |
@@ -98,7 +98,7 @@
 //!   such as a runtime hook or a destructor, and that code may panic or use timers itself. An
 //!   operation must therefore keep no flag that such a panic would leave set. It must not enter a
 //!   runtime either, except to read a current-thread runtime's clock from another thread
-//!   (`sync::now_in`).
+//!   (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
 //!   waits only if every shard is locked. Three operations wait while the shard is busy, usually for

@@ -53,7 +53,7 @@ use super::lifecycle::{Driver, Home};
 use super::shard::{Pass, SOON};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
-use crate::sync::{lock, thread_local};
+use crate::platform::{lock, thread_local};
 
 impl Driver {
     /// Runs when the alarm fires.

@@ -20,9 +20,9 @@ use tokio::runtime::{self, Handle};
 
 use super::alarm::interval::{AlarmTimer, HighResolution};
 use super::lifecycle::Driver;
+use crate::platform::is_traced;
 use crate::settings::Settings;
 use crate::spans;
-use crate::sync::is_traced;
 
 type Registry = HashMap<runtime::Id, Arc<Driver>>;
 
@@ -70,15 +70,15 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 /// runtime that has ended, or is about to, that driver has shut down, too.
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
-    match find(handle) {
+    match find(handle.id()) {
         Some(running) => running,
         None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
     }
 }
 
 /// Returns the driver that the free functions use in this runtime, if it was started.
-pub(super) fn find(handle: &Handle) -> Option<Arc<Driver>> {
-    with_registry(|registry| registry.get(&handle.id()).cloned())
+pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
+    with_registry(|registry| registry.get(&runtime).cloned())
 }
 
 /// Starts the driver of the free functions in this runtime. If they use a driver already, returns
@@ -89,7 +89,7 @@ pub(crate) fn install(
     settings: Settings,
     precise: Option<HighResolution>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
-    if let Some(first) = find(handle) {
+    if let Some(first) = find(handle.id()) {
         return Err(first);
     }
     let service = Service::new(handle, settings, precise);

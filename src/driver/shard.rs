@@ -29,7 +29,7 @@
 //!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
 //!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
 //!   list of late cancels. A reset, and a poll with another waker, wait for one critical section:
-//!   they spin, then yield, then sleep (see `sync.rs`).
+//!   they spin, then yield, then sleep (see `platform.rs`).
 //!
 //! # Late cancels
 //!
@@ -86,10 +86,13 @@ pub(super) use self::expiry::Pass;
 pub(super) use self::operations::Reset;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
-use crate::counts::{LagHistogram, MetricsSnapshot as Snapshot};
+use crate::metrics::lag_histogram::LagHistogram;
+use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
+use crate::platform::{
+    self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering,
+};
 use crate::settings::BATCH;
-use crate::sync::{self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
-use crate::wheel::core::Core;
+use crate::timing_wheel::core::Core;
 
 /// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
 /// goes down, each time at the cost of a cache miss. With 64 slots there would be one more level.
@@ -359,7 +362,7 @@ impl Shard {
     /// lock.
     pub(super) fn wait(&self) -> Held<'_> {
         self.apply_late_cancels();
-        sync::wait(&self.state)
+        platform::wait(&self.state)
     }
 
     /// Applies as many late cancels as are queued now. This does not repeat until the list is
@@ -367,7 +370,7 @@ impl Shard {
     pub(super) fn apply_late_cancels(&self) {
         let queued = self.published.late_cancels.load(Ordering::Relaxed);
         for _ in 0..queued.div_ceil(BATCH) {
-            self.unlock_and_tidy(sync::wait(&self.state));
+            self.unlock_and_tidy(platform::wait(&self.state));
         }
     }
 
@@ -386,7 +389,7 @@ impl Shard {
     #[inline(never)]
     fn unlock_and_tidy(&self, mut state: Held<'_>) {
         let mut wakers = [const { None }; BATCH];
-        let mut cancels = sync::wait(&self.late.0);
+        let mut cancels = platform::wait(&self.late.0);
         let rest = cancels.len().saturating_sub(BATCH);
         for (entry, waker) in cancels.drain(rest..).zip(&mut wakers) {
             if self.admit(entry.when).is_ok() {
@@ -416,7 +419,7 @@ impl Shard {
         if self.admit(entry.when).is_err() {
             return;
         }
-        let mut cancels = sync::wait(&self.late.0);
+        let mut cancels = platform::wait(&self.late.0);
         cancels.push(entry);
         let queued = cancels.len();
         self.published.late_cancels.store(queued, Ordering::Relaxed);

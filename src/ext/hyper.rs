@@ -63,14 +63,14 @@ use std::time::{Duration, Instant};
 
 use hyper::rt::{Sleep, Timer};
 
-use crate::handle::Wheel;
+use crate::handle::Handle;
 
 /// A hyper [`Timer`] that uses the current runtime's driver.
 ///
 /// Use it in place of hyper-util's `TokioTimer`. Its `now` reads tokio's clock, so hyper follows a
 /// paused clock, too.
 ///
-/// A [`Wheel`] handle is a `Timer` as well. Pass one to use a custom driver, for example a driver with
+/// A [`Handle`] handle is a `Timer` as well. Pass one to use a custom driver, for example a driver with
 /// a coarse [`tick`](crate::Builder::tick) for the timeouts of idle connections.
 ///
 /// # Panics
@@ -126,13 +126,13 @@ impl Timer for WheelTimer {
     }
 }
 
-impl Timer for Wheel {
+impl Timer for Handle {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
-        Box::pin(Wheel::sleep(self, duration))
+        Box::pin(Handle::sleep(self, duration))
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(Wheel::sleep_until(self, deadline.into()))
+        Box::pin(Handle::sleep_until(self, deadline.into()))
     }
 
     fn now(&self) -> Instant {
@@ -164,5 +164,5 @@ fn reset(timer: &impl Timer, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant)
 const _: () = {
     const fn shared<T: Timer + Clone + Send + Sync + 'static>() {}
     shared::<WheelTimer>();
-    shared::<Wheel>();
+    shared::<Handle>();
 };

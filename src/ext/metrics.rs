@@ -21,7 +21,7 @@ use ::metrics::{
 };
 use tokio::time::MissedTickBehavior;
 
-use crate::{LagHistogram, MetricsSnapshot, Wheel, WheelMetrics};
+use crate::{Handle, LagHistogram, Metrics, MetricsSnapshot};
 
 /// The name of the histogram of lag in seconds: `wheel_timer_lag_seconds`.
 ///
@@ -110,7 +110,7 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 #[track_caller]
 pub fn report_as(
     driver: &str,
-    wheel: &Wheel,
+    wheel: &Handle,
     every: Duration,
 ) -> impl Future<Output = ()> + Send + use<> {
     let reporter = Reporter::new(wheel.metrics());
@@ -155,7 +155,7 @@ pub fn report_as(
 /// ```
 #[derive(Clone)]
 pub struct Reporter {
-    metrics: WheelMetrics,
+    metrics: Metrics,
     labels: Vec<Label>,
     by_shard: bool,
     /// The lags that have been published, of all shards together or of each shard.
@@ -171,7 +171,7 @@ struct Lags {
 
 impl Reporter {
     /// Creates a reporter of these metrics, without labels.
-    pub fn new(metrics: WheelMetrics) -> Self {
+    pub fn new(metrics: Metrics) -> Self {
         Reporter {
             metrics,
             labels: Vec::new(),

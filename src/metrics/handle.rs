@@ -1,25 +1,24 @@
-//! [`metrics()`] and [`WheelMetrics`]: a handle to the counts of a driver.
+//! [`metrics()`] and [`Metrics`]: a handle to the counts of a driver.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use tokio::runtime::Handle;
+use tokio::runtime;
 
 use super::MetricsIntervals;
-use crate::counts::MetricsSnapshot;
 use crate::driver::{Driver, registry};
-use crate::sync::Ordering;
+use crate::metrics::MetricsSnapshot;
+use crate::platform::Ordering;
 
 /// Returns a handle to the counts of the current runtime's timers: how many were armed, how many fired or
 /// were cancelled, and how late those that fired were.
 ///
-/// If no timer has been made yet, this starts the driver, which spawns a task. It is the same as
-/// `Wheel::current().metrics()`. [How to read the counts](crate::docs::metrics).
+/// This starts nothing. Until the runtime's first timer is made, all counts are zero.
+/// [How to read the counts](crate::docs::metrics).
 ///
 /// # Panics
 ///
-/// Panics under the same conditions as [`sleep`](crate::sleep()): outside a Tokio runtime, and in a runtime
-/// built without `enable_time`.
+/// Panics outside a Tokio runtime.
 ///
 /// # Examples
 ///
@@ -34,16 +33,21 @@ use crate::sync::Ordering;
 ///
 /// tokio's `RuntimeMetrics` do not count timers.
 #[track_caller]
-pub fn metrics() -> WheelMetrics {
-    WheelMetrics::new(registry::driver_of(&Handle::current()))
+pub fn metrics() -> Metrics {
+    let runtime = Some(runtime::Handle::current().id());
+    let driver = OnceLock::new();
+    let metrics = Metrics { runtime, driver };
+    metrics.driver();
+    metrics
 }
 
 /// A handle to the counts of a driver's timers.
 ///
 /// [`wheel::metrics()`](crate::metrics()) returns the handle of the free functions' driver, and
-/// [`Wheel::metrics`] that of any driver. The handle can be used on any thread, and keeps no runtime
+/// [`Handle::metrics`] that of any driver. The handle can be used on any thread, and keeps no runtime
 /// alive. After the driver has shut down, the handle shows the last counts, in which timers that were
-/// still pending count as cancelled.
+/// still pending count as cancelled. (A handle that was made before the runtime's first timer, and is read
+/// for the first time after the runtime's end, shows zeros.)
 ///
 /// Each call of [`snapshot`](Self::snapshot) reads the counts again. It locks each shard in turn, for some
 /// tens of nanoseconds each.
@@ -60,15 +64,36 @@ pub fn metrics() -> WheelMetrics {
 /// # }
 /// ```
 ///
-/// [`Wheel::metrics`]: crate::Wheel::metrics
+/// [`Handle::metrics`]: crate::Handle::metrics
 #[derive(Clone)]
-pub struct WheelMetrics {
-    driver: Arc<Driver>,
+pub struct Metrics {
+    /// The runtime whose default driver this is about.
+    runtime: Option<runtime::Id>,
+    /// The driver, once it was seen.
+    driver: OnceLock<Arc<Driver>>,
 }
 
-impl WheelMetrics {
+impl Metrics {
     pub(crate) fn new(driver: Arc<Driver>) -> Self {
-        WheelMetrics { driver }
+        Metrics {
+            runtime: None,
+            driver: OnceLock::from(driver),
+        }
+    }
+
+    /// Returns the driver, or `None` if the runtime has had no timer yet, or had shut down by the first
+    /// reading after that.
+    fn driver(&self) -> Option<&Arc<Driver>> {
+        let found = self
+            .driver
+            .get()
+            .is_none()
+            .then_some(self.runtime)
+            .flatten();
+        if let Some(driver) = found.and_then(registry::find) {
+            let _ = self.driver.set(driver);
+        }
+        self.driver.get()
     }
 
     /// Returns the counts of all shards since the driver started.
@@ -86,11 +111,13 @@ impl WheelMetrics {
     #[must_use]
     pub fn snapshot(&self) -> MetricsSnapshot {
         let mut sum = MetricsSnapshot::default();
-        for index in 0..self.num_shards() {
-            sum.add(&self.shard(index));
+        if let Some(driver) = self.driver() {
+            for shard in driver.shards() {
+                sum.add(&shard.snapshot());
+            }
+            sum.driver_wakeups = driver.passes.load(Ordering::Relaxed);
+            sum.driver_noops = driver.idle_passes.load(Ordering::Relaxed);
         }
-        sum.driver_wakeups = self.driver.passes.load(Ordering::Relaxed);
-        sum.driver_noops = self.driver.idle_passes.load(Ordering::Relaxed);
         sum
     }
 
@@ -127,6 +154,7 @@ impl WheelMetrics {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
+    /// wheel::sleep(wheel::Duration::ZERO).await;
     /// let metrics = wheel::metrics();
     /// let shards = (0..metrics.num_shards()).map(|index| metrics.shard(index));
     /// let busiest = shards.max_by_key(|shard| shard.registered);
@@ -136,7 +164,7 @@ impl WheelMetrics {
     #[must_use]
     #[track_caller]
     pub fn shard(&self, index: usize) -> MetricsSnapshot {
-        let homes = self.driver.homes();
+        let homes = self.driver().map_or(&[][..], |driver| driver.homes());
         let count = homes.len();
         assert!(
             index < count,
@@ -147,25 +175,24 @@ impl WheelMetrics {
 
     /// Returns the number of shards, each with its own lock.
     ///
-    /// This is the number of workers, unless [`Builder::shards`](crate::Builder::shards) has set another one.
+    /// This is the number of workers, unless [`Builder::shards`](crate::Builder::shards) has set another one,
+    /// and zero until the runtime's first timer is made.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
+    /// wheel::sleep(wheel::Duration::ZERO).await;
     /// assert_eq!(wheel::metrics().num_shards(), 1);
     /// # }
     /// ```
     #[must_use]
     pub fn num_shards(&self) -> usize {
-        self.driver.homes().len()
+        self.driver().map_or(0, |driver| driver.homes().len())
     }
 }
 
-impl fmt::Debug for WheelMetrics {
+impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WheelMetrics")
-            .field("shards", &self.num_shards())
-            .field("snapshot", &self.snapshot())
-            .finish_non_exhaustive()
+        f.debug_struct("Metrics").finish_non_exhaustive()
     }
 }

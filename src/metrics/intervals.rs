@@ -1,12 +1,12 @@
 //! [`MetricsIntervals`], the counts between one snapshot and the next.
 
-use super::WheelMetrics;
-use crate::counts::MetricsSnapshot;
+use super::Metrics;
+use crate::metrics::MetricsSnapshot;
 
-/// An iterator over the counts of successive intervals, returned by [`WheelMetrics::intervals`].
+/// An iterator over the counts of successive intervals, returned by [`Metrics::intervals`].
 ///
 /// The iterator never ends: each call of [`next`](Iterator::next) takes a
-/// [snapshot](WheelMetrics::snapshot), and returns what was counted since the previous call. The first
+/// [snapshot](Metrics::snapshot), and returns what was counted since the previous call. The first
 /// interval begins when the iterator is made.
 ///
 /// # Examples
@@ -25,12 +25,12 @@ use crate::counts::MetricsSnapshot;
 #[derive(Clone, Debug)]
 #[must_use = "iterators do nothing unless they are advanced"]
 pub struct MetricsIntervals {
-    metrics: WheelMetrics,
+    metrics: Metrics,
     before: MetricsSnapshot,
 }
 
 impl MetricsIntervals {
-    pub(super) fn new(metrics: WheelMetrics) -> Self {
+    pub(super) fn new(metrics: Metrics) -> Self {
         let before = metrics.snapshot();
         MetricsIntervals { metrics, before }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder as Runtimes, Runtime};
 
-use super::{WheelMetrics, metrics};
-use crate::{Builder, Sleep, Wheel, sleep};
+use super::{Metrics, metrics};
+use crate::{Builder, Handle, Sleep, sleep};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -23,7 +23,7 @@ fn pending(mut sleep: Sleep) -> Sleep {
     sleep
 }
 
-fn room(metrics: &WheelMetrics) -> usize {
+fn room(metrics: &Metrics) -> usize {
     metrics.snapshot().slab_capacity
 }
 
@@ -45,7 +45,7 @@ fn memory_follows_the_pending_timers() {
 fn memory_is_made_by_a_builder_and_freed_by_the_end_of_the_runtime() {
     let runtime = runtime();
     let (metrics, _held) = runtime.block_on(async {
-        let wheel: Wheel = Builder::new().capacity(9_000).build().unwrap();
+        let wheel: Handle = Builder::new().capacity(9_000).build().unwrap();
         (wheel.metrics(), pending(wheel.sleep(HOUR)))
     });
     assert!(room(&metrics) >= 9_000);

@@ -10,7 +10,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use wheel::ext::io::{TimeoutReader, TimeoutStream, TimeoutWriter};
-use wheel::{Builder, DelayQueue, Interval, Sleep, Timeout, TimingWheel, Wheel};
+use wheel::{Builder, DelayQueue, Handle as Timers, Interval, Sleep, Timeout, TimingWheel};
 use wheel::{delay_queue, error, timing_wheel};
 
 /// `Send & !Unpin: Type, Type;` and so on: compiles only where every bound holds for each of the types.
@@ -61,9 +61,9 @@ type YN = Cell<u8>;
 type NN = Rc<u8>;
 
 assert_are! {
-    Send & Sync & Unpin: Sleep, Interval, Wheel, wheel::BuildError, Timeout<Ready<YY>>, DelayQueue<YY>,
+    Send & Sync & Unpin: Sleep, Interval, Timers, wheel::BuildError, Timeout<Ready<YY>>, DelayQueue<YY>,
         TimeoutReader<YY>, TimeoutWriter<YY>, TimeoutStream<YY>;
-    Clone & Send & Sync & Unpin: wheel::WheelMetrics, wheel::MetricsIntervals, wheel::MetricsSnapshot;
+    Clone & Send & Sync & Unpin: wheel::Metrics, wheel::MetricsIntervals, wheel::MetricsSnapshot;
     Send & Sync & Unpin & UnwindSafe & RefUnwindSafe: Builder, error::Elapsed, error::Error,
         TimingWheel<YY>, timing_wheel::Key, timing_wheel::Expired<YY>, timing_wheel::Progress,
         timing_wheel::Rescheduled<YY>, delay_queue::Key, delay_queue::Expired<YY>;

@@ -131,8 +131,7 @@ macro_rules! assert_timers_panic_here {
         assert_panics_here!(time::timeout_at(now, ready(1)), $message);
         assert_panics_here!(time::interval(SECOND), $message);
         assert_panics_here!(time::interval_at(now, SECOND), $message);
-        assert_panics_here!(wheel::Wheel::current(), $message);
-        assert_panics_here!(wheel::metrics(), $message);
+        assert_panics_here!(wheel::Handle::current(), $message);
         assert_panics_here!(wheel::Builder::new().build(), $message);
         assert_panics_here!(wheel::Builder::new().install(), $message);
         assert_panics_here!(tokio::time::sleep(SECOND), $message);
@@ -142,6 +141,7 @@ macro_rules! assert_timers_panic_here {
 #[test]
 fn outside_a_runtime_timers_panic_at_the_callers_line() {
     assert_timers_panic_here!(NO_RUNTIME);
+    assert_panics_here!(wheel::metrics(), NO_RUNTIME);
     // And where a runtime has been left.
     for (_, runtime) in support::runtimes() {
         runtime.block_on(async { drop(time::sleep(SECOND)) });
@@ -179,7 +179,7 @@ fn an_interval_of_zero_panics_before_it_looks_for_a_runtime() {
     let runtime = support::current_thread();
     let _guard = runtime.enter();
     assert_all_panic();
-    let wheel = wheel::Wheel::current();
+    let wheel = wheel::Handle::current();
     assert_panics_here!(wheel.interval(ZERO), message);
     assert_panics_here!(wheel.interval_at(now, ZERO), message);
 }
@@ -214,11 +214,11 @@ fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
 #[cfg(feature = "full")]
 mod beside_another_glob {
     mod other {
-        pub(super) struct Wheel;
+        pub(super) struct Timers;
         pub(super) struct Builder;
         pub(super) struct DelayQueue;
         pub(super) struct TimingWheel;
-        pub(super) struct WheelMetrics;
+        pub(super) struct Metrics;
         pub(super) struct FutureExt;
         pub(super) struct StreamExt;
         pub(super) fn metrics() {}
@@ -234,7 +234,7 @@ mod beside_another_glob {
         use wheel::time::*;
 
         // As types: a unit struct is a value, too, which ours are not.
-        let _: Option<(Wheel, Builder, DelayQueue, TimingWheel, WheelMetrics)> = None;
+        let _: Option<(Timers, Builder, DelayQueue, TimingWheel, Metrics)> = None;
         let _: Option<(FutureExt, StreamExt)> = None;
         metrics();
         {

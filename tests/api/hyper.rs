@@ -59,7 +59,7 @@ async fn a_client_that_falls_silent_costs_its_connection_to_the_millisecond() {
         client.read_to_end(&mut Vec::new()).await.unwrap();
         assert_eq!(start.elapsed(), expected);
         assert!(serving.await.unwrap().unwrap_err().is_timeout());
-        assert_eq!(Wheel::current().pending(), 0);
+        assert_eq!(Timers::current().pending(), 0);
     }
 }
 
@@ -68,7 +68,7 @@ fn timers() -> Vec<(&'static str, Box<dyn Timer>)> {
     let own = Builder::new().build().unwrap();
     vec![
         ("WheelTimer", Box::new(WheelTimer::new())),
-        ("Wheel::current", Box::new(Wheel::current())),
+        ("Timers::current", Box::new(Timers::current())),
         ("a driver of its own", Box::new(own)),
     ]
 }

@@ -1,5 +1,5 @@
 //! The public interface does as documented: the names of `tokio::time`, builders, statistics, integrations, and
-//! the data structures, `TimingWheel` and `DelayQueue`. The wheel's model is a unit test, `src/wheel/model.rs`:
+//! the data structures, `TimingWheel` and `DelayQueue`. The wheel's model is a unit test, `src/timing_wheel/model.rs`:
 //! there each step can check every invariant.
 
 mod auto_traits;

@@ -3,10 +3,10 @@
 use support::prelude::*;
 
 use tokio_test::{assert_pending, assert_ready, task};
-use wheel::{MetricsSnapshot, Sleep, WheelMetrics, metrics};
+use wheel::{Metrics, MetricsSnapshot, Sleep, metrics};
 
 /// Registered, fired, cancelled, pending.
-fn counts(metrics: &WheelMetrics) -> (u64, u64, u64, usize) {
+fn counts(metrics: &Metrics) -> (u64, u64, u64, usize) {
     let now = metrics.snapshot();
     assert_balanced(&now);
     (now.registered, now.fired, now.cancelled, now.pending)
@@ -111,7 +111,7 @@ fn a_timer_in_the_place_of_one_that_its_task_has_cancelled_counts() {
 #[test]
 fn the_end_of_a_runtime_cancels_what_is_pending() {
     for (name, runtime) in runtimes() {
-        let wheel = runtime.block_on(async { Wheel::current() });
+        let wheel = runtime.block_on(async { Timers::current() });
         let metrics = wheel.metrics();
         let shards = metrics.num_shards();
         let held: Vec<_> = runtime.block_on(async {
@@ -124,17 +124,39 @@ fn the_end_of_a_runtime_cancels_what_is_pending() {
         assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
         assert_eq!(metrics.num_shards(), shards, "{name}");
         assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
-        // Metrics that are taken after the end are balanced, too.
-        let late = counts(&wheel.metrics());
-        assert!([(11, 1, 10, 0), (0, 0, 0, 0)].contains(&late), "{late:?}");
+        // The same is true of metrics that are taken after the end.
+        assert_eq!(counts(&wheel.metrics()), (11, 1, 10, 0), "{name}");
         drop(held);
         assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
     }
 }
 
+/// The driver's task would count as alive.
 #[test]
-fn another_runtime_on_the_same_memory_counts_from_zero() {
-    let mut former: Vec<WheelMetrics> = Vec::new();
+fn reading_starts_nothing() {
+    for (name, runtime) in runtimes() {
+        let _guard = runtime.enter();
+        let metrics = metrics();
+        assert_eq!(counts(&metrics), (0, 0, 0, 0), "{name}");
+        assert_eq!(
+            (metrics.num_shards(), format!("{metrics:?}")),
+            (0, "Metrics { .. }".into())
+        );
+        assert_eq!(runtime.metrics().num_alive_tasks(), 0, "{name}");
+        let held = pending(HOUR);
+        assert_eq!(counts(&metrics), (1, 0, 0, 1), "{name}");
+        drop((runtime, held));
+        assert_eq!(counts(&metrics), (1, 0, 1, 0), "{name}");
+        for (_, later) in runtimes() {
+            later.block_on(async { pending_briefly().await });
+        }
+        assert_eq!(counts(&metrics), (1, 0, 1, 0), "{name}");
+    }
+}
+
+#[test]
+fn each_runtime_counts_from_zero_and_keeps_its_last_counts() {
+    let mut former: Vec<Metrics> = Vec::new();
     for timers in 1..20 {
         let runtime = current_thread();
         let metrics = runtime.block_on(async {
@@ -144,6 +166,7 @@ fn another_runtime_on_the_same_memory_counts_from_zero() {
             for _ in 0..timers {
                 drop(pending(HOUR));
             }
+            assert_eq!(counts(&metrics), (timers, 0, timers, 0));
             metrics
         });
         drop(runtime);
@@ -157,8 +180,8 @@ fn another_runtime_on_the_same_memory_counts_from_zero() {
 #[test]
 fn shards_add_up_and_there_is_none_beyond() {
     let runtime = multi_thread(2);
-    let wheel = runtime.block_on(async { Wheel::current() });
-    let arm = |wheel: Wheel| thread::spawn(move || registered(wheel.sleep(HOUR)));
+    let wheel = runtime.block_on(async { Timers::current() });
+    let arm = |wheel: Timers| thread::spawn(move || registered(wheel.sleep(HOUR)));
     let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
     let metrics = wheel.metrics();
     let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();

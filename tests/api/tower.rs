@@ -77,7 +77,7 @@ pub(crate) mod paused {
         wheel::advance(ms(6)).await;
         let error = tokio::spawn(response).await.unwrap().unwrap_err();
         assert_eq!(start.elapsed(), ms(10));
-        assert_eq!(Wheel::current().pending(), 0, "its future was kept");
+        assert_eq!(Timers::current().pending(), 0, "its future was kept");
         let elapsed = error.downcast::<timeouts::error::Elapsed>().unwrap();
         assert_eq!(elapsed.to_string(), "deadline has elapsed");
         assert_eq!(io::Error::from(*elapsed).kind(), io::ErrorKind::TimedOut);
@@ -97,12 +97,12 @@ pub(crate) mod paused {
 
         // Nor does a call that is never polled; a call that waits registers a single timer.
         let mut response = task::spawn(Timeout::new(service_fn(never), ms(10)).call(()));
-        assert_eq!(Wheel::current().pending(), 0);
+        assert_eq!(Timers::current().pending(), 0);
         assert_pending!(response.poll());
-        assert_eq!(Wheel::current().pending(), 1);
+        assert_eq!(Timers::current().pending(), 1);
         drop(response);
         assert_eq!(wheel::metrics().snapshot().registered, 1);
-        assert_eq!(Wheel::current().pending(), 0);
+        assert_eq!(Timers::current().pending(), 0);
         Timeout::new(service_fn(never), ms(0))
             .oneshot(())
             .await

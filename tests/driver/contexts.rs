@@ -1,6 +1,6 @@
 //! A timer belongs to the worker's runtime on a multi-thread worker, and to the current runtime elsewhere.
 //!
-//! A consequence of that rule, and its cure, `Wheel::current()`.
+//! A consequence of that rule, and its cure, `Timers::current()`.
 
 use crate::everywhere::*;
 
@@ -28,7 +28,7 @@ fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 
         let made = here.spawn(async move {
             be_known().await;
             let _made = registered(make(&handle));
-            let pending = || Wheel::current().pending();
+            let pending = || Timers::current().pending();
             [Handle::current(), handle].map(|runtime| inside(&runtime, pending))
         });
         assert_eq!(within(LIMIT, move || here.block_on(made).unwrap()), which);
@@ -46,7 +46,7 @@ fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
 #[test]
 fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
     belong_to(OTHERS, |other| {
-        inside(other, || Wheel::current().sleep(HOUR))
+        inside(other, || Timers::current().sleep(HOUR))
     });
 }
 

@@ -13,8 +13,8 @@ pub(crate) fn inside<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
 }
 
 /// A runtime's usual driver.
-pub(crate) fn wheel_of(runtime: &Runtime) -> Wheel {
-    inside(runtime, Wheel::current)
+pub(crate) fn wheel_of(runtime: &Runtime) -> Timers {
+    inside(runtime, Timers::current)
 }
 
 /// Runs a test on a runtime of each kind in turn.

@@ -228,18 +228,18 @@ fn an_interval_keeps_its_grid() {
 
 /// Timers that are due between two wake-ups fire at the second.
 #[test]
-fn wakeups_are_a_tick_apart() {
+fn wakeups_are_a_spacing_apart() {
     multi_thread(2).block_on(async {
-        for tick in [500, 1000] {
-            let wheel = precise().tick(us(tick)).build().unwrap();
+        for spacing in [500, 1000] {
+            let wheel = precise().spacing(us(spacing)).build().unwrap();
             let before = wheel.metrics().snapshot().driver_wakeups;
             let start = Instant::now();
             join_all((0..4000).map(|n| wheel.sleep(ms(5) + us(10 * n)))).await;
             let wakeups = wheel.metrics().snapshot().driver_wakeups - before;
-            let most = start.elapsed().as_micros() as u64 / tick + 10;
+            let most = start.elapsed().as_micros() as u64 / spacing + 10;
             assert!(
                 wakeups <= most,
-                "{tick} us: {wakeups} wake-ups of at most {most}"
+                "{spacing} us: {wakeups} wake-ups of at most {most}"
             );
         }
     });

@@ -44,7 +44,7 @@ fn a_chain_of_wakers_that_own_timers_is_freed_from_the_top() {
             top = pending_crowd(1, &owner_of(top));
         }
         drop(top);
-        eventually("cancelled", || Wheel::current().pending() == 0);
+        eventually("cancelled", || Timers::current().pending() == 0);
     });
 }
 
@@ -89,7 +89,7 @@ fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
             timer.reset_unpin(past);
             assert!(poll_quietly(&mut timer).is_ready());
         }
-        assert_eq!(Wheel::current().pending(), 0);
+        assert_eq!(Timers::current().pending(), 0);
     });
 }
 
@@ -161,7 +161,7 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
 #[test]
 fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
     let runtime = multi_thread(1);
-    let wheel = inside(&runtime, Wheel::current);
+    let wheel = inside(&runtime, Timers::current);
     // The driver's first pass is over.
     runtime.block_on(wheel.sleep(ms(1)));
     let (links, left) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));

@@ -52,9 +52,9 @@ fn a_wheel_of_an_ended_runtime_makes_timers_that_panic_when_polled() {
         let (wheel, handle) = (wheel_of(&runtime), runtime.handle().clone());
         drop(runtime);
         let _guard = handle.enter();
-        let [current, own] = [Wheel::current(), Wheel::builder().build().unwrap()];
-        assert_eq!([&wheel, &current, &own].map(Wheel::pending), [0; 3]);
-        assert!(format!("{wheel:?}").contains("Wheel"));
+        let [current, own] = [Timers::current(), Timers::builder().build().unwrap()];
+        assert_eq!([&wheel, &current, &own].map(Timers::pending), [0; 3]);
+        assert!(format!("{wheel:?}").contains("Handle"));
         for duration in [Duration::ZERO, HOUR] {
             let until = Instant::now() - ms(1) + duration;
             for mut late in [wheel.sleep(duration), wheel.sleep_until(until)] {
@@ -135,7 +135,7 @@ fn ten_thousand_ended_runtimes_leave_nothing_behind() {
         runtime.block_on(async { sleep(nap).await });
         assert_eq!((count.get(), wheel_of(&runtime).pending()), (0, 1));
         if n % 3 == 0 {
-            let _own = inside(&runtime, || Wheel::builder().build().unwrap());
+            let _own = inside(&runtime, || Timers::builder().build().unwrap());
         }
         drop(runtime);
         assert_eq!(count.get(), 1);
@@ -162,7 +162,7 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
         let (begins, begun) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         ends.spawn(async move {
-            let mut sleep = registered(Wheel::current().sleep(HOUR));
+            let mut sleep = registered(Timers::current().sleep(HOUR));
             begins.send(()).unwrap();
             // This worker blocks while the other worker ends the driver.
             goes.recv().unwrap();

@@ -59,7 +59,7 @@ pub mod prelude {
         JoinHandle, JoinSet, LocalSet, block_in_place, coop, spawn_blocking, spawn_local, yield_now,
     };
     pub use tokio::time::MissedTickBehavior;
-    pub use wheel::{Duration, Instant, Sleep, Wheel, sleep, sleep_until, timeout};
+    pub use wheel::{Duration, Handle as Timers, Instant, Sleep, sleep, sleep_until, timeout};
 
     pub use super::time::{Ours, Time, Tokio};
     pub use super::*;

@@ -99,15 +99,15 @@ implement_for_types_of!(wheel);
 /// or of the driver that this thread makes timers for.
 pub mod by_handle {
     use super::*;
+    use wheel::{Handle as Timers, Timeout};
     pub use wheel::{Interval, Sleep};
-    use wheel::{Timeout, Wheel};
 
     thread_local! {
-        static WHEEL: RefCell<Option<Wheel>> = const { RefCell::new(None) };
+        static WHEEL: RefCell<Option<Timers>> = const { RefCell::new(None) };
     }
 
     /// Timers that the function makes belong to this driver.
-    pub fn with<R>(wheel: &Option<Wheel>, make: impl FnOnce() -> R) -> R {
+    pub fn with<R>(wheel: &Option<Timers>, make: impl FnOnce() -> R) -> R {
         WHEEL.set(wheel.clone());
         let made = make();
         WHEEL.set(None);
@@ -115,9 +115,9 @@ pub mod by_handle {
     }
 
     #[track_caller]
-    fn wheel() -> Wheel {
+    fn wheel() -> Timers {
         let set = WHEEL.with_borrow(Option::clone);
-        set.unwrap_or_else(Wheel::current)
+        set.unwrap_or_else(Timers::current)
     }
 
     /// Functions that call the handle's methods of the same name.

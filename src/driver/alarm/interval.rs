@@ -47,9 +47,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
+use crate::platform::time::{self, Interval, Sleep};
+use crate::platform::{Descriptor, now_if_current, now_in, thread_local};
 use crate::spans;
-use crate::sync::time::{self, Interval, Sleep};
-use crate::sync::{Descriptor, now_if_current, now_in, thread_local};
 
 /// A runtime's interval, and the tick that it is armed for.
 pub(in crate::driver) struct AlarmTimer {

@@ -61,8 +61,8 @@ use self::interval::{ARMING, AlarmTimer, TIMERFD_RANGE};
 use super::grid::Grid;
 use super::shard::Shard;
 use crate::clock::{MILLISECOND, Tick};
+use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 use crate::settings::Settings;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 
 /// Deadlines further ahead than this many nanoseconds are approached in steps.
 const DISTANT: u64 = 1_000 * MILLISECOND;

@@ -1,7 +1,7 @@
 //! The races of a driver, in every order that they can happen in.
 //!
 //! Driver, shards, alarm, timers and passes are real; tokio's interval and clock, and the kernel's
-//! timer, are `sync/model/fake.rs`. A model sets something up, lets two threads race, then lets the
+//! timer, are `platform/model/fake.rs`. A model sets something up, lets two threads race, then lets the
 //! [`Model`]'s runtime run by itself, with nothing else to do, until nothing is armed. Lost wake-ups
 //! show there. Entries freed twice panic in the wheel. Stale keys hit a neighbour, which is then late
 //! or gone.
@@ -69,4 +69,4 @@ mod shutdown;
 mod timerfd;
 
 use self::model::{Armed, Model, check};
-use crate::sync::fake;
+use crate::platform::fake;

@@ -13,9 +13,9 @@ use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::lifecycle::{Driver, Home};
 use crate::driver::timer::Timer;
+use crate::platform::fake::{self, Descriptor, IoDriver, TimeDriver};
+use crate::platform::lock;
 use crate::settings::Settings;
-use crate::sync::fake::{self, Descriptor, IoDriver, TimeDriver};
-use crate::sync::lock;
 
 /// When every model begins.
 pub(super) const START: Tick = Tick(1);

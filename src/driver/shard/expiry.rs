@@ -7,10 +7,10 @@ use std::task::Waker;
 
 use super::{Held, Shard, ShardState};
 use crate::clock::{MILLISECOND, Tick};
-use crate::counts::MetricsSnapshot as Snapshot;
 use crate::driver::wakers;
+use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
+use crate::platform;
 use crate::settings::BATCH;
-use crate::sync;
 
 /// A pass that is under way.
 pub(in crate::driver) struct Pass {
@@ -62,7 +62,7 @@ impl Shard {
     /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
     /// [`BATCH`] due timers into the batch. Returns `false` if the driver has shut down.
     pub(super) fn expire(&self, pass: &mut Pass) -> bool {
-        let mut state = sync::wait(&self.state);
+        let mut state = platform::wait(&self.state);
         if self.is_closed() {
             return false;
         }

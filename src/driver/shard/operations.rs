@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use super::{EntryRef, Held, Refused, Shard};
 use crate::clock::Tick;
-use crate::sync;
+use crate::platform;
 
 /// What a reset has done.
 pub(in crate::driver) enum Reset {
@@ -57,7 +57,7 @@ impl Shard {
         entry: EntryRef,
         waker: Waker,
     ) -> Result<Option<Waker>, Refused> {
-        let mut state = sync::wait(&self.state);
+        let mut state = platform::wait(&self.state);
         if let Err(refused) = self.admit(entry.when) {
             // Release the lock before the waker is dropped.
             drop(state);
@@ -93,7 +93,7 @@ impl Shard {
     ) -> Result<Reset, Refused> {
         // Without the lock first, because most timers that are reset here have fired.
         self.admit(entry.when)?;
-        let mut state = sync::wait(&self.state);
+        let mut state = platform::wait(&self.state);
         self.admit(entry.when)?;
         state.resets += 1;
         let reset = if deadline <= self.clock() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
 use super::*;
-use crate::wheel::core::PAGE;
+use crate::timing_wheel::core::PAGE;
 
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);
@@ -85,7 +85,7 @@ fn cancels_wait_while_the_shard_is_busy() {
 fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     const ALL: usize = 100_000;
     let queued = |shard: &Shard| {
-        let cancels = sync::wait(&shard.late.0);
+        let cancels = platform::wait(&shard.late.0);
         (cancels.len(), cancels.capacity() > KEPT)
     };
     let (shard, entries) = shard_of(ALL);

@@ -24,7 +24,7 @@ use crate::driver::context;
 use crate::driver::lifecycle::Home;
 use crate::driver::shard::{Refused, Reset};
 use crate::driver::wakers::{self, WakerId};
-use crate::sync::{TRIES, back_off};
+use crate::platform::{TRIES, back_off};
 
 /// Arming.
 impl Timer {

@@ -64,7 +64,7 @@ async fn a_late_frame_is_an_error_when_its_time_is_over() {
     body.frame().await.unwrap().unwrap();
     assert!(body.frame().await.is_none());
     drop(body);
-    assert_eq!(Wheel::current().pending(), 0);
+    assert_eq!(Timers::current().pending(), 0);
 }
 
 /// tower-http's timer is polled first, and would win.
@@ -210,9 +210,9 @@ async fn a_body_that_never_waits_ends_at_its_deadline_and_registers_nothing() {
 async fn a_dropped_body_leaves_no_timer() {
     let mut body = DeadlineBody::new(ms(10), slow([50]));
     assert!(body.frame().now_or_never().is_none());
-    assert!(Wheel::current().pending() > 0);
+    assert!(Timers::current().pending() > 0);
     drop(body);
-    assert_eq!(Wheel::current().pending(), 0);
+    assert_eq!(Timers::current().pending(), 0);
 }
 
 /// A body that trickles, as the deadlines' layers see it: never silent for long, and too slow.

@@ -23,7 +23,7 @@ fn registered(runtime: &Runtime) -> (AsyncFd<UnixStream>, UnixStream) {
 fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     let without_io = Builder::new_current_thread().enable_time().build().unwrap();
     let panic = panic_of(|| registered(&without_io));
-    assumed! { "sync/real/timerfd.rs";
+    assumed! { "platform/real/timerfd.rs";
         "registering a descriptor in a runtime without I/O panics": panic.is_some(),
     }
 
@@ -34,7 +34,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     assert!(descriptor.poll_read_ready(cx).is_pending());
     drop(runtime);
     let polled = descriptor.poll_read_ready(cx);
-    assumed! { "sync/real/timerfd.rs";
+    assumed! { "platform/real/timerfd.rs";
         "the end of a runtime wakes the wakers of its descriptors": count.get() > 0,
         "a descriptor of a runtime that has ended returns an error":
             matches!(polled, Poll::Ready(Err(_))),
@@ -68,7 +68,7 @@ fn a_waker_uses_its_descriptor(runtime: &Runtime) {
     assert!(polled.is_pending());
     other.write_all(b"!").unwrap();
     let may_use = told_while_driving(runtime, &mut woken) == Some(true);
-    assumed! { "sync/real/timerfd.rs";
+    assumed! { "platform/real/timerfd.rs";
         "a waker that is called for a descriptor may use that descriptor": may_use,
     }
 }

@@ -96,7 +96,7 @@ fn a_handle_of_a_runtime_that_has_ended_can_be_entered_and_shows_a_clock() {
             assert_eq!(Handle::current().id(), handle.id());
             let _ = Instant::now();
         });
-        assumed! { "sync.rs";
+        assumed! { "platform.rs";
             "the handle of a runtime that has ended can be entered": entered.is_none(),
         }
     }
@@ -115,7 +115,7 @@ fn a_thread_that_is_about_to_end_says_so() {
             tell.send(says).unwrap();
         })
     });
-    assumed! { "sync.rs";
+    assumed! { "platform.rs";
         "`Handle::try_current` returns an error while a thread ends, and does not panic":
             told.recv() == Ok(true),
     }

@@ -46,7 +46,7 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
         runtime.block_on(task::yield_now());
         drop(runtime);
         let worked = told.recv_timeout(secs(20)).unwrap();
-        assumed! { "sync/real.rs";
+        assumed! { "platform/real.rs";
             "the current handle can be had while a task is spawned": worked.current,
             "no runtime can be entered meanwhile": !worked.enter && !worked.enter_another,
             "an interval can be armed and disarmed meanwhile": worked.arm,

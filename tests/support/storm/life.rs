@@ -10,7 +10,7 @@ use super::shared::Shared;
 /// A runtime's driver, which others hold, also after the runtime's end.
 pub(crate) struct Driver {
     runtime: Handle,
-    wheel: Wheel,
+    wheel: Timers,
     /// How many timers the driver should have pending.
     pub(crate) gauge: AtomicI64,
     /// Set before the end begins: from then on timers may wake early, and panic when polled.

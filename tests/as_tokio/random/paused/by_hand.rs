@@ -250,7 +250,7 @@ impl<T: Time> Hands<T> {
             }
         }
         if let Some(coarse) = &self.coarse.wheel {
-            self.check_pending(place, false, wheel::Wheel::current().pending());
+            self.check_pending(place, false, wheel::Handle::current().pending());
             self.check_pending(place, true, coarse.pending());
         }
     }

@@ -11,7 +11,7 @@ pub(crate) const COARSE: Duration = Duration::from_millis(7);
 #[derive(Clone)]
 pub(crate) struct Coarse {
     since: Instant,
-    pub(crate) wheel: Option<wheel::Wheel>,
+    pub(crate) wheel: Option<wheel::Handle>,
 }
 
 thread_local! {

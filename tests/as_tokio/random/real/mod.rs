@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct Quiet {
     handle: Handle,
     /// The runtime's driver, locked while a probe counts its timers.
-    wheel: Mutex<Wheel>,
+    wheel: Mutex<Timers>,
     probes: AtomicUsize,
     /// Number of probes whose timer was the worker's, because the thread was bound.
     bound: AtomicUsize,
@@ -44,7 +44,7 @@ impl Quiet {
     fn new(handle: &Handle) -> Arc<Self> {
         Arc::new(Quiet {
             handle: handle.clone(),
-            wheel: Mutex::new(inside(handle, Wheel::current)),
+            wheel: Mutex::new(inside(handle, Timers::current)),
             probes: AtomicUsize::new(0),
             bound: AtomicUsize::new(0),
         })

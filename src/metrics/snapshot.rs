@@ -6,10 +6,10 @@ use super::LagHistogram;
 
 /// The counts of a driver's or a shard's timers.
 ///
-/// * A snapshot from [`WheelMetrics::snapshot`](crate::WheelMetrics::snapshot) counts from when the driver
+/// * A snapshot from [`Metrics::snapshot`](crate::Metrics::snapshot) counts from when the driver
 ///   started, which is usually at the runtime's first timer. From one snapshot to the next, no count except
 ///   `pending` decreases, and `registered == fired + cancelled + pending` holds in every snapshot.
-/// * A snapshot from [`WheelMetrics::intervals`](crate::WheelMetrics::intervals) or [`since`](Self::since)
+/// * A snapshot from [`Metrics::intervals`](crate::Metrics::intervals) or [`since`](Self::since)
 ///   counts what happened between two snapshots. `pending` is the number at the end of the interval.
 ///
 /// A timer counts once it is *registered*, which happens at its first poll or reset, and again if it is

@@ -278,8 +278,8 @@ mod sizes {
     use std::mem::size_of;
     use std::task::Waker;
 
-    use crate::wheel::Key;
-    use crate::wheel::core::Entry;
+    use crate::timing_wheel::Key;
+    use crate::timing_wheel::core::Entry;
 
     #[test]
     fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {

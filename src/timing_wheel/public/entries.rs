@@ -1,7 +1,7 @@
 //! Operations on a single entry: inserting, removing, rescheduling, and looking it up.
 
 use super::TimingWheel;
-use crate::wheel::key::{Key, Rescheduled, Stamped};
+use crate::timing_wheel::key::{Key, Rescheduled, Stamped};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Inserts a value that fires when the clock reaches `deadline`, and returns its key.

@@ -1,8 +1,8 @@
 //! The passing of time: the next expiration, and advancing the clock, which fires entries.
 
 use super::TimingWheel;
-use crate::wheel::Progress;
-use crate::wheel::key::{Expired, Key};
+use crate::timing_wheel::Progress;
+use crate::timing_wheel::key::{Expired, Key};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick to advance to next, or `None` if the wheel is empty.

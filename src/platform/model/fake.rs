@@ -21,7 +21,7 @@ use tokio::runtime::{self, Handle};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
-use crate::sync::lock;
+use crate::platform::lock;
 
 /// loom's `thread_local!`, with the syntax of the standard library's `const` blocks.
 macro_rules! per_thread {

@@ -1,0 +1,85 @@
+//! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
+//!
+//! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
+//! removing and rescheduling take constant time, however many entries there are. Time passes
+//! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
+//! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
+//!
+//! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
+//! is a single tick wide. A slot of each further level is as wide as the whole level below it.
+//! A level is created when a deadline first needs it. With 64 slots, eleven levels cover all of
+//! `u64`, so no deadline is too far away.
+//!
+//! ```text
+//! TimingWheel, 64 slots a level, now = 5
+//!                 slot 0    1     …    5     6     7     …    63
+//! level 0, 1 tick:                   [now]  [·]   [▪]             a bit per slot: is it occupied?
+//! level 1, 64:       [now] [▪]                                    ticks 64 ..= 127
+//! level 2, 4096:     [now]  │                      …
+//!                           │
+//!                           ▼            the slot's list of keys
+//!                      ┌────┬────┬────┬────┐
+//!                      │ 17 │  3 │ 40 │  8 │
+//!                      └─┬──┴─┬──┴─┬──┴─┬──┘
+//!                        ▼    ▼    ▼    ▼
+//!      paged slab:     { value, deadline, slot and place of its key } …
+//! ```
+//!
+//! An entry goes into the lowest level on which its slot lies less than one rotation ahead of
+//! the slot that contains `now`. When the clock reaches its slot, an entry that is due fires.
+//! Any other entry *cascades*: it moves to a lower level. Each entry therefore fires at exactly
+//! its tick, and moves at most once per level.
+//!
+//! The keys of a slot are a vector. When an entry is removed, the last key of the vector takes its
+//! place.
+//!
+//! Every operation moves a small constant number of entries, because the slab grows by pages, and
+//! [`TimingWheel::advance_bounded`] stops when its budget is used up. There are two exceptions: an
+//! advance without a budget, and a slot's vector of keys (four bytes each), which is copied as a
+//! whole when it grows.
+//!
+//! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
+//! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
+//! than at a multiple of its length.
+
+// [`TimingWheel`] is public, and detects keys whose entry is gone. [`Core`](core::Core) has no such
+// check and is what the timer driver uses; the public wheel is built on it. The table lists the files
+// from the bottom up: a file uses only files above it.
+//
+// | file | content |
+// | --- | --- |
+// | `bits.rs` | a bit for each slot of a level |
+// | `slot.rs` | the number of a slot, and the place of a key within a slot |
+// | `paged_slab.rs` | a slab that grows by pages and never moves its values |
+// | `key_list.rs` | the keys of the entries in one slot |
+// | `level.rs` | the arithmetic of levels: which slot a deadline belongs to |
+// | `slots.rs` | the slots of all levels, and which of them are occupied |
+// | `core.rs`, `advance.rs` | the wheel itself: its entries, and the passing of time |
+// | `check.rs` | every invariant of the wheel, for tests |
+// | `key.rs` | the types that the public wheel returns |
+// | `public.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel |
+// | `model.rs` and its folder, `tests.rs` | tests: the public wheel beside a naive model, and `Core` |
+
+mod advance;
+mod bits;
+#[cfg(test)]
+mod check;
+pub(crate) mod core;
+mod debug;
+mod iter;
+mod key;
+mod key_list;
+mod level;
+#[cfg(all(test, not(loom)))]
+mod model;
+mod paged_slab;
+mod public;
+mod slot;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+pub use advance::Progress;
+pub use iter::{Drain, IntoIter, Iter, IterMut};
+pub use key::{Expired, Key, Rescheduled};
+pub use public::TimingWheel;
