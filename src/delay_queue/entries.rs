@@ -244,7 +244,7 @@ impl<T> DelayQueue<T> {
         let (place, tick) = self.find(*key)?;
         let data = self.wheel.remove(place)?;
         let deadline = self.clock.instant_of(tick);
-        let key = self.moved.forget(place);
+        let key = Key(place);
         if self.wheel.is_empty() {
             self.waiter.cancel();
         }
@@ -276,7 +276,6 @@ impl<T> DelayQueue<T> {
             return;
         }
         let capacity = self.wheel.capacity();
-        self.moved = super::Moved::default();
         self.wheel.clear();
         self.wheel.reserve(capacity);
         self.waiter.cancel();
@@ -327,17 +326,13 @@ impl<T> DelayQueue<T> {
     /// ```
     pub fn peek(&self) -> Option<Key> {
         let place = self.wheel.first()?;
-        Some(self.moved.key(place))
+        Some(Key(place))
     }
 
     /// Returns the place of an entry in the wheel, and its tick.
     #[inline]
     fn find(&self, key: Key) -> Option<(timing_wheel::Key, u64)> {
-        if let Some(tick) = self.wheel.deadline(key.0) {
-            return Some((key.0, tick));
-        }
-        let place = self.moved.place(key)?;
-        Some((place, self.wheel.deadline(place)?))
+        Some((key.0, self.wheel.deadline(key.0)?))
     }
 }
 

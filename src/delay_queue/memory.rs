@@ -1,7 +1,6 @@
 //! The number of entries, and the memory for them.
 
 use super::DelayQueue;
-use crate::timing_wheel::core::PAGE;
 
 /// Maximum number of entries, the same as in tokio-util.
 pub(super) const MOST: usize = (1 << 30) - 1;
@@ -73,9 +72,10 @@ impl<T> DelayQueue<T> {
         self.wheel.reserve(additional);
     }
 
-    /// Frees memory that is not in use, as far as that is possible without moving entries.
+    /// Frees memory that is not in use.
     ///
-    /// This takes time in proportion to the capacity. [`compact`](Self::compact) frees more.
+    /// This takes time in proportion to the capacity. Entries do not move, so a page of 1024 entries keeps
+    /// its memory while more than a few of them are left.
     ///
     /// # Examples
     ///
@@ -86,17 +86,11 @@ impl<T> DelayQueue<T> {
     /// ```
     pub fn shrink_to_fit(&mut self) {
         self.wheel.shrink_to_fit();
-        self.moved.shrink_to_fit();
     }
 
-    /// Moves entries to free as much memory as possible.
+    /// Frees memory that is not in use, exactly as [`shrink_to_fit`](Self::shrink_to_fit) does.
     ///
-    /// Afterwards the capacity equals the number of entries, rounded up to a multiple of 1024 if
-    /// there are more than that. All keys stay valid. The queue finds the entries that have moved
-    /// through a hash map, so operations on them cost a little more until they leave the queue.
-    ///
-    /// This takes time in proportion to the capacity. While it runs, it needs memory for the
-    /// entries a second time.
+    /// It exists because tokio-util's queue has it.
     ///
     /// # Examples
     ///
@@ -104,79 +98,16 @@ impl<T> DelayQueue<T> {
     /// use wheel::{DelayQueue, Duration};
     ///
     /// let mut queue = DelayQueue::with_capacity(100);
-    /// let first = queue.insert("first", Duration::from_secs(1));
-    /// let last = queue.insert("last", Duration::from_secs(2));
-    /// queue.remove(&first);
-    ///
+    /// let key = queue.insert("kept", Duration::from_secs(1));
     /// queue.compact();
-    /// assert_eq!(queue.capacity(), 1);
-    /// assert_eq!(queue.remove(&last).into_inner(), "last");
+    /// assert_eq!(queue.remove(&key).into_inner(), "kept");
     /// ```
     ///
     /// # Differences from tokio-util
     ///
-    /// If moving entries would free nothing, this moves nothing and creates no map.
+    /// Entries do not move: tokio-util's method moves them together, and finds them through a hash map
+    /// from then on.
     pub fn compact(&mut self) {
         self.shrink_to_fit();
-        if self.is_sparse() {
-            self.move_together();
-        }
-        self.moved.shrink_to_fit();
-    }
-
-    /// Returns `true` if the entries would fit into less memory.
-    fn is_sparse(&self) -> bool {
-        let unused = self.capacity() - self.len();
-        unused >= PAGE || (unused > 0 && self.len() < PAGE)
-    }
-
-    /// Removes all entries from the wheel, frees its memory, and inserts them again.
-    fn move_together(&mut self) {
-        let places: Vec<_> = self.wheel.iter().map(|(at, tick, _)| (at, tick)).collect();
-        let mut entries = Vec::with_capacity(places.len());
-        for (place, tick) in places {
-            let value = self.wheel.remove(place);
-            entries.push((self.moved.forget(place), tick, value));
-        }
-        self.wheel.shrink_to_fit();
-        self.wheel.reserve(entries.len());
-        for (key, tick, value) in entries {
-            if let Some(value) = value {
-                let place = self.insert_into_wheel(tick, value);
-                self.moved.insert(key, place);
-            }
-        }
-        // Undoes `reserve`, so that the wheel gives memory back again when entries leave.
-        self.wheel.shrink_to_fit();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn compacting_moves_entries_only_if_that_frees_memory() {
-        let mut queue = DelayQueue::new();
-        let keys: Vec<_> = (0..PAGE)
-            .map(|n| queue.insert(n, Duration::from_secs(5)))
-            .collect();
-        queue.compact();
-        assert!(queue.moved.is_empty());
-        queue.remove(&keys[0]);
-        queue.compact();
-        assert!(!queue.moved.is_empty());
-        assert_eq!(queue.capacity(), PAGE - 1);
-    }
-
-    #[test]
-    fn compacting_keeps_a_page_in_part_use_beside_a_full_page() {
-        let mut queue = DelayQueue::new();
-        (0..PAGE + 100).for_each(|n| _ = queue.insert(n, Duration::from_secs(5)));
-        queue.compact();
-        assert!(queue.moved.is_empty());
-        assert_eq!(queue.capacity(), 2 * PAGE);
     }
 }

@@ -6,14 +6,12 @@ mod clock;
 mod entries;
 mod key;
 mod memory;
-mod moved;
 mod poll;
 mod waiter;
 
 use std::fmt;
 
 use self::clock::Clock;
-use self::moved::Moved;
 use self::waiter::Waiter;
 use crate::handle::Handle;
 use crate::timing_wheel::TimingWheel;
@@ -127,11 +125,10 @@ pub use self::key::{Expired, Key};
 ///   tokio-util returns the time at which the queue was created, or the time that its wheel had
 ///   reached. In both, the entry is due immediately.
 /// * [`next`](Self::next) is a method of the queue, so it needs no feature and no trait.
-/// * [`compact`](Self::compact) moves entries only if that frees memory.
+/// * [`compact`](Self::compact) moves no entries.
 /// * `Debug` does not require `T: Debug`.
 pub struct DelayQueue<T> {
     wheel: TimingWheel<T>,
-    moved: Moved,
     clock: Clock,
     waiter: Waiter,
     /// The tick to advance the wheel to, as of the last time that a poll read the clock.
@@ -194,7 +191,6 @@ impl<T> DelayQueue<T> {
     fn made_of(clock: Clock, waiter: Waiter) -> Self {
         DelayQueue {
             wheel: TimingWheel::new(),
-            moved: Moved::default(),
             clock,
             waiter,
             target: 0,

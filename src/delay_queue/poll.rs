@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::task::coop;
 
-use super::{DelayQueue, Expired};
+use super::{DelayQueue, Expired, Key};
 use crate::timing_wheel;
 
 /// Maximum number of steps that one poll takes. In each step, at most one entry fires or cascades
@@ -189,7 +189,7 @@ impl<T> DelayQueue<T> {
         Expired {
             data: expired.value,
             deadline: self.clock.instant_of(expired.deadline),
-            key: self.moved.forget(expired.key),
+            key: Key(expired.key),
         }
     }
 

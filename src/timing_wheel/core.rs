@@ -17,7 +17,6 @@ use super::slots::Slots;
 /// The fields are in this order so that an insert touches only three cache lines. That holds if the
 /// owner, the `ShardState` of `driver/shard.rs`, places the wheel 40 bytes after the start of a
 /// cache line.
-#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Core<T, const SLOTS: usize> {
     pub(super) now: u64,
@@ -31,9 +30,9 @@ pub(crate) struct Core<T, const SLOTS: usize> {
 /// a page takes 32 KiB.
 pub(crate) const PAGE_BITS: u32 = 10;
 /// Number of entries per page, for which memory is allocated and freed together.
+#[cfg(test)]
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
-#[derive(Clone)]
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
@@ -234,8 +233,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
 
     /// Returns the deadlines and values of all entries, in no particular order.
     pub(crate) fn into_values(self) -> impl Iterator<Item = (u64, T)> {
-        let entries = self.entries.into_iter();
-        entries.map(|(_, entry)| (entry.deadline, entry.value))
+        let entries = self.entries.into_values();
+        entries.map(|entry| (entry.deadline, entry.value))
     }
 
     /// Takes all entries out, which count as removed from here on.

@@ -28,7 +28,6 @@ pub struct Key {
 }
 
 /// A value, with the stamp of its insertion.
-#[derive(Clone)]
 pub(super) struct Stamped<T> {
     pub(super) stamp: NonZeroU64,
     pub(super) value: T,

@@ -10,7 +10,7 @@ use std::mem;
 pub(super) const SHORT: usize = 128;
 
 /// A list of keys in no particular order.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct KeyList(Vec<u32>);
 
 impl KeyList {

@@ -57,7 +57,7 @@
 // | `core.rs`, `advance.rs` | the wheel itself: its entries, and the passing of time |
 // | `check.rs` | every invariant of the wheel, for tests |
 // | `key.rs` | the types that the public wheel returns |
-// | `public.rs` and its folder, `iter.rs`, `debug.rs` | the public wheel |
+// | `public.rs` and its folder, `debug.rs` | the public wheel |
 // | `model.rs` and its folder, `tests.rs` | tests: the public wheel beside a naive model, and `Core` |
 
 mod advance;
@@ -66,7 +66,6 @@ mod bits;
 mod check;
 pub(crate) mod core;
 mod debug;
-mod iter;
 mod key;
 mod key_list;
 mod level;
@@ -80,6 +79,5 @@ mod slots;
 mod tests;
 
 pub use advance::Progress;
-pub use iter::{Drain, IntoIter, Iter, IterMut};
 pub use key::{Expired, Key, Rescheduled};
 pub use public::TimingWheel;

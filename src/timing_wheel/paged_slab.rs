@@ -47,24 +47,6 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
 /// Means "no page" in [`PagedSlab::current`].
 const NO_PAGE: u32 = u32::MAX;
 
-impl<T: Clone, const BITS: u32> Clone for PagedSlab<T, BITS> {
-    /// Returns a copy with the same keys and the same capacity.
-    fn clone(&self) -> Self {
-        let pages = self.pages.iter().map(|page| {
-            let mut copy = page.clone();
-            copy.reserve_exact(page.capacity() - page.len());
-            copy
-        });
-        Self {
-            pages: pages.collect(),
-            others: self.others.clone(),
-            survivors: self.survivors.clone(),
-            garbage: Vec::new(),
-            ..*self
-        }
-    }
-}
-
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Number of values in a full page.
     pub(crate) const PAGE_LEN: usize = 1 << BITS;
@@ -335,10 +317,24 @@ impl<T, const BITS: u32> Vacant<'_, T, BITS> {
     }
 }
 
+/// Iterating over the keys and values of all pages, and then of the survivors.
+impl<T, const BITS: u32> PagedSlab<T, BITS> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let pages = self.pages.iter().enumerate();
+        let values = pages.flat_map(|(number, page)| {
+            let values = page.iter();
+            values.map(move |(index, value)| (Self::join(number, index), value))
+        });
+        values.chain(self.survivors.iter().map(|(&key, value)| (key, value)))
+    }
+
+    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
+        let values = self.pages.into_iter().flatten().map(|(_, value)| value);
+        values.chain(self.survivors.into_values())
+    }
+}
+
 const NO_VALUE: &str = "there is no value under this key";
 
-mod iter;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use iter::{IntoIter, Iter, IterMut};

@@ -8,7 +8,7 @@ use std::mem;
 use std::num::NonZeroU64;
 
 use super::core::Core;
-use super::key::Stamped;
+use super::key::{Key, Stamped};
 
 /// A hierarchical timing wheel, which stores values with deadlines and yields those that are due.
 ///
@@ -123,7 +123,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// # use wheel::timing_wheel::TimingWheel;
     /// let mut wheel = TimingWheel::<_, 256>::with_slots(0);
     /// wheel.insert(1_000_000, "third level").unwrap();
-    /// assert_eq!(wheel.levels(), 3);
+    /// assert_eq!(wheel.len(), 1);
     /// ```
     #[must_use]
     pub const fn with_slots(now: u64) -> Self {
@@ -179,26 +179,6 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Returns the number of levels.
-    ///
-    /// A new wheel has no levels. A level is created when a deadline first needs it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<(), 10> = TimingWheel::with_slots(0);
-    /// assert_eq!(wheel.levels(), 0);
-    /// wheel.insert(9, ()).unwrap();
-    /// assert_eq!(wheel.levels(), 1);
-    /// wheel.insert(15, ()).unwrap(); // goes to the second level, with slots of 10 ticks
-    /// assert_eq!(wheel.levels(), 2);
-    /// ```
-    #[must_use]
-    pub fn levels(&self) -> usize {
-        self.core.slots.levels()
     }
 
     /// Returns the number of entries that the wheel has memory for.
@@ -276,31 +256,26 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// assert_eq!(wheel.capacity(), 0);
     /// ```
     pub fn clear(&mut self) {
-        drop(self.take_core());
+        let now = self.now();
+        drop(mem::replace(&mut self.core, Core::starting_at(now)));
     }
 
-    /// Returns the core with all its entries, and leaves an empty one with the same clock.
-    pub(super) fn take_core(&mut self) -> Core<Stamped<T>, SLOTS> {
-        let now = self.now();
-        mem::replace(&mut self.core, Core::starting_at(now))
+    /// Returns an iterator over the key, deadline and value of each entry, in no particular order.
+    ///
+    /// ```
+    /// let mut wheel = wheel::TimingWheel::new();
+    /// wheel.insert(5, "five").unwrap();
+    /// let all: Vec<_> = wheel.iter().map(|(_, deadline, value)| (deadline, *value)).collect();
+    /// assert_eq!(all, [(5, "five")]);
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = (Key, u64, &T)> {
+        let entries = self.core.entries.iter();
+        entries.map(|(index, entry)| (entry.value.key(index), entry.deadline, &entry.value.value))
     }
 }
 
 impl<T, const SLOTS: usize> Default for TimingWheel<T, SLOTS> {
     fn default() -> Self {
         Self::with_slots(0)
-    }
-}
-
-impl<T: Clone, const SLOTS: usize> Clone for TimingWheel<T, SLOTS> {
-    /// Returns a copy with the same entries, the same keys and the same clock.
-    ///
-    /// Keys that were returned before find the same entries in both wheels. Do not use a key that
-    /// either wheel returns later with the other one, because it may find an unrelated entry there.
-    fn clone(&self) -> Self {
-        Self {
-            core: self.core.clone(),
-            stamp: self.stamp,
-        }
     }
 }

@@ -10,7 +10,6 @@ use super::slot::{Place, SlotId};
 ///
 /// Most operations touch only the first fields, which share a cache line. `occupied` comes last
 /// because it changes only when a slot becomes occupied or empty.
-#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
     /// The keys of the entries in each slot, indexed by [`SlotId::index`].
@@ -66,7 +65,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     #[cold]
     fn set_levels(&mut self, levels: usize) {
-        self.lists.resize(levels * SLOTS, KeyList::EMPTY);
+        self.lists.resize_with(levels * SLOTS, || KeyList::EMPTY);
         self.occupied.resize(levels, Bits::NONE);
     }
 

@@ -66,15 +66,12 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             // Fires what an earlier advance has left over, and nothing else.
             20 => self.advance(self.wheel.now() / 2, budget),
             21 => self.panic(count as usize % 4),
-            22 => match below(choices, 3) {
+            22 => match below(choices, 2) {
                 0 => self.wheel.shrink_to_fit(),
-                // Continues with the copy and drops the original.
-                1 => self.wheel = self.wheel.clone(),
                 _ => self.rearm(distance, count % 8),
             },
             _ => match below(choices, 4) {
                 0 => self.clear(),
-                1 => self.drain(),
                 _ => self.reserve(pick % 4096),
             },
         }
@@ -227,13 +224,6 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.forget_all();
     }
 
-    fn drain(&mut self) {
-        let mut drained: Vec<_> = self.wheel.drain().collect();
-        drained.sort_unstable();
-        assert!(drained.iter().eq(self.model.keys()), "drained another lot");
-        self.forget_all();
-    }
-
     fn forget_all(&mut self) {
         assert!(self.wheel.is_empty());
         self.gone
@@ -258,7 +248,6 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         assert!(next <= earliest, "the earliest deadline is hidden");
         let first = self.wheel.first().and_then(|key| self.wheel.deadline(key));
         assert_eq!(first, earliest, "another is first");
-        assert_eq!(self.wheel.iter().len(), self.model.len());
         assert_eq!(self.wheel.iter().count(), self.model.len());
         for (&(deadline, serial), &key) in &self.model {
             let found = (self.wheel.deadline(key), self.wheel.get(key));
