@@ -150,8 +150,8 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
-/// Returns the home in the current handle's driver, and requests a binding if this is the time. On a
-/// current-thread runtime, every timer comes here.
+/// Returns the home in the current handle's driver, which is started if necessary, and requests a
+/// binding if this is the time. On a current-thread runtime, every timer comes here.
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> Arc<Home> {
@@ -159,19 +159,15 @@ fn by_handle() -> Arc<Home> {
     let own = LOCAL.with(|local| local.home_if(|home| local.is_of(home, &handle)));
     let home = match own {
         Some(home) => home,
-        None => find(&handle),
+        None => {
+            let home = Arc::clone(home_in(&registry::driver_of(&handle)));
+            set_home(&home, handle.id(), None);
+            home
+        }
     };
     if handle.runtime_flavor() != RuntimeFlavor::CurrentThread && is_time_to_bind() {
         request_binding(&handle, &home);
     }
-    home
-}
-
-/// Returns the home for a runtime, and starts its driver if necessary.
-#[track_caller]
-fn find(handle: &Handle) -> Arc<Home> {
-    let home = Arc::clone(home_in(&registry::driver_of(handle)));
-    set_home(&home, handle.id(), None);
     home
 }
 

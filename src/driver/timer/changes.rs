@@ -14,14 +14,13 @@
 //! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
 //!   whether the timer has fired.
 
+use std::iter;
 use std::sync::Arc;
 use std::task::Waker;
-use std::{iter, mem};
 
 use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
-use crate::driver::lifecycle::Home;
 use crate::driver::shard::{Refused, Reset};
 use crate::driver::wakers::{self, WakerId};
 use crate::platform::{TRIES, back_off};
@@ -59,16 +58,6 @@ impl Timer {
         Ok(())
     }
 
-    /// Arms the timer in another shard, which becomes its own. Gives the waker back as well.
-    fn arm_at(&mut self, home: &Arc<Home>, when: Tick, waker: Waker) -> Result<(), Waker> {
-        let own = mem::replace(&mut self.home, Arc::clone(home));
-        let armed = self.arm_at_home(when, waker);
-        if armed.is_err() {
-            self.home = own;
-        }
-        armed
-    }
-
     /// Arms the timer in any shard. If the own shard's clock passed `when` before a lock was taken,
     /// arms it for tokio's present millisecond if that has not ended, and refuses it as due
     /// otherwise.
@@ -81,14 +70,14 @@ impl Timer {
         if !matches!(armed, Err(Refused::Due)) {
             return armed;
         }
-        match self.when_near(when) {
+        match self.when(when) {
             Some(later) if later > when => self.arm_for(later, waker),
             _ => armed,
         }
     }
 
-    /// Arms the timer in its own shard or, if that stays busy, in the first free one. Waits only
-    /// while all shards are busy.
+    /// Arms the timer in its own shard or, if that stays busy, in the first free one, which becomes
+    /// its own. Waits only while all shards are busy.
     fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Refused> {
         let driver = self.home.driver().ok_or(Refused::Closed)?;
         let (homes, own) = (driver.homes(), self.home.index);
@@ -96,11 +85,12 @@ impl Timer {
         let mut tries = 0;
         loop {
             for home in iter::repeat_n(&homes[own], TRIES).chain(others.clone()) {
-                waker = match self.arm_at(home, when, waker) {
+                self.home = Arc::clone(home);
+                waker = match self.arm_at_home(when, waker) {
                     Ok(()) => return Ok(()),
                     Err(refused) => refused,
                 };
-                self.home.shard.admit(when)?;
+                homes[own].shard.admit(when)?;
                 std::hint::spin_loop();
             }
             back_off(tries);
@@ -111,15 +101,8 @@ impl Timer {
     /// Returns when a timer with this deadline fires, or `None` if it is due already or the driver
     /// has shut down.
     fn when(&self, deadline: Tick) -> Option<Tick> {
-        if deadline >= self.home.shard.fast_path_from() {
-            return Some(deadline);
-        }
-        self.when_near(deadline)
-    }
-
-    /// Returns the same for a near deadline.
-    fn when_near(&self, deadline: Tick) -> Option<Tick> {
         match self.home.shard.clock() {
+            _ if deadline >= self.home.shard.fast_path_from() => Some(deadline),
             Tick::NEVER => None,
             clock => self.home.alarm.when_near(deadline, clock),
         }
