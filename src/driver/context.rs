@@ -159,6 +159,19 @@ pub(crate) fn shard() -> ShardHandle {
     }
 }
 
+/// Panics where [`shard`] does, but in a runtime without timers only if this thread has made no timer
+/// yet. This is cheaper, because it does not find the shard.
+#[inline]
+#[track_caller]
+pub(crate) fn require_runtime() {
+    // A thread that was bound to a worker was started by that worker's runtime, and is inside it for
+    // as long as the thread lives.
+    let is_inside = |it: Binding| it.index != NO_INDEX || worker_index().is_some();
+    if !binding().is_some_and(is_inside) {
+        by_handle();
+    }
+}
+
 /// Returns the shard of the current handle's driver. On a current-thread runtime, every timer comes
 /// here.
 #[inline(never)]
