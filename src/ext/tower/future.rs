@@ -39,11 +39,8 @@ pin_project! {
 
 impl<F: Future, L> ResponseFuture<F, L> {
     #[track_caller]
-    pub(super) fn new(response: F, limit: Option<Duration>, late: L) -> Self {
-        let response = match limit {
-            Some(limit) => timeout(limit, response),
-            None => timeout::Timeout::new(response, None),
-        };
+    pub(super) fn new(response: F, limit: Duration, late: L) -> Self {
+        let response = timeout(limit, response);
         ResponseFuture { response, late }
     }
 }

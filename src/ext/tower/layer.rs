@@ -132,11 +132,6 @@ impl<S, L: Clone, T: Clone> Layer<S> for TimeoutLayer<L, T> {
     type Service = Timeout<S, L, T>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let TimeoutLayer { timeout, late } = self.clone();
-        Timeout {
-            inner,
-            timeout,
-            late,
-        }
+        Timeout::with(inner, self.timeout.clone(), self.late.clone())
     }
 }

@@ -19,18 +19,18 @@ impl<F> fmt::Debug for By<F> {
 
 /// A timeout for requests. The trait cannot be named outside of this crate.
 pub trait Limit<Request> {
-    /// Returns the timeout for a request, or `None` if the request has none.
-    fn of(&self, request: &Request) -> Option<Duration>;
+    /// Returns the timeout for a request. [`Duration::MAX`] never elapses, and uses no timer.
+    fn of(&self, request: &Request) -> Duration;
 }
 
 impl<Request> Limit<Request> for Duration {
-    fn of(&self, _: &Request) -> Option<Duration> {
-        Some(*self)
+    fn of(&self, _: &Request) -> Duration {
+        *self
     }
 }
 
 impl<Request, F: Fn(&Request) -> Option<Duration>> Limit<Request> for By<F> {
-    fn of(&self, request: &Request) -> Option<Duration> {
-        self.0(request)
+    fn of(&self, request: &Request) -> Duration {
+        self.0(request).unwrap_or(Duration::MAX)
     }
 }

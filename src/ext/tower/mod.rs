@@ -223,12 +223,7 @@ impl<S> Timeout<S> {
     /// assert_eq!(*client.get_ref(), "any service");
     /// ```
     pub const fn new(inner: S, timeout: Duration) -> Self {
-        let late = AsError;
-        Timeout {
-            inner,
-            timeout,
-            late,
-        }
+        Timeout::with(inner, timeout, AsError)
     }
 }
 
@@ -254,16 +249,19 @@ impl<S> Timeout<S, StatusCode> {
     /// # }
     /// ```
     pub const fn with_status_code(inner: S, status: StatusCode, timeout: Duration) -> Self {
-        let late = status;
+        Timeout::with(inner, timeout, status)
+    }
+}
+
+impl<S, L, T> Timeout<S, L, T> {
+    const fn with(inner: S, timeout: T, late: L) -> Self {
         Timeout {
             inner,
             timeout,
             late,
         }
     }
-}
 
-impl<S, L, T> Timeout<S, L, T> {
     /// Returns a reference to the inner service.
     ///
     /// ```
