@@ -175,7 +175,7 @@ async fn treat(wheel: Wheel, after: Duration, extend: bool) {
     if extend {
         let _ = poll_quietly(&mut timer);
         timer.reset_unpin(Instant::now() + 2 * after);
-        drop(wheel.timeout(HOUR, yield_now()).await);
+        wheel.timeout(HOUR, yield_now()).await.unwrap();
     }
     on_time(timer).await;
 }
