@@ -34,6 +34,8 @@ use super::LagHistogram;
 /// # }
 /// ```
 #[derive(Clone, Default)]
+// Only for tests, because a comparison includes the private counts.
+#[cfg_attr(test, derive(PartialEq, Eq))]
 #[non_exhaustive]
 pub struct MetricsSnapshot {
     /// The number of timers that were registered.

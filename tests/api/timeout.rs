@@ -165,7 +165,7 @@ mod if_pending {
     #[test]
     fn it_may_be_moved_to_another_runtime_before_its_first_poll() {
         let [home, other] = [paused(), paused()];
-        let moved = home.block_on(async { pending::<()>().timeout_if_pending(HOUR) });
+        let moved = inside(home.handle(), || pending::<()>().timeout_if_pending(HOUR));
         drop(home);
         let start = other.block_on(async { Instant::now() });
         assert!(other.block_on(moved).is_err());
@@ -178,7 +178,7 @@ mod if_pending {
     #[test]
     fn a_pending_poll_outside_a_runtime_panics_and_a_ready_one_does_not() {
         let (tx, rx) = oneshot::channel();
-        let mut outside = current_thread().block_on(async { rx.timeout_if_pending(HOUR) });
+        let mut outside = inside(current_thread().handle(), || rx.timeout_if_pending(HOUR));
         assert_eq!(message_of(|| poll_quietly(&mut outside)), NO_RUNTIME);
         tx.send(5).unwrap();
         assert_eq!(poll_quietly(&mut outside), Poll::Ready(Ok(Ok(5))));
