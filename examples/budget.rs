@@ -1,11 +1,15 @@
 //! A time budget for a request: what is passed down is the deadline rather than a duration, so each call on the
-//! request's behalf has the time that is left. gRPC does the same with its deadlines.
+//! request's behalf has the time that is left. gRPC does the same with its deadlines: a header carries the time that is left
+//! from one service to the next, and a layer reads it.
 //!
-//! `cargo run --example budget`
+//! `cargo run --example budget --features tower`
 
 use std::future::pending;
 
+use http::{Request, Response, StatusCode};
+use tower::{Layer as _, ServiceExt as _, service_fn};
 use wheel::error::Elapsed;
+use wheel::ext::tower::TimeoutLayer;
 use wheel::{Duration, Instant, sleep, timeout_at};
 
 /// Passes the deadline on as an argument, which nobody can forget.
@@ -42,6 +46,32 @@ async fn price() -> u32 {
     pending().await
 }
 
+/// Returns the time that the caller gives this request: the `grpc-timeout` header in milliseconds, such as `20m`. gRPC has other
+/// units, too. A request without the header has no timeout.
+fn granted(request: &Request<()>) -> Option<Duration> {
+    let header = request.headers().get("grpc-timeout")?.to_str().ok()?;
+    let millis = header.strip_suffix('m')?.parse().ok()?;
+    Some(Duration::from_millis(millis))
+}
+
+/// Answers with the price, which takes forever.
+async fn serve(_: Request<()>) -> Result<Response<String>, Elapsed> {
+    Ok(Response::new(price().await.to_string()))
+}
+
+/// Calls another service, and tells it how much time is left.
+async fn call(deadline: Instant) -> Result<StatusCode, Elapsed> {
+    let layer = TimeoutLayer::with_status_code_by(StatusCode::GATEWAY_TIMEOUT, granted);
+    let left = deadline.saturating_duration_since(Instant::now());
+    let mut request = Request::new(());
+    let header = format!("{}m", left.as_millis()).parse();
+    request
+        .headers_mut()
+        .insert("grpc-timeout", header.expect("digits and a letter"));
+    let answer = layer.layer(service_fn(serve)).oneshot(request).await?;
+    Ok(answer.status())
+}
+
 #[tokio::main]
 async fn main() {
     let start = Instant::now();
@@ -49,5 +79,7 @@ async fn main() {
     let page = page(deadline).await;
     println!("after {:?}: {page:?}", start.elapsed());
     let answer = DEADLINE.scope(deadline, query()).await;
+    println!("after {:?}: {answer:?}", start.elapsed());
+    let answer = call(start + Duration::from_millis(150)).await;
     println!("after {:?}: {answer:?}", start.elapsed());
 }

@@ -9,7 +9,7 @@ use std::{error, fmt, io};
 /// # Differences from tokio
 ///
 /// This is a type of its own, because tokio's cannot be constructed outside of tokio. Its message and its
-/// conversions are the same. tokio-stream and tower each have an error type of their own, in place of
+/// conversions are the same. It can also be copied and hashed. tokio-stream and tower each have an error type of their own, in place of
 /// which this crate uses this one.
 ///
 /// ```
@@ -24,7 +24,7 @@ use std::{error, fmt, io};
 /// assert_eq!(io::Error::from(elapsed).kind(), io::ErrorKind::TimedOut);
 /// # }
 /// ```
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Elapsed(());
 
 impl Elapsed {

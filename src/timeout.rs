@@ -1,5 +1,6 @@
 //! `timeout`, `timeout_at` and [`Timeout`].
 
+use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,6 +11,7 @@ use tokio::task::coop;
 use tokio::time::Instant;
 
 use crate::clock::Tick;
+use crate::driver::context;
 use crate::driver::timer::Timer;
 use crate::error::Elapsed;
 use crate::sleep::Sleep;
@@ -58,14 +60,7 @@ pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    let now = Tick::now();
-    // A closure would hide the caller's line.
-    #[allow(clippy::manual_map)]
-    let delay = match now.checked_add(duration) {
-        Some(deadline) => Some(Sleep::new(deadline, Timer::new_at(now))),
-        None => None,
-    };
-    Timeout::new(future.into_future(), delay)
+    Timeout::new(future.into_future(), after(duration))
 }
 
 /// Requires a future to complete before `deadline`.
@@ -110,8 +105,19 @@ where
     Timeout::new(future.into_future(), Some(delay))
 }
 
+/// Requires a future to complete within `duration` of the first poll in which it is pending:
+/// [`FutureExt::timeout_if_pending`](crate::ext::FutureExt::timeout_if_pending).
+#[inline]
+#[track_caller]
+pub(crate) fn timeout_if_pending<F>(duration: Duration, value: F) -> Timeout<F> {
+    context::require_runtime();
+    let delay = Delay::Unarmed(duration);
+    Timeout { value, delay }
+}
+
 pin_project! {
-    /// Future returned by [`timeout`] and [`timeout_at`].
+    /// Future returned by [`timeout`], [`timeout_at`] and
+    /// [`timeout_if_pending`](crate::ext::FutureExt::timeout_if_pending).
     ///
     /// `Unpin` if the future is.
     ///
@@ -129,14 +135,72 @@ pin_project! {
     pub struct Timeout<T> {
         #[pin]
         value: T,
-        // `None` never elapses.
-        delay: Option<Sleep>,
+        delay: Delay,
+    }
+}
+
+/// The timer of a [`Timeout`].
+enum Delay {
+    Armed(Sleep),
+    /// To be armed by the first poll in which the future is pending.
+    Unarmed(Duration),
+    Never,
+}
+
+impl Delay {
+    /// Polls a timer that may not be armed, and arms it first.
+    #[inline(never)]
+    fn poll_unarmed(&mut self, cx: &mut Context<'_>) -> Poll<Elapsed> {
+        if let Delay::Unarmed(duration) = *self {
+            *self = after(duration).map_or(Delay::Never, Delay::Armed);
+        }
+        match self {
+            Delay::Armed(sleep) => poll_delay(sleep, false, cx),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+/// Polls the timer. This part does not depend on the future, so it is compiled once.
+fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    // A future that burns the whole budget at each poll must not keep its own
+    // timeout from being seen.
+    let starved = had_budget && !coop::has_budget_remaining();
+    let polled = if starved {
+        delay.poll_unconstrained(cx)
+    } else {
+        delay.poll_in_budget(cx)
+    };
+    polled.map(|()| Elapsed::new())
+}
+
+/// Creates the timer for a duration, unless that is too long to be represented as a deadline.
+#[inline]
+#[track_caller]
+fn after(duration: Duration) -> Option<Sleep> {
+    let now = Tick::now();
+    // A closure would hide the caller's line.
+    #[allow(clippy::manual_map)]
+    match now.checked_add(duration) {
+        Some(deadline) => Some(Sleep::new(deadline, Timer::new_at(now))),
+        None => None,
+    }
+}
+
+impl fmt::Debug for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delay::Armed(sleep) => sleep.fmt(f),
+            Delay::Unarmed(duration) => duration.fmt(f),
+            Delay::Never => f.write_str("Never"),
+        }
     }
 }
 
 impl<T> Timeout<T> {
     #[inline]
     pub(crate) fn new(value: T, delay: Option<Sleep>) -> Self {
+        let delay = delay.map_or(Delay::Never, Delay::Armed);
         Timeout { value, delay }
     }
 
@@ -193,21 +257,11 @@ impl<T: Future> Future for Timeout<T> {
             return Poll::Ready(Ok(output));
         }
         match me.delay {
-            Some(delay) => poll_delay(delay, had_budget, cx).map(Err),
-            None => Poll::Pending,
+            Delay::Armed(sleep) => poll_delay(sleep, had_budget, cx).map(Err),
+            delay => delay.poll_unarmed(cx).map(Err),
         }
     }
 }
 
-/// Polls the timer. This part does not depend on the future, so it is compiled once.
-fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
-    // A future that burns the whole budget at each poll must not keep its own
-    // timeout from being seen.
-    let starved = had_budget && !coop::has_budget_remaining();
-    let polled = if starved {
-        delay.poll_unconstrained(cx)
-    } else {
-        delay.poll_in_budget(cx)
-    };
-    polled.map(|()| Elapsed::new())
-}
+/// A timer that is not armed yet needs no more memory.
+const _: () = assert!(size_of::<Delay>() == size_of::<Sleep>());

@@ -22,6 +22,8 @@ pub(crate) enum Shape {
     Elsewhere,
     /// a timeout around a ready future
     Ready,
+    /// the same with `timeout_if_pending`, which tokio lacks
+    ReadyPending,
     /// a pending timer is polled again
     Repoll,
     /// the same with a waker that belongs to no task

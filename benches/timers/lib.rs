@@ -47,6 +47,17 @@ pub trait Timers: Send + Sync + 'static {
     where
         F: Future<Output: Send> + Send;
 
+    /// The cheapest timeout around a future that may be ready. Without one of its own, an implementation uses `timeout`.
+    fn timeout_if_pending<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        Self::timeout(after, future)
+    }
+
     /// Creates a runtime that has what the timers need, with as many workers; without workers a current-thread runtime.
     fn runtime(workers: usize) -> Runtime {
         builder(workers).build().expect("a runtime")
@@ -134,6 +145,17 @@ impl Timers for Wheel {
     const NAME: &'static str = "tokio-wheel";
 
     as_in_tokio!(wheel);
+
+    #[inline]
+    fn timeout_if_pending<F>(
+        after: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
+        wheel::ext::FutureExt::timeout_if_pending(future, after)
+    }
 }
 
 /// tokio-wheel with high resolution, and at least `MICROS` microseconds from one wake-up to the next.
@@ -199,6 +221,18 @@ impl<const READS_CLOCK: bool> Timers for Bare<READS_CLOCK> {
         F: Future<Output: Send> + Send,
     {
         read_clock::<READS_CLOCK>();
+        future.map(Ok)
+    }
+
+    /// Reads no clock, because a ready future needs none.
+    #[inline]
+    fn timeout_if_pending<F>(
+        _: Duration,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
+    where
+        F: Future<Output: Send> + Send,
+    {
         future.map(Ok)
     }
 }

@@ -1,6 +1,6 @@
 //! Timers that are armed and soon cancelled, as the timeouts of a service are.
 
-use std::future::{Future, ready};
+use std::future::{Future, Ready, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Barrier;
@@ -72,13 +72,18 @@ pub(crate) fn earliest<T: Timers>() -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], TIMERS)
 }
 
-/// `timeout` around a future that is ready, so that the timer is never needed.
-pub(crate) fn ready_timeout<T: Timers>() -> Measured {
-    let (cost, passed) = Stage::new::<T>(1).on_worker(|cx| {
+/// A timeout around a future that is ready, so that the timer is never needed.
+pub(crate) fn ready_timeout<T: Timers, F, E>(
+    timeout: impl Fn(Duration, Ready<usize>) -> F + Send + 'static,
+) -> Measured
+where
+    F: Future<Output = Result<usize, E>>,
+{
+    let (cost, passed) = Stage::new::<T>(1).on_worker(move |cx| {
         let mut passed = 0;
         let cost = each(2_000_000, |some| {
             for _ in 0..some {
-                let timeout = pin!(T::timeout(Duration::from_secs(5), ready(black_box(1))));
+                let timeout = pin!(timeout(Duration::from_secs(5), ready(black_box(1))));
                 if let Poll::Ready(Ok(one)) = timeout.poll(cx) {
                     passed += one;
                 }

@@ -47,7 +47,8 @@ pub(crate) fn all() -> Vec<Benchmark> {
         "fresh-1", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Fresh(100), 1), "a new task per timer, one worker";
         "fresh-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Fresh(100), 2), "the same on two workers";
         "earliest", 7, [Wheel, Tokio, Alt, Bare], earliest::<T>(), "every timer is due before all earlier ones";
-        "ready-timeout", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T>(), "a timeout around a ready future";
+        "ready-timeout", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T, _, _>(T::timeout), "a timeout around a ready future";
+        "ready-pending", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T, _, _>(T::timeout_if_pending), "the same with timeout_if_pending, which Tokio lacks";
         "repoll", 11, [Wheel, Tokio, Alt, Bare], repoll::<T>(), "poll a pending timer again";
         "reset-later", 11, [Wheel, Tokio, Alt, Bare], reset_later::<T>(), "reset a timer to a later deadline and poll it";
         "fire-million-counting", 5, [Wheel, Tokio, Alt], fire_counting::<T>(), "CPU to fire a million counting wakers";

@@ -150,6 +150,21 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
+/// Panics where [`home`] does, but in a runtime without timers only if this thread has made no timer
+/// yet. This is cheaper, because it does not find the home.
+#[inline]
+#[track_caller]
+pub(crate) fn require_runtime() {
+    // A thread that was bound to a worker was started by that worker's runtime, and is inside it for
+    // as long as the thread lives.
+    let is_inside = LOCAL.with(|local| {
+        local.worker.get().is_some() || !local.home.get().is_null() && worker_index().is_some()
+    });
+    if !is_inside {
+        by_handle();
+    }
+}
+
 /// Returns the home in the current handle's driver, which is started if necessary, and requests a
 /// binding if this is the time. On a current-thread runtime, every timer comes here.
 #[inline(never)]

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::timeout::{Timeout, timeout, timeout_at};
+use crate::timeout::{Timeout, timeout, timeout_at, timeout_if_pending};
 
 /// An extension trait with the timeout methods of futures.
+///
+/// [`timeout`](Self::timeout) and [`timeout_at`](Self::timeout_at) have tokio-util's names, and
+/// [`timeout_if_pending`](Self::timeout_if_pending) is this crate's own.
 ///
 /// # Differences from tokio-util
 ///
@@ -89,6 +92,59 @@ pub trait FutureExt: Future {
         Self: Sized,
     {
         timeout_at(deadline, self)
+    }
+
+    /// Requires the future to complete within `duration` of the first poll in which it is pending.
+    ///
+    /// If the future is ready on the first poll, no clock is read and no timer is made, so the timeout costs
+    /// next to nothing. Use this for futures that are mostly ready, such as the next row of a result that
+    /// has already been received. If the future is pending, that poll reads the clock and arms a timer of
+    /// the runtime in which it happens. From then on this behaves like [`timeout`].
+    ///
+    /// The time before that poll does not count, so a `duration` of zero elapses only if the future has been
+    /// pending.
+    ///
+    /// # Errors
+    ///
+    /// The returned future returns [`Elapsed`](crate::error::Elapsed) if `duration` elapses first.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a Tokio runtime, at the caller's line. In a runtime built without `enable_time`, this
+    /// panics, too, or the first poll in which the future is pending does. A poll that arms the timer panics
+    /// outside a runtime.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the returned future drops the inner future and cancels the timer. If you then wait for the
+    /// same work again, the time starts again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{Duration, ext::FutureExt};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let limit = Duration::from_millis(5);
+    /// assert_eq!(async { 42 }.timeout_if_pending(limit).await, Ok(42));
+    /// let never = std::future::pending::<()>();
+    /// assert!(never.timeout_if_pending(limit).await.is_err());
+    /// # }
+    /// ```
+    ///
+    /// # Differences from tokio
+    ///
+    /// tokio's timeouts all count from the call, so each of them reads the clock. The idea is that of
+    /// [mssql-rs](https://github.com/microsoft/mssql-rs/pull/275), which arms a row's timeout only if the
+    /// row is not there yet.
+    #[inline]
+    #[track_caller]
+    fn timeout_if_pending(self, duration: Duration) -> Timeout<Self>
+    where
+        Self: Sized,
+    {
+        timeout_if_pending(duration, self)
     }
 }
 

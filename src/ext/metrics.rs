@@ -13,6 +13,8 @@
 //! program with OpenTelemetry.
 
 use std::fmt;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::time::Duration;
 
 use ::metrics::{
@@ -21,7 +23,7 @@ use ::metrics::{
 };
 use tokio::time::MissedTickBehavior;
 
-use crate::{Handle, LagHistogram, Metrics, MetricsSnapshot};
+use crate::{Handle, Interval, LagHistogram, Metrics, MetricsSnapshot};
 
 /// The name of the histogram of lag in seconds: `wheel_timer_lag_seconds`.
 ///
@@ -30,11 +32,42 @@ use crate::{Handle, LagHistogram, Metrics, MetricsSnapshot};
 /// ```
 pub const LAG: &str = "wheel_timer_lag_seconds";
 
+/// The name of the histogram of what [`Reporter::run`] measures with a timer of its own:
+/// `wheel_probe_lag_seconds`.
+///
+/// ```
+/// assert_eq!(wheel::ext::metrics::PROBE_LAG, "wheel_probe_lag_seconds");
+/// ```
+pub const PROBE_LAG: &str = "wheel_probe_lag_seconds";
+
+/// How often [`Reporter::run`] measures, unless [`Reporter::probe`] says otherwise. It is a prime number of
+/// milliseconds, so that work that blocks once per second is not missed each time.
+const PROBE: Duration = Duration::from_millis(97);
+
+/// A counter's name and meaning, and its value in a snapshot.
+type Count = (&'static str, &'static str, fn(&MetricsSnapshot) -> u64);
+
+/// What is counted for each shard.
+#[rustfmt::skip]
+const OF_TIMERS: [Count; 4] = [
+    ("wheel_timers_registered_total", "Timers registered", |now| now.registered),
+    ("wheel_timers_fired_total", "Timers that fired", |now| now.fired),
+    ("wheel_timers_cancelled_total", "Timers dropped while pending", |now| now.cancelled),
+    ("wheel_timers_reset_total", "Resets of pending timers", |now| now.reset),
+];
+
+/// What is counted for the whole driver.
+#[rustfmt::skip]
+const OF_DRIVER: [Count; 2] = [
+    ("wheel_driver_wakeups_total", "Wake-ups of the timer driver", |now| now.driver_wakeups),
+    ("wheel_driver_noops_total", "Wake-ups in which nothing was due", |now| now.driver_noops),
+];
+
 /// Maximum number of lags that [`Reporter::run`] passes to the recorder before it yields to other
 /// tasks. Most recorders store every single lag, which takes some tens of nanoseconds each.
 const LAGS_PER_YIELD: usize = 4096;
 
-/// Returns the ends of the buckets of [`LAG`], in seconds.
+/// Returns the ends of the buckets of [`LAG`] and [`PROBE_LAG`], in seconds.
 ///
 /// They are the ends of the buckets of [`LagHistogram`], except the last bucket, which has no end. If
 /// you configure an exporter with these, each of its buckets has the same count as the driver's.
@@ -54,6 +87,10 @@ pub fn lag_buckets() -> Vec<f64> {
 ///
 /// Spawn the returned future as a task. It never completes: end it with `JoinHandle::abort`. Dropping
 /// the `JoinHandle` does not end it.
+///
+/// It also measures every 97 ms how late a timer is, because most services cancel nearly all of their
+/// timers, and only a timer that fires shows how late it is. [`Reporter::run`] describes this, and
+/// [`Reporter::probe`] turns it off.
 ///
 /// [`Reporter`] lists the published names. For a custom driver, use [`report_as`].
 ///
@@ -86,7 +123,8 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// in addition to the future of [`report`]. The interval is a timer of the current runtime's default
 /// driver. After the custom driver has shut down, its last counts are still published.
 ///
-/// This is the same as `Reporter::new(wheel.metrics()).label("driver", driver).run(every)`.
+/// This is the same as `Reporter::new(wheel.metrics()).probe(None).label("driver", driver).run(every)`:
+/// [`report`] measures the lateness for the whole runtime.
 ///
 /// # Panics
 ///
@@ -113,7 +151,7 @@ pub fn report_as(
     wheel: &Handle,
     every: Duration,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let reporter = Reporter::new(wheel.metrics());
+    let reporter = Reporter::new(wheel.metrics()).probe(None);
     reporter.label("driver", driver).run(every)
 }
 
@@ -129,12 +167,13 @@ pub fn report_as(
 /// | `wheel_driver_wakeups_total` | counter | count | [`MetricsSnapshot::driver_wakeups`] |
 /// | `wheel_driver_noops_total` | counter | count | [`MetricsSnapshot::driver_noops`] |
 /// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`MetricsSnapshot::lag`] |
+/// | [`wheel_probe_lag_seconds`](PROBE_LAG) | histogram | seconds | how late the timer of [`run`](Self::run) is |
 ///
 /// Counters are set to the counts since the driver started. So a recorder that is installed late
 /// misses nothing, and two reporters of the same driver count nothing twice. Reporters of *different*
 /// drivers need different [labels](Self::label); [`report_as`] sets one.
 ///
-/// The histogram receives one value for every timer that has fired since the previous publication: the
+/// The first histogram receives one value for every timer that has fired since the previous publication: the
 /// mean lag of the timers in the same bucket. Its sum and its count are therefore exact, and so is the
 /// count of each bucket if the exporter uses [`lag_buckets`]. Unlike the counters, the histogram counts
 /// a timer twice if two reporters publish the same driver.
@@ -158,6 +197,7 @@ pub struct Reporter {
     metrics: Metrics,
     labels: Vec<Label>,
     by_shard: bool,
+    probe: Option<Duration>,
     /// The lags that have been published, of all shards together or of each shard.
     published: Vec<LagHistogram>,
 }
@@ -176,6 +216,7 @@ impl Reporter {
             metrics,
             labels: Vec::new(),
             by_shard: false,
+            probe: Some(PROBE),
             published: vec![LagHistogram::new()],
         }
     }
@@ -213,8 +254,7 @@ impl Reporter {
     fn publish_counts(&mut self) -> Vec<Lags> {
         let labels = self.labels.clone();
         let all = self.metrics.snapshot();
-        counter!("wheel_driver_wakeups_total", labels.clone()).absolute(all.driver_wakeups);
-        counter!("wheel_driver_noops_total", labels.clone()).absolute(all.driver_noops);
+        set(&OF_DRIVER, &all, &labels);
         if !self.by_shard {
             return self.publish_one(0, all, labels);
         }
@@ -229,10 +269,7 @@ impl Reporter {
 
     fn publish_one(&mut self, index: usize, now: MetricsSnapshot, labels: Vec<Label>) -> Vec<Lags> {
         gauge!("wheel_timers_pending", labels.clone()).set(now.pending as f64);
-        counter!("wheel_timers_registered_total", labels.clone()).absolute(now.registered);
-        counter!("wheel_timers_fired_total", labels.clone()).absolute(now.fired);
-        counter!("wheel_timers_cancelled_total", labels.clone()).absolute(now.cancelled);
-        counter!("wheel_timers_reset_total", labels.clone()).absolute(now.reset);
+        set(&OF_TIMERS, &now, &labels);
         let histogram = histogram!(LAG, labels);
         let new = now.lag.since(&self.published[index]);
         let lags = new.means().map(|(mean, timers)| Lags {
@@ -245,27 +282,85 @@ impl Reporter {
         lags
     }
 
+    /// Sets how often [`run`](Self::run) measures how late a timer is, or turns this off.
+    ///
+    /// The default is 97 ms, which is prime, so work that blocks once per second is not missed each time.
+    /// Each measurement wakes the runtime, even if it is idle otherwise. `None` turns them off.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wheel::{Duration, ext::metrics::Reporter};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let reporter = Reporter::new(wheel::metrics()).probe(Some(Duration::from_millis(20)));
+    /// # let _never_wakes_an_idle_runtime = reporter.clone().probe(None);
+    /// tokio::spawn(reporter.run(Duration::from_secs(10)));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn probe(mut self, every: Option<Duration>) -> Self {
+        self.probe = every;
+        self
+    }
+
     /// Publishes the counts immediately, and then once per interval, forever.
     ///
     /// First it describes the names, as [`describe`] does. The interval is a timer of the current
     /// runtime's default driver, and is included in the counts.
     ///
+    /// Every 97 ms it also measures how late a timer is, and records that in [`PROBE_LAG`]: the time from
+    /// the timer's deadline until the task that waits for it runs. So a blocked runtime is seen even if no
+    /// other timer fires. A deadline that is missed because the runtime is blocked for longer is recorded,
+    /// too, so the share of late measurements is the share of the time in which the runtime was blocked.
+    /// [`probe`](Self::probe) sets another interval, or turns this off.
+    ///
     /// # Panics
     ///
-    /// Panics if `every` is zero, outside a Tokio runtime, and in a runtime built without `enable_time`.
+    /// Panics if `every` or the probe's interval is zero, outside a Tokio runtime, and in a runtime built
+    /// without `enable_time`.
     #[track_caller]
     pub fn run(mut self, every: Duration) -> impl Future<Output = ()> + Send + 'static {
         let mut interval = crate::interval(every);
         interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let probe = self.probe.map(crate::interval);
         async move {
             describe();
-            loop {
-                interval.tick().await;
-                for lags in self.publish_counts() {
-                    record_and_yield(lags).await;
+            let mut probe = pin!(measure(probe, self.labels.clone()));
+            let mut publishing = pin!(async {
+                loop {
+                    interval.tick().await;
+                    for lags in self.publish_counts() {
+                        record_and_yield(lags).await;
+                    }
                 }
-            }
+            });
+            poll_fn(|cx| {
+                let _never_ready = probe.as_mut().poll(cx);
+                publishing.as_mut().poll(cx)
+            })
+            .await
         }
+    }
+}
+
+/// Sets counters to their values in a snapshot.
+fn set(counters: &[Count], now: &MetricsSnapshot, labels: &[Label]) {
+    for (name, _, value) in counters {
+        counter!(*name, labels.to_vec()).absolute(value(now));
+    }
+}
+
+/// Records how late each tick is when this task sees it. Ticks that are missed while the runtime is blocked
+/// follow one after the other, so each of them is recorded.
+async fn measure(probe: Option<Interval>, labels: Vec<Label>) {
+    let Some(mut probe) = probe else {
+        return pending().await;
+    };
+    let lags = histogram!(PROBE_LAG, labels);
+    loop {
+        lags.record(probe.tick().await.elapsed());
     }
 }
 
@@ -285,6 +380,7 @@ impl fmt::Debug for Reporter {
             .field("metrics", &self.metrics)
             .field("labels", &self.labels)
             .field("by_shard", &self.by_shard)
+            .field("probe", &self.probe)
             .finish_non_exhaustive()
     }
 }
@@ -299,26 +395,14 @@ pub fn describe() {
         Unit::Count,
         "Timers that are registered and pending"
     );
-    let counters = [
-        ("wheel_timers_registered_total", "Timers registered"),
-        ("wheel_timers_fired_total", "Timers that fired"),
-        (
-            "wheel_timers_cancelled_total",
-            "Timers dropped while pending",
-        ),
-        ("wheel_timers_reset_total", "Resets of pending timers"),
-        ("wheel_driver_wakeups_total", "Wake-ups of the timer driver"),
-        (
-            "wheel_driver_noops_total",
-            "Wake-ups in which nothing was due",
-        ),
-    ];
-    for (name, meaning) in counters {
-        describe_counter!(name, Unit::Count, meaning);
+    for (name, meaning, _) in OF_TIMERS.iter().chain(&OF_DRIVER) {
+        describe_counter!(*name, Unit::Count, *meaning);
     }
-    describe_histogram!(
-        LAG,
-        Unit::Seconds,
-        "How long after its deadline a timer fired"
-    );
+    let histograms = [
+        (LAG, "How long after its deadline a timer fired"),
+        (PROBE_LAG, "How long after its deadline a probe ran"),
+    ];
+    for (name, meaning) in histograms {
+        describe_histogram!(name, Unit::Seconds, meaning);
+    }
 }

@@ -8,7 +8,7 @@
 //!
 //! | module | feature | contents |
 //! | --- | --- | --- |
-//! | this one | | [`FutureExt`]: `future.timeout(…)`, as in tokio-util |
+//! | this one | | [`FutureExt`]: `future.timeout(…)`, as in tokio-util, and [`timeout_if_pending`](FutureExt::timeout_if_pending), for futures that are mostly ready |
 //! | [`io`] | | [idle timeouts](io::TimeoutStream) for readers and writers, as in tokio-io-timeout |
 //! | [`stream`] | `stream` | [`StreamExt`], [`IntervalStream`](stream::IntervalStream), as in tokio-stream |
 //! | [`hyper`] | `hyper` | [`WheelTimer`](hyper::WheelTimer), for hyper's and hyper-util's builders |

@@ -26,6 +26,7 @@ use super::slots::Next;
 /// ```
 #[must_use = "an unfinished advance leaves due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Progress {
     /// All entries that were due have fired, and the clock is at the target.
     CaughtUp,

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::future::Ready;
+use std::hash::Hash;
 use std::marker::PhantomPinned;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
@@ -63,6 +64,8 @@ type NN = Rc<u8>;
 assert_are! {
     Send & Sync & Unpin: Sleep, Interval, Timers, wheel::BuildError, Timeout<Ready<YY>>, DelayQueue<YY>,
         TimeoutReader<YY>, TimeoutWriter<YY>, TimeoutStream<YY>;
+    Copy & Eq & Hash: error::Elapsed;
+    ! PartialEq: wheel::MetricsSnapshot;
     Clone & Send & Sync & Unpin: wheel::Metrics, wheel::MetricsIntervals, wheel::MetricsSnapshot;
     Send & Sync & Unpin & UnwindSafe & RefUnwindSafe: Builder, error::Elapsed, error::Error,
         TimingWheel<YY>, timing_wheel::Key, timing_wheel::Expired<YY>, timing_wheel::Progress,

@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::sync::mpsc;
 use std::task::{Context, Poll};
 
+use wheel::ext::FutureExt as _;
+
 use support::{NO_RUNTIME, NO_TIMERS, at_the_end_of_a_thread, message_of, ms, panic_of};
 use tokio::runtime::Builder;
 use tokio_test::{assert_pending, assert_ready_eq, task};
@@ -129,6 +131,7 @@ macro_rules! assert_timers_panic_here {
         assert_panics_here!(time::sleep_until(now), $message);
         assert_panics_here!(time::timeout(SECOND, ready(1)), $message);
         assert_panics_here!(time::timeout_at(now, ready(1)), $message);
+        assert_panics_here!(ready(1).timeout_if_pending(SECOND), $message);
         assert_panics_here!(time::interval(SECOND), $message);
         assert_panics_here!(time::interval_at(now, SECOND), $message);
         assert_panics_here!(wheel::Handle::current(), $message);

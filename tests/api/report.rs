@@ -9,7 +9,7 @@ use metrics::Unit;
 use metrics_util::debugging::DebugValue::{self, Counter, Gauge};
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use wheel::Builder;
-use wheel::ext::metrics::{LAG, Reporter, describe, lag_buckets, report};
+use wheel::ext::metrics::{LAG, PROBE_LAG, Reporter, describe, lag_buckets, report};
 
 /// Name and labels; the unit, the meaning and the value.
 type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
@@ -60,7 +60,8 @@ fn every_name_is_published_with_its_unit_and_meaning() {
             };
             assert_eq!((*unit, *has_meaning), (Some(wanted), true), "{name}");
         }
-        // The queries of the documentation ask for nothing else.
+        // The queries of the documentation ask for nothing else, except for what `run` measures.
+        names.push(PROBE_LAG);
         let page = include_str!("../../src/docs/metrics.md");
         let words = page.split(|c: char| !c.is_ascii_lowercase() && c != '_');
         for word in words.filter(|word| word.starts_with("wheel_")) {
@@ -130,18 +131,62 @@ fn the_reporter_refuses_to_report_all_the_time() {
     });
 }
 
+/// The values of a histogram, or none if it has not been published.
+fn lags(all: &Published, name: &str, labels: &str) -> Vec<f64> {
+    match all.get(&(name.to_owned(), labels.to_owned())) {
+        Some((.., DebugValue::Histogram(lags))) => {
+            lags.iter().map(|lag| lag.into_inner()).collect()
+        }
+        None => Vec::new(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A future whose polls use this recorder, on any thread.
+async fn recording(recorder: DebuggingRecorder, future: impl Future<Output = ()>) {
+    let mut future = pin!(future);
+    poll_fn(|cx| metrics::with_local_recorder(&recorder, || future.as_mut().poll(cx))).await;
+}
+
+#[test]
+fn a_blocked_runtime_is_seen_within_two_seconds_though_no_other_timer_fires() {
+    for (name, runtime) in [(0, current_thread()), (1, multi_thread(1))] {
+        let recorder = DebuggingRecorder::new();
+        let snapshotter = recorder.snapshotter();
+        let _guard = runtime.enter();
+        runtime.spawn(recording(recorder, report(HOUR)));
+        let start = std::time::Instant::now();
+        let blocked = runtime.spawn(async move {
+            while start.elapsed() < secs(2) {
+                thread::sleep(ms(30));
+                yield_now().await;
+                let late = lags(&published(&snapshotter), PROBE_LAG, "");
+                if late.iter().any(|&lag| lag > 0.016) {
+                    return true;
+                }
+            }
+            false
+        });
+        assert!(runtime.block_on(blocked).unwrap(), "{name} workers");
+    }
+}
+
+#[test]
+fn a_probe_of_zero_is_refused() {
+    recorded(current_thread(), |_| async {
+        let reporter = Reporter::new(wheel::metrics()).probe(Some(Duration::ZERO));
+        assert_eq!(
+            message_of(|| reporter.run(HOUR)),
+            "`period` must be non-zero."
+        );
+    });
+}
+
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
     use wheel::advance;
     use wheel::ext::metrics::report_as;
-
-    fn lags(all: &Published, labels: &str) -> Vec<f64> {
-        match value(all, LAG, labels) {
-            DebugValue::Histogram(lags) => lags.iter().map(|lag| lag.into_inner()).collect(),
-            other => panic!("{other:?}"),
-        }
-    }
 
     #[test]
     fn the_future_describes_and_publishes_at_once_and_at_each_interval() {
@@ -197,10 +242,10 @@ mod paused {
             join_all(late.into_iter().chain(later)).await;
             tokio::spawn(report(HOUR));
             tokio::task::yield_now().await;
-            let found = lags(&published(&snapshotter), "").len();
+            let found = lags(&published(&snapshotter), LAG, "").len();
             assert!(found < 10_000, "all in one poll");
             sleep(ms(1)).await;
-            let more = lags(&published(&snapshotter), "");
+            let more = lags(&published(&snapshotter), LAG, "");
             assert_eq!(found + more.len(), 10_000);
             // 8 and 9 ms share a bucket, and are both its mean.
             let is_mean = |&lag: &f64| (lag - 0.0085).abs() < 1e-9;
@@ -218,7 +263,7 @@ mod paused {
             advance(ms(15_000)).await;
             let lag = wheel::metrics().snapshot().lag;
             reporter.publish();
-            let found = lags(&published(&snapshotter), "");
+            let found = lags(&published(&snapshotter), LAG, "");
             assert_eq!(found.len() as u64, lag.count());
             let sum: f64 = found.iter().sum();
             assert!((sum - lag.total().as_secs_f64()).abs() < 1e-6, "{sum}");
@@ -229,7 +274,56 @@ mod paused {
                 before = end;
             }
             reporter.publish();
-            assert!(lags(&published(&snapshotter), "").is_empty(), "once more");
+            assert!(
+                lags(&published(&snapshotter), LAG, "").is_empty(),
+                "once more"
+            );
+        });
+    }
+
+    /// Every deadline that passes while the runtime is blocked counts, as if each request had one.
+    #[test]
+    fn the_probe_records_each_deadline_and_how_late_it_was() {
+        recorded(paused(), |snapshotter| async move {
+            let reporter = Reporter::new(wheel::metrics()).label("runtime", "io");
+            tokio::spawn(reporter.probe(Some(ms(100))).run(HOUR));
+            sleep(ms(1_050)).await;
+            let found = lags(&published(&snapshotter), PROBE_LAG, "runtime=io");
+            assert_eq!(found.len(), 11);
+            assert!(found.iter().all(|&lag| lag < 0.002), "{found:?}");
+            advance(secs(1)).await;
+            yield_now().await;
+            let found = lags(&published(&snapshotter), PROBE_LAG, "runtime=io");
+            let late: Vec<_> = found.iter().map(|lag| (lag * 1_000.0).round()).collect();
+            let expected: Vec<_> = (0..10).rev().map(|n| f64::from(100 * n + 50)).collect();
+            assert_eq!(late, expected);
+        });
+    }
+
+    #[test]
+    fn the_probe_can_be_set_and_turned_off_and_other_drivers_have_none() {
+        recorded(paused(), |snapshotter| async move {
+            for (probe, wanted) in [(None, 0), (Some(ms(20)), 51), (Some(secs(2)), 1)] {
+                let label = format!("{probe:?}");
+                let reporter = Reporter::new(wheel::metrics()).label("probe", &label);
+                let before = wheel::metrics().snapshot().fired;
+                let reporting = tokio::spawn(reporter.probe(probe).run(HOUR));
+                let other = Builder::new().build().unwrap();
+                let other = tokio::spawn(report_as("other", &other, HOUR));
+                sleep(ms(1_010)).await;
+                let all = published(&snapshotter);
+                let found = lags(&all, PROBE_LAG, &format!("probe={label}"));
+                assert_eq!(found.len(), wanted, "{label}");
+                assert!(lags(&all, PROBE_LAG, "driver=other").is_empty());
+                // The sleep, and the first ticks of three intervals, which may be due immediately.
+                let fired = wheel::metrics().snapshot().fired - before;
+                assert!(
+                    (wanted as u64..=wanted as u64 + 4).contains(&fired),
+                    "{fired}"
+                );
+                reporting.abort();
+                other.abort();
+            }
         });
     }
 }

@@ -20,6 +20,12 @@ fn layers_and_services_are_made_without_a_runtime() {
     shared(LAYER);
     shared(TimeoutLayer::with_status_code(StatusCode::OK, ms(1)));
     shared(timeouts::Timeout::new((), ms(1)));
+    shared(TimeoutLayer::by(|after: &Duration| Some(*after)));
+    shared(TimeoutLayer::with_status_code_by(
+        StatusCode::OK,
+        |_: &()| None,
+    ));
+    shared(tower_layer_of(TimeoutLayer::by(|_: &()| None)));
     shared(timeouts::RequestBodyTimeoutLayer::new(ms(1)));
     shared(timeouts::RequestBodyTimeout::new((), ms(1)));
     shared(timeouts::ResponseBodyTimeoutLayer::new(ms(1)));
@@ -28,6 +34,11 @@ fn layers_and_services_are_made_without_a_runtime() {
     shared(timeouts::RequestBodyDeadline::new((), ms(1)));
     shared(timeouts::ResponseBodyDeadlineLayer::new(ms(1)));
     shared(timeouts::ResponseBodyDeadline::new((), ms(1)));
+}
+
+/// What a layer makes of a service that is none.
+fn tower_layer_of<L: tower::Layer<()>>(layer: L) -> L::Service {
+    layer.layer(())
 }
 
 #[cfg(feature = "test-util")]
@@ -143,6 +154,88 @@ pub(crate) mod paused {
             let _ = service.get_ref();
             let _ = service.get_mut();
             service.into_inner();
+        }
+    }
+
+    /// A request is the time until its answer, and how long it may take.
+    type Limited = (Duration, Option<Duration>);
+
+    async fn echo((delay, _): Limited) -> Result<Response<String>, Refused> {
+        sleep(delay).await;
+        Ok(Response::new("made".to_owned()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_request_has_the_timeout_that_a_function_returns_for_it() {
+        let service = TimeoutLayer::by(|(_, limit): &Limited| *limit).layer(service_fn(echo));
+        let status = StatusCode::GATEWAY_TIMEOUT;
+        let answering = TimeoutLayer::with_status_code_by(status, |(_, limit): &Limited| *limit);
+        let answering = answering.layer(service_fn(echo));
+        for (delay, limit, in_time) in [
+            (9, Some(ms(10)), true),
+            (9, Some(ms(5)), false),
+            (9, Some(ms(0)), false),
+            (9, Some(Duration::MAX), true),
+            (100_000, None, true),
+        ] {
+            let request = (ms(delay), limit);
+            let after = if in_time { request.0 } else { limit.unwrap() };
+            let start = Instant::now();
+            let answer = service.clone().oneshot(request).await;
+            let is_late = answer.is_err_and(|error| error.is::<Elapsed>());
+            assert_eq!((!is_late, start.elapsed()), (in_time, after), "{request:?}");
+            let answer = answering.clone().oneshot(request).await.unwrap();
+            let expected = if in_time { StatusCode::OK } else { status };
+            assert_eq!(answer.status(), expected, "{request:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_timeout_needs_no_timer_and_no_runtime() {
+        let mut service = TimeoutLayer::by(|_: &()| None).layer(service_fn(never));
+        let mut response = task::spawn(service.call(()));
+        assert_pending!(response.poll());
+        let mut limited = TimeoutLayer::by(|_: &()| Some(ms(1))).layer(service_fn(never));
+        assert_eq!(message_of(|| limited.call(())), NO_RUNTIME);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn if_the_function_panics_nothing_is_called_or_armed() {
+        let called = AtomicBool::new(false);
+        let inner = service_fn(|(): ()| {
+            called.store(true, Ordering::Relaxed);
+            ready(Ok::<_, Refused>(()))
+        });
+        let layer = TimeoutLayer::by(|_: &()| panic!("no header"));
+        let mut service = layer.layer(inner);
+        assert_eq!(message_of(|| service.call(())), "no header");
+        assert!(!called.load(Ordering::Relaxed));
+        assert_eq!(wheel::metrics().snapshot().registered, 0);
+    }
+
+    /// Errors and readiness are the inner service's, and an axum router takes the layer.
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_by_request_passes_on_what_the_service_does() {
+        let refuses = service_fn(async |(): ()| Err::<(), _>(Refused));
+        let layer = TimeoutLayer::by(|_: &()| Some(ms(1)));
+        let error = layer.layer(refuses).oneshot(()).await.unwrap_err();
+        assert!(error.is::<Refused>());
+        let unready = future_service(pending::<
+            Result<tower::util::BoxService<(), (), Refused>, Refused>,
+        >());
+        assert!(layer.layer(unready).ready().now_or_never().is_none());
+
+        let limit = |request: &Request<Body>| {
+            let millis = request.headers().get("x-timeout-ms")?.to_str().ok()?;
+            Some(ms(millis.parse().ok()?))
+        };
+        let layer = TimeoutLayer::with_status_code_by(StatusCode::REQUEST_TIMEOUT, limit);
+        let app = Router::new().route("/", get(async || sleep(ms(20)).await));
+        let app = app.layer(layer);
+        for (header, status) in [("19", 408), ("21", 200), ("soon", 200)] {
+            let request = Request::get("/").header("x-timeout-ms", header);
+            let answer = app.clone().oneshot(request.body(Body::empty()).unwrap());
+            assert_eq!(answer.await.unwrap().status(), status, "{header}");
         }
     }
 

@@ -33,7 +33,8 @@ pub(crate) fn play<T: Timers>(shape: &str, runtime: &Runtime) -> usize {
             operations = match shape.as_str() {
                 "same" => single::same::<T>(window).await,
                 "fresh" => single::fresh::<T>(window, &wakers),
-                "ready" => single::ready::<T>(window).await,
+                "ready" => single::ready(window, T::timeout).await,
+                "ready-pending" => single::ready(window, T::timeout_if_pending).await,
                 "repoll-own" => single::repoll_own::<T>(window, &mut pending).await,
                 "repoll" => single::repoll::<T>(window, &mut pending).await,
                 "reset" => single::reset::<T>(window, &mut pending, round).await,

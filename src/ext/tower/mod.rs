@@ -4,6 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | [`TimeoutLayer::new`] | the response's head | a boxed [`Elapsed`](error::Elapsed) as the service's error | tower |
 //! | [`TimeoutLayer::with_status_code`] | the response's head | a response with a status code and an empty body | tower-http |
+//! | [`TimeoutLayer::by`], [`TimeoutLayer::with_status_code_by`] | the response's head, with a timeout for each request | the same | |
 //! | [`RequestBodyTimeoutLayer`] | each frame of the request's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
 //! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
 //! | [`RequestBodyDeadlineLayer`] | the whole body of the request | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
@@ -118,6 +119,7 @@ mod body;
 mod deadline_body;
 pub mod future;
 mod layer;
+mod limit;
 
 pub use self::bodies::{
     RequestBodyDeadline, RequestBodyDeadlineLayer, RequestBodyTimeout, RequestBodyTimeoutLayer,
@@ -128,12 +130,15 @@ pub use self::deadline_body::DeadlineBody;
 #[doc(no_inline)]
 pub use self::future::ResponseFuture;
 pub use self::layer::TimeoutLayer;
+pub use self::limit::By;
 
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Response, StatusCode};
 use tower_service::Service;
+
+use self::limit::Limit;
 
 /// The error type of services and bodies with a timeout.
 ///
@@ -163,7 +168,8 @@ pub struct AsError;
 /// A service that requires another service to answer each request in time.
 ///
 /// `L` decides what happens to a late request: [`AsError`] makes it an error, and a [`StatusCode`]
-/// answers it. The time counts from `call`, so waiting for the service to be ready does not count.
+/// answers it. `T` is the timeout: a [`Duration`], or [`By`] a function of the request. The time counts
+/// from `call`, so waiting for the service to be ready does not count.
 ///
 /// # Errors
 ///
@@ -199,9 +205,9 @@ pub struct AsError;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Timeout<S, L = AsError> {
+pub struct Timeout<S, L = AsError, T = Duration> {
     inner: S,
-    timeout: Duration,
+    timeout: T,
     late: L,
 }
 
@@ -247,8 +253,8 @@ impl<S> Timeout<S, StatusCode> {
     }
 }
 
-impl<S, L> Timeout<S, L> {
-    const fn with(inner: S, timeout: Duration, late: L) -> Self {
+impl<S, L, T> Timeout<S, L, T> {
+    const fn with(inner: S, timeout: T, late: L) -> Self {
         Timeout {
             inner,
             timeout,
@@ -289,10 +295,11 @@ impl<S, L> Timeout<S, L> {
     }
 }
 
-impl<S, Request> Service<Request> for Timeout<S, AsError>
+impl<S, T, Request> Service<Request> for Timeout<S, AsError, T>
 where
     S: Service<Request>,
     S::Error: Into<BoxError>,
+    T: Limit<Request>,
 {
     type Response = S::Response;
     type Error = BoxError;
@@ -303,15 +310,16 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let response = self.inner.call(request);
-        ResponseFuture::new(response, self.timeout, self.late)
+        let timeout = self.timeout.of(&request);
+        ResponseFuture::new(self.inner.call(request), timeout, self.late)
     }
 }
 
-impl<S, Request, B> Service<Request> for Timeout<S, StatusCode>
+impl<S, T, Request, B> Service<Request> for Timeout<S, StatusCode, T>
 where
     S: Service<Request, Response = Response<B>>,
     B: Default,
+    T: Limit<Request>,
 {
     type Response = Response<B>;
     type Error = S::Error;
@@ -322,7 +330,7 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let response = self.inner.call(request);
-        ResponseFuture::new(response, self.timeout, self.late)
+        let timeout = self.timeout.of(&request);
+        ResponseFuture::new(self.inner.call(request), timeout, self.late)
     }
 }
