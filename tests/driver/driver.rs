@@ -63,3 +63,19 @@ fn a_large_burst_fires_completely_on_every_runtime() {
         assert!(burst.iter_mut().all(|sleep| poll_quietly(sleep).is_ready()));
     });
 }
+
+/// A hook for new tasks is called while the custom driver's task is spawned, before the runtime has a
+/// default driver.
+#[cfg(tokio_unstable)]
+#[test]
+fn a_hook_gets_no_timer_of_a_custom_driver_that_starts() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        builder.enable_time().on_task_spawn(|_| drop(sleep(HOUR)));
+        builder.build().unwrap().block_on(async {
+            let custom = wheel::Builder::new().tick(HOUR).build().unwrap();
+            let _held = support::pending(HOUR);
+            assert_eq!((custom.pending(), Timers::current().pending()), (0, 1));
+            on_time(sleep(ms(5))).await;
+        });
+    }
+}

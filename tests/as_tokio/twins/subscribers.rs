@@ -6,17 +6,28 @@ use super::prelude::*;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Does something whenever a timer of tokio's reports its deadline.
-struct OnDeadline(Box<dyn Fn() + Send + Sync>);
+type Act = Box<dyn Fn() + Send + Sync>;
 
-impl OnDeadline {
-    /// For all threads of this process, which runs one body.
-    fn listen(act: impl Fn() + Send + Sync + 'static) {
-        tracing::subscriber::set_global_default(OnDeadline(Box::new(act))).unwrap();
-    }
+/// Does something whenever a timer of tokio's reports its deadline, or when a span is closed.
+struct Listener {
+    on_deadline: Act,
+    on_close: Act,
 }
 
-impl Subscriber for OnDeadline {
+/// Listens on all threads of this process, which runs one body.
+fn listen(
+    on_deadline: impl Fn() + Send + Sync + 'static,
+    on_close: impl Fn() + Send + Sync + 'static,
+) {
+    let (on_deadline, on_close) = (Box::new(on_deadline), Box::new(on_close));
+    let listener = Listener {
+        on_deadline,
+        on_close,
+    };
+    tracing::subscriber::set_global_default(listener).unwrap();
+}
+
+impl Subscriber for Listener {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -27,8 +38,13 @@ impl Subscriber for OnDeadline {
 
     fn event(&self, event: &Event<'_>) {
         if event.metadata().target() == "runtime::resource::state_update" {
-            (self.0)();
+            (self.on_deadline)();
         }
+    }
+
+    fn try_close(&self, _: Id) -> bool {
+        (self.on_close)();
+        true
     }
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
@@ -45,7 +61,8 @@ fn a_subscriber_that_panics_once_stops_no_other_timer() {
         runtime.block_on(async { T::sleep(ms(2)).await });
         let armed = Arc::new(AtomicBool::new(false));
         let fuse = armed.clone();
-        OnDeadline::listen(move || assert!(!fuse.swap(false, Ordering::SeqCst), "by a subscriber"));
+        let act = move || assert!(!fuse.swap(false, Ordering::SeqCst), "by a subscriber");
+        listen(act, || ());
         runtime.block_on(async {
             armed.store(true, Ordering::SeqCst);
             let _panics = joined(tokio::spawn(async { T::sleep(ms(5)).await })).await;
@@ -70,12 +87,13 @@ fn a_subscriber_may_use_timers() {
     }
 
     fn body<T: Time>((kind, after): (Kind, u64)) {
-        OnDeadline::listen(move || {
+        let act = move || {
             if !IS_INSIDE.replace(true) {
                 let _ = poll_quietly(&mut T::boxed(ms(after)));
                 IS_INSIDE.set(false);
             }
-        });
+        };
+        listen(act, || ());
         kind.build().block_on(async {
             for after in [0, 1, 5] {
                 T::sleep(ms(after)).await;
@@ -83,4 +101,31 @@ fn a_subscriber_may_use_timers() {
         });
     }
     same(cross(KINDS, [0, 5]), body::<Tokio>, body::<Ours>);
+}
+
+/// A driver closes its spans when its runtime ends. All of its timers are woken nevertheless.
+#[test]
+fn a_subscriber_that_panics_while_a_runtime_ends_leaves_no_timer_asleep() {
+    fn body<T: Time>(kind: Kind) -> usize {
+        let runtime = kind.build();
+        let (waker, count) = new_count_waker();
+        let mut timers = [(); 3].map(|()| inside(runtime.handle(), || T::boxed(HOUR)));
+        for timer in &mut timers {
+            assert!(poll(timer, &waker).is_pending());
+        }
+        // Once, because a second panic while the first unwinds aborts the process.
+        let fuse = AtomicBool::new(true);
+        listen(
+            || (),
+            move || assert!(!fuse.swap(false, Ordering::SeqCst), "by a subscriber"),
+        );
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(runtime)));
+        let woken = count.get();
+        // Their own spans are closed when they are dropped.
+        std::mem::forget(timers);
+        woken
+    }
+    let all_woken =
+        |_, theirs: &Outcome, ours: &Outcome| theirs.end == "finished: 3" && ours.end == theirs.end;
+    compare(KINDS, body::<Tokio>, body::<Ours>, all_woken);
 }
