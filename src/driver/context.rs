@@ -11,8 +11,9 @@
 //!
 //! **A timer is armed in the shard of the worker that polls it first.** A server that spawns
 //! `timeout(limit, serve(connection))` makes all timers on the worker that accepts, and other
-//! workers poll them. So a thread that polls an idle timer compares the timer's home with its own,
-//! and takes the timer along if both have the same driver.
+//! workers poll them. So a bound thread that polls an idle timer compares the timer's home with its
+//! own, and takes the timer along if both have the same driver. (Timers of a custom driver stay in
+//! the shard in which they were made.)
 //!
 //! | where | `worker_index()` | the timer's driver |
 //! | --- | --- | --- |
@@ -46,6 +47,7 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use super::lifecycle::{Driver, Home};
 use super::registry;
+use super::wakers::contain;
 use crate::platform::{thread_local, worker_index};
 
 /// The worker that a thread is bound to: its index in the runtime, and the number of this binding,
@@ -66,9 +68,10 @@ struct Local {
     /// The runtime for which the driver of `home` runs.
     runtime: Cell<Option<runtime::Id>>,
     worker: Cell<Option<Worker>>,
-    /// Number of timers that this thread has made, or polled first, without a binding since it was
-    /// last bound.
-    unbound: Cell<u32>,
+    /// Number of timers that this thread has made without a binding since it was last bound.
+    made_unbound: Cell<u32>,
+    /// Number of timers, made elsewhere, that it has polled first without a binding.
+    polled_unbound: Cell<u32>,
 }
 
 thread_local! {
@@ -78,7 +81,8 @@ thread_local! {
             of_wheel: Cell::new(ptr::null()),
             runtime: Cell::new(None),
             worker: Cell::new(None),
-            unbound: Cell::new(0),
+            made_unbound: Cell::new(0),
+            polled_unbound: Cell::new(0),
         }
     };
 }
@@ -180,7 +184,9 @@ fn by_handle() -> Arc<Home> {
             home
         }
     };
-    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread && is_time_to_bind() {
+    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread
+        && is_time_to_bind(|local| &local.made_unbound)
+    {
         request_binding(&handle, &home);
     }
     home
@@ -211,11 +217,15 @@ pub(super) use crate::platform::fake::is_here;
 
 /// Returns the home of the worker that this thread is bound to, if it is beside this one, which is
 /// not one of this thread's. A worker that is not bound requests a binding, because it may poll many
-/// timers that were made elsewhere, and make none.
+/// timers that were made elsewhere, and make none. The timers of a custom driver stay where they were
+/// made, because no thread is bound to its shards.
 #[inline(never)]
 pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
+    if !home.alarm.settings.is_default {
+        return None;
+    }
     let bound = LOCAL.with(|local| local.home_if(|own| local.is_bound(own)));
-    if bound.is_none() && is_time_to_bind() {
+    if bound.is_none() && is_time_to_bind(|local| &local.polled_unbound) {
         let handle = Handle::try_current().ok()?;
         let driver = registry::find(handle.id())?;
         if home.is_beside(&driver.homes()[0]) {
@@ -226,19 +236,19 @@ pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
 }
 
 /// Number of timers that an unbound worker makes, or polls first, before its second request for a
-/// binding. The wait doubles with each request that no binding has followed, because a single poll
-/// may make millions of timers, and no task runs before it returns.
+/// binding. The wait then doubles each time, because a single poll may make millions of timers, and no
+/// task runs before it returns.
 const BINDING_INTERVAL: u32 = 256;
 
 /// Counts a timer of an unbound worker, and returns `true` if this is the time to request a binding.
 /// It is so only for some of the timers, because the task that binds the thread may wait behind a
 /// task that makes many, or be stolen by another thread.
-fn is_time_to_bind() -> bool {
+fn is_time_to_bind(count: impl FnOnce(&Local) -> &Cell<u32>) -> bool {
     if worker_index().is_none() {
         return false;
     }
     let unbound = LOCAL.with(|local| {
-        let unbound = &local.unbound;
+        let unbound = count(local);
         unbound.replace(unbound.get().saturating_add(1))
     });
     unbound == 0 || unbound >= BINDING_INTERVAL && unbound.is_power_of_two()
@@ -256,7 +266,8 @@ fn request_binding(handle: &Handle, home: &Home) {
     // End the previous binding. Its thread no longer runs this worker, unless it is this thread.
     end_binding(driver.home(index), index);
     let runtime = handle.id();
-    handle.spawn(async move { bind(&driver, runtime) });
+    // This calls the runtime's hooks for tasks.
+    contain(|| drop(handle.spawn(async move { bind(&driver, runtime) })));
 }
 
 /// Binds this thread to the worker that it runs.
@@ -269,7 +280,10 @@ fn bind(driver: &Driver, runtime: runtime::Id) {
     if driver.is_open() {
         let index = index as u32;
         set_home(home, runtime, Some(Worker { index, binding }));
-        LOCAL.with(|local| local.unbound.set(0));
+        LOCAL.with(|local| {
+            local.made_unbound.set(0);
+            local.polled_unbound.set(0);
+        });
     }
 }
 

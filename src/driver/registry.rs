@@ -10,7 +10,6 @@
 //!   for new tasks may make timers. It can be found for as long as its [`Service`] lives. The drop
 //!   of the service first closes the driver, and then takes it out.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -24,42 +23,37 @@ use crate::platform::is_traced;
 use crate::settings::Settings;
 use crate::spans;
 
-type Registry = HashMap<runtime::Id, Arc<Driver>>;
+/// The default driver of a runtime.
+struct Running {
+    driver: Arc<Driver>,
+    /// Whether its task is being spawned. The driver then stays in the registry even if it is closed,
+    /// which stops a recursion: a runtime that has ended drops the task inside `spawn`, and its hook
+    /// for ended tasks may make a timer. That timer finds the closed driver, instead of starting
+    /// another.
+    is_installing: bool,
+}
+
+type Registry = HashMap<runtime::Id, Running>;
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
-thread_local! {
-    /// Whether this thread is installing a driver. Closed drivers then stay in the registry, which
-    /// stops a recursion: a runtime that has ended drops the driver task inside `spawn`, and its
-    /// hook for ended tasks may make a timer. That timer finds the closed driver, instead of
-    /// starting another.
-    static INSTALLING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Resets [`INSTALLING`] when dropped, even if a hook panics.
-struct Installing {
-    is_nested: bool,
-}
-
-impl Installing {
-    fn begin() -> Self {
-        let is_nested = INSTALLING.replace(true);
-        Installing { is_nested }
-    }
-}
+/// Ends the installing of a runtime's driver when dropped, even if a hook panics.
+struct Installing(runtime::Id);
 
 impl Drop for Installing {
     fn drop(&mut self) {
-        INSTALLING.set(self.is_nested);
+        with_registry(|all| {
+            if let Some(running) = all.get_mut(&self.0) {
+                running.is_installing = false;
+            }
+        });
         remove_closed();
     }
 }
 
-/// Removes drivers that have shut down, unless this thread is installing one.
+/// Removes drivers that have shut down, except those that are being installed.
 fn remove_closed() {
-    if !INSTALLING.get() {
-        with_registry(|all| all.retain(|_, driver| driver.is_open()));
-    }
+    with_registry(|all| all.retain(|_, it| it.is_installing || it.driver.is_open()));
 }
 
 fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
@@ -78,7 +72,7 @@ pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
 
 /// Returns the driver that the free functions use in this runtime, if it was started.
 pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
-    with_registry(|registry| registry.get(&runtime).cloned())
+    with_registry(|all| Some(Arc::clone(&all.get(&runtime)?.driver)))
 }
 
 /// Starts the driver of the free functions in this runtime. If they use a driver already, returns
@@ -92,11 +86,21 @@ pub(crate) fn install(
     if let Some(first) = find(handle.id()) {
         return Err(first);
     }
+    let is_default = true;
+    let settings = Settings {
+        is_default,
+        ..settings
+    };
     let service = Service::new(handle, settings, precise);
-    let running = Arc::clone(&service.0);
-    let first = with_registry(|all| Arc::clone(all.entry(handle.id()).or_insert(running)));
+    let first = with_registry(|all| {
+        let running = all.entry(handle.id()).or_insert_with(|| Running {
+            driver: Arc::clone(&service.0),
+            is_installing: true,
+        });
+        Arc::clone(&running.driver)
+    });
     if Arc::ptr_eq(&first, &service.0) {
-        let _installing = Installing::begin();
+        let _installing = Installing(handle.id());
         return Ok(service.spawn(handle));
     }
     // Another thread was quicker.

@@ -162,7 +162,7 @@ impl Timer {
             return poll_tokios(sleep, waker);
         }
         let armed = match &self.state {
-            State::Idle => self.arm(deadline, waker),
+            State::Idle => self.arm(deadline, waker.clone()).map_err(|it| it.why),
             State::Armed { .. } => self.poll_armed(waker),
             // The state stays as it is, so that the waker of an earlier poll is kept.
             State::Done { .. } if !self.home.shard.is_closed() => return Poll::Ready(()),

@@ -36,23 +36,25 @@ impl WakerId {
 /// Wakes tasks.
 #[inline]
 pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
-    wakers
-        .into_iter()
-        .for_each(|waker| contain(|| waker.wake()));
+    for waker in wakers {
+        contain(|| waker.wake());
+    }
 }
 
 /// Drops the wakers of cancelled timers. A task's waker may be the last reference to a runtime that
-/// has ended, and that runtime's hooks own values of the user, so the drop runs user code. Each
-/// waker is dropped by itself, because a second panic while the first unwinds would abort.
+/// has ended, and that runtime's hooks own values of the user, so the drop runs user code.
 #[inline]
 pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
-    wakers.into_iter().for_each(|waker| contain(|| drop(waker)));
+    for waker in wakers {
+        contain(|| drop(waker));
+    }
 }
 
-/// Runs user code, whose panic reaches neither another timer nor the caller. The panic hook has
-/// reported it by then.
+/// Runs what may be, or call, user code. Returns `None` if that panics. The panic hook has reported
+/// the panic by then, and it reaches neither another timer nor the caller.
 #[inline]
-fn contain(user_code: impl FnOnce()) {
-    // Not dropped, because the drop of the payload may panic, too.
-    catch_unwind(AssertUnwindSafe(user_code)).unwrap_or_else(mem::forget);
+pub(super) fn contain<R>(user_code: impl FnOnce() -> R) -> Option<R> {
+    // The payload is not dropped, because its drop may panic, too.
+    let result = catch_unwind(AssertUnwindSafe(user_code));
+    result.map_err(mem::forget).ok()
 }

@@ -36,7 +36,6 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -47,6 +46,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
+use crate::driver::wakers::contain;
 use crate::platform::time::{self, Interval, Sleep};
 use crate::platform::{Descriptor, now_if_current, now_in, thread_local};
 use crate::spans;
@@ -142,12 +142,12 @@ impl AlarmTimer {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
         ARMING.with(|arming| arming.set(true));
-        let polled = catch_unwind(AssertUnwindSafe(|| self.poll_at(at)));
+        let polled = contain(|| self.poll_at(at));
         // Reset this even if tokio has panicked.
         ARMING.with(|arming| arming.set(false));
         // tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
         // armed then.
-        let is_pending = polled.is_ok_and(|polled| polled.is_pending());
+        let is_pending = polled.is_some_and(|polled| polled.is_pending());
         self.armed = if is_pending { target } else { Tick::NEVER };
         self.is_unsure = false;
         is_pending

@@ -53,13 +53,13 @@
 pub(super) mod interval;
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
 use self::interval::{ARMING, AlarmTimer, TIMERFD_RANGE};
 use super::grid::Grid;
 use super::shard::Shard;
+use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 use crate::settings::Settings;
@@ -186,7 +186,7 @@ impl Alarm {
         }
         let mut timer = lock(&self.timer);
         let timer = timer.as_mut().filter(|timer| timer.has_task)?;
-        catch_unwind(AssertUnwindSafe(|| ask(timer))).ok()
+        contain(|| ask(timer))
     }
 }
 

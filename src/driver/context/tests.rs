@@ -31,8 +31,8 @@ fn a_thread_that_was_bound_requests_its_next_binding_soon() {
     let runtime = builder.worker_threads(1).enable_time().build().unwrap();
     let requests = runtime.spawn(async {
         drop(sleep(Duration::ZERO));
-        let before = super::LOCAL.with(|local| local.unbound.get());
-        while super::LOCAL.with(|local| local.unbound.get()) > 0 {
+        let before = super::LOCAL.with(|local| local.made_unbound.get());
+        while super::LOCAL.with(|local| local.made_unbound.get()) > 0 {
             tokio::task::yield_now().await;
         }
         before

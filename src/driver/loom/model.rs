@@ -48,6 +48,7 @@ const ONE: Settings = Settings {
     tick: None,
     capacity: 0,
     is_precise: false,
+    is_default: false,
     current_thread: false,
 };
 

@@ -25,6 +25,12 @@ use crate::driver::shard::{Refused, Reset};
 use crate::driver::wakers::{self, WakerId};
 use crate::platform::{TRIES, back_off};
 
+/// Why a timer was not armed, and the waker that it would have had.
+pub(super) struct NotArmed {
+    pub(super) why: Refused,
+    waker: Waker,
+}
+
 /// Arming.
 impl Timer {
     /// Moves a timer that is not armed to this thread's home, if that has the same driver.
@@ -40,12 +46,20 @@ impl Timer {
 
     /// Arms the timer for the tick at which it fires (see `near.rs`). Refused as due if that tick
     /// has come.
-    pub(super) fn arm(&mut self, deadline: Tick, waker: &Waker) -> Result<(), Refused> {
+    pub(super) fn arm(&mut self, deadline: Tick, waker: Waker) -> Result<(), NotArmed> {
         match self.when(deadline) {
             Some(when) => self.arm_for(when, waker),
-            // Due, unless the driver has shut down.
-            None => self.home.shard.admit(Tick::ZERO),
+            None => Err(self.refuse(waker)),
         }
+    }
+
+    /// Refuses a timer that is due, or whose driver has shut down.
+    fn refuse(&self, waker: Waker) -> NotArmed {
+        let why = match self.home.shard.is_closed() {
+            true => Refused::Closed,
+            false => Refused::Due,
+        };
+        NotArmed { why, waker }
     }
 
     /// Arms the timer in its own shard. Gives the waker back if the shard is busy or refuses.
@@ -62,24 +76,30 @@ impl Timer {
     /// arms it for tokio's present millisecond if that has not ended, and refuses it as due
     /// otherwise.
     #[cold]
-    fn arm_for(&mut self, when: Tick, waker: &Waker) -> Result<(), Refused> {
-        let armed = match self.arm_at_home(when, waker.clone()) {
+    fn arm_for(&mut self, when: Tick, waker: Waker) -> Result<(), NotArmed> {
+        let armed = match self.arm_at_home(when, waker) {
             Ok(()) => Ok(()),
             Err(waker) => self.arm_anywhere(when, waker),
         };
-        if !matches!(armed, Err(Refused::Due)) {
+        let Err(NotArmed {
+            why: Refused::Due,
+            waker,
+        }) = armed
+        else {
             return armed;
-        }
+        };
         match self.when(when) {
             Some(later) if later > when => self.arm_for(later, waker),
-            _ => armed,
+            _ => Err(self.refuse(waker)),
         }
     }
 
     /// Arms the timer in its own shard or, if that stays busy, in the first free one, which becomes
     /// its own. Waits only while all shards are busy.
-    fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Refused> {
-        let driver = self.home.driver().ok_or(Refused::Closed)?;
+    fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), NotArmed> {
+        let Some(driver) = self.home.driver() else {
+            return Err(self.refuse(waker));
+        };
         let (homes, own) = (driver.homes(), self.home.index);
         let others = homes[own + 1..].iter().chain(&homes[..own]);
         let mut tries = 0;
@@ -90,7 +110,9 @@ impl Timer {
                     Ok(()) => return Ok(()),
                     Err(refused) => refused,
                 };
-                homes[own].shard.admit(when)?;
+                if self.home.shard.admit(when).is_err() {
+                    return Err(self.refuse(waker));
+                }
                 std::hint::spin_loop();
             }
             back_off(tries);
@@ -160,14 +182,14 @@ impl Timer {
     /// such waker, but firing has woken the task already.)
     #[cold]
     fn reset_unarmed(&mut self, deadline: Tick) {
+        self.come_here();
         let kept = match &mut self.state {
             State::Tokios { sleep } => return sleep.as_mut().reset(deadline.to_instant()),
             State::Done { waker } => waker.take(),
             _ => None,
         };
-        self.come_here();
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        if self.arm(deadline, &waker).is_err() {
+        if let Err(NotArmed { waker, .. }) = self.arm(deadline, waker) {
             self.finish(Some(waker));
         }
     }
