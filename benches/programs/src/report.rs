@@ -1,7 +1,7 @@
 //! The table: a row per program and implementation.
 
 use common::conditions::QUIET;
-use common::table::{Table, markdown, number};
+use common::table::{Table, markdown, number, spread};
 use common::{median, range};
 
 use crate::program::Program;
@@ -63,13 +63,4 @@ pub(crate) fn add(table: &mut Table, program: &Program, sides: &[(Side, Vec<Run>
             number(format!("{others:.2}{mark}")),
         ]);
     }
-}
-
-/// The median, and the least and the most.
-fn spread(values: &[f64], digits: usize) -> String {
-    let (least, most) = range(values);
-    format!(
-        "{:.digits$} ({least:.digits$}–{most:.digits$})",
-        median(values)
-    )
 }
