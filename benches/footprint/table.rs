@@ -8,7 +8,8 @@ use common::println;
 use common::table::{Cell, markdown, number};
 use common::word;
 
-use crate::plan::{Build, Operation, Row, Rows, Runtime, Shape};
+use crate::plan::{Operation, Row, Rows, Runtime, Shape};
+use crate::simulate::Build;
 
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
