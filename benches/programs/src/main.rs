@@ -2,7 +2,7 @@
 //! tokio-wheel.
 //!
 //! ```text
-//! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds both implementations, prints the table
+//! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds all programs, prints the table
 //! cargo run --release --manifest-path benches/programs/Cargo.toml -- ractor kameo  # only these programs
 //! ```
 //!
