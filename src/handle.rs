@@ -81,6 +81,7 @@ impl Wheel {
     /// # async fn main() {
     /// let wheel = wheel::Wheel::current();
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// assert_eq!(wheel::metrics().snapshot().registered, 1); // the free functions use the same driver
     /// # }
     /// ```
     #[track_caller]
@@ -125,7 +126,9 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Wheel::current().sleep(wheel::Duration::from_millis(1)).await;
+    /// let (start, millisecond) = (wheel::Instant::now(), wheel::Duration::from_millis(1));
+    /// wheel::Wheel::current().sleep(millisecond).await;
+    /// assert!(start.elapsed() >= millisecond);
     /// # }
     /// ```
     #[track_caller]
@@ -141,7 +144,9 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Wheel::current().sleep_until(wheel::Instant::now()).await;
+    /// let deadline = wheel::Instant::now() + wheel::Duration::from_millis(1);
+    /// wheel::Wheel::current().sleep_until(deadline).await;
+    /// assert!(wheel::Instant::now() >= deadline);
     /// # }
     /// ```
     #[track_caller]
@@ -220,7 +225,9 @@ impl Wheel {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Wheel::current().interval(wheel::Duration::from_secs(1)).tick().await;
+    /// let hour = wheel::Duration::from_secs(3600);
+    /// let first = wheel::Wheel::current().interval(hour).tick().await;
+    /// assert!(first.elapsed() < hour);
     /// # }
     /// ```
     #[track_caller]
@@ -325,6 +332,7 @@ impl Wheel {
     /// let timer = tokio::spawn(idle.sleep(Duration::from_millis(5)));
     /// idle.shutdown();
     /// timer.await.unwrap(); // by Tokio
+    /// assert_eq!(idle.metrics().snapshot().fired, 0);
     /// # Ok(())
     /// # }
     /// ```
