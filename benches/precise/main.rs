@@ -110,7 +110,8 @@ fn main() -> Result<()> {
             for at in 0..ALL.len() {
                 let reversed = ALL.len() - 1 - at;
                 let at = if round % 2 == 0 { at } else { reversed };
-                runs[at].push(run(&[], ALL[at].0, sleepers, arguments.seconds)?);
+                let mut command = Command::new(env::current_exe()?);
+                runs[at].push(run(&mut command, ALL[at].0, sleepers, arguments.seconds)?);
             }
         }
         for ((name, _), runs) in ALL.iter().zip(runs) {
@@ -135,27 +136,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs this program under `wrapper`, if there is one, and returns what it printed.
-fn run(wrapper: &[&str], name: &str, sleepers: u64, seconds: f64) -> Result<Vec<f64>> {
-    let this = env::current_exe()?;
-    let mut command = match wrapper {
-        [] => Command::new(this),
-        [program, options @ ..] => {
-            let mut command = Command::new(program);
-            command.args(options).arg(this);
-            command
-        }
-    };
+/// Adds this program's arguments to a command, and returns what the program printed.
+fn run(command: &mut Command, name: &str, sleepers: u64, seconds: f64) -> Result<Vec<f64>> {
     let output = command
         .args(["--seconds", &seconds.to_string(), "--play", name])
         .arg(sleepers.to_string())
         .stderr(Stdio::inherit())
         .output()?;
-    ensure!(
-        output.status.success(),
-        "{name}, {sleepers}: {}",
-        output.status
-    );
+    let status = output.status;
+    ensure!(status.success(), "{name}, {sleepers}: {status}");
     let printed = String::from_utf8(output.stdout)?;
     let values = printed.split_whitespace().map(str::parse);
     Ok(values.collect::<Result<_, _>>()?)
@@ -163,20 +152,16 @@ fn run(wrapper: &[&str], name: &str, sleepers: u64, seconds: f64) -> Result<Vec<
 
 /// Returns the number of system calls per sleep or timeout, if strace can count them.
 fn calls(name: &str, sleepers: u64, seconds: f64) -> Result<Option<f64>> {
-    let traces = Command::new("strace")
-        .args(["-qq", "-o", "/dev/null", "true"])
-        .status();
+    let mut traces = Command::new("strace");
+    let traces = traces.args(["-qq", "-o", "/dev/null", "true"]).status();
     if !traces.is_ok_and(|status| status.success()) {
         return Ok(None);
     }
     let path = env::temp_dir().join(format!("precise-{}", id()));
-    let file = path.display().to_string();
-    let values = run(
-        &["strace", "-f", "-c", "-o", &file],
-        name,
-        sleepers,
-        seconds,
-    )?;
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-c", "-o"]).arg(&path);
+    strace.arg(env::current_exe()?);
+    let values = run(&mut strace, name, sleepers, seconds)?;
     let summary = fs::read_to_string(&path)?;
     fs::remove_file(&path)?;
     // % time, seconds, µs per call, calls, and the errors if there are any.
