@@ -10,7 +10,7 @@
 //! `PROGRAM run SECONDS SIZE`. Some programs are in two processes: they start the other end of their connections as
 //! `PROGRAM peer NUMBER`, always from tokio's build.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use common::conditions::Conditions;
 
@@ -54,11 +54,15 @@ fn main() -> Result<()> {
         builds.push((program, side::build_all(program, &sides)?));
     }
     let conditions = Conditions::watch();
-    let mut table = report::table();
+    let (mut table, mut failed) = (report::table(), Vec::new());
     for (program, binaries) in builds {
-        let rounds = rounds::run(program, &binaries, options.rounds, options.seconds)?;
-        report::add(&mut table, program, &rounds);
+        // A program that fails must not stop the others.
+        match rounds::run(program, &binaries, options.rounds, options.seconds) {
+            Ok(rounds) => report::add(&mut table, program, &rounds),
+            Err(error) => failed.push(format!("{error:#}")),
+        }
     }
     println!("{table}\n\n{conditions}");
+    ensure!(failed.is_empty(), "{}", failed.join("; "));
     Ok(())
 }
