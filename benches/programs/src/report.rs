@@ -35,6 +35,8 @@ pub(crate) fn add(table: &mut Table, program: &Program, sides: &[(Side, Vec<Run>
             let ratios = rounds.map(|(run, tokio)| value(run) / value(tokio));
             ratios.collect::<Vec<_>>()
         };
+        let operations = values(|run| run.operations);
+        let digits = usize::from(median(&operations) < 1e3);
         let (throughput, cpu) = (ratios(|run| run.operations), ratios(|run| run.cpu_micros));
         let verdict = match range(&throughput) {
             (_, most) if most < 1.0 => " **slower**",
@@ -51,7 +53,7 @@ pub(crate) fn add(table: &mut Table, program: &Program, sides: &[(Side, Vec<Run>
         table.add_row([
             only_if(is_tokio, program.title()).into(),
             side.name().into(),
-            number(spread(&values(|run| run.operations), 0)),
+            number(spread(&operations, digits)),
             number(ratio(spread(&throughput, 2) + verdict)),
             number(spread(&values(|run| run.cpu_micros), 3)),
             number(ratio(spread(&cpu, 2))),
