@@ -28,12 +28,14 @@ use crate::settings::Settings;
 /// A driver whose timers may be late, so that they share wake-ups:
 ///
 /// ```
-/// use wheel::{Builder, Duration};
+/// use wheel::{Builder, Duration, Instant};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), wheel::BuildError> {
+/// let start = Instant::now();
 /// let idle_timers = Builder::new().tick(Duration::from_millis(100)).build()?;
 /// idle_timers.sleep(Duration::from_millis(1)).await; // takes up to 100 ms
+/// assert!(start.elapsed() >= Duration::from_millis(1));
 /// # Ok(())
 /// # }
 /// ```
@@ -53,7 +55,8 @@ impl Handle {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
-    /// let wheel = wheel::Handle::builder().capacity(100_000).build()?;
+    /// let wheel = wheel::Handle::builder().shards(4).build()?;
+    /// assert_eq!(wheel.metrics().num_shards(), 4);
     /// # Ok(())
     /// # }
     /// ```
@@ -143,6 +146,7 @@ impl Builder {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// wheel::Builder::new().capacity(100_000).install()?;
+    /// assert_eq!(wheel::metrics().snapshot().pending, 0); // there is room for these timers, and none yet
     /// # Ok(())
     /// # }
     /// ```
@@ -207,6 +211,7 @@ impl Builder {
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// let wheel = wheel::Builder::new().shards(2).build()?;
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// assert_eq!(wheel.metrics().snapshot().registered, 1);
     /// # Ok(())
     /// # }
     /// ```

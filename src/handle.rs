@@ -82,6 +82,7 @@ impl Handle {
     /// # async fn main() {
     /// let wheel = wheel::Handle::current();
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// assert_eq!(wheel::metrics().snapshot().registered, 1); // the free functions use the same driver
     /// # }
     /// ```
     #[track_caller]
@@ -126,7 +127,9 @@ impl Handle {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Handle::current().sleep(wheel::Duration::from_millis(1)).await;
+    /// let (start, millisecond) = (wheel::Instant::now(), wheel::Duration::from_millis(1));
+    /// wheel::Handle::current().sleep(millisecond).await;
+    /// assert!(start.elapsed() >= millisecond);
     /// # }
     /// ```
     #[track_caller]
@@ -142,7 +145,9 @@ impl Handle {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Handle::current().sleep_until(wheel::Instant::now()).await;
+    /// let deadline = wheel::Instant::now() + wheel::Duration::from_millis(1);
+    /// wheel::Handle::current().sleep_until(deadline).await;
+    /// assert!(wheel::Instant::now() >= deadline);
     /// # }
     /// ```
     #[track_caller]
@@ -221,7 +226,9 @@ impl Handle {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// wheel::Handle::current().interval(wheel::Duration::from_secs(1)).tick().await;
+    /// let hour = wheel::Duration::from_secs(3600);
+    /// let first = wheel::Handle::current().interval(hour).tick().await;
+    /// assert!(first.elapsed() < hour);
     /// # }
     /// ```
     #[track_caller]

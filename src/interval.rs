@@ -190,10 +190,12 @@ impl Interval {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let mut interval = wheel::interval(wheel::Duration::from_secs(3600));
-    /// interval.tick().await;
+    /// let hour = wheel::Duration::from_secs(3600);
+    /// let mut interval = wheel::interval(hour);
+    /// let first = interval.tick().await;
     /// interval.reset_immediately();
-    /// interval.tick().await;
+    /// let second = interval.tick().await;
+    /// assert!(second - first < hour);
     /// # }
     /// ```
     pub fn reset_immediately(&mut self) {
@@ -207,10 +209,12 @@ impl Interval {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let mut interval = wheel::interval(wheel::Duration::from_secs(3600));
-    /// interval.tick().await;
-    /// interval.reset_after(wheel::Duration::from_millis(1));
-    /// interval.tick().await;
+    /// let (hour, millisecond) = (wheel::Duration::from_secs(3600), wheel::Duration::from_millis(1));
+    /// let mut interval = wheel::interval(hour);
+    /// let first = interval.tick().await;
+    /// interval.reset_after(millisecond);
+    /// let second = interval.tick().await;
+    /// assert!(second - first >= millisecond && second - first < hour);
     /// # }
     /// ```
     pub fn reset_after(&mut self, after: Duration) {
@@ -255,6 +259,7 @@ impl Interval {
     /// # async fn main() {
     /// let mut interval = wheel::interval(wheel::Duration::from_secs(1));
     /// interval.set_missed_tick_behavior(wheel::MissedTickBehavior::Skip);
+    /// assert_eq!(interval.missed_tick_behavior(), wheel::MissedTickBehavior::Skip);
     /// # }
     /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {

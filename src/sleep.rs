@@ -51,12 +51,13 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Examples
 ///
 /// ```
-/// use wheel::{sleep, Duration};
+/// use wheel::{sleep, Duration, Instant};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
+/// let start = Instant::now();
 /// sleep(Duration::from_millis(10)).await;
-/// println!("10 ms have elapsed");
+/// assert!(start.elapsed() >= Duration::from_millis(10));
 /// # }
 /// ```
 ///
@@ -131,6 +132,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///         () = &mut timer => break,
 ///     }
 /// }
+/// assert!(timer.is_elapsed());
 /// # }
 /// ```
 #[must_use = "futures do nothing unless you `.await` or poll them"]
@@ -204,7 +206,8 @@ impl Sleep {
     /// let sleep = wheel::sleep(Duration::from_secs(3600));
     /// tokio::pin!(sleep);
     /// sleep.as_mut().reset(Instant::now() + Duration::from_millis(1));
-    /// sleep.await;
+    /// sleep.as_mut().await;
+    /// assert!(sleep.is_elapsed());
     /// # }
     /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
@@ -222,7 +225,8 @@ impl Sleep {
     /// # async fn main() {
     /// let mut sleep = wheel::sleep(Duration::from_secs(3600));
     /// sleep.reset_unpin(Instant::now() + Duration::from_millis(1));
-    /// sleep.await;
+    /// (&mut sleep).await;
+    /// assert!(sleep.is_elapsed());
     /// # }
     /// ```
     ///

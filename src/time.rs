@@ -6,7 +6,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Elapsed> {
 //! time::sleep(Duration::from_millis(1)).await;
-//! time::timeout(Duration::from_secs(1), async { 42 }).await?;
+//! assert_eq!(time::timeout(Duration::from_secs(1), async { 42 }).await?, 42);
 //! # Ok(())
 //! # }
 //! ```

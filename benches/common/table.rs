@@ -5,6 +5,8 @@ use std::fmt::{self, Display};
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, Row};
 
+use crate::{median, range};
+
 pub use comfy_table::{Cell, Table};
 
 /// A table for the terminal.
@@ -37,6 +39,15 @@ pub fn markdown(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_header(header);
     table
+}
+
+/// Formats the median, with the minimum and the maximum.
+pub fn spread(values: &[f64], digits: usize) -> String {
+    let (least, most) = range(values);
+    format!(
+        "{:.digits$} ({least:.digits$}–{most:.digits$})",
+        median(values)
+    )
 }
 
 /// Creates a cell that is aligned to the right.

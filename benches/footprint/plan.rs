@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use common::word;
 
-use crate::simulate::Simulator;
+use crate::simulate::{Build, Simulator};
 
 /// What an operation consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -36,15 +36,6 @@ pub(crate) enum Shape {
     Alone,
     /// 64 calls under timeouts in a FuturesUnordered, then their answers; per pair
     Set,
-}
-
-/// How the counted program is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Build {
-    /// as `cargo build --release` does
-    Release,
-    /// with link-time optimisation, in one piece
-    Lto,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

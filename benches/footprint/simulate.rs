@@ -6,10 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use clap::ValueEnum as _;
+use clap::ValueEnum;
 
-use crate::plan::Build;
 use crate::trace::{self, Counts};
+
+/// How the counted program is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Build {
+    /// as `cargo build --release` does
+    Release,
+    /// with link-time optimisation, in one piece
+    Lto,
+}
 
 /// The counted program, built, and its clock.
 pub(crate) struct Simulator {

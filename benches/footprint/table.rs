@@ -8,7 +8,8 @@ use common::println;
 use common::table::{Cell, markdown, number};
 use common::word;
 
-use crate::plan::{Build, Operation, Row, Rows, Runtime, Shape};
+use crate::plan::{Operation, Row, Rows, Runtime, Shape};
+use crate::simulate::Build;
 
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
@@ -70,28 +71,15 @@ impl Table {
         table.to_string()
     }
 
-    /// Prints which operations of both tables differ by more than they may. Returns whether a count has risen. Another compiler or
-    /// another tokio changes both counts, so then the shares of tokio's counts are compared.
+    /// Prints which operations of both tables differ by more than they may. Returns whether a count has risen.
     pub(crate) fn is_more_than(&self, before: &Table) -> bool {
-        let by_share = self.versions != before.versions;
-        if by_share {
-            let (then, now) = (&before.versions, &self.versions);
-            println!(
-                "The table was made with {then}, this run has {now}: compared as shares of tokio's counts."
-            );
-        }
         let mut is_more = false;
         for (operation, now) in &self.rows {
             let Some(then) = before.rows.get(operation) else {
                 continue;
             };
-            for index in 0..3 {
-                let moved = if by_share {
-                    now[index] / then[index]
-                } else {
-                    1.0
-                };
-                let (then, now) = (then[3 + index] * moved, now[3 + index]);
+            for index in 3..6 {
+                let (then, now) = (then[index], now[index]);
                 let (less, more) = (then.min(now), then.max(now));
                 if more <= (less * MOST).max(less + SLACK) {
                     continue;
@@ -100,7 +88,7 @@ impl Table {
                 let verdict = if now > then { "MORE" } else { "less" };
                 let (build, runtime, shape) = operation;
                 let (build, runtime, shape) = (word(build), word(runtime), word(shape));
-                let what = HEADER[6 + index];
+                let what = HEADER[3 + index];
                 let percent = (now / then - 1.0) * 100.0;
                 println!(
                     "{verdict}: {shape}, {runtime}, {build}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"

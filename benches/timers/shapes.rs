@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{Timers, arm, on_task};
 
@@ -20,6 +20,8 @@ pub enum Shape {
     Calls(usize),
     /// A new task for every timer, spawned in batches of this size.
     Fresh(usize),
+    /// A new task under a timeout for every unit of work, spawned by an acceptor. At most this many units are under way.
+    Units(usize),
 }
 
 impl Shape {
@@ -38,6 +40,7 @@ impl Shape {
                 let batches = count / spawners / batch;
                 all((0..spawners).map(|_| spawner::<T>(batch, batches))).await
             }
+            Self::Units(places) => all([acceptor::<T>(places, count)].into_iter()).await,
         }
     }
 }
@@ -72,6 +75,43 @@ async fn spawner<T: Timers>(batch: usize, batches: usize) -> u64 {
         spawned += all((0..batch as u64).map(task)).await;
     }
     spawned
+}
+
+/// Spawns a task for each unit of work, as soon as another unit has left its place. Every place has a server, which the unit
+/// calls once.
+async fn acceptor<T: Timers>(places: usize, count: usize) -> u64 {
+    let (leave, mut free) = mpsc::unbounded_channel();
+    let servers: Vec<_> = (0..places).map(|_| server()).collect();
+    for place in 0..places {
+        leave.send(place).expect("the acceptor");
+    }
+    for index in 0..count {
+        let place = free.recv().await.expect("a place");
+        let (server, leave) = (servers[place].clone(), leave.clone());
+        let work = async move {
+            let (reply, answer) = oneshot::channel();
+            server.send(reply).expect("a server");
+            answer.await.expect("an answer");
+            leave.send(place).expect("the acceptor");
+        };
+        tokio::spawn(T::timeout(half_a_minute(index as u64), work));
+    }
+    // Every unit has to leave its place.
+    for _ in 0..places {
+        free.recv().await.expect("a place");
+    }
+    count as u64
+}
+
+/// A task that answers each request until nobody can send one any more.
+fn server() -> mpsc::UnboundedSender<oneshot::Sender<()>> {
+    let (server, mut requests) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
+    tokio::spawn(async move {
+        while let Some(reply) = requests.recv().await {
+            reply.send(()).expect("a unit of work");
+        }
+    });
+    server
 }
 
 /// Arms the timer, lets other tasks run while it is pending, and cancels it.

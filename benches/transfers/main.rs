@@ -1,13 +1,13 @@
 //! Cache-line transfers from one worker to another, per operation, on as many processors as there are workers.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, ten minutes
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, thirteen minutes
 //! … -- --count --workers 8,16 calls                                      # a part of it
 //! ```
 //!
 //! Nothing is timed: QEMU simulates the processors and a plugin their caches (`plugin.c` explains how), so that a machine with
 //! two cores, busy or not, shows what happens on 64. The results are medians of five runs, which differ because threads meet
-//! in another order each time: `conns` and `calls` by tenths, `fresh` by one or two. *Own* is the count less that of `bare`,
+//! in another order each time: `conns` and `calls` by tenths, `fresh` and `units` by one or two. *Own* is the count less that of `bare`,
 //! the same work without a timer. *In lock* are those of tokio's own transfers that happen while the lock of its timers is
 //! taken or held, which means one after the other, whatever the number of workers. Tokio's timer per worker needs
 //! `tokio_unstable`.

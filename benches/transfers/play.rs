@@ -16,6 +16,8 @@ pub(crate) enum Service {
     Calls,
     /// a new task per timer
     Fresh,
+    /// an acceptor that spawns tasks under timeouts
+    Units,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -66,6 +68,7 @@ impl Case {
             Service::Conns => Shape::Conns(4 * workers),
             Service::Calls => Shape::Calls(2 * workers),
             Service::Fresh => Shape::Fresh(100),
+            Service::Units => Shape::Units(4 * workers),
         };
         // Enough that the cost of the first operations does not matter.
         let count = (1000 * workers).max(25_000);

@@ -2,8 +2,6 @@
 
 use common::conditions::Conditions;
 
-use crate::report::Row;
-
 /// How many timers were reset, fired and cancelled.
 type Did = [u64; 3];
 
@@ -70,17 +68,14 @@ pub(crate) struct Benchmark {
 }
 
 impl Benchmark {
-    /// Runs all implementations, in reverse order every second time.
-    pub(crate) fn run(&self, rounds: Option<u32>, conditions: &Conditions) -> Vec<Row> {
+    /// Runs all implementations, in reverse order every second time. Returns what each measured, round by round.
+    pub(crate) fn run(&self, rounds: Option<u32>, conditions: &Conditions) -> Vec<Vec<Measured>> {
         let rounds = 0..rounds.unwrap_or(self.rounds);
-        let rounds: Vec<_> = rounds
-            .map(|number| {
-                conditions.sample();
-                self.round(number)
-            })
-            .collect();
-        let names: Vec<_> = self.implementations.iter().map(|(name, _)| *name).collect();
-        Row::all(self.name, &names, &rounds)
+        let round = |number| {
+            conditions.sample();
+            self.round(number)
+        };
+        rounds.map(round).collect()
     }
 
     fn round(&self, number: u32) -> Vec<Measured> {

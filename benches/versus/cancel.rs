@@ -7,11 +7,12 @@ use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use rand::seq::SliceRandom as _;
 use timers::shapes::Shape;
 use timers::{Timers, arm};
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{DELAYS, Stage, delays, each};
+use crate::stage::{DELAYS, Stage, delays, each, seeded};
 
 /// Arms and cancels, each worker on its own, while `others` stay pending. The slowest worker counts.
 pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
@@ -39,6 +40,21 @@ fn cancel_loop<T: Timers>(cx: &mut Context<'_>, delays: &[Duration; DELAYS], cou
         let sleep = pin!(T::sleep(delays[index % DELAYS]));
         arm(black_box(sleep), cx);
     }
+}
+
+/// Cancels a million pending timers, in another order than they were armed.
+pub(crate) fn cancel_in_random_order<T: Timers>() -> Measured {
+    const TIMERS: usize = 1_000_000;
+    let stage = Stage::new::<T>(1);
+    let mut crowd = stage.crowd::<T>(TIMERS);
+    crowd.shuffle(&mut seeded());
+    let all = stage.on_worker(|_| {
+        let begin = Instant::now();
+        drop(crowd);
+        begin.elapsed()
+    });
+    let cost = all.as_nanos() as f64 / TIMERS as f64;
+    Measured::cancelled([Value::nanos("each", cost)], TIMERS)
 }
 
 /// Tasks that move between workers while their timers are pending: a small service on a current-thread runtime, which has no

@@ -7,7 +7,7 @@ use crate::benchmark::{Benchmark, Measured};
 use crate::blocked::blocked;
 use crate::busy::busy;
 use crate::bytes::bytes;
-use crate::cancel::{earliest, moving, ready_timeout, register_cancel};
+use crate::cancel::{cancel_in_random_order, earliest, moving, ready_timeout, register_cancel};
 use crate::cold::cold;
 use crate::fire::{fire_counting, fire_tasks};
 use crate::lateness::lateness;
@@ -40,6 +40,7 @@ pub(crate) fn all() -> Vec<Benchmark> {
         "register-cancel-1", 11, [Wheel, Tokio, Alt, Bare, Pingora], register_cancel::<T>(1, 0), "arm and cancel, one worker";
         "register-cancel-2", 11, [Wheel, Tokio, Alt, Bare, Pingora], register_cancel::<T>(2, 0), "arm and cancel, two workers";
         "register-cancel-2-million", 5, [Wheel, Tokio, Alt, Bare], register_cancel::<T>(2, 1_000_000), "the same while a million timers are pending";
+        "cancel-million-random", 5, [Wheel, Tokio, Alt, Bare], cancel_in_random_order::<T>(), "cancel a million pending timers in random order";
         "cold", 5, [Wheel, Tokio, Alt, Bare], cold::<T>(), "arm and cancel with caches evicted in between";
         "conns-0", 9, [Wheel, Tokio, Bare], moving::<T>(Conns(1000), 0), "a thousand tasks in turn, each with a timer, current-thread runtime";
         "conns-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Conns(1000), 2), "the same on two workers";

@@ -24,6 +24,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::conditions::Conditions;
 use common::println;
 
+use crate::report::Row;
+
 mod benchmark;
 mod blocked;
 mod busy;
@@ -99,7 +101,11 @@ fn main() -> ExitCode {
         let outcome = catch_unwind(run);
         eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
         failed |= outcome.is_err();
-        rows.extend(outcome.into_iter().flatten());
+        rows.extend(
+            outcome
+                .into_iter()
+                .flat_map(|rounds| Row::all(benchmark, &rounds)),
+        );
     }
     conditions.warn();
     println!("{}", report::table(&rows, conditions.mark()));

@@ -5,7 +5,7 @@ use std::iter::zip;
 use common::table::{Cell, Table, markdown, number};
 use common::{median, range};
 
-use crate::benchmark::{Measured, Unit};
+use crate::benchmark::{Benchmark, Measured, Unit};
 
 /// One value of a benchmark, of tokio-wheel and of another implementation.
 pub(crate) struct Row {
@@ -23,11 +23,9 @@ pub(crate) struct Row {
 
 impl Row {
     /// `rounds` has what each implementation measured; the first is tokio-wheel's.
-    pub(crate) fn all(
-        benchmark: &'static str,
-        names: &[&str],
-        rounds: &[Vec<Measured>],
-    ) -> Vec<Self> {
+    pub(crate) fn all(benchmark: &Benchmark, rounds: &[Vec<Measured>]) -> Vec<Self> {
+        let names = benchmark.implementations.iter().map(|(name, _)| *name);
+        let names: Vec<_> = names.collect();
         let bare = names.iter().position(|name| *name == "bare");
         let mut rows = Vec::new();
         for (index, value) in rounds[0][0].values.iter().enumerate() {
@@ -46,7 +44,7 @@ impl Row {
                     Some(_) => ratio(value.unit, medians),
                 };
                 Self {
-                    benchmark,
+                    benchmark: benchmark.name,
                     what: value.what.clone(),
                     unit: value.unit,
                     other: format!("{}{without}", names[other]),

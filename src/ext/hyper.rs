@@ -99,10 +99,6 @@ impl WheelTimer {
     /// Returns a `WheelTimer`.
     ///
     /// You can also write `WheelTimer`. hyper-util's `TokioTimer` has the same function.
-    ///
-    /// ```
-    /// hyper::server::conn::http1::Builder::new().timer(wheel::ext::hyper::WheelTimer::new());
-    /// ```
     pub const fn new() -> Self {
         WheelTimer
     }

@@ -108,8 +108,12 @@ pub fn lag_buckets() -> Vec<f64> {
 /// # async fn main() {
 /// // Any recorder of the `metrics` crate, for example `metrics_exporter_prometheus`.
 /// let recorder = metrics_util::debugging::DebuggingRecorder::new();
+/// # let published = recorder.snapshotter();
 /// recorder.install().unwrap();
 /// tokio::spawn(wheel::ext::metrics::report(Duration::from_secs(10)));
+/// # while published.snapshot().into_vec().is_empty() {
+/// #     wheel::sleep(Duration::from_millis(1)).await;
+/// # }
 /// # }
 /// ```
 #[track_caller]
@@ -187,9 +191,13 @@ pub fn report_as(
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
+/// # let recorder = metrics_util::debugging::DebuggingRecorder::new();
+/// # let published = recorder.snapshotter();
+/// # recorder.install().unwrap();
 /// wheel::ext::metrics::describe();
 /// let mut reporter = Reporter::new(wheel::metrics()).label("runtime", "io");
 /// reporter.publish();
+/// # assert!(!published.snapshot().into_vec().is_empty());
 /// # }
 /// ```
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::shapes::{MANY, half_a_minute, settle};
+use crate::shared::{MANY, half_a_minute, settle};
 use crate::window::Window;
 use timers::{Timers, arm, on_task};
 

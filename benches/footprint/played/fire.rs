@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::shapes::{Boxed, MANY};
+use crate::shared::{Boxed, MANY};
 use crate::window::Window;
 use timers::{Timers, arm};
 

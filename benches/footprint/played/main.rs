@@ -18,6 +18,7 @@ use timers::{Bare, Timers, Tokio, Wheel};
 mod crowds;
 mod fire;
 mod shapes;
+mod shared;
 mod single;
 mod window;
 

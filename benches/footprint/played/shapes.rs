@@ -1,4 +1,4 @@
-//! The shapes, and what they have in common.
+//! The shapes, by name, and what they find when they begin.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -7,17 +7,11 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::task::coop::unconstrained;
-use tokio::task::yield_now;
 
+use crate::shared::{Boxed, MANY, settle};
 use crate::window::{COUNTED, WARM_UP};
 use crate::{crowds, fire, single};
 use timers::{Timers, arm, on_task};
-
-/// A boxed timer.
-pub(crate) type Boxed<T> = Pin<Box<<T as Timers>::Sleep>>;
-
-/// The number of timers of shapes with many timers, and of tasks if each timer belongs to another task.
-pub(crate) const MANY: usize = 64;
 
 /// Runs the shape twice, of which only the second run is counted. Returns the number of its operations.
 pub(crate) fn play<T: Timers>(shape: &str, runtime: &Runtime) -> usize {
@@ -72,18 +66,4 @@ fn pending<T: Timers>() -> Vec<Boxed<T>> {
 
 async fn arm_all<T: Future<Output = ()>>(sleeps: &mut [Pin<Box<T>>]) {
     on_task(|cx| sleeps.iter_mut().for_each(|sleep| arm(sleep.as_mut(), cx))).await;
-}
-
-/// Creates a few timers in a task that yields, as tasks of a service do, so that a driver can bind the thread to its worker.
-pub(crate) async fn settle<T: Timers>() {
-    for _ in 0..20 {
-        drop(T::sleep(Duration::from_millis(1)));
-        yield_now().await;
-    }
-}
-
-/// Half a minute and up to five seconds more, in another order than the timers are created.
-#[inline(always)]
-pub(crate) fn half_a_minute(index: usize) -> Duration {
-    Duration::from_millis(30_000 + (37 * index as u64) % 5000)
 }

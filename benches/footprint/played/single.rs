@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use crate::shapes::{Boxed, MANY, half_a_minute};
+use crate::shared::{Boxed, MANY, half_a_minute};
 use crate::window::Window;
 use timers::{Timers, arm, on_task};
 

@@ -41,8 +41,9 @@ impl IntervalStream {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let interval = wheel::interval(wheel::Duration::from_secs(1));
-    /// let ticks = wheel::ext::stream::IntervalStream::new(interval);
+    /// let second = wheel::Duration::from_secs(1);
+    /// let ticks = wheel::ext::stream::IntervalStream::new(wheel::interval(second));
+    /// assert_eq!(ticks.as_ref().period(), second);
     /// # }
     /// ```
     pub fn new(interval: Interval) -> Self {

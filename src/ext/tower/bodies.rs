@@ -86,6 +86,9 @@ limit! {
     /// # Examples
     ///
     /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tower::ServiceExt as _;
     /// use axum::Router;
     /// use axum::routing::post;
     /// use wheel::{Duration, ext::tower::RequestBodyTimeoutLayer};
@@ -94,6 +97,11 @@ limit! {
     /// let app: Router = Router::new()
     ///     .route("/upload", post(async |body: String| body.len().to_string()))
     ///     .layer(RequestBodyTimeoutLayer::new(Duration::from_secs(10)));
+    /// # let request = axum::http::Request::post("/upload").body(axum::body::Body::from("hello"))?;
+    /// # let answer = app.oneshot(request).await?.into_body();
+    /// # assert_eq!(axum::body::to_bytes(answer, 99).await?, "5");
+    /// # Ok(())
+    /// # }
     /// ```
     RequestBodyTimeoutLayer,
     /// A service that wraps the bodies of its requests in a [`TimeoutBody`], made by
@@ -132,6 +140,9 @@ limit! {
     /// # Examples
     ///
     /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tower::ServiceExt as _;
     /// use axum::Router;
     /// use axum::routing::get;
     /// use wheel::{Duration, ext::tower::ResponseBodyTimeoutLayer};
@@ -139,6 +150,11 @@ limit! {
     /// let app: Router = Router::new()
     ///     .route("/events", get(async || "hello"))
     ///     .layer(ResponseBodyTimeoutLayer::new(Duration::from_secs(10)));
+    /// # let request = axum::http::Request::get("/events").body(axum::body::Body::from(""))?;
+    /// # let answer = app.oneshot(request).await?.into_body();
+    /// # assert_eq!(axum::body::to_bytes(answer, 99).await?, "hello");
+    /// # Ok(())
+    /// # }
     /// ```
     ResponseBodyTimeoutLayer,
     /// A service that wraps the bodies of its responses in a [`TimeoutBody`], made by
@@ -181,6 +197,9 @@ limit! {
     /// # Examples
     ///
     /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tower::ServiceExt as _;
     /// use axum::Router;
     /// use axum::routing::post;
     /// use wheel::{Duration, ext::tower::RequestBodyDeadlineLayer};
@@ -189,6 +208,11 @@ limit! {
     /// let app: Router = Router::new()
     ///     .route("/upload", post(async |body: String| body.len().to_string()))
     ///     .layer(RequestBodyDeadlineLayer::new(Duration::from_secs(60)));
+    /// # let request = axum::http::Request::post("/upload").body(axum::body::Body::from("hello"))?;
+    /// # let answer = app.oneshot(request).await?.into_body();
+    /// # assert_eq!(axum::body::to_bytes(answer, 99).await?, "5");
+    /// # Ok(())
+    /// # }
     /// ```
     RequestBodyDeadlineLayer,
     /// A service that wraps the bodies of its requests in a [`DeadlineBody`], made by
@@ -233,6 +257,9 @@ limit! {
     /// # Examples
     ///
     /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tower::ServiceExt as _;
     /// use axum::Router;
     /// use axum::routing::get;
     /// use wheel::{Duration, ext::tower::ResponseBodyDeadlineLayer};
@@ -240,6 +267,11 @@ limit! {
     /// let app: Router = Router::new()
     ///     .route("/report", get(async || "hello"))
     ///     .layer(ResponseBodyDeadlineLayer::new(Duration::from_secs(60)));
+    /// # let request = axum::http::Request::get("/report").body(axum::body::Body::from(""))?;
+    /// # let answer = app.oneshot(request).await?.into_body();
+    /// # assert_eq!(axum::body::to_bytes(answer, 99).await?, "hello");
+    /// # Ok(())
+    /// # }
     /// ```
     ResponseBodyDeadlineLayer,
     /// A service that wraps the bodies of its responses in a [`DeadlineBody`], made by

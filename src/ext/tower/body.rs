@@ -66,9 +66,15 @@ impl<B> TimeoutBody<B> {
     /// Requires each frame of `body` to arrive within `timeout`.
     ///
     /// ```
+    /// use http_body_util::BodyExt as _;
     /// use wheel::{Duration, ext::tower::TimeoutBody};
     ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     /// let body = TimeoutBody::new(Duration::from_secs(5), "any body".to_owned());
+    /// assert_eq!(body.collect().await?.to_bytes(), "any body");
+    /// # Ok(())
+    /// # }
     /// ```
     pub const fn new(timeout: Duration, body: B) -> Self {
         TimeoutBody {

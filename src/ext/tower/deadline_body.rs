@@ -45,6 +45,7 @@ pin_project! {
     ///
     /// ```
     /// use http_body_util::{BodyExt as _, Full};
+    /// use http_body_util::BodyExt as _;
     /// use wheel::{Duration, ext::tower::DeadlineBody};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -71,11 +72,14 @@ impl<B> DeadlineBody<B> {
     /// tokio's message, and the caller's line.
     ///
     /// ```
+    /// use http_body_util::BodyExt as _;
     /// use wheel::{Duration, ext::tower::DeadlineBody};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     /// let body = DeadlineBody::new(Duration::from_secs(30), "any body".to_owned());
+    /// assert_eq!(body.collect().await?.to_bytes(), "any body");
+    /// # Ok(())
     /// # }
     /// ```
     #[track_caller]

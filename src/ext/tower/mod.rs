@@ -94,6 +94,9 @@
 //! client that uploads may be silent for ten seconds:
 //!
 //! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use tower::ServiceExt as _;
 //! use axum::Router;
 //! use axum::http::StatusCode;
 //! use axum::routing::{get, post};
@@ -112,6 +115,11 @@
 //!
 //! let ten_seconds = Duration::from_secs(10);
 //! let app: Router = quick.merge(slow).layer(RequestBodyTimeoutLayer::new(ten_seconds));
+//! # let request = axum::http::Request::post("/reports").body(axum::body::Body::from("hello"))?;
+//! # let answer = app.oneshot(request).await?.into_body();
+//! # assert_eq!(axum::body::to_bytes(answer, 99).await?, "done");
+//! # Ok(())
+//! # }
 //! ```
 
 mod bodies;

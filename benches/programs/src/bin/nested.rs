@@ -2,20 +2,21 @@
 //! client, which had one around each operation and one around each of its reads and writes.
 
 use anyhow::Result;
+use load::peer::{Peer, serve};
+use load::{LIMIT, Load, finish, two_workers};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::load::{LIMIT, Load, finish, two_workers};
-use crate::peer::{Peer, serve};
+fn main() -> Result<()> {
+    load::main(run, |_| peer())
+}
 
-const TASKS: usize = 64;
-
-pub(crate) fn run(seconds: f64) -> Result<()> {
-    let mut peer = Peer::start("nested", 0)?;
+fn run(seconds: f64, size: usize) -> Result<()> {
+    let mut peer = Peer::start(0)?;
     let port = peer.port()?;
     two_workers()?.block_on(async {
-        let load = Load::new(TASKS);
+        let load = Load::new(size);
         let tasks = load.spawn(|task| operations(task, port, load.clone()));
         finish(load, tasks, seconds, || peer.served()).await
     })
@@ -49,7 +50,7 @@ async fn echo(stream: &mut TcpStream, number: u64) -> std::io::Result<u64> {
 }
 
 /// Sends back what it reads, in whole numbers.
-pub(crate) fn peer() -> Result<()> {
+fn peer() -> Result<()> {
     serve(|requests, answers| {
         let length = requests.len() / 8 * 8;
         answers.extend_from_slice(&requests[..length]);

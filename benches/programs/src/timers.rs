@@ -21,7 +21,7 @@ mod wheel {
 }
 
 /// Returns how many timers the current runtime has registered with tokio-wheel; 0 on tokio's own timers.
-pub(crate) fn registered() -> u64 {
+pub fn registered() -> u64 {
     #[allow(unused_imports)]
     use tokio::*;
     wheel::metrics().snapshot().registered

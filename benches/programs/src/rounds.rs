@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use common::conditions::Conditions;
-use common::{line, word};
+use common::line;
+use load::peer::BINARY;
 
-use crate::peer::BINARY;
 use crate::program::Program;
 use crate::side::Side;
 
@@ -26,15 +26,11 @@ pub(crate) struct Run {
 
 /// Runs all rounds. Returns the runs of each side, round by round.
 pub(crate) fn run(
-    program: Program,
+    program: &Program,
     sides: &[(Side, PathBuf)],
     rounds: usize,
     seconds: f64,
 ) -> Result<Vec<(Side, Vec<Run>)>> {
-    let sides: Vec<_> = sides
-        .iter()
-        .filter(|(side, _)| *side != Side::Sharded || program.runs_on_sharded())
-        .collect();
     let mut runs: Vec<_> = sides.iter().map(|(side, _)| (*side, Vec::new())).collect();
     for round in 0..rounds {
         let mut order: Vec<_> = (0..sides.len()).collect();
@@ -42,19 +38,19 @@ pub(crate) fn run(
             order.reverse();
         }
         for index in order {
-            let (side, binary) = sides[index];
+            let (side, binary) = &sides[index];
             let run = once(program, binary, &sides[0].1, seconds);
-            let run = run.with_context(|| format!("{} on {}", word(&program), side.name()))?;
+            let run = run.with_context(|| format!("{} on {}", program.name, side.name()))?;
             ensure!(
                 (run.timers > 0.0) == (*side == Side::Tree),
                 "{} does not run on {}",
-                word(&program),
+                program.name,
                 side.name()
             );
             eprintln!(
                 "[{}/{rounds}] {} on {}: {:.0} operations per second, {:.3} µs each, {:.0} ns per cache line, {:.2} others",
                 round + 1,
-                word(&program),
+                program.name,
                 side.name(),
                 run.operations,
                 run.cpu_micros,
@@ -67,10 +63,10 @@ pub(crate) fn run(
     Ok(runs)
 }
 
-fn once(program: Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<Run> {
+fn once(program: &Program, binary: &Path, tokios: &Path, seconds: f64) -> Result<Run> {
     let (before, conditions) = (transfer(), Conditions::watch());
     let mut process = Command::new(binary)
-        .args(["run", &word(&program), &seconds.to_string()])
+        .args(["run", &seconds.to_string(), &program.size.to_string()])
         .env(BINARY, tokios)
         .stdout(Stdio::piped())
         .spawn()?;

@@ -5,19 +5,21 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
+use load::peer::{Peer, SERVED, end_with_program};
+use load::{LIMIT, Load, finish, two_workers};
 use rsntp::{AsyncSntpClient, Config, ReferenceIdentifier};
 
-use crate::load::{LIMIT, Load, finish, two_workers};
-use crate::peer::{Peer, SERVED, end_with_program};
-
-const TASKS: usize = 64;
 const NAME: &str = "LOOP";
 
-pub(crate) fn run(seconds: f64) -> Result<()> {
-    let mut peer = Peer::start("sntp", 0)?;
+fn main() -> Result<()> {
+    load::main(run, |_| peer())
+}
+
+fn run(seconds: f64, size: usize) -> Result<()> {
+    let mut peer = Peer::start(0)?;
     let server = SocketAddr::from(([127, 0, 0, 1], peer.port()?));
     two_workers()?.block_on(async {
-        let load = Load::new(TASKS);
+        let load = Load::new(size);
         let tasks = load.spawn(|task| queries(task, server, load.clone()));
         finish(load, tasks, seconds, || peer.served()).await
     })
@@ -42,7 +44,7 @@ async fn queries(task: usize, server: SocketAddr, load: Load) {
 }
 
 /// Answers each query with the time that was asked at.
-pub(crate) fn peer() -> Result<()> {
+fn peer() -> Result<()> {
     let socket = UdpSocket::bind(("127.0.0.1", 0))?;
     println!("{}", socket.local_addr()?.port());
     end_with_program();

@@ -1,12 +1,8 @@
 //! `call_t!` between ractor's actors: a timeout per call, all in one process.
 
 use anyhow::Result;
+use load::{LIMIT, Load, call, on_two_workers};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call_t};
-
-use crate::load::{LIMIT, Load, finish, two_workers};
-
-const CALLERS: usize = 64;
-const ACTORS: usize = 64;
 
 struct Adder;
 
@@ -38,27 +34,16 @@ impl Actor for Adder {
     }
 }
 
-pub(crate) fn run(seconds: f64) -> Result<()> {
-    two_workers()?.block_on(async {
-        let (load, served) = (Load::new(CALLERS), Load::new(ACTORS));
-        let mut actors = Vec::new();
-        for actor in 0..ACTORS {
+fn main() -> Result<()> {
+    on_two_workers(async |seconds, size| {
+        let (served, mut actors) = (Load::new(size), Vec::new());
+        for actor in 0..size {
             actors.push(Actor::spawn(None, Adder, (actor, served.clone())).await?.0);
         }
-        let tasks = load.spawn(|caller| call(caller, actors.clone(), load.clone()));
-        finish(load, tasks, seconds, || Ok(served.total())).await
+        call(seconds, actors, served, |actor, number| async move {
+            let answer = call_t!(actor, Message::Add, LIMIT.as_millis() as u64, number);
+            answer.expect("an answer in time")
+        })
+        .await
     })
-}
-
-async fn call(caller: usize, actors: Vec<ActorRef<Message>>, load: Load) {
-    let mut number = caller;
-    loop {
-        let actor = &actors[number % ACTORS];
-        let answer = call_t!(actor, Message::Add, LIMIT.as_millis() as u64, number as u64);
-        number += 1;
-        assert_eq!(answer.expect("an answer in time"), number as u64);
-        if !load.done(caller) {
-            break;
-        }
-    }
 }

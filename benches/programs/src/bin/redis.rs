@@ -2,17 +2,20 @@
 //! another process.
 
 use anyhow::Result;
+use load::peer::{Peer, serve};
+use load::{Load, finish, two_workers};
 use redis::aio::MultiplexedConnection;
 
-use crate::load::{Load, finish, two_workers};
-use crate::peer::{Peer, serve};
+fn main() -> Result<()> {
+    load::main(run, |_| peer())
+}
 
-pub(crate) fn run(tasks: usize, seconds: f64) -> Result<()> {
-    let mut peer = Peer::start("redis-64", 0)?;
+fn run(seconds: f64, size: usize) -> Result<()> {
+    let mut peer = Peer::start(0)?;
     let client = redis::Client::open(format!("redis://127.0.0.1:{}", peer.port()?))?;
     two_workers()?.block_on(async {
         let connection = client.get_multiplexed_async_connection().await?;
-        let load = Load::new(tasks);
+        let load = Load::new(size);
         let tasks = load.spawn(|task| get(task, connection.clone(), load.clone()));
         finish(load, tasks, seconds, || peer.served()).await
     })
@@ -35,7 +38,7 @@ async fn get(task: usize, mut connection: MultiplexedConnection, load: Load) {
 }
 
 /// Answers each `GET` with its key, and anything else, such as what the client sends first, with `OK`.
-pub(crate) fn peer() -> Result<()> {
+fn peer() -> Result<()> {
     serve(|requests, answers| {
         let (mut length, mut count) = (0, 0);
         while let Some((end, arguments)) = command(&requests[length..]) {

@@ -11,25 +11,28 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use load::peer::{Peer, at_end_of_input};
+use load::{Load, join};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use crate::load::{Load, join};
-use crate::peer::{Peer, at_end_of_input};
-
 const CONNECTIONS: usize = 500;
 const REQUEST: &[u8] = b"GET /delay/5 HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-pub(crate) fn run(seconds: f64) -> Result<()> {
+fn main() -> Result<()> {
+    load::main(|seconds, _| run(seconds), peer)
+}
+
+fn run(seconds: f64) -> Result<()> {
     Builder::new_current_thread()
         .enable_all()
         .build()?
         .block_on(async {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-            let peer = Peer::start("delay", listener.local_addr()?.port())?;
+            let peer = Peer::start(listener.local_addr()?.port())?;
             let load = Load::new(CONNECTIONS);
             let mut tasks = Vec::new();
             for connection in 0..CONNECTIONS {
@@ -71,7 +74,7 @@ async fn serve(stream: TcpStream, connection: usize, load: Load) {
 }
 
 /// The load: every connection asks again as soon as it is answered.
-pub(crate) fn peer(port: u16) -> Result<()> {
+fn peer(port: u16) -> Result<()> {
     let load = Load::new(CONNECTIONS);
     let stop = load.clone();
     at_end_of_input(move || stop.stop());

@@ -1,4 +1,4 @@
-//! The other end of a program's connections: a process of its own, from tokio's build on every side.
+//! The other end of a program's connections: a process of its own, for which every side uses tokio's build of the program.
 //!
 //! It prints the port that it listens on, ends when its standard input does, as it does when the program dies, and then
 //! prints how many operations it has counted.
@@ -14,21 +14,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 
-/// The environment variable with the path of the binary whose peers all sides use.
-pub(crate) const BINARY: &str = "PROGRAMS_PEER";
+/// The environment variable with the path of the program's build that is the peer of all sides.
+pub const BINARY: &str = "PROGRAMS_PEER";
 
 /// A running peer.
-pub(crate) struct Peer {
+pub struct Peer {
     process: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl Peer {
-    /// Starts a program's peer.
-    pub(crate) fn start(program: &str, number: u16) -> Result<Self> {
+    /// Starts this program's peer.
+    pub fn start(number: u16) -> Result<Self> {
         let binary = env::var_os(BINARY).map_or_else(env::current_exe, |path| Ok(path.into()))?;
         let mut process = Command::new(binary)
-            .args(["peer", program, &number.to_string()])
+            .args(["peer", &number.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -37,12 +37,12 @@ impl Peer {
     }
 
     /// Reads the port that the peer listens on.
-    pub(crate) fn port(&mut self) -> Result<u16> {
+    pub fn port(&mut self) -> Result<u16> {
         Ok(self.line()?.parse()?)
     }
 
     /// Ends the peer, and returns how many operations it has counted.
-    pub(crate) fn served(mut self) -> Result<u64> {
+    pub fn served(mut self) -> Result<u64> {
         drop(self.process.stdin.take());
         let served = self.line()?.parse()?;
         ensure!(self.process.wait()?.success(), "the peer failed");
@@ -57,10 +57,10 @@ impl Peer {
 }
 
 /// Operations that this process has counted as a peer.
-pub(crate) static SERVED: AtomicU64 = AtomicU64::new(0);
+pub static SERVED: AtomicU64 = AtomicU64::new(0);
 
 /// Waits, on a thread of its own, until the standard input has ended.
-pub(crate) fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
+pub fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
     thread::spawn(move || {
         let _ = stdin().read_to_end(&mut Vec::new());
         then();
@@ -68,7 +68,7 @@ pub(crate) fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
 }
 
 /// Ends this process once the program has closed the standard input, which it does after its last operation.
-pub(crate) fn end_with_program() {
+pub fn end_with_program() {
     at_end_of_input(|| {
         println!("{}", SERVED.load(Relaxed));
         exit(0);
@@ -77,7 +77,7 @@ pub(crate) fn end_with_program() {
 
 /// Runs a TCP server on a current-thread runtime. `answer` appends the answers to all whole requests at the front of what
 /// was read, and returns their length in bytes and their number.
-pub(crate) fn serve(answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64)) -> Result<()> {
+pub fn serve(answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64)) -> Result<()> {
     end_with_program();
     Builder::new_current_thread()
         .enable_io()

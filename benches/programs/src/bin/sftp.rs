@@ -1,0 +1,54 @@
+//! `metadata` requests of russh-sftp over an in-memory stream, under the crate's default timeout of 10 s. 64 callers share
+//! one session, or each has its own.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use load::{Load, finish, on_two_workers};
+use russh_sftp::client::SftpSession;
+use russh_sftp::protocol::{Attrs, FileAttributes, StatusCode};
+use russh_sftp::server::{self, Handler};
+
+const CALLERS: usize = 64;
+
+struct Server(usize, Load);
+
+impl Handler for Server {
+    type Error = StatusCode;
+
+    fn unimplemented(&self) -> StatusCode {
+        StatusCode::OpUnsupported
+    }
+
+    /// The size of a file is its name.
+    async fn stat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
+        self.1.done(self.0);
+        let mut attrs = FileAttributes::empty();
+        attrs.size = Some(path.parse().map_err(|_| StatusCode::NoSuchFile)?);
+        Ok(Attrs { id, attrs })
+    }
+}
+
+fn main() -> Result<()> {
+    on_two_workers(async |seconds, size| {
+        let (load, served, mut sessions) = (Load::new(CALLERS), Load::new(size), Vec::new());
+        for session in 0..size {
+            let (client, stream) = tokio::io::duplex(64 * 1024);
+            server::run(stream, Server(session, served.clone())).await;
+            sessions.push(Arc::new(SftpSession::new(client).await?));
+        }
+        let session = |caller: usize| sessions[caller % size].clone();
+        let tasks = load.spawn(|caller| requests(caller, session(caller), load.clone()));
+        finish(load, tasks, seconds, || Ok(served.total())).await
+    })
+}
+
+async fn requests(caller: usize, session: Arc<SftpSession>, load: Load) {
+    for number in caller as u64.. {
+        let answer = session.metadata(number.to_string()).await;
+        assert_eq!(answer.expect("an answer in time").size, Some(number));
+        if !load.done(caller) {
+            break;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A client's stack of tower's layers around a service behind channels: a timeout of 5 s, a hedge that sends a second
+//! request after 50 ms, retries, and a timeout of 1 s per attempt. Each caller has a stack, because `Hedge` is not `Clone`.
+
+use std::future::{Ready, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use load::channels::{Server, servers};
+use load::{LIMIT, Load, join, on_two_workers};
+use tower::hedge::{self, Hedge};
+use tower::retry::{self, Retry};
+use tower::timeout::Timeout;
+use tower::{BoxError, Service, ServiceExt as _};
+
+#[derive(Clone)]
+struct Channels(Arc<[Server]>);
+
+impl Service<u64> for Channels {
+    type Response = u64;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<u64, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, number: u64) -> Self::Future {
+        let answer = self.0[number as usize % self.0.len()].call(number);
+        Box::pin(async { Ok(answer.await?) })
+    }
+}
+
+/// As many further attempts.
+#[derive(Clone)]
+struct Attempts(usize);
+
+impl retry::Policy<u64, u64, BoxError> for Attempts {
+    type Future = Ready<()>;
+
+    fn retry(&mut self, _: &mut u64, result: &mut Result<u64, BoxError>) -> Option<Ready<()>> {
+        if result.is_ok() {
+            return None;
+        }
+        self.0 = self.0.checked_sub(1)?;
+        Some(ready(()))
+    }
+
+    fn clone_request(&mut self, request: &u64) -> Option<u64> {
+        Some(*request)
+    }
+}
+
+/// Counts the second requests.
+#[derive(Clone, Default)]
+struct Hedged(Arc<AtomicU64>);
+
+impl hedge::Policy<u64> for Hedged {
+    fn clone_request(&self, request: &u64) -> Option<u64> {
+        Some(*request)
+    }
+
+    fn can_retry(&self, _: &u64) -> bool {
+        self.0.fetch_add(1, Relaxed);
+        true
+    }
+}
+
+fn main() -> Result<()> {
+    on_two_workers(async |seconds, size| {
+        let (load, served, hedged) = (Load::new(size), Load::new(size), Hedged::default());
+        let (servers, serving) = servers(&served);
+        let channels = Channels(servers.into());
+        let call = |caller| calls(caller, channels.clone(), hedged.clone(), load.clone());
+        let tasks = load.spawn(call);
+        load.measure(seconds).await?;
+        load.stop();
+        join(tasks).await?;
+        drop(channels);
+        join(serving).await?;
+        // If the machine stops for 50 ms, second requests are sent.
+        let (served, done, hedged) = (served.total(), load.total(), hedged.0.load(Relaxed));
+        ensure!(
+            served == done + hedged,
+            "{done} + {hedged} requests were sent, and {served} were served"
+        );
+        Ok(())
+    })
+}
+
+async fn calls(caller: usize, channels: Channels, hedged: Hedged, load: Load) {
+    let attempts = Retry::new(Attempts(2), Timeout::new(channels, LIMIT));
+    // The delay is a percentile of recorded latencies, in whole milliseconds. These are not replaced within the hour.
+    let hour = Duration::from_secs(3600);
+    let hedge = Hedge::new_with_mock_latencies(attempts, hedged, 10, 0.9, hour, &[50; 100]);
+    let mut stack = Timeout::new(hedge, 5 * LIMIT);
+    for number in caller as u64.. {
+        let stack = stack.ready().await.expect("a stack that is ready");
+        let answer = stack.call(number).await;
+        assert_eq!(answer.expect("an answer in time"), number + 1);
+        if !load.done(caller) {
+            break;
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Tasks that answer requests over channels.
+
+use anyhow::{Context as _, Result};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::Load;
+
+/// A task that answers each number with the next one, until nobody can send it any more.
+#[derive(Clone)]
+pub struct Server(mpsc::UnboundedSender<(u64, oneshot::Sender<u64>)>);
+
+impl Server {
+    /// Sends a request. The future waits for the answer.
+    pub fn call(&self, number: u64) -> impl Future<Output = Result<u64>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.0.send((number, reply));
+        async {
+            sent.ok().context("a server that runs")?;
+            Ok(answer.await?)
+        }
+    }
+}
+
+/// Starts a server for each count of `served`.
+pub fn servers(served: &Load) -> (Vec<Server>, Vec<JoinHandle<()>>) {
+    let mut servers = Vec::new();
+    let tasks = served.spawn(|server| {
+        let (sender, mut requests) = mpsc::unbounded_channel::<(u64, oneshot::Sender<u64>)>();
+        servers.push(Server(sender));
+        let served = served.clone();
+        async move {
+            while let Some((number, reply)) = requests.recv().await {
+                served.done(server);
+                // Nobody waits for the slower one of two requests.
+                let _ = reply.send(number + 1);
+            }
+        }
+    });
+    (servers, tasks)
+}
