@@ -11,7 +11,7 @@ use toml_edit::DocumentMut;
 use super::manifest::Manifest;
 use super::moves::Direction;
 use super::rewrite::File;
-use super::{Options, migrate};
+use super::{Options, migrate as migrate_below};
 
 /// Returns the two sections of a table.
 fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
@@ -23,9 +23,7 @@ fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
 #[test]
 fn each_form_moves() {
     for (to, text) in sections(include_str!("forms.txt")) {
-        let lines = text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with("# "));
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
         let lines: Vec<&str> = lines.collect();
         for form in lines.chunk_by(|_, next| next.starts_with(['!', '+'])) {
             let (before, after) = form[0].split_once("==> ").unwrap_or((form[0], form[0]));
@@ -142,10 +140,7 @@ fn a_workspace_moves_forth_and_back() {
     let (told, changes) = run(&["--check"]).unwrap();
     let listed = [".a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
     assert!(changes == 2 && is_as_before(), "{told}");
-    assert!(
-        told.contains(&listed) && told.contains("version = \"0.1\""),
-        "{told}"
-    );
+    assert!(told.contains(&listed) && told.contains("version = \"0.1\""), "{told}");
     let (told, _) = run(&["--write", "--git", "u"]).unwrap();
     // The new file has a line more.
     assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");

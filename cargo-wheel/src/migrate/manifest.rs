@@ -7,8 +7,9 @@ use std::{iter, mem};
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, KeyMut, TableLike, Value};
 
-use crate::Options;
-use crate::moves::{COMPANIONS, WHEEL};
+use super::Options;
+use super::moves::{COMPANIONS, WHEEL};
+use crate::tree;
 
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
@@ -18,11 +19,7 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     pub(crate) fn parse(path: PathBuf, before: String) -> anyhow::Result<Self> {
-        Ok(Manifest {
-            path,
-            document: before.parse()?,
-            before,
-        })
+        Ok(Manifest { path, document: before.parse()?, before })
     }
 
     /// Returns the edited text, with the line ends that the file had.
@@ -46,11 +43,8 @@ impl Manifest {
         let mut tables = tables(self.document.as_table_mut());
         let companions = COMPANIONS.iter().map(|(package, _)| *package);
         let mut packages = iter::once(WHEEL).chain(companions);
-        let mut has = |package: &str| {
-            tables
-                .iter_mut()
-                .any(|table| find(*table, package).is_some())
-        };
+        let mut has =
+            |package: &str| tables.iter_mut().any(|table| find(*table, package).is_some());
         let package = packages.find(|package| has(package));
         for table in tables {
             let Some((key, item)) = package.and_then(|package| find(&mut *table, package)) else {
@@ -98,7 +92,8 @@ impl Manifest {
         let entry = match (&options.path, &options.git) {
             (Some(to), _) => ("path", relative(to)),
             (_, Some(git)) => ("git", git.clone()),
-            _ => ("version", "0.1".to_owned()),
+            _ if tree::clone().is_some() => ("path", "<--path, or --git>".to_owned()),
+            _ => ("version", env!("CARGO_PKG_VERSION").to_owned()),
         };
         value(InlineTable::from_iter([entry]))
     }

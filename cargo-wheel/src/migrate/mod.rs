@@ -1,10 +1,4 @@
-//! Moves a service from `tokio::time` to `wheel::time`, and back.
-//!
-//! ```sh
-//! cargo install --locked --path examples/wheel-migrate
-//! wheel-migrate path/to/service                    # shows the changes without making them
-//! wheel-migrate --write --path . path/to/service   # makes them
-//! ```
+//! Moves a service's own code from `tokio::time` to `wheel::time`, and back.
 //!
 //! | file | subject |
 //! | --- | --- |
@@ -25,20 +19,16 @@ mod tests;
 mod tokens;
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
-use clap::Parser;
 
-use service::Service;
+use self::service::Service;
+pub(crate) use self::service::{is_source, shown};
+use crate::tree;
 
-/// Moves the Rust files below DIRECTORY from tokio::time to wheel::time of the crate tokio-wheel,
-/// and lists what it leaves alone. Without --write it only shows the changes.
-///
-/// The exit status is 0 on success, 1 if --check finds something to change, and 2 on errors.
-#[derive(Parser)]
-struct Options {
+#[derive(clap::Parser)]
+pub(crate) struct Options {
     /// Write the changes to the files
     #[arg(long)]
     write: bool,
@@ -54,32 +44,26 @@ struct Options {
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
     git: Option<String>,
-    #[arg(default_value = ".")]
-    directory: PathBuf,
+    /// The files to change are below this directory, by default the manifest's
+    directory: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    const ERROR: u8 = 2;
-    let options = Options::parse();
-    let status = migrate(&options).and_then(|(report, changes)| {
-        // If the output is a closed pipe, this fails, so the files have been written before.
-        io::stdout().write_all(report.as_bytes())?;
-        Ok(u8::from(options.check && changes > 0))
-    });
-    ExitCode::from(status.unwrap_or_else(|error| {
-        eprintln!("wheel-migrate: {error:#}");
-        ERROR
-    }))
+pub(crate) fn main(manifest: Option<&Path>, options: &Options) -> anyhow::Result<u8> {
+    let here = manifest.and_then(Path::parent).filter(|path| *path != Path::new(""));
+    let directory = options.directory.as_deref().or(here).unwrap_or(Path::new("."));
+    let (report, changes) = migrate(directory, options)?;
+    // If the output is a closed pipe, this fails, so the files have been written before.
+    io::stdout().write_all(report.as_bytes())?;
+    Ok(u8::from(options.check && changes > 0))
 }
 
 /// Returns what to print, and the number of files that change.
-fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
-    let has_source = options.path.is_some() || options.git.is_some();
-    ensure!(
-        has_source || options.back || !options.write,
-        "tokio-wheel is not published yet; name its directory by --path, or its repository by --git"
-    );
-    let service = Service::migrate(options)?;
+fn migrate(directory: &Path, options: &Options) -> anyhow::Result<(String, usize)> {
+    const SOURCE: &str = "name where tokio-wheel comes from, by --path DIRECTORY or by --git URL: this command is from a clone, whose version may not be published";
+    let is_open =
+        options.path.is_none() && options.git.is_none() && !options.back && tree::clone().is_some();
+    ensure!(!(is_open && options.write), "{SOURCE}");
+    let service = Service::migrate(directory, options)?;
     if options.write {
         service.write()?;
     }
@@ -87,6 +71,9 @@ fn migrate(options: &Options) -> anyhow::Result<(String, usize)> {
     let advice = match options.write {
         _ if changes == 0 => "No file changes.".to_owned(),
         true => format!("Changed {changes} files. Now run: cargo fmt && cargo check --all-targets"),
+        false if is_open => {
+            format!("{changes} files would change. To change them, run with --write, and {SOURCE}.")
+        }
         false => format!("{changes} files would change. Run with --write to change them."),
     };
     Ok((format!("{}\n{advice}\n", service.report()), changes))
