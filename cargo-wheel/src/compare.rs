@@ -1,24 +1,21 @@
 //! Runs a service in turns on tokio and on the tree.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{IsTerminal as _, stderr};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use indicatif::ProgressBar;
 use regex_lite::Regex;
 use toml_edit::{Array, Value};
 
-use crate::counts::{Counts, Report, VARIABLE, fresh, grouped, table};
-use crate::measure;
+use crate::counts::{self, Report, VARIABLE};
 use crate::process::{self, Running};
 use crate::service::{Service, host};
 use crate::tree::{Counting, TOKIO};
-use crate::verdict::{Measure, verdict};
+use crate::verdict::{Measure, Spread, verdict};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -44,182 +41,154 @@ pub(crate) struct Options {
     pub(crate) cargo: crate::Cargo,
 }
 
+/// What a round takes, and whether more is better if the verdict depends on it.
+const TAKEN: [(&str, Option<bool>); 6] = [
+    ("seconds", Some(false)),
+    ("seconds of CPU", Some(false)),
+    ("of these, user", None),
+    ("of these, system", None),
+    ("voluntary context switches", None),
+    ("peak memory in MB", None),
+];
+
+const COUNTED: [&str; 3] = ["timers armed per second", "cancelled per second", "fired per second"];
+
 struct Side {
-    name: &'static str,
-    /// Arguments of cargo.
-    patch: Vec<String>,
+    service: Service,
     lock: String,
     target: PathBuf,
 }
 
-/// What a round on one side takes: the measures, in the order of the table, and the tree's counts.
-struct Round {
-    numbers: Vec<f64>,
-    counts: Counts,
-}
-
 pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     ensure!(cfg!(unix), "compare needs a Unix, because it asks the system what a program takes");
-    let mut on_tree = Service::of(Some(&service.manifest()), &[])?;
+    let mut on_tree = service.clone();
     let _saved = on_tree.go_on_tree(Counting::Totals)?;
     let tree = fs::read_to_string(service.lock())?;
     let tokio = on_tree.read_lock()?.without_the_tree();
-    let side = |name, patch, lock| Side { name, patch, lock, target: service.target.join(name) };
-    let sides = [side("tokio", Vec::new(), tokio), side("tokio-wheel", on_tree.patch, tree)];
-    for side in &sides {
-        eprintln!("building on {}", side.name);
-        let status = process::run(cargo(service, side, options, None)?)?;
-        ensure!(status.success(), "cargo has failed on {}", side.name);
+    let [tokio, tree] = [(service.clone(), tokio, "tokio"), (on_tree, tree, "tokio-wheel")]
+        .map(|(service, lock, name)| Side { lock, target: service.target.join(name), service });
+    for side in [&tokio, &tree] {
+        let built = process::run(side.cargo(options, None)?)?;
+        ensure!(built.success(), "cargo has failed: {built}");
     }
-    let bar = if stderr().is_terminal() {
-        ProgressBar::new(2 * u64::from(options.rounds))
-    } else {
-        ProgressBar::hidden()
-    };
+    // Hidden unless this is a terminal.
+    let bar = ProgressBar::new(options.rounds.into());
     let mut rounds = Vec::new();
-    let mut counts = Counts::default();
-    let mut seconds = 0.0;
     for number in 0..options.rounds {
-        let mut pair = [Vec::new(), Vec::new()];
+        bar.tick();
         // Each side is the first in every second round.
-        for at in [0, 1].map(|at| (at + usize::from(number)) % 2) {
-            bar.set_message(sides[at].name);
-            let round = round(service, &sides[at], options)?;
-            bar.inc(1);
-            counts.armed += round.counts.armed;
-            counts.cancelled += round.counts.cancelled;
-            counts.fired += round.counts.fired;
-            seconds += if at == 1 { round.numbers[0] } else { 0.0 };
-            pair[at] = round.numbers;
-        }
-        bar.suspend(|| {
-            eprintln!(
-                "round {}: {:.2} s on tokio, {:.2} s on tokio-wheel",
-                number + 1,
-                pair[0][0],
-                pair[1][0]
-            )
-        });
+        let mut pair = match number % 2 {
+            0 => [tokio.round(options)?, tree.round(options)?],
+            _ => [tree.round(options)?, tokio.round(options)?],
+        };
+        pair.rotate_left(usize::from(number % 2));
+        bar.inc(1);
         rounds.push(pair);
     }
     bar.finish_and_clear();
     let measures = measures(options, &rounds);
     print(&measures);
-    let rate = |count: u64| grouped(count as f64 / f64::max(seconds, 1e-6));
-    println!(
-        "tokio-wheel, per second: {} timers armed, {} cancelled, {} fired. Both sides are on tokio {TOKIO}.",
-        rate(counts.armed),
-        rate(counts.cancelled),
-        rate(counts.fired)
-    );
+    println!("Both sides are on tokio {TOKIO}, with the same lock file.");
     let (sentence, is_slower) = verdict(&measures);
     println!("{sentence}");
     Ok(u8::from(is_slower))
 }
 
-/// Turns rounds of all measures into measures of all rounds. What decides first is first.
+/// Turns rounds of all measures into measures of all rounds. The first that differs decides.
 fn measures(options: &Options, rounds: &[[Vec<f64>; 2]]) -> Vec<Measure> {
-    let named = |regexes: &[Regex], is_more: bool| {
-        let name = |regex: &Regex| (regex.to_string(), Some(is_more));
-        regexes.iter().map(name).collect::<Vec<_>>()
+    let of = |regexes: &[Regex], is_more: bool| -> Vec<_> {
+        regexes.iter().map(|regex| (regex.to_string(), Some(is_more))).collect()
     };
-    let own = [
-        ("wall time, s", Some(false)),
-        ("CPU time, s", Some(false)),
-        ("user CPU, s", None),
-        ("system CPU, s", None),
-        ("voluntary context switches", None),
-        ("peak memory, MB", None),
-    ];
-    let own = own.map(|(name, is_more)| (name.to_owned(), is_more));
-    let names =
-        own.into_iter().chain(named(&options.metric, true)).chain(named(&options.less, false));
-    let measures = names.enumerate().map(|(at, (name, more_is_better))| Measure {
-        name,
-        rounds: rounds.iter().map(|pair| [pair[0][at], pair[1][at]]).collect(),
-        more_is_better,
-    });
-    let mut measures: Vec<_> = measures.collect();
-    measures.rotate_left(6);
-    measures
+    let taken = TAKEN.map(|(name, is_more)| (name.to_owned(), is_more));
+    let counted = COUNTED.map(|name| (name.to_owned(), None));
+    let metrics = [of(&options.metric, true), of(&options.less, false)].concat();
+    let names = metrics.into_iter().chain(taken).chain(counted).enumerate();
+    let rounds = |at: usize| rounds.iter().map(|pair| [pair[0][at], pair[1][at]]).collect();
+    names
+        .map(|(at, (name, more))| Measure { name, rounds: rounds(at), more_is_better: more })
+        .collect()
 }
 
 fn print(measures: &[Measure]) {
-    let mut table = table(["median (minimum-maximum)", "tokio", "tokio-wheel", "ratio"]);
+    let mut table = counts::table(["median (minimum–maximum)", "tokio", "tokio-wheel", "ratio"]);
+    let number = |number| indicatif::HumanFloatCount(number);
     for measure in measures {
-        let [tokio, tree, ratio] = [measure.side(0), measure.side(1), measure.ratio()];
-        let shown = |of: crate::verdict::Spread| {
-            format!("{} ({}-{})", grouped(of.median), grouped(of.least), grouped(of.most))
+        let shown = |of: Spread| match of.median.is_nan() {
+            true => "-".to_owned(),
+            false => {
+                format!("{:.2} ({:.2}–{:.2})", number(of.median), number(of.least), number(of.most))
+            }
         };
-        table.add_row([measure.name.clone(), shown(tokio), shown(tree), shown(ratio)]);
+        let sides = [measure.side(0), measure.side(1), measure.ratio()];
+        table.add_row([measure.name.clone()].into_iter().chain(sides.map(shown)));
     }
     println!("{table}");
 }
 
-/// Returns the command that builds a side, and runs it if there is a folder for what that takes.
-/// Cargo runs the program by the `runner` of the platform.
-fn cargo(
-    service: &Service,
-    side: &Side,
-    options: &Options,
-    folder: Option<&Path>,
-) -> Result<Command> {
-    fs::write(service.lock(), &side.lock).with_context(|| service.lock().display().to_string())?;
-    let this = env::current_exe()?.display().to_string();
-    let mut runner: Vec<String> = vec![this, "measure".to_owned()];
-    if let Some(folder) = folder {
-        runner.extend(["--folder".to_owned(), folder.display().to_string()]);
-    }
-    runner.push("--".to_owned());
-    let runner: Array = runner.into_iter().map(Value::from).collect();
-    let service = Service { patch: side.patch.clone(), ..service.clone() };
-    let mut cargo = service.cargo_on(
-        &[OsString::from("--config"), format!("target.{}.runner={runner}", host()?).into()],
-        &options.cargo.arguments,
-    );
-    cargo.env("CARGO_TARGET_DIR", &side.target);
-    if let Some(folder) = folder {
-        let log = File::create(folder.join("log"))?;
-        cargo.env(VARIABLE, folder).stdout(log.try_clone()?).stderr(log);
-    }
-    Ok(cargo)
-}
-
-fn round(service: &Service, side: &Side, options: &Options) -> Result<Round> {
-    let folder = fresh(service, "round")?;
-    let mut running = Running::start_apart(cargo(service, side, options, Some(&folder))?)?;
-    let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
-    let under_load = match &options.load {
-        None => {
-            let status = running.wait()?;
-            process::go_on()?;
-            ensure!(
-                status.success(),
-                "{}\nthe program has failed on {}: {status}",
-                log(),
-                side.name
-            );
-            None
+impl Side {
+    /// Returns the command that builds this side, and runs it if there is a folder for what it takes.
+    /// Cargo runs the program by this command, as the `runner` of the platform.
+    fn cargo(&self, options: &Options, folder: Option<&Path>) -> Result<Command> {
+        process::go_on()?;
+        fs::write(self.service.lock(), &self.lock)?;
+        let path = |path: &Path| Value::from(path.display().to_string());
+        let mut runner = Array::from_iter([path(&env::current_exe()?), "measure".into()]);
+        runner.extend(folder.iter().flat_map(|folder| ["--folder".into(), path(folder)]));
+        runner.push("--");
+        let mut service = self.service.clone();
+        service.settings.push(format!("target.{}.runner={runner}", host()?));
+        let mut cargo = service.cargo_with(&options.cargo.arguments);
+        cargo.env("CARGO_TARGET_DIR", &self.target);
+        if let Some(folder) = folder {
+            process::log_to(&mut cargo, &folder.join("log"))?;
+            cargo.env(VARIABLE, folder);
         }
-        Some(load) => Some(serve(&folder, &mut running, load, options).with_context(|| log())?),
-    };
-    process::go_on()?;
-    let [wall, user, system, switches, peak] = measure::read(&folder)?;
-    let (wall, printed) = under_load.unwrap_or_else(|| (wall, String::new()));
-    let mut numbers = vec![wall, user + system, user, system, switches, peak];
-    let printed = log() + &printed;
-    for metric in options.metric.iter().chain(&options.less) {
-        numbers.push(number(metric, &printed).with_context(|| printed.clone())?);
+        Ok(cargo)
     }
-    Ok(Round { numbers, counts: Report::read(&folder)?.sum() })
+
+    /// Returns the numbers of a round, in the order of the table.
+    fn round(&self, options: &Options) -> Result<Vec<f64>> {
+        let folder = counts::fresh(&self.service, "round")?;
+        let mut running = Running::start_apart(self.cargo(options, Some(&folder))?)?;
+        let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
+        let load = match &options.load {
+            None => {
+                let status = running.wait()?;
+                process::go_on()?;
+                ensure!(status.success(), "{}\nthe program has failed: {status}", log());
+                None
+            }
+            Some(load) => Some(serve(&folder, &mut running, load, options).with_context(log)?),
+        };
+        process::go_on()?;
+        let [mut wall, user, system, switches, peak] = crate::measure::read(&folder)?;
+        let counted =
+            Report::read(&folder)?.totals().map(|count| match self.service.settings[..] {
+                [] => f64::NAN,
+                _ => count as f64 / wall,
+            });
+        let mut printed = log();
+        if let Some((seconds, text)) = load {
+            (wall, printed) = (seconds, printed + &text);
+        }
+        let metrics = options.metric.iter().chain(&options.less);
+        let metrics =
+            metrics.map(|metric| number(metric, &printed).with_context(|| printed.clone()));
+        let mut numbers = metrics.collect::<Result<Vec<f64>>>()?;
+        numbers.extend([wall, user + system, user, system, switches, peak]);
+        numbers.extend(counted);
+        Ok(numbers)
+    }
 }
 
 /// Returns the last number that a regular expression finds: its first group, or all of it.
 fn number(metric: &Regex, printed: &str) -> Result<f64> {
     let found = metric.captures_iter(printed).last();
-    let found = found.with_context(|| format!("nothing above matches --metric '{metric}'"))?;
+    let found = found.with_context(|| format!("nothing that was printed matches '{metric}'"))?;
     let text = found.get(1).or(found.get(0)).map_or("", |group| group.as_str());
-    text.replace([',', '_'], "").parse().with_context(|| format!("`{text}` is no number"))
+    text.replace([',', '_'], "")
+        .parse()
+        .with_context(|| format!("'{metric}': `{text}` is no number"))
 }
 
 /// Runs the load beside a server, and ends the server. Returns the seconds of the load, and what it
@@ -232,41 +201,23 @@ fn serve(
 ) -> Result<(f64, String)> {
     while !folder.join("id").exists() {
         ensure!(server.poll()?.is_none(), "the server has not started");
-        process::go_on()?;
     }
     thread::sleep(Duration::from_secs_f64(options.warm_up));
     ensure!(server.poll()?.is_none(), "the server has ended before the load");
-    let printed = folder.join("load");
     let mut command = Command::new("sh");
-    let file = File::create(&printed)?;
-    command.arg("-c").arg(load).stdout(file.try_clone()?).stderr(file);
+    command.arg("-c").arg(load);
+    process::log_to(&mut command, &folder.join("load"))?;
     let start = Instant::now();
     let status = Running::start_apart(command)?.wait()?;
     let seconds = start.elapsed().as_secs_f64();
-    let printed = fs::read_to_string(&printed)?;
+    let printed = fs::read_to_string(folder.join("load"))?;
     eprint!("{printed}");
-    process::go_on()?;
     ensure!(status.success(), "the load has failed: {status}");
-    end(fs::read_to_string(folder.join("id"))?.parse()?, &options.signal)?;
+    process::signal(fs::read_to_string(folder.join("id"))?.parse()?, &options.signal)?;
     let start = Instant::now();
     while server.poll()?.is_none() {
-        if start.elapsed() > Duration::from_secs(10) {
-            bail!(
-                "the server has not ended 10 s after {}: name the signal that ends it by --signal",
-                options.signal
-            );
-        }
+        let is_late = start.elapsed() > Duration::from_secs(10);
+        ensure!(!is_late, "the server runs 10 s after {}: name another --signal", options.signal);
     }
     Ok((seconds, printed))
-}
-
-#[cfg(unix)]
-fn end(id: i32, signal: &str) -> Result<()> {
-    let signal: nix::sys::signal::Signal = signal.parse()?;
-    Ok(nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), signal)?)
-}
-
-#[cfg(not(unix))]
-fn end(_id: i32, _signal: &str) -> Result<()> {
-    Ok(())
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
+use indicatif::HumanFloatCount;
 
 use crate::process::{self, Running};
 use crate::service::Service;
@@ -19,21 +20,12 @@ pub(crate) const VARIABLE: &str = "CARGO_WHEEL_REPORT";
 /// More lines are not printed.
 const MOST: usize = 20;
 
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub(crate) armed: u64,
-    pub(crate) cancelled: u64,
-    pub(crate) fired: u64,
-    reset: u64,
-    /// In microseconds.
-    usual: u64,
-}
-
-/// The counts of all processes by line, and the seconds of the one that has run longest.
-#[derive(Clone, Default)]
+/// The counts of all processes by line of code, and the seconds of the one that has run longest. The
+/// counts are: armed, cancelled, fired, reset, and the usual duration in microseconds.
+#[derive(Default)]
 pub(crate) struct Report {
-    pub(crate) seconds: f64,
-    lines: BTreeMap<String, Counts>,
+    seconds: f64,
+    lines: BTreeMap<String, [u64; 5]>,
 }
 
 impl Report {
@@ -54,74 +46,51 @@ impl Report {
         self.seconds = self.seconds.max(elapsed.parse().unwrap_or(0.0) / 1e6);
         for line in lines.lines() {
             let (numbers, place) = line.rsplit_once('\t').unwrap_or_default();
-            let numbers: Vec<u64> =
-                numbers.split('\t').filter_map(|number| number.parse().ok()).collect();
-            if let [armed, cancelled, fired, reset, usual] = numbers[..] {
-                let sum = self.lines.entry(shortened(place)).or_default();
-                sum.armed += armed;
-                sum.cancelled += cancelled;
-                sum.fired += fired;
-                sum.reset += reset;
-                sum.usual = usual;
+            let sum = self.lines.entry(shortened(place)).or_default();
+            let usual = sum[4];
+            for (sum, number) in sum.iter_mut().zip(numbers.split('\t')) {
+                *sum += number.parse().unwrap_or(0);
             }
+            sum[4] = if usual > 0 { usual } else { sum[4] };
         }
     }
 
-    /// Returns what was counted after an earlier report.
-    fn since(&self, before: &Report) -> Self {
-        let mut since = self.clone();
-        since.seconds -= before.seconds;
-        for (place, old) in &before.lines {
-            if let Some(new) = since.lines.get_mut(place) {
-                new.armed = new.armed.saturating_sub(old.armed);
-                new.cancelled = new.cancelled.saturating_sub(old.cancelled);
-                new.fired = new.fired.saturating_sub(old.fired);
-                new.reset = new.reset.saturating_sub(old.reset);
-            }
-        }
-        since
+    /// How many timers were armed, cancelled, and fired.
+    pub(crate) fn totals(&self) -> [u64; 3] {
+        [0, 1, 2].map(|at| self.lines.values().map(|counts| counts[at]).sum())
     }
 
-    pub(crate) fn sum(&self) -> Counts {
-        let add = |sum: Counts, line: &Counts| Counts {
-            armed: sum.armed + line.armed,
-            cancelled: sum.cancelled + line.cancelled,
-            fired: sum.fired + line.fired,
-            ..sum
-        };
-        self.lines.values().fold(Counts::default(), add)
-    }
-
-    fn table(&self) -> String {
-        let mut lines: Vec<_> =
-            self.lines.iter().filter(|(_, line)| line.armed + line.reset > 0).collect();
-        lines.sort_by_key(|(_, line)| std::cmp::Reverse(line.armed + line.reset));
-        let mut table = table([
+    fn print(&self) {
+        let mut lines: Vec<_> = self.lines.iter().filter(|(_, counts)| counts[0] > 0).collect();
+        lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts[0]));
+        let titles = [
             "line",
             "armed per second",
             "cancelled",
             "fired",
             "resets per second",
             "usual duration",
-        ]);
-        for (place, line) in lines.iter().take(MOST) {
-            let share = |part: u64| match line.armed {
-                0 => "-".to_owned(),
-                armed => format!("{} %", (100 * part + armed / 2) / armed),
-            };
-            let rate = |count: u64| grouped(count as f64 / self.seconds.max(1e-6));
-            let usual = Duration::from_millis((line.usual + 500) / 1000);
-            let shares = [rate(line.armed), share(line.cancelled), share(line.fired)];
-            table.add_row(
-                [(*place).clone()]
-                    .into_iter()
-                    .chain(shares)
-                    .chain([rate(line.reset), format!("{usual:?}")]),
-            );
+        ];
+        let mut table = table(titles);
+        let rate =
+            |count: u64| format!("{:.1}", HumanFloatCount(count as f64 / self.seconds.max(1e-6)));
+        for (place, [armed, cancelled, fired, reset, usual]) in lines.iter().take(MOST) {
+            let share = |part: u64| format!("{} %", (100 * part + armed / 2) / armed);
+            let usual = format!("{:?}", Duration::from_millis((usual + 500) / 1000));
+            table.add_row([
+                place,
+                &rate(*armed),
+                &share(*cancelled),
+                &share(*fired),
+                &rate(*reset),
+                &usual,
+            ]);
         }
-        let more = lines.len().saturating_sub(MOST);
-        let more = if more > 0 { format!("\nand {more} lines more") } else { String::new() };
-        format!("{table}{more}")
+        println!(
+            "In {:.1} seconds, {} lines of code have armed timers:\n{table}",
+            self.seconds,
+            lines.len()
+        );
     }
 }
 
@@ -135,25 +104,11 @@ fn shortened(place: &str) -> String {
 /// A table whose columns are numbers, except the first.
 pub(crate) fn table<const N: usize>(titles: [&str; N]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(titles);
+    table.load_style(UTF8_FULL_CONDENSED).set_header(titles);
     table.column_iter_mut().skip(1).for_each(|column| {
         column.set_cell_alignment(CellAlignment::Right);
     });
     table
-}
-
-/// Formats a number with at least three digits, and commas between thousands.
-pub(crate) fn grouped(number: f64) -> String {
-    let decimals = if number.abs() < 10.0 { 2 } else { usize::from(number.abs() < 100.0) };
-    let text = format!("{number:.decimals$}");
-    let (whole, rest) =
-        text.split_once('.').map_or((&text[..], ""), |(whole, _)| (whole, &text[whole.len()..]));
-    let digits = whole.chars().enumerate().flat_map(|(at, digit)| {
-        let is_first = at == 0 || (whole.len() - at) % 3 != 0;
-        [(!is_first).then_some(','), Some(digit)]
-    });
-    digits.flatten().collect::<String>() + rest
 }
 
 /// Runs a program, and prints the table as long as it runs and at its end.
@@ -162,26 +117,26 @@ pub(crate) fn timers(service: &Service, arguments: &[OsString], every: u64) -> R
     let mut command = service.cargo_with(arguments);
     command.env(VARIABLE, &folder);
     let mut running = Running::start(command)?;
-    let (mut shown, mut before) = (Instant::now(), Report::default());
+    let (mut printed, mut report) = (Instant::now(), Report::default());
     let status = loop {
         if let Some(status) = running.poll()? {
             break status;
         }
-        if shown.elapsed() >= Duration::from_secs(every) {
-            let now = Report::read(&folder)?;
-            if now.seconds > before.seconds {
-                eprintln!("{}", now.since(&before).table());
+        if printed.elapsed() > Duration::from_secs(every) {
+            let before = std::mem::replace(&mut report, Report::read(&folder)?);
+            // Nothing has run before, while cargo builds.
+            if report.seconds > before.seconds {
+                report.print();
             }
-            (shown, before) = (Instant::now(), now);
+            printed = Instant::now();
         }
     };
-    let report = Report::read(&folder)?;
-    println!("In {:.1} seconds:\n{}", report.seconds, report.table());
+    Report::read(&folder)?.print();
     Ok(process::code(status))
 }
 
 /// Makes an empty folder of this command's.
-pub(crate) fn fresh(service: &Service, name: &str) -> Result<std::path::PathBuf> {
+pub(crate) fn fresh(service: &Service, name: &str) -> Result<PathBuf> {
     let folder = service.target.join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

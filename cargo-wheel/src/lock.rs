@@ -1,9 +1,12 @@
 //! What a lock file says.
 
 use anyhow::{Context as _, Result};
-use toml_edit::{ArrayOfTables, DocumentMut, Table, value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// The tree's packages beside tokio.
+const OURS: [&str; 2] = ["tokio-wheel-whole-tree", "tokio-wheel-guard"];
 
 /// What the version of the tree's tokio ends in.
 pub(crate) const MARK: &str = "+wheel";
@@ -35,40 +38,28 @@ impl Lock {
     }
 
     /// Returns the same lock file with the real tokio as the registry's, without the package in its
-    /// place and without this crate. What this crate depends on stays: Cargo removes it when it uses
-    /// the file.
+    /// place and without this crate. Cargo removes what only this crate depends on when it uses the
+    /// file, and shortens names.
     pub(crate) fn without_the_tree(mut self) -> String {
-        self.0.as_table_mut().remove("patch");
-        if !self.packages().any(is_facade) {
-            return self.0.to_string();
-        }
-        let ours = ["tokio-wheel-whole-tree", "tokio-wheel-guard"];
-        if let Some(packages) = self.0["package"].as_array_of_tables_mut() {
+        if self.packages().any(is_facade)
+            && let Some(packages) = self.0["package"].as_array_of_tables_mut()
+        {
             packages
-                .retain(|package| !is_facade(package) && !ours.contains(&text(package, "name")));
-            for package in packages.iter_mut() {
-                if text(package, "name") == "tokio"
-                    && !text(package, "source").starts_with("registry")
-                {
-                    package["source"] = value(REGISTRY);
-                }
-                let Some(names) =
-                    package.get_mut("dependencies").and_then(|item| item.as_array_mut())
-                else {
-                    continue;
-                };
-                names.retain(|name| !ours.contains(&name.as_str().unwrap_or_default()));
-                for name in names.iter_mut() {
-                    // With one tokio 1 left, Cargo itself shortens the name where it can.
-                    let old = name.as_str().unwrap_or_default();
-                    let new = toml_edit::Value::from(old.replace(MARK, ""));
-                    let decor = name.decor().clone();
-                    *name = new;
-                    *name.decor_mut() = decor;
-                }
-            }
+                .retain(|package| !is_facade(package) && !OURS.contains(&text(package, "name")));
+            packages.iter_mut().for_each(take_off);
         }
+        self.0.as_table_mut().remove("patch");
         self.0.to_string()
+    }
+}
+
+fn take_off(package: &mut Table) {
+    if text(package, "name") == "tokio" && !text(package, "source").starts_with("registry") {
+        package["source"] = value(REGISTRY);
+    }
+    if let Some(names) = package.get_mut("dependencies").and_then(Item::as_array_mut) {
+        let others = names.iter().filter_map(Value::as_str).filter(|name| !OURS.contains(name));
+        *names = others.map(|name| Value::from(name.replace(MARK, ""))).collect();
     }
 }
 

@@ -24,11 +24,11 @@ mod tree;
 mod verdict;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::{Parser, Subcommand};
 
 use self::service::Service;
@@ -52,8 +52,12 @@ struct Options {
 enum Command {
     /// Name the packages whose timers move, and what is in the way
     ///
-    /// Example: cargo wheel check --features redis
-    Check(check::Options),
+    /// Example: cargo wheel check -- --features redis
+    Check {
+        /// Arguments of cargo metadata, such as --all-features
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
     /// Run a program in turns on tokio's timers and on tokio-wheel's, and compare
     ///
     /// Examples:{n}  cargo wheel compare -- bench --bench calls{n}  cargo wheel compare --load 'oha -n 50000
@@ -104,6 +108,16 @@ struct Cargo {
     arguments: Vec<OsString>,
 }
 
+impl Cargo {
+    fn service(&self, manifest: Option<&Path>) -> anyhow::Result<Service> {
+        let own = self.arguments.iter().take_while(|word| *word != "--");
+        let is_named =
+            own.into_iter().any(|word| word.to_string_lossy().starts_with("--manifest-path"));
+        ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
+        Service::open(manifest)
+    }
+}
+
 fn main() -> ExitCode {
     const ERROR: u8 = 2;
     // Cargo runs `cargo-wheel wheel …`.
@@ -119,29 +133,26 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> anyhow::Result<u8> {
-    let path = options.manifest_path.as_deref();
+    let manifest = options.manifest_path.as_deref();
+    let service = || Service::open(manifest);
     match options.command {
-        Command::Check(options) => check::check(&Service::open(path)?, &options),
-        Command::Compare(options) => {
-            let service = Service::of(path, &options.cargo.arguments)?;
-            compare::compare(&service, &options)
-        }
+        Command::Check { arguments } => check::check(&service()?, &arguments),
+        Command::Compare(options) => compare::compare(&options.cargo.service(manifest)?, &options),
         Command::Timers { every, cargo } => {
-            let mut service = Service::of(path, &cargo.arguments)?;
+            let mut service = cargo.service(manifest)?;
             let _saved = service.go_on_tree(Counting::Lines)?;
             counts::timers(&service, &cargo.arguments, every)
         }
         Command::Try(cargo) => {
-            let mut service = Service::of(path, &cargo.arguments)?;
+            let mut service = cargo.service(manifest)?;
             let _saved = service.go_on_tree(Counting::Off)?;
             service.tell_what_moved()?;
-            let status = process::run(service.cargo_with(&cargo.arguments))?;
-            Ok(process::code(status))
+            process::run(service.cargo_with(&cargo.arguments)).map(process::code)
         }
-        Command::Patch(options) => patch::patch(&mut Service::open(path)?, &options).map(|()| 0),
-        Command::Audit { arguments } => audit(&Service::open(path)?, &arguments),
-        Command::Migrate(options) => migrate::main(path, &options),
-        Command::Tree(options) => tree::main(&options).map(|()| 0),
+        Command::Patch(options) => patch::patch(&service()?, &options),
+        Command::Audit { arguments } => audit(&service()?, &arguments),
+        Command::Migrate(options) => migrate::main(manifest, &options),
+        Command::Tree(options) => tree::main(&options),
         Command::Measure(options) => measure::measure(&options),
     }
 }

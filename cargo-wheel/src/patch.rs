@@ -3,7 +3,6 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
-use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::lock::Lock;
 use crate::process::Saved;
@@ -12,6 +11,10 @@ use crate::tree::{self, Counting, TOKIO, put};
 
 /// The folder of the tree in a workspace. It also has the lock file of before and after.
 const FOLDER: &str = "whole-tree";
+
+/// The lines around the section in the manifest, by which it is found again.
+const BEGIN: &str = "# cargo wheel patch: the timers of all packages are tokio-wheel's\n";
+const END: &str = "# cargo wheel patch: end\n";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -26,132 +29,78 @@ pub(crate) struct Options {
     tag: Option<String>,
 }
 
-pub(crate) fn patch(service: &mut Service, options: &Options) -> Result<()> {
+pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
     if options.undo {
         return undo(service);
     }
     service.has_no_other_patch()?;
-    let (folder, lock) = (service.root.join(FOLDER), service.lock());
+    let folder = service.root.join(FOLDER);
     ensure!(!folder.exists(), "{}: this is in the way: remove it first", folder.display());
-    let saved = Saved::of([service.manifest(), lock.clone()])?;
-    let written = || -> Result<()> {
-        let before = fs::read_to_string(&lock).ok();
-        let mut manifest = Manifest::read(service)?;
-        match &options.git {
-            Some(url) => manifest.add("git", url)?,
-            None => {
-                manifest.add("path", &format!("{FOLDER}/tokio"))?;
-                tree::write(&folder, &service.root, &service.target, Counting::Off)?;
-            }
-        }
-        options.tag.iter().try_for_each(|tag| manifest.add("tag", tag))?;
-        manifest.write(service)?;
-        service.take_the_tree()?;
-        if let Some(before) = before {
-            put(&folder.join("before.lock"), &before)?;
-            put(&folder.join("after.lock"), &fs::read_to_string(&lock)?)?;
-        }
-        Ok(())
-    };
-    let written = written();
-    if written.is_err() && folder.exists() {
-        fs::remove_dir_all(&folder)?;
+    let saved = Saved::of([service.manifest(), service.lock()]);
+    if let Err(error) = write(service, options) {
+        // It may not be there yet.
+        let _ = fs::remove_dir_all(&folder);
+        return Err(error);
     }
-    written?;
     saved.keep();
+    let guard = match &options.git {
+        Some(url) => format!("git = \"{url}\""),
+        None => format!("path = \"{FOLDER}/guard\""),
+    };
+    println!("on the tree: {}, tokio {TOKIO}+wheel", service.root.display());
     println!(
-        "on the tree: {}, tokio {TOKIO}+wheel. To go back: cargo wheel patch --undo",
-        service.root.display()
+        "If another tokio is ever locked, cargo only warns. This dependency makes it an error:"
     );
-    println!(
-        "If cargo ever falls back to another tokio, it only warns. A dependency makes that an error:\n"
-    );
-    match &options.git {
-        Some(url) => println!("tokio-wheel-guard = {{ git = \"{url}\" }}"),
-        None => println!(
-            "tokio-wheel-guard = {{ path = \"{FOLDER}/guard\" }} # from the workspace's folder"
-        ),
+    println!("    tokio-wheel-guard = {{ {guard} }}");
+    Ok(0)
+}
+
+fn write(service: &Service, options: &Options) -> Result<()> {
+    let folder = service.root.join(FOLDER);
+    let before = fs::read_to_string(service.lock()).ok();
+    let source = match (&options.git, &options.tag) {
+        (None, _) => format!("path = \"{FOLDER}/tokio\""),
+        (Some(url), None) => format!("git = \"{url}\""),
+        (Some(url), Some(tag)) => format!("git = \"{url}\"\ntag = \"{tag}\""),
+    };
+    if options.git.is_none() {
+        tree::write(&folder, service, Counting::Off)?;
+    }
+    let manifest = fs::read_to_string(service.manifest())?;
+    let end = if manifest.ends_with('\n') { "" } else { "\n" };
+    put(
+        &service.manifest(),
+        &format!("{manifest}{end}{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}"),
+    )?;
+    service.take_the_tree()?;
+    if let Some(before) = before {
+        put(&folder.join("before.lock"), &before)?;
+        put(&folder.join("after.lock"), &fs::read_to_string(service.lock())?)?;
     }
     Ok(())
 }
 
 /// Restores the lock file if it is as `patch` left it. Otherwise it keeps what changed since.
-fn undo(service: &Service) -> Result<()> {
-    let (folder, lock) = (service.root.join(FOLDER), service.lock());
-    let mut manifest = Manifest::read(service)?;
-    let was_there = manifest.remove();
-    ensure!(
-        was_there || folder.exists(),
-        "{}: there is no [patch] of tokio to remove",
-        service.manifest().display()
-    );
-    manifest.write(service)?;
-    if let Ok(now) = fs::read_to_string(&lock) {
-        match fs::read_to_string(folder.join("after.lock")) {
-            Ok(after) if after == now => {
-                put(&lock, &fs::read_to_string(folder.join("before.lock"))?)?
-            }
-            Err(_) if folder.join("tokio").exists() => fs::remove_file(&lock)?,
-            _ => put(&lock, &Lock::parse(&now)?.without_the_tree())?,
-        }
+fn undo(service: &Service) -> Result<u8> {
+    let (folder, lock, path) = (service.root.join(FOLDER), service.lock(), service.manifest());
+    let manifest = fs::read_to_string(&path)?;
+    let parts = manifest
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = parts.with_context(|| {
+        format!("{}: cargo wheel patch has written nothing here", path.display())
+    })?;
+    put(&path, &format!("{before}{after}"))?;
+    let read = |name| fs::read_to_string(folder.join(name));
+    let now = fs::read_to_string(&lock)?;
+    match (read("before.lock"), read("after.lock")) {
+        (Ok(before), Ok(after)) if after == now => put(&lock, &before)?,
+        (Ok(_), _) => put(&lock, &Lock::parse(&now)?.without_the_tree())?,
+        _ => fs::remove_file(&lock)?,
     }
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
     println!("off the tree: {}", service.root.display());
-    Ok(())
-}
-
-/// The workspace's manifest, in which the section is one table more.
-struct Manifest(DocumentMut);
-
-impl Manifest {
-    fn read(service: &Service) -> Result<Self> {
-        let path = service.manifest();
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        Ok(Manifest(text.parse().with_context(|| path.display().to_string())?))
-    }
-
-    fn write(&self, service: &Service) -> Result<()> {
-        put(&service.manifest(), &self.0.to_string())
-    }
-
-    fn add(&mut self, key: &str, text: &str) -> Result<()> {
-        let patch = below(self.0.as_table_mut(), "patch", true)?;
-        let registry = below(patch, "crates-io", true)?;
-        below(registry, "tokio", false)?.insert(key, value(text));
-        Ok(())
-    }
-
-    /// Removes the section, and those around it that are empty then.
-    fn remove(&mut self) -> bool {
-        let root = self.0.as_table_mut();
-        let Some(patch) = root.get_mut("patch").and_then(Item::as_table_like_mut) else {
-            return false;
-        };
-        let Some(registry) = patch.get_mut("crates-io").and_then(Item::as_table_like_mut) else {
-            return false;
-        };
-        let was_there = registry.remove("tokio").is_some();
-        if registry.is_empty() {
-            patch.remove("crates-io");
-        }
-        if patch.is_empty() {
-            root.remove("patch");
-        }
-        was_there
-    }
-}
-
-fn below<'a>(
-    table: &'a mut dyn TableLike,
-    name: &str,
-    is_implicit: bool,
-) -> Result<&'a mut dyn TableLike> {
-    let item = table.entry(name).or_insert_with(|| {
-        let mut new = Table::new();
-        new.set_implicit(is_implicit);
-        Item::Table(new)
-    });
-    item.as_table_like_mut().with_context(|| format!("`{name}` in the manifest is no table"))
+    Ok(0)
 }

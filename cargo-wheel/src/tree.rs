@@ -9,13 +9,16 @@ use cargo_metadata::{MetadataCommand, Package};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Value, value};
 use walkdir::WalkDir;
 
+use crate::lock::MARK;
+use crate::service::Service;
+
 /// The version of tokio that the tree follows. `.ci/whole-tree follow` changes it.
 pub(crate) const TOKIO: &str = "1.54.1";
 
 /// The features of this crate that need no package with timers of its own.
 const FEATURES: [&str; 5] = ["metrics", "stream", "tower", "tracing", "test-util"];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Counting {
     Off,
     /// The drivers' own counts.
@@ -34,22 +37,27 @@ pub(crate) struct Options {
     tokio: String,
 }
 
-pub(crate) fn main(options: &Options) -> Result<()> {
-    let folder = &options.folder;
-    fs::create_dir_all(folder)?;
-    let here = folder.canonicalize()?;
-    let tokio = fetch(&here, &here.join("fetch"), "tokio", &options.tokio);
-    fs::remove_dir_all(here.join("fetch"))?;
+pub(crate) fn main(options: &Options) -> Result<u8> {
+    let scratch = options.folder.join("fetch");
+    let tokio = fetch(Path::new("."), &scratch, ("tokio", &options.tokio))?;
+    fs::remove_dir_all(scratch)?;
+    let library = clone().context("this is not from a clone")?;
     if options.manifests {
-        return write_manifests(folder, &tokio?, &library(&here, &here)?, None);
+        write_manifests(&options.folder, &tokio, &library, None)?;
+    } else {
+        write_with(&options.folder, &tokio, &library, Counting::Off)?;
     }
-    write_with(folder, &tokio?, &library(&here, &here)?, Counting::Off)
+    Ok(0)
 }
 
-/// Writes the tree to a folder, for a service in a workspace with that root.
-pub(crate) fn write(folder: &Path, root: &Path, target: &Path, counting: Counting) -> Result<()> {
-    let tokio = fetch(root, &target.join("fetch-tokio"), "tokio", TOKIO)?;
-    write_with(folder, &tokio, &library(root, target)?, counting)
+/// Writes the tree for a service to a folder.
+pub(crate) fn write(folder: &Path, service: &Service, counting: Counting) -> Result<()> {
+    let get = |wanted| fetch(&service.root, &service.target.join("fetch"), wanted);
+    let library = match clone() {
+        Some(clone) => clone,
+        None => folder_of(&get(("tokio-wheel", env!("CARGO_PKG_VERSION")))?),
+    };
+    write_with(folder, &get(("tokio", TOKIO))?, &library, counting)
 }
 
 fn write_with(folder: &Path, tokio: &Package, library: &Path, counting: Counting) -> Result<()> {
@@ -57,89 +65,65 @@ fn write_with(folder: &Path, tokio: &Package, library: &Path, counting: Counting
     write_manifests(folder, tokio, library, Some(&real))?;
     put(&folder.join("tokio/src/lib.rs"), include_str!("../templates/tokio.rs"))?;
     put(&folder.join("guard/src/lib.rs"), include_str!("../templates/guard.rs"))?;
-    let package = tokio.manifest_path.parent().context("a package has a folder")?;
-    copy(package.as_std_path(), &folder.join(real), &[])?;
-    let spans = Path::new("spans.rs");
-    let replaced: &[&Path] = if counting == Counting::Off { &[] } else { &[spans] };
+    copy(&folder_of(tokio), &folder.join(real), None)?;
     let sources = folder.join("wheel/src");
-    copy(&library.join("src"), &sources, replaced)?;
     let counts = match counting {
-        Counting::Off => return Ok(()),
+        Counting::Off => return copy(&library.join("src"), &sources, None),
         Counting::Totals => include_str!("../templates/totals.rs"),
         Counting::Lines => include_str!("../templates/lines.rs"),
     };
-    let original = fs::read_to_string(library.join("src").join(spans))?;
-    put(&sources.join(spans), include_str!("../templates/spans.rs"))?;
-    put(&sources.join("spans/original.rs"), &original)?;
+    copy(&library.join("src"), &sources, Some("spans.rs"))?;
+    let original = fs::read_to_string(library.join("src/spans.rs"))?;
+    put(&sources.join("spans.rs"), include_str!("../templates/spans.rs"))?;
+    put(&sources.join("spans/original.rs"), original)?;
     put(&sources.join("spans/report.rs"), include_str!("../templates/report.rs"))?;
     put(&sources.join("spans/counts.rs"), counts)
 }
 
 /// Writes a file if it has another text, so that Cargo builds only what changes.
-pub(crate) fn put(file: &Path, text: &str) -> Result<()> {
-    let written = || {
-        if fs::read_to_string(file).is_ok_and(|old| old == text) {
-            return Ok(());
-        }
-        file.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(file, text)
-    };
-    written().with_context(|| file.display().to_string())
-}
-
-fn copy(from: &Path, to: &Path, except: &[&Path]) -> Result<()> {
-    for entry in WalkDir::new(from) {
-        let entry = entry?;
-        let name = entry.path().strip_prefix(from)?;
-        if !entry.file_type().is_file() || except.contains(&name) {
-            continue;
-        }
-        let (file, new) = (entry.path(), to.join(name));
-        let text = fs::read(file).with_context(|| file.display().to_string())?;
-        if fs::read(&new).is_ok_and(|old| old == text) {
-            continue;
-        }
-        new.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(&new, text).with_context(|| new.display().to_string())?;
+pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
+    let text = text.as_ref();
+    if !fs::read(file).is_ok_and(|old| old == text) {
+        let made = file.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(file, text)).with_context(|| file.display().to_string())?;
     }
     Ok(())
 }
 
-/// Returns the folder of this crate: of the clone from which this command was installed, or of the
-/// published package.
-fn library(root: &Path, target: &Path) -> Result<PathBuf> {
-    match clone() {
-        Some(clone) => Ok(clone),
-        None => {
-            let package =
-                fetch(root, &target.join("fetch-wheel"), "tokio-wheel", env!("CARGO_PKG_VERSION"))?;
-            Ok(package.manifest_path.with_file_name("").into())
+fn copy(from: &Path, to: &Path, except: Option<&str>) -> Result<()> {
+    for entry in WalkDir::new(from) {
+        let entry = entry?;
+        let name = entry.path().strip_prefix(from)?;
+        if entry.file_type().is_file() && except.map(Path::new) != Some(name) {
+            put(&to.join(name), fs::read(entry.path())?)?;
         }
     }
+    Ok(())
 }
 
+/// Returns the clone from which this command was installed, if it is there.
 pub(crate) fn clone() -> Option<PathBuf> {
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     clone.join("src/spans.rs").is_file().then(|| clone.to_owned())
 }
 
+fn folder_of(package: &Package) -> PathBuf {
+    package.manifest_path.with_file_name("").into()
+}
+
 /// Makes cargo download a published package, by a scratch package that depends on it. The settings
 /// that count are those of `root`.
-fn fetch(root: &Path, scratch: &Path, name: &str, version: &str) -> Result<Package> {
-    let manifest = format!(
-        "[package]\nname = \"fetch\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n[dependencies]\n{name} = \"={version}\"\n"
-    );
-    put(&scratch.join("Cargo.toml"), &manifest)?;
+fn fetch(root: &Path, scratch: &Path, (name, version): (&str, &str)) -> Result<Package> {
+    let scratch = scratch.join(name);
+    let head =
+        "[package]\nname = \"fetch\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n[workspace]";
+    put(&scratch.join("Cargo.toml"), format!("{head}\n[dependencies]\n{name} = \"={version}\"\n"))?;
     put(&scratch.join("lib.rs"), "")?;
     let mut command = MetadataCommand::new();
-    command.manifest_path(scratch.join("Cargo.toml")).current_dir(root);
-    let metadata = command
-        .exec()
-        .with_context(|| format!("cargo cannot get {name} {version} from the registry"))?;
-    let mut packages = metadata.packages.into_iter();
-    let found =
-        packages.find(|package| *package.name == *name && package.version.to_string() == version);
-    found.with_context(|| format!("{name} {version} is not in the registry"))
+    command.manifest_path(std::path::absolute(scratch.join("Cargo.toml"))?).current_dir(root);
+    let context = || format!("cargo cannot get {name} {version} from the registry");
+    let packages = command.exec().with_context(context)?.packages;
+    packages.into_iter().find(|package| *package.name == *name).with_context(context)
 }
 
 /// Writes the manifests of the three packages. The real tokio is in a folder beside them, or in git.
@@ -159,15 +143,15 @@ fn write_manifests(
         }
     };
     let mut facade: DocumentMut = include_str!("../templates/tokio.toml").parse()?;
-    facade["package"]["version"] = value(format!("{}{}", tokio.version, crate::lock::MARK));
+    facade["package"]["version"] = value(format!("{}{}", tokio.version, MARK));
     let oldest = tokio.rust_version.as_ref().context("tokio has a rust-version")?;
     facade["package"]["rust-version"] = value(format!("{}.{}", oldest.major, oldest.minor));
     for (name, enables) in &tokio.features {
         facade["features"][name] = value(mirrored(name, enables));
     }
-    facade["dependencies"]["real"] =
-        dependency([("package", "tokio".to_owned())].into_iter().chain(source()), false);
-    put(&folder.join("tokio/Cargo.toml"), &facade.to_string())?;
+    let real = [("package", "tokio".to_owned())].into_iter().chain(source());
+    facade["dependencies"]["real"] = dependency(real);
+    put(&folder.join("tokio/Cargo.toml"), facade.to_string())?;
 
     let path = library.join("Cargo.toml");
     let ours: DocumentMut =
@@ -182,21 +166,18 @@ fn write_manifests(
         let mut item = item.clone();
         if name == "tokio" {
             let features = item["features"].clone();
-            item = dependency(source(), false);
+            item = dependency(source());
             item["features"] = features;
         }
         inner["dependencies"][name] = item;
     }
-    put(&folder.join("wheel/Cargo.toml"), &inner.to_string())?;
+    put(&folder.join("wheel/Cargo.toml"), inner.to_string())?;
     put(&folder.join("guard/Cargo.toml"), include_str!("../templates/guard.toml"))
 }
 
-fn dependency(
-    source: impl IntoIterator<Item = (&'static str, String)>,
-    has_defaults: bool,
-) -> Item {
+fn dependency(source: impl IntoIterator<Item = (&'static str, String)>) -> Item {
     let mut table: InlineTable = source.into_iter().collect();
-    table.insert("default-features", has_defaults.into());
+    table.insert("default-features", false.into());
     value(table)
 }
 

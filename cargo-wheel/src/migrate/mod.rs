@@ -10,12 +10,10 @@
 //! | `service.rs` | all files and manifests of a service |
 
 mod imports;
-mod manifest;
-mod moves;
-mod rewrite;
+pub(crate) mod manifest;
+pub(crate) mod moves;
+pub(crate) mod rewrite;
 mod service;
-#[cfg(test)]
-mod tests;
 mod tokens;
 
 use std::io::{self, Write as _};
@@ -58,7 +56,7 @@ pub(crate) fn main(manifest: Option<&Path>, options: &Options) -> anyhow::Result
 }
 
 /// Returns what to print, and the number of files that change.
-fn migrate(directory: &Path, options: &Options) -> anyhow::Result<(String, usize)> {
+pub(crate) fn migrate(directory: &Path, options: &Options) -> anyhow::Result<(String, usize)> {
     const SOURCE: &str = "name where tokio-wheel comes from, by --path DIRECTORY or by --git URL: this command is from a clone, whose version may not be published";
     let is_open =
         options.path.is_none() && options.git.is_none() && !options.back && tree::clone().is_some();
