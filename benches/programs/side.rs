@@ -44,13 +44,20 @@ impl Side {
             Side::Tokio => Ok(runner),
             Side::Tree => {
                 let folder = copy(&target.join("tree"), |_| true)?;
-                let script = Path::new(HERE).join("../../.ci/whole-tree");
-                build(
-                    &folder,
-                    Command::new(script)
-                        .env("WHOLE_TREE_TARGET", target.join("planted"))
-                        .arg("try"),
-                )
+                let manifest = Path::new(HERE).join("../../Cargo.toml");
+                let mut tool = Command::new("cargo");
+                tool.args([
+                    "run",
+                    "--quiet",
+                    "--package",
+                    "cargo-wheel",
+                    "--manifest-path",
+                ])
+                .arg(manifest)
+                .arg("--target-dir")
+                .arg(target.join("cargo-wheel"))
+                .args(["--", "try", "--"]);
+                build(&folder, &mut tool)
             }
             Side::PerWorker => {
                 let folder = copy(&target.join("per-worker"), |_| true)?;

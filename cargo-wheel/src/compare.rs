@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use regex_lite::Regex;
 use toml_edit::{Array, Value};
 
-use crate::counts::{self, Report, VARIABLE};
+use crate::counts::{self, Report, VARIABLE, short};
 use crate::process::{self, Running};
 use crate::service::{Service, host};
 use crate::tree::{Counting, TOKIO};
@@ -111,12 +111,11 @@ fn measures(options: &Options, rounds: &[[Vec<f64>; 2]]) -> Vec<Measure> {
 
 fn print(measures: &[Measure]) {
     let mut table = counts::table(["median (minimum–maximum)", "tokio", "tokio-wheel", "ratio"]);
-    let number = |number| indicatif::HumanFloatCount(number);
     for measure in measures {
         let shown = |of: Spread| match of.median.is_nan() {
             true => "-".to_owned(),
             false => {
-                format!("{:.2} ({:.2}–{:.2})", number(of.median), number(of.least), number(of.most))
+                format!("{} ({}–{})", short(of.median), short(of.least), short(of.most))
             }
         };
         let sides = [measure.side(0), measure.side(1), measure.ratio()];

@@ -72,8 +72,7 @@ impl Report {
             "usual duration",
         ];
         let mut table = table(titles);
-        let rate =
-            |count: u64| format!("{:.1}", HumanFloatCount(count as f64 / self.seconds.max(1e-6)));
+        let rate = |count: u64| short(count as f64 / self.seconds.max(1e-6));
         for (place, [armed, cancelled, fired, reset, usual]) in lines.iter().take(MOST) {
             let share = |part: u64| format!("{} %", (100 * part + armed / 2) / armed);
             let usual = format!("{:?}", Duration::from_millis((usual + 500) / 1000));
@@ -92,6 +91,12 @@ impl Report {
             lines.len()
         );
     }
+}
+
+/// Formats a number with commas, and with decimals if it is small.
+pub(crate) fn short(number: f64) -> String {
+    let decimals = if number < 100.0 { 2 } else { 0 };
+    format!("{:.decimals$}", HumanFloatCount(number))
 }
 
 /// Leaves out where the registry keeps its packages.

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+pub(crate) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The tree's packages beside tokio.
 const OURS: [&str; 2] = ["tokio-wheel-whole-tree", "tokio-wheel-guard"];
@@ -25,8 +25,10 @@ impl Lock {
 
     /// Returns `true` if every crate has the tree's tokio.
     pub(crate) fn is_on_tree(&self) -> bool {
-        let is_unused = self.0.get("patch").is_some_and(|patch| patch.get("unused").is_some());
-        self.packages().any(is_facade) && !is_unused
+        let unused =
+            self.0.get("patch").and_then(|patch| patch.get("unused")?.as_array_of_tables());
+        let mut unused = unused.into_iter().flat_map(ArrayOfTables::iter);
+        self.packages().any(is_facade) && !unused.any(is_facade)
     }
 
     /// Returns the version of the registry's tokio 1.

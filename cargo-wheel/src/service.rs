@@ -11,7 +11,7 @@ use regex_lite::Regex;
 use toml_edit::Value;
 
 use crate::check;
-use crate::lock::{Lock, MARK};
+use crate::lock::{Lock, MARK, REGISTRY};
 use crate::process::{self, Saved};
 use crate::tree::{self, Counting, TOKIO};
 
@@ -127,7 +127,7 @@ impl Service {
             let old = lock
                 .tokio()
                 .with_context(|| format!("{}: there is no tokio 1", shown.display()))?;
-            let old = format!("tokio@{old}");
+            let old = format!("{REGISTRY}#tokio@{old}");
             let version = format!("{TOKIO}{MARK}");
             let updated = self.cargo_output(&match attempt {
                 0 => ["update", "--recursive", &old, "--quiet"],

@@ -37,7 +37,8 @@ static LINES: [Line; MOST] = [const {
 impl Line {
     /// Finds the line in the table, which is open-addressed and never shrinks.
     fn of(location: &'static Location<'static>) -> &'static Self {
-        let place = location.line() as usize * 31 + location.column() as usize + location.file().len();
+        let place =
+            location.line() as usize * 31 + location.column() as usize + location.file().len();
         let mut lines = (0..MOST).map(|step| &LINES[(place + step) % MOST]);
         let found = lines.find(|line| *line.location.get_or_init(|| location) == location);
         found.unwrap_or(&LINES[place % MOST])
@@ -46,7 +47,8 @@ impl Line {
     fn arm(&self, deadline: Tick) {
         self.armed.fetch_add(1, Relaxed);
         let duration = deadline.saturating_since(Tick::now()).as_micros() as u64;
-        let (often, last) = &self.durations[CLASSES - 1 - duration.leading_zeros() as usize % CLASSES];
+        let (often, last) =
+            &self.durations[CLASSES - 1 - duration.leading_zeros() as usize % CLASSES];
         often.fetch_add(1, Relaxed);
         last.store(duration, Relaxed);
     }
@@ -119,7 +121,11 @@ pub(super) fn text(_drivers: &[crate::WheelMetrics]) -> String {
         let read = |count: &AtomicU64| count.load(Relaxed);
         let (armed, cancelled) = (read(&line.armed), read(&line.cancelled));
         let (fired, reset, usual) = (read(&line.fired), read(&line.reset), line.usual());
-        format!("{armed}\t{cancelled}\t{fired}\t{reset}\t{usual}\t{}:{}\n", location.file(), location.line())
+        format!(
+            "{armed}\t{cancelled}\t{fired}\t{reset}\t{usual}\t{}:{}\n",
+            location.file(),
+            location.line()
+        )
     });
     lines.collect()
 }
