@@ -70,7 +70,7 @@ fn write(service: &Service, options: &Options) -> Result<()> {
     let end = if manifest.ends_with('\n') { "" } else { "\n" };
     put(
         &service.manifest(),
-        &format!("{manifest}{end}{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}"),
+        format!("{manifest}{end}{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}"),
     )?;
     service.take_the_tree()?;
     if let Some(before) = before {
@@ -90,12 +90,12 @@ fn undo(service: &Service) -> Result<u8> {
     let (before, after) = parts.with_context(|| {
         format!("{}: cargo wheel patch has written nothing here", path.display())
     })?;
-    put(&path, &format!("{before}{after}"))?;
+    put(&path, format!("{before}{after}"))?;
     let read = |name| fs::read_to_string(folder.join(name));
     let now = fs::read_to_string(&lock)?;
     match (read("before.lock"), read("after.lock")) {
         (Ok(before), Ok(after)) if after == now => put(&lock, &before)?,
-        (Ok(_), _) => put(&lock, &Lock::parse(&now)?.without_the_tree())?,
+        (Ok(_), _) => put(&lock, Lock::parse(&now)?.without_the_tree())?,
         _ => fs::remove_file(&lock)?,
     }
     if folder.exists() {

@@ -136,7 +136,7 @@ fn write(root: &Path, name: &str, text: &str) {
 
 #[test]
 fn a_workspace_moves_forth_and_back() {
-    let root = &env::temp_dir().join(format!("wheel-migrate-{}", process::id()));
+    let root = &env::temp_dir().join(format!("cargo-wheel-{}", process::id()));
     for (name, text) in FILES {
         write(root, name, text);
     }
