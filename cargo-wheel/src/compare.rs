@@ -161,15 +161,13 @@ impl Side {
         };
         process::go_on()?;
         let [mut wall, user, system, switches, peak] = crate::measure::read(&folder)?;
-        let counted =
-            Report::read(&folder)?.totals().map(|count| match self.service.settings[..] {
-                [] => f64::NAN,
-                _ => count as f64 / wall,
-            });
         let mut printed = log();
         if let Some((seconds, text)) = load {
             (wall, printed) = (seconds, printed + &text);
         }
+        let is_on_tree = !self.service.settings.is_empty();
+        let counted = Report::read(&folder)?.totals();
+        let counted = counted.map(|count| if is_on_tree { count as f64 / wall } else { f64::NAN });
         let metrics = options.metric.iter().chain(&options.less);
         let metrics =
             metrics.map(|metric| number(metric, &printed).with_context(|| printed.clone()));

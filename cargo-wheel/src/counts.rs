@@ -21,7 +21,7 @@ pub(crate) const VARIABLE: &str = "CARGO_WHEEL_REPORT";
 const MOST: usize = 20;
 
 /// The counts of all processes by line of code, and the seconds of the one that has run longest. The
-/// counts are: armed, cancelled, fired, reset, and the usual duration in microseconds.
+/// counts are: armed, cancelled, fired, reset, and the sum of the durations in microseconds.
 #[derive(Default)]
 pub(crate) struct Report {
     seconds: f64,
@@ -47,11 +47,9 @@ impl Report {
         for line in lines.lines() {
             let (numbers, place) = line.rsplit_once('\t').unwrap_or_default();
             let sum = self.lines.entry(shortened(place)).or_default();
-            let usual = sum[4];
             for (sum, number) in sum.iter_mut().zip(numbers.split('\t')) {
                 *sum += number.parse().unwrap_or(0);
             }
-            sum[4] = if usual > 0 { usual } else { sum[4] };
         }
     }
 
@@ -73,9 +71,9 @@ impl Report {
         ];
         let mut table = table(titles);
         let rate = |count: u64| short(count as f64 / self.seconds.max(1e-6));
-        for (place, [armed, cancelled, fired, reset, usual]) in lines.iter().take(MOST) {
+        for (place, [armed, cancelled, fired, reset, micros]) in lines.iter().take(MOST) {
             let share = |part: u64| format!("{} %", (100 * part + armed / 2) / armed);
-            let usual = format!("{:?}", Duration::from_millis((usual + 500) / 1000));
+            let usual = format!("{:?}", Duration::from_millis((micros / armed + 500) / 1000));
             table.add_row([
                 place,
                 &rate(*armed),

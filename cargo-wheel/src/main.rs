@@ -93,9 +93,9 @@ enum Command {
     ///
     /// Examples:{n}  cargo wheel migrate{n}  cargo wheel migrate --write --path ../tokio-wheel
     Migrate(migrate::Options),
-    /// Write the tree's packages to a folder
+    /// Write the manifests of the tree's packages to a folder
     #[command(hide = true)]
-    Tree(tree::Options),
+    Tree { folder: PathBuf },
     /// Run a program in cargo's stead, and write down what it took
     #[command(hide = true)]
     Measure(measure::Options),
@@ -152,7 +152,7 @@ fn run(options: Options) -> anyhow::Result<u8> {
         Command::Patch(options) => patch::patch(&service()?, &options),
         Command::Audit { arguments } => audit(&service()?, &arguments),
         Command::Migrate(options) => migrate::main(manifest, &options),
-        Command::Tree(options) => tree::main(&options),
+        Command::Tree { folder } => tree::commit(&folder),
         Command::Measure(options) => measure::measure(&options),
     }
 }

@@ -27,26 +27,12 @@ pub(crate) enum Counting {
     Lines,
 }
 
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    folder: PathBuf,
-    /// Write the manifests alone, with the real tokio from git
-    #[arg(long)]
-    manifests: bool,
-    #[arg(long, default_value = TOKIO)]
-    tokio: String,
-}
-
-pub(crate) fn main(options: &Options) -> Result<u8> {
-    let scratch = options.folder.join("fetch");
-    let tokio = fetch(Path::new("."), &scratch, ("tokio", &options.tokio))?;
+/// Writes the manifests of the committed packages to a folder.
+pub(crate) fn commit(folder: &Path) -> Result<u8> {
+    let scratch = folder.join("fetch");
+    let tokio = fetch(Path::new("."), &scratch, ("tokio", TOKIO))?;
     fs::remove_dir_all(scratch)?;
-    let library = clone().context("this is not from a clone")?;
-    if options.manifests {
-        write_manifests(&options.folder, &tokio, &library, None)?;
-    } else {
-        write_with(&options.folder, &tokio, &library, Counting::Off)?;
-    }
+    write_manifests(folder, &tokio, &clone().context("this is not from a clone")?, None)?;
     Ok(0)
 }
 

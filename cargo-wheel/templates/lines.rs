@@ -10,9 +10,6 @@ use crate::clock::Tick;
 /// More lines than a service has. What does not fit is counted with another line.
 const MOST: usize = 1024;
 
-/// Durations by their number of binary digits, in microseconds: how often, and the last of them.
-const CLASSES: usize = 64;
-
 #[derive(Debug)]
 struct Line {
     location: OnceLock<&'static Location<'static>>,
@@ -20,7 +17,8 @@ struct Line {
     cancelled: AtomicU64,
     fired: AtomicU64,
     reset: AtomicU64,
-    durations: [(AtomicU64, AtomicU64); CLASSES],
+    /// The sum of the durations, in microseconds.
+    micros: AtomicU64,
 }
 
 static LINES: [Line; MOST] = [const {
@@ -30,7 +28,7 @@ static LINES: [Line; MOST] = [const {
         cancelled: AtomicU64::new(0),
         fired: AtomicU64::new(0),
         reset: AtomicU64::new(0),
-        durations: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; CLASSES],
+        micros: AtomicU64::new(0),
     }
 }; MOST];
 
@@ -46,17 +44,8 @@ impl Line {
 
     fn arm(&self, deadline: Tick) {
         self.armed.fetch_add(1, Relaxed);
-        let duration = deadline.saturating_since(Tick::now()).as_micros() as u64;
-        let (often, last) =
-            &self.durations[CLASSES - 1 - duration.leading_zeros() as usize % CLASSES];
-        often.fetch_add(1, Relaxed);
-        last.store(duration, Relaxed);
-    }
-
-    /// Returns a duration of the class that is most frequent.
-    fn usual(&self) -> u64 {
-        let most = self.durations.iter().max_by_key(|(often, _)| often.load(Relaxed));
-        most.map_or(0, |(_, last)| last.load(Relaxed))
+        let duration = deadline.saturating_since(Tick::now());
+        self.micros.fetch_add(duration.as_micros() as u64, Relaxed);
     }
 }
 
@@ -117,15 +106,10 @@ impl Polling<'_> {
 
 pub(super) fn text(_drivers: &[crate::WheelMetrics]) -> String {
     let lines = LINES.iter().filter_map(|line| Some((line, line.location.get()?)));
-    let lines = lines.map(|(line, location)| {
-        let read = |count: &AtomicU64| count.load(Relaxed);
-        let (armed, cancelled) = (read(&line.armed), read(&line.cancelled));
-        let (fired, reset, usual) = (read(&line.fired), read(&line.reset), line.usual());
-        format!(
-            "{armed}\t{cancelled}\t{fired}\t{reset}\t{usual}\t{}:{}\n",
-            location.file(),
-            location.line()
-        )
+    let lines = lines.map(|(line, at)| {
+        let counts = [&line.armed, &line.cancelled, &line.fired, &line.reset, &line.micros];
+        let counts = counts.map(|count| count.load(Relaxed).to_string());
+        format!("{}\t{}:{}\n", counts.join("\t"), at.file(), at.line())
     });
     lines.collect()
 }
