@@ -116,13 +116,15 @@ fn check_manifest(form: &'static str, to: Direction, end: &str) {
 }
 
 #[rustfmt::skip]
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 11] = [
     ("Cargo.toml", "[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
     (".a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
     (".a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\nuse tokio_util::time::DelayQueue;\n"),
     (".a/src/net.rs", "use tokio::net;\n"),
     (".a/target/built.rs", "use tokio::time;\n"),
     (".a/.hidden/lib.rs", "use tokio::time;\n"),
+    (".a/vendor/b/.cargo-checksum.json", ""),
+    (".a/vendor/b/lib.rs", "use tokio::time;\n"),
     (".a/notes.txt", "use tokio::time;\n"),
     (".a/b/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
     (".a/b/lib.rs", "use tokio::net;\n"),

@@ -155,8 +155,10 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| shown(path))
 }
 
-/// Returns `false` for build directories and hidden files.
+/// Returns `false` for what is hidden, built, vendored, or written by `cargo wheel patch`.
 pub(crate) fn is_source(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
-    entry.depth() == 0 || name != "target" && !name.starts_with('.')
+    let is_ours = ["target", "whole-tree"].contains(&&*name) || name.starts_with('.');
+    let is_vendored = || entry.path().join(".cargo-checksum.json").exists();
+    entry.depth() == 0 || !is_ours && !is_vendored()
 }
