@@ -89,6 +89,11 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     let measures = measures(options, &rounds);
     print(&measures);
     println!("Both sides are on tokio {TOKIO}, with the same lock file.");
+    if options.metric.is_empty() && options.less.is_empty() {
+        println!(
+            "A program that runs for a fixed time does more in it: name what it prints by --metric or --less."
+        );
+    }
     let (sentence, is_slower) = verdict(&measures);
     println!("{sentence}");
     Ok(u8::from(is_slower))
