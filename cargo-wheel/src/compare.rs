@@ -75,7 +75,7 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     let bar = ProgressBar::new(options.rounds.into());
     let mut rounds = Vec::new();
     for number in 0..options.rounds {
-        bar.tick();
+        bar.suspend(|| eprintln!("round {} of {}", number + 1, options.rounds));
         // Each side is the first in every second round.
         let mut pair = match number % 2 {
             0 => [tokio.round(options)?, tree.round(options)?],
