@@ -56,9 +56,11 @@ impl Side {
                 return build(program, &mut cargo, target);
             }
             Side::Tree => {
-                cargo = Command::new(Path::new(HERE).join("../../.ci/whole-tree"));
-                cargo.env("WHOLE_TREE_TARGET", target.join("planted"));
-                cargo.arg("try");
+                let tool = ["run", "--quiet", "--package", "cargo-wheel"];
+                cargo.args(tool).arg("--manifest-path");
+                cargo.arg(Path::new(HERE).join("../../Cargo.toml"));
+                cargo.arg("--target-dir").arg(target.join("cargo-wheel"));
+                cargo.args(["--", "try", "--"]);
                 let folder = copy(&target.join("tree"), |_| true)?;
                 let hydra = change_hydra(&folder)?.display().to_string();
                 let patch = format!("\n[patch.crates-io]\nhydra = {{ path = \"{hydra}\" }}\n");

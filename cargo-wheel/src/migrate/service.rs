@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use similar::TextDiff;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::Options;
-use crate::manifest::Manifest;
-use crate::moves::Direction;
-use crate::rewrite::File;
+use super::Options;
+use super::manifest::Manifest;
+use super::moves::Direction;
+use super::rewrite::File;
 
 #[derive(Default)]
 pub(crate) struct Service {
@@ -32,8 +32,7 @@ struct Package {
 
 impl Service {
     /// Moves all files, and then their manifests, which may be in directories above.
-    pub(crate) fn migrate(options: &Options) -> anyhow::Result<Self> {
-        let root = &options.directory;
+    pub(crate) fn migrate(root: &Path, options: &Options) -> anyhow::Result<Self> {
         let root = dunce::canonicalize(root).with_context(|| shown(root))?;
         let to = match options.back {
             true => Direction::Back,
@@ -132,7 +131,7 @@ impl Service {
             report += &diff.context_radius(0).header(&path, &path).to_string();
         }
         if !self.left.is_empty() {
-            report += &format!("\nLeft alone:\n  {}\n", self.left.join("\n  "));
+            report += &format!("\nLook at these:\n  {}\n", self.left.join("\n  "));
         }
         report
     }
@@ -146,7 +145,7 @@ impl Service {
 }
 
 /// Returns a path relative to the current directory, if it is below.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     let here = env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(here).unwrap_or(path);
     path.display().to_string()
@@ -156,8 +155,10 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| shown(path))
 }
 
-/// Returns `false` for build directories and hidden files.
-fn is_source(entry: &DirEntry) -> bool {
+/// Returns `false` for what is hidden, built, vendored, or written by `cargo wheel patch`.
+pub(crate) fn is_source(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
-    entry.depth() == 0 || name != "target" && !name.starts_with('.')
+    let is_ours = ["target", "whole-tree"].contains(&&*name) || name.starts_with('.');
+    let is_vendored = || entry.path().join(".cargo-checksum.json").exists();
+    entry.depth() == 0 || !is_ours && !is_vendored()
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::rewrite::File;
-use crate::tokens::{Cursor, Token};
+use super::rewrite::File;
+use super::tokens::{Cursor, Token};
 
 /// A tree such as `tokio::{net, time::{self, sleep}}`. A glob is a name.
 pub(crate) struct Tree<'a> {
@@ -37,11 +37,7 @@ impl<'a> Tree<'a> {
             cursor.take_name();
         }
         let range = start..cursor.tokens[cursor.at - 1].range.end;
-        Some(Tree {
-            names,
-            children,
-            range,
-        })
+        Some(Tree { names, children, range })
     }
 }
 
@@ -77,10 +73,8 @@ impl File<'_> {
         } else if !new.is_empty() {
             split.removed.sort_by_key(|range| range.start);
             let removed = split.removed.into_iter();
-            self.edits
-                .extend(removed.map(|range| (range, String::new())));
-            self.edits
-                .push((tree.range.end..tree.range.end, between + &new));
+            self.edits.extend(removed.map(|range| (range, String::new())));
+            self.edits.push((tree.range.end..tree.range.end, between + &new));
         }
     }
 
@@ -102,9 +96,7 @@ impl File<'_> {
         let gone = children.filter(|child| self.split(child, &path, split));
         let gone: Vec<&Tree<'_>> = gone.collect();
         if gone.len() < tree.children.len() {
-            let ranges = gone
-                .iter()
-                .map(|child| self.with_comma(child.range.clone()));
+            let ranges = gone.iter().map(|child| self.with_comma(child.range.clone()));
             split.removed.extend(ranges);
         }
         gone.len() == tree.children.len()

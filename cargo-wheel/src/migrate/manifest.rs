@@ -7,8 +7,9 @@ use std::{iter, mem};
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, KeyMut, TableLike, Value};
 
-use crate::Options;
-use crate::moves::{COMPANIONS, WHEEL};
+use super::Options;
+use super::moves::{COMPANIONS, WHEEL};
+use crate::tree;
 
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
@@ -18,11 +19,7 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     pub(crate) fn parse(path: PathBuf, before: String) -> anyhow::Result<Self> {
-        Ok(Manifest {
-            path,
-            document: before.parse()?,
-            before,
-        })
+        Ok(Manifest { path, document: before.parse()?, before })
     }
 
     /// Returns the edited text, with the line ends that the file had.
@@ -46,20 +43,24 @@ impl Manifest {
         let mut tables = tables(self.document.as_table_mut());
         let companions = COMPANIONS.iter().map(|(package, _)| *package);
         let mut packages = iter::once(WHEEL).chain(companions);
-        let mut has = |package: &str| {
-            tables
-                .iter_mut()
-                .any(|table| find(*table, package).is_some())
-        };
+        let mut has =
+            |package: &str| tables.iter_mut().any(|(_, table)| find(*table, package).is_some());
         let package = packages.find(|package| has(package));
-        for table in tables {
+        let mut is_there = false;
+        for (is_dev, table) in tables {
             let Some((key, item)) = package.and_then(|package| find(&mut *table, package)) else {
                 continue;
             };
             let is_paused = is_enabled(item, inherited.get(key.get()), "test-util");
             let is_present = package == Some(WHEEL);
-            let wheel = if is_present { &*item } else { &new };
-            let (mut wheel, features) = (wheel.clone(), features.iter().copied());
+            // What tests need beyond the dependencies.
+            let is_repeated = is_dev && is_there;
+            if is_repeated && !is_paused {
+                continue;
+            }
+            is_there = true;
+            let mut wheel = if is_present { item.clone() } else { new.clone() };
+            let features = features.iter().copied().filter(|_| !is_repeated);
             for feature in features.chain(is_paused.then_some("test-util")) {
                 enable(&mut wheel, feature);
             }
@@ -72,7 +73,8 @@ impl Manifest {
 
     /// Replaces tokio-wheel by the packages that the files need.
     pub(crate) fn remove_wheel(&mut self, mut packages: BTreeSet<&str>, inherited: &Item) {
-        let mut tables = tables(self.document.as_table_mut());
+        let tables = tables(self.document.as_table_mut()).into_iter();
+        let mut tables: Vec<_> = tables.map(|(_, table)| table).collect();
         for at in 0..tables.len() {
             let Some((key, item)) = find(tables[at], WHEEL) else {
                 continue;
@@ -98,23 +100,30 @@ impl Manifest {
         let entry = match (&options.path, &options.git) {
             (Some(to), _) => ("path", relative(to)),
             (_, Some(git)) => ("git", git.clone()),
-            _ => ("version", "0.1".to_owned()),
+            _ if tree::clone().is_some() => ("path", "<--path, or --git>".to_owned()),
+            _ => ("version", env!("CARGO_PKG_VERSION").to_owned()),
         };
         value(InlineTable::from_iter([entry]))
     }
 }
 
-/// Returns every table of dependencies, including those of targets, but not the workspace's.
-fn tables(above: &mut dyn TableLike) -> Vec<&mut dyn TableLike> {
+/// Returns every table of dependencies, including those of targets, but not the workspace's. Those of
+/// tests are marked, and last.
+fn tables(above: &mut dyn TableLike) -> Vec<(bool, &mut dyn TableLike)> {
     let tables = above.iter_mut().flat_map(|(name, item)| {
         let table = item.as_table_like_mut();
         match name.get() {
-            "dependencies" | "dev-dependencies" | "build-dependencies" => Vec::from_iter(table),
+            "dependencies" | "build-dependencies" => {
+                table.map(|table| (false, table)).into_iter().collect()
+            }
+            "dev-dependencies" => table.map(|table| (true, table)).into_iter().collect(),
             "workspace" => Vec::new(),
             _ => table.map(tables).unwrap_or_default(),
         }
     });
-    tables.collect()
+    let mut tables: Vec<_> = tables.collect();
+    tables.sort_by_key(|(is_dev, _)| *is_dev);
+    tables
 }
 
 /// Finds a package in a table, which may have another name as its key.

@@ -45,9 +45,12 @@ const STAYS: [(&str, &str); 9] = [
     ("tokio_stream::Elapsed", "use wheel::error::Elapsed"),
     ("tokio_util::future", "use wheel::ext::FutureExt, or wheel::timeout beside cancellation tokens"),
     ("tokio_util::time", "use wheel::DelayQueue, wheel::delay_queue and wheel::ext::FutureExt"),
-    ("tower::timeout", "use wheel::ext::tower"),
+    ("tower::timeout", "use wheel::ext::tower, and in the same change where the error is named or downcast"),
     ("tower_http::timeout", "use wheel::ext::tower"),
 ];
+
+/// What to check where the type of an error is asked for, in either direction.
+pub(crate) const CHECK: &str = "check which crate makes this error. tokio, tokio-wheel, tower and tokio-stream have an Elapsed each";
 
 /// Paths that only tokio-wheel has, and what to use instead.
 #[rustfmt::skip]
@@ -55,7 +58,7 @@ const ONLY_HERE: [(&str, &str); 5] = [
     ("wheel::ext::StreamExt", "use tokio_stream::StreamExt, which has the same methods"),
     ("wheel::ext::hyper", "use hyper_util::rt::TokioTimer"),
     ("wheel::ext::io", "use the crate tokio-io-timeout, which has the same types"),
-    ("wheel::ext::tower", "use tower::timeout and tower_http::timeout"),
+    ("wheel::ext::tower", "use tower::timeout and tower_http::timeout, and tower's error where it is named or downcast"),
     ("wheel", "tokio's timers have nothing like it"),
 ];
 
@@ -80,11 +83,7 @@ impl Direction {
             let count = from.split("::").count();
             let item = path.get(count)?;
             let moves = starts_with(path, from) && row.items.contains(item);
-            moves.then_some(Moved {
-                count,
-                module,
-                need,
-            })
+            moves.then_some(Moved { count, module, need })
         })
     }
 

@@ -3,9 +3,23 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::imports::Tree;
-use crate::moves::{Direction, Moved};
-use crate::tokens::{Cursor, Kind, Token, tokens};
+use super::imports::Tree;
+use super::moves::{CHECK, Direction, Moved};
+use super::tokens::{Cursor, Kind, Token, tokens};
+
+/// Without its feature `stream`, a `DelayQueue` has `next` and `poll_expired`, but is no `Stream`.
+const STREAMS: [&str; 7] = [
+    "FusedStream",
+    "Stream",
+    "StreamExt",
+    "StreamMap",
+    "TryStreamExt",
+    "poll_next",
+    "poll_next_unpin",
+];
+
+/// Functions that ask for the type of an error.
+const CASTS: [&str; 5] = ["downcast", "downcast_mut", "downcast_ref", "is", "of"];
 
 #[derive(Default)]
 pub(crate) struct File<'a> {
@@ -19,25 +33,29 @@ pub(crate) struct File<'a> {
     pub(crate) uses_wheel: bool,
     /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
+    /// Whether the file names streams.
+    has_streams: bool,
+    /// The names of errors called `Elapsed` in this file.
+    errors: Vec<&'a str>,
 }
 
 impl<'a> File<'a> {
     /// Finds what moves in a file.
     pub(crate) fn read(source: &'a str, direction: Direction) -> Self {
-        let mut file = File {
-            source,
-            direction,
-            ..File::default()
-        };
+        let mut file = File { source, direction, ..File::default() };
         match tokens(source) {
-            Ok(tokens) => file.walk(Cursor {
-                tokens: &tokens,
-                at: 0,
-            }),
+            Ok(tokens) => {
+                let mut names = tokens.iter().filter(|token| token.kind == Kind::Name);
+                file.has_streams = names.any(|name| STREAMS.contains(&name.text));
+                let renamed = tokens
+                    .windows(3)
+                    .filter(|three| three[0].text == "Elapsed" && three[1].text == "as");
+                file.errors = renamed.map(|three| three[2].text).chain(["Elapsed"]).collect();
+                file.walk(Cursor { tokens: &tokens, at: 0 });
+            }
             Err(error) => {
                 let line = error.span().start().line;
-                file.left
-                    .push((line, "the file is not valid Rust from here on".to_owned()));
+                file.left.push((line, "the file is not valid Rust from here on".to_owned()));
             }
         }
         file
@@ -60,17 +78,15 @@ impl<'a> File<'a> {
         while let Some(token) = cursor.token() {
             let at = cursor.at;
             if token.kind == Kind::Name && token.text != "use" {
-                self.path(&cursor.take_path());
+                let path = cursor.take_path();
+                self.list_cast(&cursor.tokens[..at], &path);
+                self.path(&path);
                 continue;
             }
             cursor.at += 1;
             let old = self.direction.old_path();
             if token.kind == Kind::Literal && token.text.contains(old) {
-                self.leave(
-                    token.range.start,
-                    old,
-                    "this is in a string or a doc comment",
-                );
+                self.leave(token.range.start, old, "this is in a string or a doc comment");
             } else if token.text == "use" {
                 match Tree::parse(&mut cursor) {
                     Some(tree) => self.import(&tree, start(&cursor.tokens[..=at])),
@@ -91,6 +107,23 @@ impl<'a> File<'a> {
         }
     }
 
+    /// Lists a path that is the type in `error.is::<Elapsed>()`. No compiler notices if the error is
+    /// another crate's.
+    fn list_cast(&mut self, before: &[Token<'_>], path: &[&Token<'_>]) {
+        let is_error = path.last().is_some_and(|name| self.errors.contains(&name.text));
+        let before = match before {
+            [before @ .., a, b] if a.text == ":" && b.text == ":" => before,
+            before => before,
+        };
+        let [.., cast, _, colon, bracket] = before else {
+            return;
+        };
+        if is_error && colon.text == ":" && bracket.text == "<" && CASTS.contains(&cast.text) {
+            let what = format!("{}::<Elapsed>", cast.text);
+            self.leave(path[0].range.start, &what, CHECK);
+        }
+    }
+
     /// Returns the new module of a path that moves, and records what that needs.
     pub(crate) fn moves(&mut self, path: &[&str]) -> Option<Moved> {
         let moved = self.direction.moves(path)?;
@@ -98,7 +131,10 @@ impl<'a> File<'a> {
         if moved.module == "wheel::ext" && self.source.contains(".with_cancellation_token") {
             return None;
         }
-        self.needs.extend(moved.need);
+        let is_queue = self.direction == Direction::Forth && moved.module == "wheel";
+        if self.has_streams || !is_queue {
+            self.needs.extend(moved.need);
+        }
         self.uses_wheel |= self.direction == Direction::Forth;
         Some(moved)
     }

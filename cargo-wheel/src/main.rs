@@ -1,0 +1,169 @@
+//! `cargo wheel`: tells a team whether its service gains from tokio-wheel, and switches it.
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `tree.rs` | the packages that take tokio's place, written from the sources of this crate and of tokio |
+//! | `service.rs` | the workspace of a service, and how its lock file takes the tree's tokio |
+//! | `lock.rs` | what a lock file says, and the same file without the tree |
+//! | `process.rs` | running programs; interruption; files that are restored |
+//! | `check.rs`, `patch.rs` | the commands of these names |
+//! | `compare.rs`, `measure.rs`, `verdict.rs` | rounds on both sides, what a round takes, and the sentence |
+//! | `counts.rs` | the counts that a counting tree reports, and the command `timers` |
+//! | `migrate/` | the command that changes imports |
+
+mod check;
+mod compare;
+mod counts;
+mod lock;
+mod measure;
+mod migrate;
+mod patch;
+mod process;
+mod service;
+mod tree;
+mod verdict;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use anyhow::{Context as _, ensure};
+use clap::{Parser, Subcommand};
+
+use self::service::Service;
+use self::tree::Counting;
+
+/// Tells whether a Tokio service gains from tokio-wheel's timers, and switches it.
+///
+/// The exit status is 0; 1 if there is something to change, or if the service is slower; and 2 on
+/// errors. `try`, `timers` and `audit` exit as the program does that they run.
+#[derive(Parser)]
+#[command(bin_name = "cargo wheel", version)]
+struct Options {
+    /// The service's Cargo.toml, by default that of the current directory
+    #[arg(long, global = true, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Name the packages whose timers move, and what is in the way
+    ///
+    /// Example: cargo wheel check -- --features redis
+    Check {
+        /// Arguments of cargo metadata, such as --all-features
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Run a program in turns on tokio's timers and on tokio-wheel's, and compare
+    ///
+    /// Examples:{n}  cargo wheel compare -- bench --bench calls{n}  cargo wheel compare --load 'oha -n 50000
+    /// http://localhost:3000' --metric 'Requests/sec: *([0-9.]+)' -- run --release
+    Compare(compare::Options),
+    /// Run a program on the tree, and print which lines of code arm timers
+    ///
+    /// Example: cargo wheel timers -- run --release
+    Timers {
+        /// Print a table after this many seconds each
+        #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+        every: u64,
+        #[command(flatten)]
+        cargo: Cargo,
+    },
+    /// Run cargo with every timer of the dependency tree on tokio-wheel, and leave nothing behind
+    ///
+    /// Example: cargo wheel try -- test --workspace
+    Try(Cargo),
+    /// Write the tree into the workspace, and a [patch] section into its manifest
+    ///
+    /// Examples:{n}  cargo wheel patch{n}  cargo wheel patch --undo
+    Patch(patch::Options),
+    /// Audit the lock file as it would be without the tree (needs cargo-audit)
+    ///
+    /// Example: cargo wheel audit -- --deny warnings
+    Audit {
+        /// Arguments of cargo audit
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Change imports of tokio::time to wheel::time, or back
+    ///
+    /// Examples:{n}  cargo wheel migrate{n}  cargo wheel migrate --write --path ../tokio-wheel
+    Migrate(migrate::Options),
+    /// Write the manifests of the tree's packages to a folder
+    #[command(hide = true)]
+    Tree { folder: PathBuf },
+    /// Run a program in cargo's stead, and write down what it took
+    #[command(hide = true)]
+    Measure(measure::Options),
+}
+
+#[derive(clap::Args)]
+struct Cargo {
+    /// Arguments of cargo
+    #[arg(required = true, last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+impl Cargo {
+    fn service(&self, manifest: Option<&Path>) -> anyhow::Result<Service> {
+        let own = self.arguments.iter().take_while(|word| *word != "--");
+        let is_named =
+            own.into_iter().any(|word| word.to_string_lossy().starts_with("--manifest-path"));
+        ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
+        Service::open(manifest)
+    }
+}
+
+fn main() -> ExitCode {
+    const ERROR: u8 = 2;
+    // Cargo runs `cargo-wheel wheel …`.
+    let mut words: Vec<_> = env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "wheel") {
+        words.remove(1);
+    }
+    let status = process::listen().and_then(|()| run(Options::parse_from(words)));
+    ExitCode::from(status.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ERROR
+    }))
+}
+
+fn run(options: Options) -> anyhow::Result<u8> {
+    let manifest = options.manifest_path.as_deref();
+    let service = || Service::open(manifest);
+    match options.command {
+        Command::Check { arguments } => check::check(&service()?, &arguments),
+        Command::Compare(options) => compare::compare(&options.cargo.service(manifest)?, &options),
+        Command::Timers { every, cargo } => {
+            let mut service = cargo.service(manifest)?;
+            let _saved = service.go_on_tree(Counting::Lines)?;
+            counts::timers(&service, &cargo.arguments, every)
+        }
+        Command::Try(cargo) => {
+            let mut service = cargo.service(manifest)?;
+            let _saved = service.go_on_tree(Counting::Off)?;
+            service.tell_what_moved()?;
+            process::run(service.cargo_with(&cargo.arguments)).map(process::code)
+        }
+        Command::Patch(options) => patch::patch(&service()?, &options),
+        Command::Audit { arguments } => audit(&service()?, &arguments),
+        Command::Migrate(options) => migrate::main(manifest, &options),
+        Command::Tree { folder } => tree::commit(&folder),
+        Command::Measure(options) => measure::measure(&options),
+    }
+}
+
+/// cargo-audit looks up packages of the registry only, and the tree's tokio comes from elsewhere.
+fn audit(service: &Service, arguments: &[OsString]) -> anyhow::Result<u8> {
+    let file = service.target.join("without-the-tree.lock");
+    fs::create_dir_all(&service.target)?;
+    fs::write(&file, service.read_lock()?.without_the_tree())?;
+    let mut command = process::cargo();
+    command.arg("audit").arg("--file").arg(&file).args(arguments);
+    let status = process::run(command).context("cargo install --locked cargo-audit")?;
+    Ok(process::code(status))
+}

@@ -1,0 +1,106 @@
+//! Puts a service on the tree for good, and takes it off again.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::lock::Lock;
+use crate::process::Saved;
+use crate::service::Service;
+use crate::tree::{self, Counting, TOKIO, put};
+
+/// The folder of the tree in a workspace. It also has the lock file of before and after.
+const FOLDER: &str = "whole-tree";
+
+/// The lines around the section in the manifest, by which it is found again.
+const BEGIN: &str = "# cargo wheel patch: the timers of all packages are tokio-wheel's\n";
+const END: &str = "# cargo wheel patch: end\n";
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Remove the section and the tree
+    #[arg(long, conflicts_with = "git")]
+    undo: bool,
+    /// Take the tree from tokio-wheel's repository, instead of writing it into the workspace
+    #[arg(long, value_name = "URL")]
+    git: Option<String>,
+    /// The release of tokio-wheel to take from there
+    #[arg(long, requires = "git")]
+    tag: Option<String>,
+}
+
+pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
+    if options.undo {
+        return undo(service);
+    }
+    service.has_no_other_patch()?;
+    let folder = service.root.join(FOLDER);
+    ensure!(!folder.exists(), "{}: this is in the way: remove it first", folder.display());
+    let saved = Saved::of([service.manifest(), service.lock()]);
+    if let Err(error) = write(service, options) {
+        // It may not be there yet.
+        let _ = fs::remove_dir_all(&folder);
+        return Err(error);
+    }
+    saved.keep();
+    let guard = match &options.git {
+        Some(url) => format!("git = \"{url}\""),
+        None => format!("path = \"{FOLDER}/guard\""),
+    };
+    println!("on the tree: {}, tokio {TOKIO}+wheel", service.root.display());
+    println!(
+        "If another tokio is ever locked, cargo only warns. This dependency makes it an error:"
+    );
+    println!("    tokio-wheel-guard = {{ {guard} }}");
+    Ok(0)
+}
+
+fn write(service: &Service, options: &Options) -> Result<()> {
+    let folder = service.root.join(FOLDER);
+    let before = fs::read_to_string(service.lock()).ok();
+    let source = match (&options.git, &options.tag) {
+        (None, _) => format!("path = \"{FOLDER}/tokio\""),
+        (Some(url), None) => format!("git = \"{url}\""),
+        (Some(url), Some(tag)) => format!("git = \"{url}\"\ntag = \"{tag}\""),
+    };
+    if options.git.is_none() {
+        tree::write(&folder, service, Counting::Off)?;
+    }
+    let manifest = fs::read_to_string(service.manifest())?;
+    let end = if manifest.ends_with('\n') { "" } else { "\n" };
+    put(
+        &service.manifest(),
+        format!("{manifest}{end}{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}"),
+    )?;
+    service.take_the_tree()?;
+    if let Some(before) = before {
+        put(&folder.join("before.lock"), &before)?;
+        put(&folder.join("after.lock"), &fs::read_to_string(service.lock())?)?;
+    }
+    Ok(())
+}
+
+/// Restores the lock file if it is as `patch` left it. Otherwise it keeps what changed since.
+fn undo(service: &Service) -> Result<u8> {
+    let (folder, lock, path) = (service.root.join(FOLDER), service.lock(), service.manifest());
+    let manifest = fs::read_to_string(&path)?;
+    let parts = manifest
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = parts.with_context(|| {
+        format!("{}: cargo wheel patch has written nothing here", path.display())
+    })?;
+    put(&path, format!("{before}{after}"))?;
+    let read = |name| fs::read_to_string(folder.join(name));
+    let now = fs::read_to_string(&lock)?;
+    match (read("before.lock"), read("after.lock")) {
+        (Ok(before), Ok(after)) if after == now => put(&lock, &before)?,
+        (Ok(_), _) => put(&lock, Lock::parse(&now)?.without_the_tree())?,
+        _ => fs::remove_file(&lock)?,
+    }
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    println!("off the tree: {}", service.root.display());
+    Ok(0)
+}

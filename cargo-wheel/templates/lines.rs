@@ -1,0 +1,115 @@
+//! Counts per line of code that arms a timer, for `cargo wheel timers`.
+
+use std::panic::Location;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::task::Poll;
+
+use crate::clock::Tick;
+
+/// More lines than a service has. What does not fit is counted with another line.
+const MOST: usize = 1024;
+
+#[derive(Debug)]
+struct Line {
+    location: OnceLock<&'static Location<'static>>,
+    armed: AtomicU64,
+    cancelled: AtomicU64,
+    fired: AtomicU64,
+    reset: AtomicU64,
+    /// The sum of the durations, in microseconds.
+    micros: AtomicU64,
+}
+
+static LINES: [Line; MOST] = [const {
+    Line {
+        location: OnceLock::new(),
+        armed: AtomicU64::new(0),
+        cancelled: AtomicU64::new(0),
+        fired: AtomicU64::new(0),
+        reset: AtomicU64::new(0),
+        micros: AtomicU64::new(0),
+    }
+}; MOST];
+
+impl Line {
+    /// Finds the line in the table, which is open-addressed and never shrinks.
+    fn of(location: &'static Location<'static>) -> &'static Self {
+        let place =
+            location.line() as usize * 31 + location.column() as usize + location.file().len();
+        let mut lines = (0..MOST).map(|step| &LINES[(place + step) % MOST]);
+        let found = lines.find(|line| *line.location.get_or_init(|| location) == location);
+        found.unwrap_or(&LINES[place % MOST])
+    }
+
+    fn arm(&self, deadline: Tick) {
+        self.armed.fetch_add(1, Relaxed);
+        let duration = deadline.saturating_since(Tick::now());
+        self.micros.fetch_add(duration.as_micros() as u64, Relaxed);
+    }
+}
+
+/// The timer of a `Sleep`, beside it.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    line: &'static Line,
+    is_armed: AtomicBool,
+}
+
+pub(crate) struct Polling<'a>(&'a Operation);
+
+impl Operation {
+    #[track_caller]
+    pub(crate) fn new_sleep() -> Self {
+        let (line, is_armed) = (Line::of(Location::caller()), AtomicBool::new(false));
+        Operation { line, is_armed }
+    }
+
+    pub(crate) fn reset(&mut self, deadline: Tick) {
+        match self.is_armed.swap(true, Relaxed) {
+            true => _ = self.line.reset.fetch_add(1, Relaxed),
+            false => self.line.arm(deadline),
+        }
+    }
+
+    /// A timer that is registered although it was armed has been cancelled by a lazy reset.
+    pub(crate) fn poll(&self, _in_budget: bool, registers: Option<Tick>) -> Polling<'_> {
+        if let Some(deadline) = registers {
+            self.cancel();
+            self.line.arm(deadline);
+            self.is_armed.store(true, Relaxed);
+        }
+        Polling(self)
+    }
+
+    fn cancel(&self) {
+        if self.is_armed.swap(false, Relaxed) {
+            self.line.cancelled.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+impl Polling<'_> {
+    pub(crate) fn end(self, polled: Poll<()>) -> Poll<()> {
+        if polled.is_ready() && self.0.is_armed.swap(false, Relaxed) {
+            self.0.line.fired.fetch_add(1, Relaxed);
+        }
+        polled
+    }
+}
+
+pub(super) fn text(_drivers: &[crate::WheelMetrics]) -> String {
+    let lines = LINES.iter().filter_map(|line| Some((line, line.location.get()?)));
+    let lines = lines.map(|(line, at)| {
+        let counts = [&line.armed, &line.cancelled, &line.fired, &line.reset, &line.micros];
+        let counts = counts.map(|count| count.load(Relaxed).to_string());
+        format!("{}\t{}:{}\n", counts.join("\t"), at.file(), at.line())
+    });
+    lines.collect()
+}

@@ -1,0 +1,58 @@
+//! Writes what was counted to a file of this process, five times a second and when a driver ends.
+//! `cargo wheel` reads the files.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use std::{env, fs, path::PathBuf, process, thread};
+
+use tokio::runtime::Handle;
+
+use super::{counts, original};
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+static DRIVERS: Mutex<Vec<crate::WheelMetrics>> = Mutex::new(Vec::new());
+static START: OnceLock<Instant> = OnceLock::new();
+
+#[track_caller]
+pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static, handle: &Handle) {
+    let metrics = crate::metrics();
+    DRIVERS.lock().unwrap_or_else(PoisonError::into_inner).push(metrics);
+    START.get_or_init(|| {
+        thread::spawn(|| {
+            loop {
+                thread::sleep(PAUSE);
+                write();
+            }
+        });
+        Instant::now()
+    });
+    let reported = async {
+        // Dropped after the task, which is the driver.
+        let _end = End;
+        task.await;
+    };
+    original::spawn(reported, handle);
+}
+
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        write();
+    }
+}
+
+/// A file appears as a whole, because it is renamed.
+fn write() {
+    let Some(folder) = env::var_os("CARGO_WHEEL_REPORT").map(PathBuf::from) else {
+        return;
+    };
+    let drivers = DRIVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let elapsed = START.get().map_or(0, |start| start.elapsed().as_micros());
+    let text = format!("{elapsed}\n{}", counts::text(&drivers));
+    let file = folder.join(process::id().to_string());
+    let new = file.with_extension("new");
+    // A folder that is gone means that nobody reads any more.
+    let _ = fs::write(&new, text).and_then(|()| fs::rename(&new, &file));
+}
