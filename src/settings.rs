@@ -4,8 +4,14 @@ use std::num::NonZeroU64;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Maximum number of entries that one critical section of a shard fires, or of late cancels that it applies.
-pub(crate) const BATCH: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
+/// Maximum number of entries that one critical section of a shard fires, or of late cancels that it
+/// applies. The models have smaller batches: of one or, if `LOOM_BATCH` is set while they are
+/// compiled, of two.
+pub(crate) const BATCH: usize = match option_env!("LOOM_BATCH") {
+    _ if cfg!(not(all(test, loom))) => 16,
+    None => 1,
+    Some(_) => 2,
+};
 
 /// The settings of a driver. A builder has checked that each is in its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -256,8 +256,10 @@ impl Shard {
             published: Published::default(),
             late: Late(Lock::new(Vec::new())),
         };
-        // Stored instead of initialized, because loom takes only a store for sequentially
-        // consistent. (An initial value happens before every store, so it needs no such order.)
+        // These are stored instead of initialized for loom, which never takes an initial value for
+        // sequentially consistent. Without loom an initial value needs no order: it happens before
+        // every access, so it precedes every store, and a sequentially consistent load that returns
+        // it comes before every sequentially consistent store in the single total order.
         shard.move_clock(now);
         shard.publish(Tick::NEVER);
         shard.publish_alarm(Tick::NEVER, false);

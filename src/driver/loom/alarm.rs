@@ -1,226 +1,188 @@
-//! The alarm, whose interval fires late, early, spuriously and re-entrantly. That it fired is never
-//! forgotten, and never taken for a later time at which it fires.
+//! The alarm, whose interval fires late, early, spuriously, and while it is being armed. No thread
+//! forgets that the alarm has fired, and none takes an old firing for a later one.
 
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::model::Wakes;
-use super::{Model, check, fake};
-use crate::clock::Tick;
+use super::model::{Model, Wakes, assert_dropped, check, shards};
+use crate::clock::{MILLISECOND, Tick};
+use crate::platform::fake;
 
+/// This thread arms an earlier deadline than the alarm's, so it re-arms the alarm, too.
 #[test]
 fn loom_alarm_and_rearm() {
-    check(|| {
-        let model = Model::new(2);
-        let due = model.arm(0, 10);
-        let later = model.arm(1, 30);
-        let other = model.spawn(|model| model.poll_at(10));
-        // Earlier than planned: this thread sets the alarm too.
-        let early = model.arm(1, 5);
-        other.join().unwrap();
+    check(shards(2), |model| {
+        let (due, later) = (model.arm(0, 10), model.arm(1, 30));
+        let early = model.while_firing(10, || model.arm(1, 5));
         model.assert_all_fire([due, later, early]);
     });
 }
 
 #[test]
 fn loom_a_late_alarm_and_rearm() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(25));
-        let later = model.arm(1, 9);
-        let latest = model.arm(1, 40);
-        other.join().unwrap();
+        let [later, latest] = model.while_firing(25, || [9, 40].map(|it| model.arm(1, it)));
         model.assert_all_fire([due, later, latest]);
     });
 }
 
-/// The driver task may be under way when the alarm requests a pass.
+/// The driver task may be running when the alarm requests a pass.
 #[test]
 fn loom_an_early_alarm_and_rearm() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let later = model.arm(0, 30);
-        let other = model.spawn(|model| model.time.fire_early());
-        let early = model.arm(1, 20);
-        model.poll_task();
-        other.join().unwrap();
+        let arm_and_poll = || {
+            let early = model.arm(1, 20);
+            model.poll_task();
+            early
+        };
+        let (_, early) = model.race(|model| model.time.fire_early(), arm_and_poll);
         model.assert_all_fire([early, later]);
     });
 }
 
 #[test]
 fn loom_a_spurious_alarm_and_rearm() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let later = model.arm(0, 30);
         let waker = model.time.waker();
-        let other = model.spawn(|_| waker.wake());
-        let early = model.arm(1, 20);
-        other.join().unwrap();
+        let (_, early) = model.race(|_| waker.wake(), || model.arm(1, 20));
         model.assert_all_fire([early, later]);
     });
 }
 
 #[test]
 fn loom_a_spurious_alarm_and_another() {
-    check(|| {
-        let model = Model::new(1);
-        let due = model.arm(0, 10);
-        let later = model.arm(0, 30);
+    check(shards(1), |model| {
+        let timers = [10, 30].map(|deadline| model.arm(0, deadline));
         let waker = model.time.waker();
-        let other = model.spawn(|_| waker.wake());
-        model.poll_at(10);
-        other.join().unwrap();
-        model.assert_all_fire([due, later]);
+        model.race(|_| waker.wake(), || model.poll_at(10));
+        model.assert_all_fire(timers);
     });
 }
 
-/// The driver task, which was woken for a pass, is quicker than the alarm, and re-arms the alarm
+/// The driver task, which was woken for a pass, is faster than the alarm, and re-arms the alarm
 /// while that fires.
 #[test]
 fn loom_a_pass_and_a_late_alarm() {
-    check(|| {
-        let model = Model::new(2);
-        let due = model.arm(0, 10);
-        let later = model.arm(1, 30);
+    check(shards(2), |model| {
+        let timers = [model.arm(0, 10), model.arm(1, 30)];
         fake::advance_to(Tick(12).to_instant());
-        let other = model.spawn(|model| model.time.poll());
-        model.poll_task();
+        // A timer for now does not take the fast path, even if the alarm is late.
+        model.driver.rearm();
         let fast_path_from = model.home(0).shard.fast_path_from();
-        assert!(fast_path_from > Tick(12), "a timer for now is fast");
-        other.join().unwrap();
-        model.assert_all_fire([due, later]);
+        assert_eq!(fast_path_from, Tick(12 + MILLISECOND));
+        model.race(|model| model.time.poll(), || model.poll_task());
+        model.assert_all_fire(timers);
     });
 }
 
-/// The same, while another thread arms an earlier timer.
+/// The driver task fires the timers that are due, while another thread arms an earlier timer.
 #[test]
 fn loom_a_pass_and_arm() {
-    check(|| {
-        let model = Model::new(2);
-        let due = [model.arm(0, 10), model.arm(0, 11)];
+    check(shards(2), |model| {
+        let due = [10, 11].map(|deadline| model.arm(0, deadline));
         let later = model.arm(0, 30);
         fake::advance_to(Tick(12).to_instant());
-        let other = model.spawn(|model| model.arm(1, 20));
-        model.poll_task();
-        let early = other.join().unwrap();
+        let (early, ()) = model.race(|model| model.arm(1, 20), || model.poll_task());
         while model.poll_task_if_woken() {}
         let fired = due.iter().all(|due| due.wakes.count() == 1);
-        assert!(fired, "not fired by the look");
+        assert!(fired, "not fired by the driver task");
         model.assert_all_fire(due.into_iter().chain([later, early]));
     });
 }
 
-/// A model whose alarm is armed for a timer that is gone, and due soon.
-fn with_a_timer_that_is_gone() -> (Model, Arc<Wakes>) {
-    let model = Model::new(2);
-    let gone = model.arm(0, 3).drop();
-    (model, gone)
+/// Arms the alarm for a timer that is then dropped.
+fn arm_for_a_timer_that_is_gone(model: &Model) -> Arc<Wakes> {
+    model.arm(0, 3).drop()
 }
 
 #[test]
 fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
-    check(|| {
-        let (model, gone) = with_a_timer_that_is_gone();
-        model.leave_cancelled_out(0);
+    check(shards(2), |model| {
+        let gone = arm_for_a_timer_that_is_gone(&model);
+        model.home(0).leave_cancelled_out();
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.interval_fires_at(), Some(next.deadline));
-        assert!(gone.is_freed() && gone.count() == 0);
+        assert_dropped([gone], 0);
         model.assert_all_fire([next]);
     });
 }
 
-/// A shard that another thread holds is left unchanged: the alarm fires once for nothing.
+/// A check does nothing if another thread holds the shard: the alarm then fires once for nothing.
 #[test]
 fn loom_a_check_and_arm() {
-    check(|| {
-        let (model, gone) = with_a_timer_that_is_gone();
-        let other = model.spawn(|model| model.arm(1, 20));
-        model.leave_cancelled_out(0);
-        let mine = model.arm(0, 30);
-        let others = other.join().unwrap();
-        model.assert_all_fire([mine, others]);
-        assert!(gone.is_freed() && gone.count() == 0);
+    check(shards(2), |model| {
+        let gone = arm_for_a_timer_that_is_gone(&model);
+        let check_and_arm = || {
+            model.home(0).leave_cancelled_out();
+            model.arm(0, 30)
+        };
+        let both = model.race(|model| model.arm(1, 20), check_and_arm);
+        model.assert_all_fire(<[_; 2]>::from(both));
+        assert_dropped([gone], 0);
     });
 }
 
-/// A thread has announced an earlier deadline, and lost its processor before setting the alarm: no
-/// later timer of the shard relies on that thread.
+/// A thread has stored an earlier deadline, and was preempted before it arms the alarm. No later
+/// timer of the shard relies on that thread.
 #[test]
 fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
-    check(|| {
-        let model = Model::new(1);
-        let shard = &model.home(0).shard;
-        let announced = shard.arm(Tick(10), Waker::noop().clone());
-        assert!(announced.is_ok());
+    check(shards(1), |model| {
+        let stored = model.home(0).shard.arm(Tick(10), Waker::noop().clone());
+        assert!(stored.is_ok());
         let timer = model.arm(0, 20);
-        assert!(
-            model
-                .interval_fires_at()
-                .is_some_and(|at| at <= timer.deadline)
-        );
+        let at = model.interval_fires_at();
+        assert!(at.is_some_and(|at| at <= timer.deadline));
         model.assert_all_fire([timer]);
     });
 }
 
-/// Elsewhere the time is not known, so the alarm may be set to a time that has passed; and once
-/// more, for the thread may lose its processor again.
+/// A thread may arm the alarm for a time that has passed, because it was preempted after it had read
+/// the clock. It may be preempted a second time.
 #[test]
 fn loom_the_alarm_fires_while_it_is_armed() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let due = model.arm(0, 20);
-        let other = model.spawn_outside(|model| model.arm(1, 10));
-        model.poll_at(15);
-        model.poll_at(18);
-        let early = other.join().unwrap();
+        let fire_twice = || [15, 18].map(|now| model.poll_at(now));
+        let (early, _) = model.race_outside(|model| model.arm(1, 10), fire_twice);
         model.assert_all_fire([early, due]);
     });
 }
 
-/// A model in which no clock is read for timers that are due in the alarm's millisecond.
-fn with_a_known_grid(shards: usize) -> Model {
-    let model = Model::new(shards);
-    model.driver.alarm.grid.find(|deadline| deadline == Tick(0));
-    model
-}
-
 #[test]
 fn loom_arm_for_the_alarms_millisecond_and_fire() {
-    check(|| {
-        let model = with_a_known_grid(1);
-        let due = [model.arm(0, 10), model.arm(0, 10)];
-        let other = model.spawn(|model| model.poll_at(10));
-        let near = [model.arm(0, 11), model.arm(0, 10)];
-        other.join().unwrap();
+    check(shards(1), |model| {
+        model.know_the_grid();
+        let due = [10, 10].map(|deadline| model.arm(0, deadline));
+        let near = model.while_firing(10, || [11, 10].map(|it| model.arm(0, it)));
         model.assert_all_fire(due.into_iter().chain(near));
     });
 }
 
 #[test]
 fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
-    check(|| {
-        let model = with_a_known_grid(2);
+    check(shards(2), |model| {
+        model.know_the_grid();
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let near = [model.arm(1, 10), model.arm(1, 11)];
-        other.join().unwrap();
+        let near = model.while_firing(10, || [10, 11].map(|it| model.arm(1, it)));
         model.assert_all_fire([due].into_iter().chain(near));
     });
 }
 
-/// A check disarms the alarm while it fires: the millisecond after the shard's clock is the next.
+/// A check disarms the alarm while it fires. The present millisecond then begins after the shard's
+/// clock.
 #[test]
 fn loom_arm_in_a_pass_after_a_check() {
-    check(|| {
-        let model = with_a_known_grid(1);
-        let due = [model.arm(0, 10), model.arm(0, 10)];
-        let other = model.spawn(|model| model.poll_at(10));
-        model.leave_cancelled_out(0);
-        let near = model.arm(0, 11);
-        other.join().unwrap();
+    check(shards(1), |model| {
+        model.know_the_grid();
+        let due = [10, 10].map(|deadline| model.arm(0, deadline));
+        let near = model.while_firing(10, || {
+            model.home(0).leave_cancelled_out();
+            model.arm(0, 11)
+        });
         model.assert_all_fire(due.into_iter().chain([near]));
     });
 }

@@ -1,198 +1,115 @@
-//! The cached entry: used again or removed, in every race with a pass, a count or the end of the
-//! driver.
+//! The cached entry: a timer takes it over, or it is removed, in every race with a pass, with a
+//! count, with other timers or with the end of the driver.
 
-use super::{Armed, Model, check};
+use super::model::{Armed, Model, assert_dropped, check, shards};
 
-/// A model with a timer on shard 0, to be cancelled by this thread.
-fn with_one_left(deadline: u64) -> (Model, Armed) {
-    let model = Model::new(1);
-    let armed = model.arm(0, deadline);
-    (model, armed)
-}
-
+/// The entry of the first timer is cached, and the entry of the second is removed.
 #[test]
 fn loom_cache_and_fire() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
+    check(shards(1), |model| {
+        let timers = [60, 61].map(|deadline| model.arm(0, deadline));
         let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let wakes = timer.drop();
-        assert!(model.pending() <= 1, "what was left is counted");
-        other.join().unwrap();
-        model.run_out();
-        due.assert_fired();
-        model.assert_empty();
-        assert!(wakes.is_freed() && wakes.count() == 0);
+        let wakes = model.while_firing(10, || {
+            let wakes = timers.map(Armed::drop);
+            assert!(model.pending() <= 1, "the cached entry is counted");
+            wakes
+        });
+        model.assert_all_fire([due]);
+        assert_dropped(wakes, 0);
     });
 }
 
 #[test]
 fn loom_use_again_and_fire() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let next = timer.replace_by(&model, 90);
-        other.join().unwrap();
+    check(shards(1), |model| {
+        let (timer, due) = (model.arm(0, 60), model.arm(0, 10));
+        let next = model.while_firing(10, || timer.replace_by(&model, 90));
         model.settle();
         assert_eq!(model.pending(), 1);
-        due.assert_fired();
-        model.run_out();
-        next.assert_fired();
-        model.assert_empty();
+        model.assert_all_fire([due, next]);
     });
 }
 
+/// If the pass comes before the drop, the task is woken for the first timer, too.
 #[test]
 fn loom_use_again_and_fire_what_was_cached() {
-    check(|| {
-        let (model, timer) = with_one_left(10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let next = timer.replace_by(&model, 90);
-        other.join().unwrap();
+    check(shards(1), |model| {
+        let timer = model.arm(0, 10);
+        let next = model.while_firing(10, || timer.replace_by(&model, 90));
         model.settle();
         assert_eq!(model.pending(), 1);
         model.run_out();
-        // Woken for the first timer too, if the pass came before the drop.
-        assert!((1..=2).contains(&next.wakes.count()));
-        let wakes = next.drop();
+        let wakes = next.wakes.count();
+        assert!((1..=2).contains(&wakes));
+        next.assert_ready_after(wakes);
         model.assert_empty();
-        assert!(wakes.is_freed(), "a waker is leaked");
     });
 }
 
-/// The deadline comes before the timer: the timer fires, or is ready immediately.
+/// The deadline may pass before the timer is armed: the timer fires, or is ready immediately.
 #[test]
 fn loom_use_again_for_a_deadline_that_comes() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let mut next = timer.replace_by(&model, 10);
-        other.join().unwrap();
+    check(shards(1), |model| {
+        let (timer, due) = (model.arm(0, 60), model.arm(0, 10));
+        let next = model.while_firing(10, || timer.replace_by(&model, 10));
         model.run_out();
         due.assert_fired();
-        assert_eq!(next.wakes.count(), usize::from(!next.ready));
-        assert!(next.poll().is_ready());
-        let wakes = next.drop();
-        model.assert_empty();
-        assert!(wakes.is_freed(), "a waker is leaked");
-    });
-}
-
-/// The next timer has another task's waker.
-#[test]
-fn loom_cache_and_arm_for_another_task_and_fire() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let due = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let wakes = timer.drop();
-        let next = model.arm(0, 90);
-        other.join().unwrap();
-        model.settle();
-        due.assert_fired();
-        assert_eq!(model.pending(), 1);
-        model.run_out();
-        next.assert_fired();
-        model.assert_empty();
-        assert!(wakes.is_freed() && wakes.count() == 0);
-    });
-}
-
-#[test]
-fn loom_use_again_to_an_earlier_deadline_and_plan() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let other = model.spawn(|model| model.arm(0, 70));
-        let next = timer.replace_by(&model, 50);
-        let armed = other.join().unwrap();
-        model.run_out();
-        next.assert_fired();
-        armed.assert_fired();
+        let wakes = usize::from(!next.ready);
+        next.assert_ready_after(wakes);
         model.assert_empty();
     });
 }
 
 #[test]
 fn loom_cache_and_use_again_by_another_thread() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let other = model.spawn(|model| model.arm(0, 50));
-        let wakes = timer.drop();
-        let armed = other.join().unwrap();
+    check(shards(1), |model| {
+        let timer = model.arm(0, 60);
+        let (armed, wakes) = model.race(|model| model.arm(0, 50), || timer.drop());
         assert_eq!(model.pending(), 1);
-        model.run_out();
-        armed.assert_fired();
-        model.assert_empty();
-        assert!(wakes.is_freed() && wakes.count() == 0);
+        model.assert_all_fire([armed]);
+        assert_dropped([wakes], 0);
     });
 }
 
 #[test]
 fn loom_cache_and_shutdown() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let other = model.spawn(|model| model.close());
-        let wakes = timer.drop();
-        other.join().unwrap();
-        assert!(wakes.count() <= 1);
-        assert!(wakes.is_freed(), "a waker is leaked");
+    check(shards(1), |model| {
+        let timer = model.arm(0, 60);
+        let wakes = model.while_closing(|| timer.drop());
+        assert_dropped([wakes], 1);
     });
 }
 
 #[test]
 fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let (timer, near) = (model.arm(0, 60), model.arm(1, 20));
-        let other = model.spawn(|model| model.poll_at(20));
-        let next = timer.replace_by(&model, 50);
-        other.join().unwrap();
-        near.assert_fired();
-        model.run_out();
-        next.assert_fired();
-        model.assert_empty();
+        let next = model.while_firing(20, || timer.replace_by(&model, 50));
+        model.assert_all_fire([near, next]);
     });
 }
 
-#[test]
-fn loom_cache_two_and_fire() {
-    check(|| {
-        let (model, first) = with_one_left(60);
-        let (second, due) = (model.arm(0, 61), model.arm(0, 10));
-        let other = model.spawn(|model| model.poll_at(10));
-        let wakes = [first.drop(), second.drop()];
-        other.join().unwrap();
-        model.settle();
-        due.assert_fired();
-        model.assert_empty();
-        assert!(wakes.iter().all(|wakes| wakes.is_freed()));
-    });
-}
-
-/// Two threads have the same worker's index for a while: each leaves a cancelled timer.
+/// Two threads use the same shard as its worker: each caches an entry or finds one cached.
 #[test]
 fn loom_cache_and_cache() {
-    check(|| {
-        let model = Model::new(1);
-        let other = model.spawn(|model| model.arm(0, 50).drop());
-        let wakes = model.arm(0, 60).drop();
-        let others = other.join().unwrap();
+    check(shards(1), |model| {
+        let other = |model: Model| model.arm(0, 50).drop();
+        let (others, own) = model.race(other, || model.arm(0, 60).drop());
         model.assert_empty();
-        assert!(wakes.is_freed() && others.is_freed());
+        assert_dropped([others, own], 0);
     });
 }
 
-/// The same, and both arm again: a single thread takes over the cached entry.
+/// Only one of two threads takes over the cached entry, for an earlier deadline or for a later one.
 #[test]
 fn loom_use_again_and_use_again() {
-    check(|| {
-        let (model, timer) = with_one_left(60);
-        let other = model.spawn(|model| model.arm(0, 50));
-        let next = timer.replace_by(&model, 40);
-        let others = other.join().unwrap();
-        assert_eq!(model.pending(), 2);
-        model.assert_all_fire([next, others]);
-    });
+    for others in [50, 70] {
+        check(shards(1), move |model| {
+            let timer = model.arm(0, 60);
+            let arm = move |model: Model| model.arm(0, others);
+            let (armed, next) = model.race(arm, || timer.replace_by(&model, 40));
+            assert_eq!(model.pending(), 2);
+            model.assert_all_fire([next, armed]);
+        });
+    }
 }

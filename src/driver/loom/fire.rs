@@ -1,131 +1,109 @@
-//! Firing, while the timer that fires is dropped, reset or polled: a timer that is
-//! due is the driver's, any other its owner's, and no entry is freed twice.
+//! A timer is dropped, reset or polled while a pass fires it: a timer that is due belongs to the
+//! driver, any other belongs to its owner, and no entry is freed twice.
 
-use super::{Model, check};
+use super::model::{Armed, Model, assert_dropped, check, reset_while_firing, shards};
+use crate::clock::Tick;
+use crate::platform::fake;
 
 #[test]
 fn loom_drop_and_fire() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let wakes = timer.drop();
-        other.join().unwrap();
+        let wakes = model.while_firing(10, || timer.drop());
         model.run_out();
-        assert!(wakes.count() <= 1, "woken twice");
-        assert!(wakes.is_freed(), "a waker is leaked");
+        assert_dropped([wakes], 1);
         model.assert_empty();
     });
 }
 
+/// The thread that fires the timer arms another one, which may get the same key.
+fn fire_and_arm(model: Model) -> Armed {
+    model.poll_at(10);
+    model.arm(0, 50)
+}
+
 #[test]
 fn loom_drop_and_fire_and_the_next_tenant_of_the_place() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let timer = model.arm(0, 10);
-        let other = model.spawn(|model| {
-            model.poll_at(10);
-            model.arm(0, 50)
-        });
-        let wakes = timer.drop();
-        let tenant = other.join().unwrap();
+        let (next, wakes) = model.race(fire_and_arm, || timer.drop());
+        model.assert_all_fire([next]);
+        assert_dropped([wakes], 1);
+    });
+}
+
+/// If the other timer has got the key, the extended timer does not extend that one.
+#[test]
+fn loom_extend_and_fire_and_arm() {
+    check(shards(1), |model| {
+        let mut timer = model.arm(0, 10);
+        let (next, ()) = model.race(fire_and_arm, || timer.reset(60));
         model.run_out();
-        assert!(wakes.count() <= 1 && wakes.is_freed());
-        tenant.assert_fired();
+        next.assert_fired();
+        timer.assert_ready_after(1);
         model.assert_empty();
     });
 }
 
 #[test]
 fn loom_drop_of_a_neighbour_and_fire() {
-    check(|| {
-        let model = Model::new(1);
-        let due = model.arm(0, 10);
-        let neighbour = model.arm(0, 20);
-        let other = model.spawn(|model| model.poll_at(10));
-        let wakes = neighbour.drop();
-        other.join().unwrap();
-        model.run_out();
-        assert!(wakes.count() == 0 && wakes.is_freed());
-        due.assert_fired();
-        model.assert_empty();
+    check(shards(1), |model| {
+        let (due, neighbour) = (model.arm(0, 10), model.arm(0, 20));
+        let wakes = model.while_firing(10, || neighbour.drop());
+        model.assert_all_fire([due]);
+        assert_dropped([wakes], 0);
     });
 }
 
+/// A timer that has fired before it is extended has no waker to wake at its new deadline.
 #[test]
 fn loom_extend_and_fire() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let mut timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        timer.reset(40);
-        other.join().unwrap();
+        model.while_firing(10, || timer.reset(40));
         let seen = timer.wakes.count();
         assert_eq!(model.pending(), 1, "it waits for the later deadline");
         model.run_out();
-        // A timer that fired unseen, and was then extended, has no waker to wake.
-        assert_eq!(timer.wakes.count(), 1);
         assert!(seen == 1 || timer.wakes.at(0) == timer.deadline);
-        assert!(timer.poll().is_ready());
-        assert!(timer.drop().is_freed());
+        timer.assert_ready_after(1);
         model.assert_empty();
     });
 }
 
+/// If the new deadline has passed by the reset, the reset fires the timer.
 #[test]
 fn loom_move_earlier_and_fire() {
-    check(|| {
-        let model = Model::new(2);
-        let due = model.arm(0, 10);
-        let mut timer = model.arm(0, 40);
-        let other = model.spawn(|model| model.poll_at(10));
-        // The new deadline may have passed by the reset: then the reset fires the timer.
-        timer.reset(9);
-        other.join().unwrap();
-        model.run_out();
-        due.assert_fired();
-        timer.assert_fired();
-        model.assert_empty();
-    });
+    reset_while_firing(2, 0, &[9]);
 }
 
+/// The waker that was kept after the first time is woken for the second.
 #[test]
 fn loom_reset_after_it_was_ready_and_fire() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let mut timer = model.arm(0, 10);
         model.poll_at(10);
         assert!(timer.poll().is_ready());
         timer.keep();
         let due = model.arm(0, 20);
-        let other = model.spawn(|model| model.poll_at(20));
-        timer.reset(30);
-        other.join().unwrap();
+        model.while_firing(20, || timer.reset(30));
         model.run_out();
         due.assert_fired();
-        assert_eq!(timer.wakes.count(), 2, "the kept waker is woken");
-        assert!(timer.poll().is_ready());
-        assert!(timer.drop().is_freed());
+        timer.assert_ready_after(2);
         model.assert_empty();
     });
 }
 
 #[test]
 fn loom_poll_with_another_waker_and_fire() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let mut timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.poll_at(10));
-        let old = timer.poll_with_another();
-        other.join().unwrap();
+        let old = model.while_firing(10, || timer.poll_with_another());
         model.run_out();
-        assert_eq!(old.count() + timer.wakes.count(), 1, "woken once");
-        assert!(old.is_freed(), "the old waker is leaked");
-        if timer.ready {
-            assert!(timer.poll().is_ready());
-        } else {
-            timer.assert_fired();
-        }
+        let (olds, new) = (old.count(), timer.wakes.count());
+        assert_eq!(olds + new, 1, "one of the two wakers is woken, once");
+        assert!(new == 1 || timer.ready, "the last waker is not woken");
+        assert_dropped([old], 1);
+        timer.assert_ready_after(new);
         model.assert_empty();
     });
 }
@@ -133,14 +111,28 @@ fn loom_poll_with_another_waker_and_fire() {
 /// The alarm fires while the driver task runs a pass.
 #[test]
 fn loom_fire_and_fire() {
-    check(|| {
-        let model = Model::new(2);
-        let timers = [model.arm(0, 10), model.arm(0, 11), model.arm(1, 10)];
-        let other = model.spawn(|model| model.poll_at(11));
-        model.poll_task();
-        other.join().unwrap();
+    check(shards(2), |model| {
+        let timers = [(0, 10), (0, 11), (1, 10)];
+        let timers = timers.map(|(shard, deadline)| model.arm(shard, deadline));
+        model.while_firing(11, || model.poll_task());
+        model.assert_all_fire(timers);
+    });
+}
+
+/// The pass of the driver task has an earlier time than that of the alarm, but may run later. It does
+/// not move the clock back, so the timer that has fired is not taken for a pending one.
+#[test]
+fn loom_two_passes_and_drop() {
+    check(shards(1), |model| {
+        let (due, later) = (model.arm(0, 10), model.arm(0, 11));
+        fake::advance_to(Tick(10).to_instant());
+        let wakes = model.while_firing(11, || {
+            model.poll_task();
+            later.drop()
+        });
         model.run_out();
-        timers.into_iter().for_each(|timer| timer.assert_fired());
+        due.assert_fired();
+        assert_dropped([wakes], 1);
         model.assert_empty();
     });
 }

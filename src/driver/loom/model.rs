@@ -1,102 +1,108 @@
-//! A model's driver, runtime and timers.
+//! The driver, the runtime and the timers of a model, and what models do with them.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use futures::task::{ArcWake, waker};
-use loom::thread::{self, JoinHandle};
+use loom::thread;
 
 use crate::clock::Tick;
 use crate::driver::HighResolution;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::lifecycle::{Driver, Home};
+use crate::driver::shard::Shard;
 use crate::driver::timer::Timer;
 use crate::platform::fake::{self, Descriptor, IoDriver, TimeDriver};
 use crate::platform::lock;
 use crate::settings::Settings;
 
-/// When every model begins.
-pub(super) const START: Tick = Tick(1);
-/// More than the driver ever has to do at one time.
+/// The time at which every model begins.
+const START: Tick = Tick(1);
+/// Maximum number of times that the driver has something to do.
 const ROUNDS: usize = 20;
-/// The alarm is set at least this far ahead; see `alarm/mod.rs`.
+/// The alarm is armed at least this far ahead; see `alarm/mod.rs`.
 const AHEAD: u64 = 1;
-/// The spacing of a driver of high resolution: no more than that.
+/// The spacing of a driver with high resolution, which is as short as possible.
 const SPACING: Duration = Duration::from_nanos(AHEAD);
 
 fn clock() -> Tick {
     Tick::of(fake::clock())
 }
 
-/// Runs a model in every order that can happen with up to four preemptions, unless
-/// `LOOM_MAX_PREEMPTIONS` says otherwise.
-pub(super) fn check(model: impl Fn() + Send + Sync + 'static) {
+/// Returns the settings of a driver with this number of shards, on a multi-thread runtime.
+pub(super) fn shards(shards: usize) -> Settings {
+    Settings {
+        shards,
+        ..Settings::default()
+    }
+}
+
+/// Returns the settings of a driver on a current-thread runtime.
+pub(super) fn current_thread(number: usize) -> Settings {
+    Settings {
+        current_thread: true,
+        ..shards(number)
+    }
+}
+
+/// Returns the settings of a driver with high resolution.
+pub(super) fn precise(number: usize) -> Settings {
+    Settings {
+        is_precise: true,
+        ..shards(number)
+    }
+}
+
+/// Runs a model in every order of threads with up to four preemptions, or with up to
+/// `LOOM_MAX_PREEMPTIONS`.
+pub(super) fn check(settings: Settings, model: impl Fn(Model) + Send + Sync + 'static) {
     fake::make_runtime();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
         fake::start(START.to_instant());
-        model();
+        model(Model::new(settings));
     });
 }
 
-/// A single shard.
-const ONE: Settings = Settings {
-    shards: 1,
-    tick: None,
-    capacity: 0,
-    is_precise: false,
-    is_default: false,
-    current_thread: false,
-};
+/// Checks that both timers fire if a pass fires one of them, while the owner of the other, in shard
+/// `home`, resets it to these deadlines.
+pub(super) fn reset_while_firing(number: usize, home: usize, deadlines: &'static [u64]) {
+    check(shards(number), move |model| {
+        let (due, mut timer) = (model.arm(0, 10), model.arm(home, 40));
+        model.while_firing(10, || {
+            deadlines.iter().for_each(|&it| timer.reset(it));
+        });
+        model.assert_all_fire([due, timer]);
+    });
+}
+
+/// Asserts that these wakers were dropped, and were woken at most `wakes` times.
+pub(super) fn assert_dropped(wakers: impl IntoIterator<Item = Arc<Wakes>>, wakes: usize) {
+    for waker in wakers {
+        assert!(waker.count() <= wakes, "woken {} times", waker.count());
+        assert!(waker.is_freed(), "a waker is leaked");
+    }
+}
 
 /// A driver and its runtime.
 #[derive(Clone)]
 pub(super) struct Model {
     pub(super) driver: Arc<Driver>,
     pub(super) time: TimeDriver,
-    /// Of a driver of high resolution.
+    /// The runtime's side of the descriptor, if the driver has high resolution.
     io: Option<IoDriver>,
-    /// Of the driver task, since its last poll.
+    /// The wakes of the driver task since its last poll.
     pub(super) task: Arc<Wakes>,
 }
 
+/// Setting up, and running threads.
 impl Model {
-    /// A driver with this number of shards that fires a single timer per critical section.
-    pub(super) fn new(shards: usize) -> Self {
-        Model::with(Settings { shards, ..ONE }, None)
-    }
-
-    /// The same on a current-thread runtime.
-    pub(super) fn current_thread() -> Self {
-        Model::of_current_thread(1)
-    }
-
-    pub(super) fn of_current_thread(shards: usize) -> Self {
-        let current_thread = true;
-        let settings = Settings {
-            shards,
-            current_thread,
-            ..ONE
-        };
-        Model::with(settings, None)
-    }
-
-    /// A driver of high resolution.
-    pub(super) fn precise(shards: usize) -> Self {
-        let descriptor = Descriptor::open().unwrap();
-        let is_precise = true;
-        let settings = Settings {
-            shards,
-            is_precise,
-            ..ONE
-        };
-        Model::with(settings, Some(descriptor))
-    }
-
-    fn with(settings: Settings, descriptor: Option<Descriptor>) -> Self {
+    fn new(settings: Settings) -> Self {
+        let open = || Descriptor::open().unwrap();
+        let descriptor = settings.is_precise.then(open);
         let io = descriptor.as_ref().map(Descriptor::io);
         let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
         let timer = AlarmTimer::new(&fake::runtime(), precise);
@@ -111,86 +117,106 @@ impl Model {
         model
     }
 
+    /// Notes that the clock may be paused, as a driver does that finds a paused clock.
+    pub(super) fn may_be_paused(&self) {
+        let alarm = &self.driver.alarm;
+        self.know_the_grid();
+        if let Some(timer) = lock(&alarm.timer).as_mut() {
+            timer.has_task = true;
+            alarm.set_may_pause(timer);
+        }
+        self.driver.rearm();
+    }
+
+    /// Tells the driver when tokio's milliseconds begin, so that it reads no clock for timers that
+    /// are due in the alarm's millisecond.
+    pub(super) fn know_the_grid(&self) {
+        let grid = &self.driver.alarm.grid;
+        grid.find(|deadline| deadline == Tick(0));
+    }
+
     pub(super) fn home(&self, shard: usize) -> &Arc<Home> {
         &self.driver.homes()[shard]
     }
 
-    fn timer(&self, shard: usize) -> Timer {
-        Timer::at(Arc::clone(self.home(shard)))
-    }
-
-    /// A timer on a shard, not polled.
+    /// Creates a timer in a shard, without polling it.
     pub(super) fn unpolled(&self, shard: usize, deadline: u64) -> Armed {
         Armed {
-            timer: self.timer(shard),
+            timer: Timer::at(Arc::clone(self.home(shard))),
             deadline: Tick(deadline),
-            wakes: Wakes::new(),
+            wakes: Arc::default(),
             ready: false,
         }
     }
 
-    /// A timer on a shard, polled once.
+    /// Creates a timer in a shard, and polls it once.
     pub(super) fn arm(&self, shard: usize, deadline: u64) -> Armed {
         let mut armed = self.unpolled(shard, deadline);
         let _ = armed.poll();
         armed
     }
 
-    /// Another thread of the runtime.
-    pub(super) fn spawn<T: 'static>(
+    /// Runs `own` on this thread while a thread that is not in the runtime runs `other`. Returns
+    /// both results.
+    pub(super) fn race_outside<T: 'static, U>(
         &self,
-        run: impl FnOnce(Model) -> T + 'static,
-    ) -> JoinHandle<T> {
+        other: impl FnOnce(Model) -> T + 'static,
+        own: impl FnOnce() -> U,
+    ) -> (T, U) {
         let model = self.clone();
-        thread::spawn(move || {
+        let other = thread::spawn(move || other(model));
+        let own = own();
+        (other.join().unwrap(), own)
+    }
+
+    /// Runs `own` on this thread while another thread of the runtime runs `other`. Returns both
+    /// results.
+    pub(super) fn race<T: 'static, U>(
+        &self,
+        other: impl FnOnce(Model) -> T + 'static,
+        own: impl FnOnce() -> U,
+    ) -> (T, U) {
+        let enter = |model| {
             fake::enter();
-            run(model)
-        })
+            other(model)
+        };
+        self.race_outside(enter, own)
     }
 
-    /// Another thread of the runtime, which is no shard's worker.
-    pub(super) fn spawn_elsewhere<T: 'static>(
-        &self,
-        run: impl FnOnce(Model) -> T + 'static,
-    ) -> JoinHandle<T> {
-        self.spawn(|model| {
-            fake::go_elsewhere();
-            run(model)
-        })
+    /// Runs `own` while another thread polls tokio's time driver at this time, which fires the
+    /// alarm.
+    pub(super) fn while_firing<T>(&self, now: u64, own: impl FnOnce() -> T) -> T {
+        self.race(move |model| model.poll_at(now), own).1
     }
 
-    /// A thread that is not in the runtime.
-    pub(super) fn spawn_outside<T: 'static>(
-        &self,
-        run: impl FnOnce(Model) -> T + 'static,
-    ) -> JoinHandle<T> {
-        let model = self.clone();
-        thread::spawn(move || run(model))
+    /// Runs `own` while the runtime ends on another thread.
+    pub(super) fn while_closing<T>(&self, own: impl FnOnce() -> T) -> T {
+        self.race(|model| model.close(), own).1
     }
+}
 
-    /// tokio polls its time driver at this time.
+/// What the runtime does.
+impl Model {
+    /// Polls tokio's time driver at this time.
     pub(super) fn poll_at(&self, now: u64) -> bool {
         self.time.poll_at(Tick(now).to_instant())
     }
 
-    /// tokio polls its I/O driver at this time, for the descriptor.
+    /// Polls tokio's I/O driver, which has the descriptor, at this time.
     pub(super) fn descriptor_polled_at(&self, now: u64) -> bool {
         let io = self.io.as_ref();
         io.is_some_and(|io| io.poll_at(Tick(now).to_instant()))
     }
 
-    /// When the interval fires.
+    /// Returns when the interval fires.
     pub(super) fn interval_fires_at(&self) -> Option<Tick> {
         self.time.at().map(Tick::of)
     }
 
-    /// When the interval or the descriptor fires.
+    /// Returns when the interval or the descriptor fires.
     fn fires_at(&self) -> Option<Tick> {
-        let io = self.io.as_ref().and_then(IoDriver::at);
-        self.interval_fires_at()
-            .into_iter()
-            .chain(io.map(Tick::of))
-            .min()
+        let io = self.io.as_ref().and_then(IoDriver::at).map(Tick::of);
+        self.interval_fires_at().into_iter().chain(io).min()
     }
 
     pub(super) fn poll_task(&self) {
@@ -198,12 +224,7 @@ impl Model {
         self.driver.poll_task(&waker);
     }
 
-    /// What a check of an idle runtime does.
-    pub(super) fn leave_cancelled_out(&self, shard: usize) {
-        self.home(shard).leave_cancelled_out();
-    }
-
-    /// Polls the driver task if woken.
+    /// Polls the driver task if it was woken.
     pub(super) fn poll_task_if_woken(&self) -> bool {
         let woken = self.task.take();
         if woken {
@@ -212,7 +233,12 @@ impl Model {
         woken
     }
 
-    /// Lets the alarm fire next, though the driver task is not polled.
+    /// Ends the runtime, which drops the driver task.
+    pub(super) fn close(&self) {
+        self.driver.close();
+    }
+
+    /// Lets the alarm fire next, but does not poll the driver task.
     pub(super) fn fire_without_the_task(&self) {
         if let Some(at) = self.fires_at() {
             self.descriptor_polled_at(at.0);
@@ -220,7 +246,7 @@ impl Model {
         }
     }
 
-    /// Runs the runtime at this time, until there is nothing to do.
+    /// Runs the runtime at the present time, until it has nothing to do.
     pub(super) fn settle(&self) {
         fake::settle();
         let now = || clock().0;
@@ -231,7 +257,7 @@ impl Model {
         self.assert_armed();
     }
 
-    /// Nothing waits for an alarm that does not come, or comes too late.
+    /// Asserts that the alarm is armed early enough for every pending timer.
     fn assert_armed(&self) {
         let earliest = alarm::earliest(self.driver.shards());
         if earliest == Tick::NEVER {
@@ -240,13 +266,11 @@ impl Model {
         let at = self.fires_at().expect("a lost wake-up: nothing is armed");
         let latest = earliest.0.max(clock().0 + AHEAD);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
-        assert!(
-            self.driver.alarm.armed_for() <= earliest,
-            "planned too late"
-        );
+        let armed_for = self.driver.alarm.armed_for();
+        assert!(armed_for <= earliest, "published too late");
     }
 
-    /// Lets time pass, from one time at which the alarm fires to the next, until nothing is armed.
+    /// Moves the clock from one time at which the alarm fires to the next, until nothing is armed.
     pub(super) fn run_out(&self) {
         for _ in 0..ROUNDS {
             self.settle();
@@ -256,53 +280,37 @@ impl Model {
         panic!("the alarm fires forever");
     }
 
-    /// Timers registered; late cancels are applied first.
+    /// Applies the late cancels, and returns the number of pending timers.
     pub(super) fn pending(&self) -> usize {
         self.driver.shards().map(|shard| shard.pending()).sum()
     }
 
-    pub(super) fn has_late_cancels(&self) -> bool {
+    /// Asserts that passes have applied every late cancel.
+    pub(super) fn assert_no_late_cancels(&self) {
         let mut shards = self.driver.shards();
-        shards.any(|shard| shard.has_late_cancels())
+        assert!(!shards.any(Shard::has_late_cancels), "a cancel is queued");
     }
 
-    /// Time runs out, and these timers fire, the last that there are.
+    /// Lets the time run out, and asserts that these timers fire, and that there are no others. No
+    /// timer may be cancelled while a pass fires it, because its late cancel would remain queued.
     pub(super) fn assert_all_fire(&self, timers: impl IntoIterator<Item = Armed>) {
         self.run_out();
+        self.assert_no_late_cancels();
         timers.into_iter().for_each(Armed::assert_fired);
         self.assert_empty();
     }
 
-    /// Every timer is gone, with its entry and its cancel.
+    /// Asserts that there is no timer, and that counting the timers applies every late cancel.
     pub(super) fn assert_empty(&self) {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
-        assert!(
-            !self.has_late_cancels(),
-            "a cancel waits, and was not counted"
-        );
-    }
-
-    /// The runtime ends, and drops the driver task.
-    pub(super) fn close(&self) {
-        self.driver.close();
-    }
-
-    /// Notes that the clock may be paused, as a driver does that finds such a clock.
-    pub(super) fn may_be_paused(&self) {
-        let alarm = &self.driver.alarm;
-        alarm.grid.find(|deadline| deadline == Tick(0));
-        if let Some(timer) = lock(&alarm.timer).as_mut() {
-            timer.has_task = true;
-            alarm.set_may_pause(timer);
-        }
-        self.driver.rearm();
+        self.assert_no_late_cancels();
     }
 }
 
-/// When a waker was woken, and whether that was in the runtime.
+/// When a waker was woken, and whether a thread of the runtime woke it.
 ///
-/// All wakers of a model are of this kind, also the driver task's: all count as wakers of tasks.
+/// All wakers of a model are of this kind, even the driver task's.
 #[derive(Default)]
 pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
 
@@ -314,17 +322,13 @@ impl ArcWake for Wakes {
 }
 
 impl Wakes {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    /// In a single place, so that there is a single vtable.
+    /// Creates a waker. This is not inlined, so that all wakers have the same vtable.
     #[inline(never)]
     fn waker(self: &Arc<Self>) -> Waker {
         waker(self.clone())
     }
 
-    /// Whether the waker was woken since the last call.
+    /// Returns `true` if the waker was woken since the last call.
     fn take(&self) -> bool {
         !std::mem::take(&mut *self.0.lock().unwrap()).is_empty()
     }
@@ -337,7 +341,7 @@ impl Wakes {
         self.0.lock().unwrap().len()
     }
 
-    /// Whether only the caller holds the waker.
+    /// Returns `true` if no waker of this kind is left.
     pub(super) fn is_freed(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1
     }
@@ -347,19 +351,15 @@ impl Wakes {
 pub(super) struct Armed {
     pub(super) timer: Timer,
     pub(super) deadline: Tick,
-    /// Of the waker of the last poll.
+    /// The wakes of the waker of the last poll.
     pub(super) wakes: Arc<Wakes>,
     pub(super) ready: bool,
 }
 
 impl Armed {
-    fn waker(&self) -> Waker {
-        self.wakes.waker()
-    }
-
-    /// Polls once more, with the same waker.
+    /// Polls the timer with the same waker as before.
     pub(super) fn poll(&mut self) -> Poll<()> {
-        let (waker, deadline) = (self.waker(), self.deadline);
+        let (waker, deadline) = (self.wakes.waker(), self.deadline);
         let polled = self.timer.poll(deadline, &waker);
         if polled.is_ready() {
             assert!(clock() >= self.deadline, "ready too early");
@@ -368,14 +368,14 @@ impl Armed {
         polled
     }
 
-    /// Keeps the waker, as a `Sleep` does that was ready.
+    /// Keeps the waker, as the owner of a timer does after a poll that was ready.
     pub(super) fn keep(&mut self) {
-        self.timer.keep(&self.waker());
+        self.timer.keep(&self.wakes.waker());
     }
 
-    /// Polls with another waker, and hands out the wakes of the old waker.
+    /// Polls with another waker, and returns the wakes of the old waker.
     pub(super) fn poll_with_another(&mut self) -> Arc<Wakes> {
-        let old = std::mem::replace(&mut self.wakes, Wakes::new());
+        let old = std::mem::take(&mut self.wakes);
         let _ = self.poll();
         old
     }
@@ -386,9 +386,9 @@ impl Armed {
         self.timer.reset(self.deadline);
     }
 
-    /// The timer was not dropped, and its time is over: its waker was woken, once and not early, or
-    /// a poll was ready.
-    pub(super) fn assert_fired(mut self) {
+    /// Asserts that the timer has fired: its waker was woken once, at the deadline and not before,
+    /// or a poll was ready.
+    pub(super) fn assert_fired(self) {
         let wakes = self.wakes.0.lock().unwrap().clone();
         if self.ready {
             assert!(wakes.len() <= 1, "woken twice: {wakes:?}");
@@ -397,18 +397,22 @@ impl Armed {
         }
         let settled = fake::settled().map_or(Tick::ZERO, Tick::of);
         let latest = self.deadline.max(settled).0 + AHEAD;
-        for (at, at_home) in wakes {
+        for &(at, at_home) in &wakes {
             assert!(at.0 <= latest, "woken late, at {at:?}");
             assert!(at >= self.deadline, "woken early, at {at:?}");
             assert!(at_home, "fired by a thread that has armed another timer");
         }
-        assert!(self.poll().is_ready(), "fired, and not ready");
-        let wakes = self.wakes.clone();
-        drop(self);
-        assert!(wakes.is_freed(), "a waker is leaked");
+        self.assert_ready_after(wakes.len());
     }
 
-    /// Drops the timer, and arms another with the same waker.
+    /// Asserts that the timer is ready, and that its waker was woken this many times.
+    pub(super) fn assert_ready_after(mut self, wakes: usize) {
+        assert_eq!(self.wakes.count(), wakes, "woken too often or too rarely");
+        assert!(self.poll().is_ready(), "fired, and not ready");
+        assert_dropped([self.drop()], wakes);
+    }
+
+    /// Drops the timer, and arms another in shard 0 with the same waker.
     pub(super) fn replace_by(self, model: &Model, deadline: u64) -> Armed {
         let mut next = model.unpolled(0, deadline);
         next.wakes = self.drop();
@@ -416,7 +420,7 @@ impl Armed {
         next
     }
 
-    /// Drops the timer and hands out its wakes.
+    /// Drops the timer and returns its wakes.
     pub(super) fn drop(self) -> Arc<Wakes> {
         self.wakes
     }

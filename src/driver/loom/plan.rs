@@ -1,93 +1,56 @@
-//! Arming: of all deadlines the earliest is armed, in whatever order they come.
+//! Arming: the alarm is armed for the earliest of all deadlines, whichever thread stores it first.
 
-use super::{Model, check};
+use super::model::{assert_dropped, check, current_thread, reset_while_firing, shards};
 
 #[test]
 fn loom_arm_and_arm() {
-    check(|| {
-        let model = Model::new(2);
-        let other = model.spawn(|model| model.arm(0, 20));
-        let early = model.arm(1, 10);
-        let late = other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        late.assert_fired();
-        model.assert_empty();
+    check(shards(2), |model| {
+        let both = model.race(|model| model.arm(0, 20), || model.arm(1, 10));
+        model.assert_all_fire(<[_; 2]>::from(both));
     });
 }
 
 #[test]
 fn loom_arm_and_arm_on_one_shard() {
-    check(|| {
-        let model = Model::new(1);
-        let other = model.spawn(|model| model.arm(0, 20));
-        let early = model.arm(0, 10);
-        let late = other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        late.assert_fired();
+    check(shards(1), |model| {
+        let both = model.race(|model| model.arm(0, 20), || model.arm(0, 10));
+        model.assert_all_fire(<[_; 2]>::from(both));
     });
 }
 
 #[test]
 fn loom_arm_earlier_while_the_driver_plans() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let late = model.arm(0, 30);
-        let other = model.spawn(|model| model.poll_task());
-        let early = model.arm(1, 10);
-        other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        late.assert_fired();
-        model.assert_empty();
+        let (_, early) = model.race(|model| model.poll_task(), || model.arm(1, 10));
+        model.assert_all_fire([early, late]);
     });
 }
 
 #[test]
 fn loom_arm_outside_the_runtime_while_the_driver_plans() {
-    check(|| {
-        let model = Model::new(2);
+    check(shards(2), |model| {
         let late = model.arm(0, 30);
-        let other = model.spawn_outside(|model| model.arm(1, 10));
-        model.poll_at(30);
-        let early = other.join().unwrap();
-        model.run_out();
-        early.assert_fired();
-        late.assert_fired();
-        model.assert_empty();
+        let (early, _) = model.race_outside(|model| model.arm(1, 10), || model.poll_at(30));
+        model.assert_all_fire([early, late]);
     });
 }
 
 #[test]
 fn loom_reset_to_earlier_while_the_driver_plans() {
-    check(|| {
-        let model = Model::new(2);
-        let first = model.arm(0, 10);
-        let mut timer = model.arm(1, 40);
-        let other = model.spawn(|model| model.poll_at(10));
-        timer.reset(20);
-        other.join().unwrap();
-        model.run_out();
-        first.assert_fired();
-        timer.assert_fired();
-        model.assert_empty();
-    });
+    reset_while_firing(2, 1, &[20]);
 }
 
-/// On a paused clock the alarm of a timer that is gone would draw time.
+/// A paused clock would stop at the deadline of a timer that is gone.
 #[test]
 fn loom_drop_and_arm_where_the_clock_may_be_paused() {
-    check(|| {
-        let model = Model::current_thread();
+    check(current_thread(1), |model| {
         model.may_be_paused();
         let gone = model.arm(0, 10);
-        let other = model.spawn(|model| model.arm(0, 30));
-        let wakes = gone.drop();
-        let late = other.join().unwrap();
+        let (late, wakes) = model.race(|model| model.arm(0, 30), || gone.drop());
         model.settle();
         assert_eq!(model.interval_fires_at(), Some(late.deadline));
-        assert!(wakes.is_freed() && wakes.count() == 0);
+        assert_dropped([wakes], 0);
         drop(late);
         model.settle();
         assert_eq!(model.interval_fires_at(), None);
@@ -95,20 +58,29 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
     });
 }
 
-/// The same for a timer that was cached before the clock was found to be paused.
+#[test]
+fn loom_extend_and_arm_where_the_clock_may_be_paused() {
+    check(current_thread(1), |model| {
+        model.may_be_paused();
+        let mut timer = model.arm(0, 10);
+        let (late, ()) = model.race(|model| model.arm(0, 30), || timer.reset(40));
+        model.settle();
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
+        model.assert_all_fire([late, timer]);
+    });
+}
+
+/// The entry of one timer was cached before the clock was found to be paused.
 #[test]
 fn loom_cache_and_arm_where_the_clock_may_be_paused() {
-    check(|| {
-        let model = Model::current_thread();
+    check(current_thread(1), |model| {
         let (left, gone) = (model.arm(0, 10), model.arm(0, 20));
         let left = left.drop();
         model.may_be_paused();
-        let other = model.spawn(|model| model.arm(0, 30));
-        let gone = gone.drop();
-        let late = other.join().unwrap();
+        let (late, gone) = model.race(|model| model.arm(0, 30), || gone.drop());
         model.settle();
         assert_eq!(model.interval_fires_at(), Some(late.deadline));
-        assert!(left.is_freed() && gone.is_freed());
+        assert_dropped([left, gone], 0);
         model.assert_all_fire([late]);
     });
 }

@@ -1,14 +1,13 @@
-//! The end of a driver: pending timers are woken, later
-//! timers are refused.
+//! The end of a driver: it wakes the timers that are pending, and refuses later timers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{Armed, Model, check};
+use super::model::{assert_dropped, check, current_thread, shards};
 
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 
-/// `None` if `f` panics as tokio does when a runtime is gone.
-pub(super) fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
+/// Returns `None` if `f` panics as tokio does if a runtime has ended.
+fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(value) => Some(value),
         Err(panic) if panic.downcast_ref() == Some(&SHUT_DOWN) => None,
@@ -16,117 +15,77 @@ pub(super) fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-fn assert_released(timer: Armed) {
-    let wakes = timer.drop();
-    assert!(wakes.is_freed(), "a waker is leaked");
-}
-
-/// The end takes the alarm first. A timer whose millisecond can no longer be asked for is not due.
+/// The driver closes its alarm before its shards. A timer that can no longer ask for tokio's
+/// millisecond is not due: `poll` asserts that it is not ready early.
 #[test]
 fn loom_insert_where_the_clock_may_be_paused_and_shutdown() {
-    check(|| {
-        let model = Model::current_thread();
+    check(current_thread(1), |model| {
         model.may_be_paused();
-        let other = model.spawn(|model| model.close());
-        // `poll` asserts that the timer is not early.
         let mut timer = model.unpolled(0, 30);
-        let _ = unless_shut_down(|| timer.poll());
-        other.join().unwrap();
-        assert_released(timer);
+        model.while_closing(|| unless_shut_down(|| timer.poll()));
+        assert_dropped([timer.drop()], 1);
     });
 }
 
 #[test]
 fn loom_insert_and_shutdown() {
-    check(|| {
-        let model = Model::new(2);
-        let other = model.spawn(|model| model.close());
+    check(shards(2), |model| {
         let mut timer = model.unpolled(0, 10);
-        let pending = unless_shut_down(|| timer.poll()).is_some();
-        other.join().unwrap();
-        assert_eq!(timer.wakes.count(), usize::from(pending));
-        assert_eq!(
-            model.time.at(),
-            None,
-            "an ended runtime's interval is armed"
-        );
+        let polled = model.while_closing(|| unless_shut_down(|| timer.poll()));
+        assert_eq!(timer.wakes.count(), usize::from(polled.is_some()));
+        assert_eq!(model.time.at(), None, "the interval of an ended runtime");
         assert!(unless_shut_down(|| timer.poll()).is_none());
-        assert_released(timer);
-    });
-}
-
-#[test]
-fn loom_drop_and_shutdown() {
-    check(|| {
-        let model = Model::new(1);
-        let timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.close());
-        let wakes = timer.drop();
-        other.join().unwrap();
-        assert!(wakes.count() <= 1);
-        assert!(wakes.is_freed(), "a waker is leaked");
+        assert_dropped([timer.drop()], 1);
     });
 }
 
 #[test]
 fn loom_reset_and_shutdown() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| model.close());
-        timer.reset(20);
-        other.join().unwrap();
-        assert_eq!(timer.wakes.count(), 1, "woken, to find out");
-        assert_eq!(model.time.at(), None);
+        model.while_closing(|| timer.reset(20));
+        assert_eq!(timer.wakes.count(), 1, "not woken by the end");
+        assert_eq!(model.time.at(), None, "the interval of an ended runtime");
         assert!(unless_shut_down(|| timer.poll()).is_none());
-        assert_released(timer);
+        assert_dropped([timer.drop()], 1);
     });
 }
 
 #[test]
 fn loom_poll_with_another_waker_and_shutdown() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let mut timer = model.arm(0, 30);
-        let other = model.spawn(|model| model.close());
         let old = timer.wakes.clone();
-        let polled = unless_shut_down(|| timer.poll_with_another());
-        other.join().unwrap();
+        let polled = model.while_closing(|| unless_shut_down(|| timer.poll_with_another()));
         let woken = if polled.is_some() { &timer.wakes } else { &old };
         assert_eq!(woken.count(), 1, "the last waker is woken");
         drop(polled);
-        assert!(old.is_freed());
-        assert_released(timer);
+        assert_dropped([old], 1);
+        assert_dropped([timer.drop()], 1);
     });
 }
 
 #[test]
 fn loom_fire_and_shutdown() {
-    check(|| {
-        let model = Model::new(1);
-        let timers = [model.arm(0, 10), model.arm(0, 11)];
-        let other = model.spawn(|model| model.poll_at(12));
-        model.close();
-        other.join().unwrap();
-        assert_eq!(model.time.at(), None);
+    check(shards(1), |model| {
+        let timers = [10, 11].map(|deadline| model.arm(0, deadline));
+        model.race(|model| model.poll_at(12), || model.close());
+        assert_eq!(model.time.at(), None, "the interval of an ended runtime");
         for timer in timers {
-            assert_eq!(timer.wakes.count(), 1, "fired or told, not both");
-            assert_released(timer);
+            assert_eq!(timer.wakes.count(), 1, "woken by both or by neither");
+            assert_dropped([timer.drop()], 1);
         }
     });
 }
 
 #[test]
 fn loom_keep_and_shutdown() {
-    check(|| {
-        let model = Model::new(1);
+    check(shards(1), |model| {
         let mut timer = model.arm(0, 10);
         model.poll_at(10);
         assert!(timer.poll().is_ready());
-        let other = model.spawn(|model| model.close());
-        timer.keep();
-        other.join().unwrap();
+        model.while_closing(|| timer.keep());
         timer.reset(20);
-        assert_released(timer);
+        assert_dropped([timer.drop()], 2);
     });
 }

@@ -1,72 +1,59 @@
-//! Two sources: the descriptor fires for near deadlines, tokio's interval for far deadlines. If
-//! either fires while the other is being set, nothing is lost.
+//! High resolution: the descriptor fires for near deadlines, and tokio's interval for far ones. If
+//! one of them fires while the other is being set, no timer is lost.
 //!
-//! Here 15 ns are near, and tokio fires 5 ns ahead; see `alarm/interval.rs`.
+//! In the models, deadlines up to 15 ns ahead are near, and for a far deadline tokio fires 15 ns
+//! before it; see `alarm/interval.rs`.
 
-use super::{Model, check, fake};
+use super::model::{Model, assert_dropped, check, precise};
 use crate::clock::Tick;
+use crate::platform::fake;
 
 #[test]
 fn loom_precise_arm_and_arm() {
-    check(|| {
-        let model = Model::precise(2);
-        let far = model.spawn(|model| model.arm(0, 30));
-        let near = model.arm(1, 10);
-        let far = far.join().unwrap();
-        model.assert_all_fire([near, far]);
+    check(precise(2), |model| {
+        let both = model.race(|model| model.arm(0, 30), || model.arm(1, 10));
+        model.assert_all_fire(<[_; 2]>::from(both));
     });
 }
 
 #[test]
 fn loom_the_descriptor_fires_and_is_set() {
-    check(|| {
-        let model = Model::precise(2);
-        let due = model.arm(0, 10);
-        let later = model.arm(1, 13);
-        let other = model.spawn(|model| model.descriptor_polled_at(10));
-        let early = model.arm(1, 5);
-        other.join().unwrap();
+    check(precise(2), |model| {
+        let (due, later) = (model.arm(0, 10), model.arm(1, 13));
+        let (_, early) = model.race(|model| model.descriptor_polled_at(10), || model.arm(1, 5));
         model.assert_all_fire([due, later, early]);
     });
 }
 
 #[test]
 fn loom_tokio_fires_and_the_descriptor_is_set() {
-    check(|| {
-        let model = Model::precise(2);
+    check(precise(2), |model| {
         let far = model.arm(0, 30);
-        let other = model.spawn(|model| model.poll_at(25));
-        let near = model.arm(1, 10);
-        other.join().unwrap();
+        let near = model.while_firing(25, || model.arm(1, 10));
         model.assert_all_fire([far, near]);
     });
 }
 
 #[test]
 fn loom_the_descriptor_fires_and_tokio_is_armed() {
-    check(|| {
-        let model = Model::precise(2);
+    check(precise(2), |model| {
         let near = model.arm(0, 10);
-        let other = model.spawn(|model| model.descriptor_polled_at(10));
-        let far = model.arm(1, 40);
-        let between = model.arm(1, 12);
-        other.join().unwrap();
-        model.assert_all_fire([near, far, between]);
+        let arm = || [40, 12].map(|deadline| model.arm(1, deadline));
+        let (_, later) = model.race(|model| model.descriptor_polled_at(10), arm);
+        model.assert_all_fire([near].into_iter().chain(later));
     });
 }
 
-/// The driver task has fired the due timer, and has set the descriptor again, when tokio delivers
-/// the wake-up before. That takes the waker; and the task may then wait behind a task that blocks.
+/// The driver task has fired the timer that was due and has set the descriptor again, when tokio
+/// delivers the wake-up of the first expiry. That takes the waker. After that, the driver task may
+/// wait behind a task that blocks.
 #[test]
 fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
-    check(|| {
-        let model = Model::precise(1);
-        let due = model.arm(0, 10);
-        let later = model.arm(0, 20);
+    check(precise(1), |model| {
+        let (due, later) = (model.arm(0, 10), model.arm(0, 20));
         fake::advance_to(Tick(10).to_instant());
-        let other = model.spawn(|model| model.descriptor_polled_at(10));
-        model.poll_task();
-        other.join().unwrap();
+        let poll_io = |model: Model| model.descriptor_polled_at(10);
+        model.race(poll_io, || model.poll_task());
         model.fire_without_the_task();
         model.fire_without_the_task();
         assert_eq!(later.wakes.count(), 1, "nothing was set");
@@ -74,15 +61,28 @@ fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     });
 }
 
+/// The driver task arms the interval while the descriptor fires, and forgets that it has. The next
+/// near deadline does not wait for the wake-up of the descriptor, which was delivered.
+#[test]
+fn loom_the_descriptor_fires_while_the_interval_is_armed() {
+    check(precise(1), |model| {
+        let (due, far) = (model.arm(0, 10), model.arm(0, 40));
+        fake::advance_to(Tick(10).to_instant());
+        let poll_io = |model: Model| model.descriptor_polled_at(10);
+        let (_, near) = model.race(poll_io, || {
+            model.poll_task();
+            model.arm(0, 12)
+        });
+        model.assert_all_fire([due, far, near]);
+    });
+}
+
 #[test]
 fn loom_the_descriptor_fires_and_shutdown() {
-    check(|| {
-        let model = Model::precise(1);
+    check(precise(1), |model| {
         let timer = model.arm(0, 10);
-        let other = model.spawn(|model| model.close());
-        model.descriptor_polled_at(10);
-        other.join().unwrap();
+        model.while_closing(|| model.descriptor_polled_at(10));
         assert_eq!(timer.wakes.count(), 1);
-        assert!(timer.drop().is_freed(), "a waker is leaked");
+        assert_dropped([timer.drop()], 1);
     });
 }
