@@ -41,8 +41,8 @@
 //!   tokio polls it again, so no request is lost.
 //! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other
 //!   wakers are still woken, and the driver goes on.
-//! * **Check in every critical section that the shard is open**, because a pass may outlive its
-//!   runtime in a slow waker.
+//! * **A pass may outlive its runtime**, in a slow waker. It then finds closed shards, in which nothing
+//!   is due.
 
 use std::cell::Cell;
 use std::mem;
@@ -125,14 +125,10 @@ const BETWEEN_REQUESTS: u64 = 250_000;
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 thread_local! {
-    /// When this thread last checked for late timers, by the clock of the runtime for which it
-    /// checked. The clock of the present runtime may be behind that.
-    static CHECKED: Cell<u64> = const { Cell::new(0) };
-}
-
-thread_local! {
-    /// When this thread last made such a check that was not too soon after another.
-    static ACTED: Cell<u64> = const { Cell::new(0) };
+    /// When this thread last checked for late timers, and when it last made such a check that was not
+    /// too soon after another, by the clock of the runtime for which it checked. The clock of the
+    /// present runtime may be behind that.
+    static CHECKED: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
 }
 
 impl Home {
@@ -143,17 +139,19 @@ impl Home {
         // If this thread last checked more than a millisecond ago, its tasks probably have long
         // polls, or the worker was preempted. Do not request a pass then, because the tasks that a
         // pass wakes would delay tokio's own poll of its timers.
-        let last_check = CHECKED.with(|checked| checked.replace(now.0));
+        let [last_check, last_act] = CHECKED.with(Cell::get);
         let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
         let is_late = self.shard.next() <= now;
         let interval = match is_late {
             true => BETWEEN_REQUESTS,
             false => BETWEEN_ARMINGS,
         };
-        if now.0.abs_diff(ACTED.with(Cell::get)) < interval {
+        let is_too_soon = now.0.abs_diff(last_act) < interval;
+        let acted = if is_too_soon { last_act } else { now.0 };
+        CHECKED.with(|checked| checked.set([now.0, acted]));
+        if is_too_soon {
             return;
         }
-        ACTED.with(|acted| acted.set(now.0));
         if !is_late {
             self.leave_cancelled_out();
         } else if are_polls_quick && !self.alarm.settings.current_thread {

@@ -80,17 +80,13 @@ pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
 #[track_caller]
 pub(crate) fn install(
     handle: &Handle,
-    settings: Settings,
+    mut settings: Settings,
     precise: Option<HighResolution>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
     if let Some(first) = find(handle.id()) {
         return Err(first);
     }
-    let is_default = true;
-    let settings = Settings {
-        is_default,
-        ..settings
-    };
+    settings.is_default = true;
     let service = Service::new(handle, settings, precise);
     let first = with_registry(|all| {
         let running = all.entry(handle.id()).or_insert_with(|| Running {

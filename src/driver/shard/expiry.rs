@@ -50,7 +50,8 @@ impl Shard {
     /// queued before the pass neither fires nor counts as fired.
     pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) {
         self.apply_late_cancels();
-        while self.next() <= pass.now && self.expire(pass) {
+        while self.next() <= pass.now {
+            self.expire(pass);
             pass.wake_batch();
             if self.next() <= pass.now {
                 // If a timer has to wait because the pass is long, that wait counts as lag.
@@ -60,12 +61,9 @@ impl Shard {
     }
 
     /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
-    /// [`BATCH`] due timers into the batch. Returns `false` if the driver has shut down.
-    pub(super) fn expire(&self, pass: &mut Pass) -> bool {
+    /// [`BATCH`] due timers into the batch. A shard that is closed has none, and its clock stays.
+    pub(super) fn expire(&self, pass: &mut Pass) {
         let mut state = platform::wait(&self.state);
-        if self.is_closed() {
-            return false;
-        }
         state.remove_cached();
         // The clock never goes back.
         self.move_clock(pass.now.max(self.clock()));
@@ -88,7 +86,6 @@ impl Shard {
             self.publish_next(&state);
         }
         self.unlock(state);
-        true
     }
 
     /// Publishes the earliest deadline, which may be later than the one before.

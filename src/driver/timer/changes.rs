@@ -44,13 +44,19 @@ impl Timer {
         }
     }
 
-    /// Arms the timer for the tick at which it fires (see `near.rs`). Refused as due if that tick
-    /// has come.
-    pub(super) fn arm(&mut self, deadline: Tick, waker: Waker) -> Result<(), NotArmed> {
-        match self.when(deadline) {
-            Some(when) => self.arm_for(when, waker),
-            None => Err(self.refuse(waker)),
+    /// Arms the timer for the tick at which it fires (see `near.rs`). If the shard's clock passes that
+    /// tick before the lock is taken, asks again. Refused as due if that tick has come.
+    pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), NotArmed> {
+        let mut tried = Tick::ZERO;
+        while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
+            let armed = self.arm_at_home(when, waker);
+            waker = match armed.or_else(|waker| self.arm_anywhere(when, waker)) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            tried = when;
         }
+        Err(self.refuse(waker))
     }
 
     /// Refuses a timer that is due, or whose driver has shut down.
@@ -72,33 +78,12 @@ impl Timer {
         Ok(())
     }
 
-    /// Arms the timer in any shard. If the own shard's clock passed `when` before a lock was taken,
-    /// arms it for tokio's present millisecond if that has not ended, and refuses it as due
-    /// otherwise.
-    #[cold]
-    fn arm_for(&mut self, when: Tick, waker: Waker) -> Result<(), NotArmed> {
-        let armed = match self.arm_at_home(when, waker) {
-            Ok(()) => Ok(()),
-            Err(waker) => self.arm_anywhere(when, waker),
-        };
-        let Err(NotArmed {
-            why: Refused::Due,
-            waker,
-        }) = armed
-        else {
-            return armed;
-        };
-        match self.when(when) {
-            Some(later) if later > when => self.arm_for(later, waker),
-            _ => Err(self.refuse(waker)),
-        }
-    }
-
     /// Arms the timer in its own shard or, if that stays busy, in the first free one, which becomes
-    /// its own. Waits only while all shards are busy.
-    fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), NotArmed> {
+    /// its own. Waits only while all shards are busy. Gives the waker back if the shard refuses.
+    #[cold]
+    fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Waker> {
         let Some(driver) = self.home.driver() else {
-            return Err(self.refuse(waker));
+            return Err(waker);
         };
         let (homes, own) = (driver.homes(), self.home.index);
         let others = homes[own + 1..].iter().chain(&homes[..own]);
@@ -108,11 +93,9 @@ impl Timer {
                 self.home = Arc::clone(home);
                 waker = match self.arm_at_home(when, waker) {
                     Ok(()) => return Ok(()),
-                    Err(refused) => refused,
+                    Err(waker) if self.home.shard.admit(when).is_err() => return Err(waker),
+                    Err(waker) => waker,
                 };
-                if self.home.shard.admit(when).is_err() {
-                    return Err(self.refuse(waker));
-                }
                 std::hint::spin_loop();
             }
             back_off(tries);
