@@ -79,3 +79,47 @@ fn a_hook_gets_no_timer_of_a_custom_driver_that_starts() {
         });
     }
 }
+
+/// A driver's task is dropped inside `spawn`, because its runtime has ended. The hook's timer finds that
+/// driver, although another thread removes closed drivers at the same time.
+#[cfg(tokio_unstable)]
+#[test]
+fn a_hook_that_starts_timers_in_an_ended_runtime_does_not_recur() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let mut builder = Builder::new_current_thread();
+    builder.enable_time().on_task_terminate(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let other = || current_thread().block_on(async { sleep(ms(1)).await });
+        thread::spawn(other).join().unwrap();
+        drop(sleep(HOUR));
+    });
+    let ended = builder.build().unwrap().handle().clone();
+    let _guard = ended.enter();
+    drop(sleep(HOUR));
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+}
+
+/// The worker that resets the timer requests a binding, which calls the hook.
+#[cfg(tokio_unstable)]
+#[test]
+fn a_hook_that_panics_reaches_no_reset() {
+    let fuse = Arc::new(AtomicBool::new(false));
+    let hook = fuse.clone();
+    let mut builder = Builder::new_multi_thread();
+    let builder = builder.worker_threads(1).enable_time();
+    builder.on_task_spawn(move |_| assert!(!hook.swap(false, Ordering::SeqCst), "by a hook"));
+    let runtime = builder.build().unwrap();
+    let (waker, count) = new_count_waker();
+    let mut timer = inside(&runtime, || sleep_until(Instant::now() - secs(1)));
+    assert!(poll(&mut timer, &waker).is_ready());
+    runtime.block_on(async {
+        let reset = tokio::spawn(async move {
+            fuse.store(true, Ordering::SeqCst);
+            timer.reset_unpin(Instant::now() + ms(5));
+            timer
+        });
+        let _timer = reset.await.unwrap();
+        until("woken", || count.get() == 1).await;
+    });
+}

@@ -57,6 +57,21 @@ fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
+/// Otherwise the worker's own timers would wait long for their binding.
+#[test]
+fn polling_the_timers_of_a_custom_driver_uses_up_no_request() {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let _guard = runtime.enter();
+    let custom = crate::Builder::new().build().unwrap();
+    let mut sleep = custom.sleep(Duration::from_secs(3_600));
+    let counts = runtime.spawn(async move {
+        assert!(futures::poll!(&mut sleep).is_pending());
+        super::LOCAL.with(|local| (local.made_unbound.get(), local.polled_unbound.get()))
+    });
+    assert_eq!(runtime.block_on(counts).unwrap(), (0, 0));
+}
+
 struct Noop;
 
 impl Wake for Noop {
