@@ -49,22 +49,6 @@ pub struct Builder {
     high_resolution: bool,
 }
 
-impl Handle {
-    /// Creates a [`Builder`] for a custom driver.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), wheel::BuildError> {
-    /// let wheel = wheel::Handle::builder().shards(4).build()?;
-    /// assert_eq!(wheel.metrics().num_shards(), 4);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
-}
-
 const MILLISECOND: Duration = Duration::from_millis(1);
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -72,7 +56,12 @@ impl Builder {
     /// Creates a builder with the default settings.
     ///
     /// ```
-    /// assert_eq!(format!("{:?}", wheel::Builder::new()), format!("{:?}", wheel::Handle::builder()));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), wheel::BuildError> {
+    /// let custom = wheel::Builder::new().shards(4).build()?;
+    /// assert_eq!(custom.metrics().num_shards(), 4);
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn new() -> Self {
         Builder::default()
@@ -160,7 +149,7 @@ impl Builder {
     /// On an otherwise idle machine, a timer then fires some tens of microseconds after its deadline. This
     /// needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the driver share
     /// one `timerfd`, which is set for the earliest deadline if that is less than a second away. Two wake-ups are
-    /// at least 50 µs apart, or one [`tick`](Self::tick) apart if a tick shorter than a millisecond is set, and
+    /// at least 50 µs apart, or as far apart as [`spacing`](Self::spacing) says, and
     /// timers that are due in between fire together. If the clock may be paused, tokio's timer wakes the driver instead.
     ///
     /// [When to use high resolution, and what it costs](crate::docs::tuning).
@@ -184,7 +173,7 @@ impl Builder {
     ///
     /// # Differences from tokio
     ///
-    /// A sleep of zero completes at the driver's next wake-up, at most 50 µs or one `tick` later, instead of in
+    /// A sleep of zero completes at the driver's next wake-up, at most one `spacing` later, instead of in
     /// the next millisecond.
     pub fn high_resolution(mut self, on: bool) -> Self {
         self.high_resolution = on;

@@ -1,4 +1,5 @@
-//! The items of [`tokio::time`], and nothing else: replace `tokio::time` by `wheel::time` in every import.
+//! The items of tokio 1.54's [`tokio::time`], and nothing else: replace `tokio::time` by `wheel::time` in every
+//! import. Items of later versions follow in minor releases.
 //!
 //! ```
 //! use wheel::time::{self, Duration, error::Elapsed}; // was: use tokio::time::{…};

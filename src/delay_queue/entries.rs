@@ -284,7 +284,7 @@ impl<T> DelayQueue<T> {
     /// Returns the deadline of an entry.
     ///
     /// The deadline is rounded up to whole milliseconds since the queue was created, or to 50 µs if
-    /// the queue is [on a wheel](Self::with_wheel) with high resolution. If the entry was inserted
+    /// the queue is [on a driver](Self::with_handle) with high resolution. If the entry was inserted
     /// or reset for a time that the queue had already reached in its last poll, this returns the
     /// time of that poll instead.
     ///

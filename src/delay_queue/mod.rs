@@ -30,14 +30,14 @@ pub use self::key::{Expired, Key};
 ///
 /// Deadlines are rounded up to whole milliseconds since the creation of the queue, so an entry is
 /// never early and the rounding makes it at most one millisecond late. For finer deadlines, create
-/// the queue [on a wheel](Self::with_wheel) with high resolution.
+/// the queue [on a driver](Self::with_handle) with high resolution.
 ///
 /// Inserting, removing and resetting an entry take constant time, however many entries are in the
 /// queue. All entries share one timer of the runtime, which is re-armed only while the task waits.
 ///
 /// | methods | purpose |
 /// | --- | --- |
-/// | [`new`](Self::new), [`with_capacity`](Self::with_capacity), [`with_wheel`](Self::with_wheel) | creating a queue |
+/// | [`new`](Self::new), [`with_capacity`](Self::with_capacity), [`with_handle`](Self::with_handle) | creating a queue |
 /// | [`insert`](Self::insert), [`insert_at`](Self::insert_at) | inserting a value, which returns its key |
 /// | [`reset`](Self::reset), [`reset_at`](Self::reset_at) | changing a deadline |
 /// | [`remove`](Self::remove), [`try_remove`](Self::try_remove), [`clear`](Self::clear) | removing entries before they expire |
@@ -157,7 +157,7 @@ impl<T> DelayQueue<T> {
     /// queue is polled.
     ///
     /// If the driver has [high resolution](crate::Builder::high_resolution), deadlines are rounded
-    /// up to multiples of 50 µs instead of whole milliseconds, and deadlines more than 111 years away are
+    /// up to multiples of the default spacing, 50 µs, instead of whole milliseconds, and deadlines more than 111 years away are
     /// brought forward to that time.
     ///
     /// When the driver shuts down, the queue continues with the timers of the runtime that polls
@@ -171,7 +171,7 @@ impl<T> DelayQueue<T> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// let wheel = Builder::new().tick(Duration::from_millis(50)).build()?;
-    /// let mut queue = DelayQueue::with_wheel(&wheel);
+    /// let mut queue = DelayQueue::with_handle(&wheel);
     /// queue.insert("idle", Duration::from_millis(1));
     /// let expired = queue.next().await;
     /// assert_eq!(expired.map(|entry| entry.into_inner()), Some("idle"));
@@ -180,12 +180,12 @@ impl<T> DelayQueue<T> {
     /// # }
     /// ```
     #[must_use]
-    pub fn with_wheel(wheel: &Handle) -> Self {
-        let clock = match wheel.is_precise() {
+    pub fn with_handle(handle: &Handle) -> Self {
+        let clock = match handle.is_precise() {
             true => Clock::precise(),
             false => Clock::new(),
         };
-        DelayQueue::made_of(clock, Waiter::new(Some(wheel.clone())))
+        DelayQueue::made_of(clock, Waiter::new(Some(handle.clone())))
     }
 
     fn made_of(clock: Clock, waiter: Waiter) -> Self {

@@ -96,8 +96,7 @@ pub fn lag_buckets() -> Vec<f64> {
 ///
 /// # Panics
 ///
-/// Panics if `every` is zero, and under the same conditions as [`metrics()`](crate::metrics()): outside
-/// a Tokio runtime, and in a runtime built without `enable_time`.
+/// Panics if `every` is zero, outside a Tokio runtime, and in a runtime built without `enable_time`.
 ///
 /// # Examples
 ///
@@ -127,7 +126,7 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// in addition to the future of [`report`]. The interval is a timer of the current runtime's default
 /// driver. After the custom driver has shut down, its last counts are still published.
 ///
-/// This is the same as `Reporter::new(wheel.metrics()).probe(None).label("driver", driver).run(every)`:
+/// This is the same as `Reporter::new(handle.metrics()).probe(None).label("driver", driver).run(every)`:
 /// [`report`] measures the lateness for the whole runtime.
 ///
 /// # Panics
@@ -152,10 +151,10 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 #[track_caller]
 pub fn report_as(
     driver: &str,
-    wheel: &Handle,
+    handle: &Handle,
     every: Duration,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let reporter = Reporter::new(wheel.metrics()).probe(None);
+    let reporter = Reporter::new(handle.metrics()).probe(None);
     reporter.label("driver", driver).run(every)
 }
 
@@ -243,7 +242,6 @@ impl Reporter {
     #[must_use]
     pub fn by_shard(mut self) -> Self {
         self.by_shard = true;
-        self.published = vec![LagHistogram::new(); self.metrics.num_shards()];
         self
     }
 
@@ -267,6 +265,8 @@ impl Reporter {
             return self.publish_one(0, all, labels);
         }
         let shards = 0..self.metrics.num_shards();
+        // There are no shards before the runtime's first timer.
+        self.published.resize_with(shards.len(), LagHistogram::new);
         let shards = shards.map(|index| {
             let shard = Label::new("shard", index.to_string());
             let labels = labels.iter().cloned().chain([shard]).collect();

@@ -103,6 +103,22 @@ fn what_is_published_is_what_was_counted_however_often() {
     });
 }
 
+/// The driver, and with it the number of shards, is known only after the first timer.
+#[test]
+fn shards_are_reported_by_a_reporter_that_comes_before_the_first_timer() {
+    recorded(current_thread(), |snapshotter| async move {
+        let mut reporter = Reporter::new(wheel::metrics()).by_shard();
+        reporter.publish();
+        let _held = pending(HOUR);
+        reporter.publish();
+        let all = published(&snapshotter);
+        assert_eq!(
+            value(&all, "wheel_timers_registered_total", "shard=0"),
+            &Counter(1)
+        );
+    });
+}
+
 #[test]
 fn drivers_and_shards_are_told_apart_by_labels() {
     recorded(current_thread(), |snapshotter| async move {

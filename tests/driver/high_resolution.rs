@@ -86,7 +86,7 @@ fn a_driver_beside_the_default_one_is_of_high_resolution_alone() {
 fn a_delay_queue_on_such_a_wheel_fires_within_tokios_millisecond() {
     multi_thread(2).block_on(async {
         let wheel = precise().build().unwrap();
-        let mut queue = DelayQueue::with_wheel(&wheel);
+        let mut queue = DelayQueue::with_handle(&wheel);
         let mut next = async |after| {
             let due = Instant::now() + after;
             queue.insert_at(due, due);

@@ -155,8 +155,11 @@ impl Timer {
                 self.home.retract();
                 self.finish(waker);
             }
-            // The timer is no longer armed, because it has fired or the driver has shut down.
-            Err(_refused) => self.reset_unarmed(deadline),
+            // The timer has fired, or the driver has shut down.
+            Err(_refused) => {
+                self.state.overwrite(State::Idle);
+                self.reset_unarmed(deadline);
+            }
         }
     }
 
