@@ -52,7 +52,7 @@ fn a_wheel_of_an_ended_runtime_makes_timers_that_panic_when_polled() {
         let (wheel, handle) = (wheel_of(&runtime), runtime.handle().clone());
         drop(runtime);
         let _guard = handle.enter();
-        let [current, own] = [Timers::current(), Timers::builder().build().unwrap()];
+        let [current, own] = [Timers::current(), wheel::Builder::new().build().unwrap()];
         assert_eq!([&wheel, &current, &own].map(Timers::pending), [0; 3]);
         assert!(format!("{wheel:?}").contains("Handle"));
         for duration in [Duration::ZERO, HOUR] {
@@ -135,7 +135,7 @@ fn ten_thousand_ended_runtimes_leave_nothing_behind() {
         runtime.block_on(async { sleep(nap).await });
         assert_eq!((count.get(), wheel_of(&runtime).pending()), (0, 1));
         if n % 3 == 0 {
-            let _own = inside(&runtime, || Timers::builder().build().unwrap());
+            let _own = inside(&runtime, || wheel::Builder::new().build().unwrap());
         }
         drop(runtime);
         assert_eq!(count.get(), 1);
