@@ -1,11 +1,11 @@
-//! The guide. Its pages contain text and no code of the library.
+//! The guide. Its modules contain pages of text, and no items of the library.
 //!
 //! The first nine pages follow the tasks of somebody who adopts the crate; the others are reference.
 //!
 //! | page | content |
 //! | --- | --- |
 //! | [`getting_started`] | the dependency, the import, a first test, the metrics |
-//! | [`should_you_switch`] | what others measured, how to profile your service, when to stay with `tokio::time` |
+//! | [`should_you_switch`] | when to stay with `tokio::time`, how to compare both on your service, what others measured |
 //! | [`migrating`] | moving a service from `tokio::time`, and moving it back |
 //! | [`patterns`] | graceful shutdown, idle timeouts, a cache, a time budget, jitter, a back-off |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, connection pools, OpenTelemetry |
@@ -16,14 +16,18 @@
 //! | **reference** | |
 //! | [`guarantees`] | guarantees, differences from `tokio::time`, unspecified behaviour |
 //! | [`compatibility`] | platforms, versions of Rust and tokio, API stability |
-//! | [`benchmarks`] | results, the model behind them, all tables |
+//! | [`benchmarks`] | where tokio-wheel is faster, where it is slower, and a model for many cores |
 //! | [`troubleshooting`] | symptoms, causes, remedies |
+//! | [`design`] | how the timers work: a wheel per worker, late cancels, the alarm, the expiry pass |
 //! | [`glossary`] | the terms, one meaning each |
 //!
 //! Each program on a page compiles in a package of its own with the `[dependencies]` printed above
-//! it. The pages are also read on a code host. No line of an example is hidden for that reason, and
-//! each link is defined twice: in `links.md`, which comes first and therefore applies in this
-//! documentation, and at the end of the page, for the code host.
+//! it.
+
+// The pages are also read on a code host. No line of an example is hidden for that reason, and each
+// link is defined twice: in `links.md`, which comes first and therefore applies in rustdoc, and at the
+// end of the page, for the code host. `design.svg.link` defines the picture of the page *Design* in the
+// same way: it contains `design.svg`, percent-encoded.
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("getting_started.md")]
@@ -72,6 +76,11 @@ pub mod compatibility {}
 #[doc = include_str!("links.md")]
 #[doc = include_str!("benchmarks.md")]
 pub mod benchmarks {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("design.svg.link")]
+#[doc = include_str!("design.md")]
+pub mod design {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("troubleshooting.md")]

@@ -1,4 +1,4 @@
-//! The pages' links, files and commands, and the tests that the table of hazards names, exist.
+//! The pages' links, files, picture and commands, and the tests that the table of hazards names, exist.
 //!
 //! rustdoc checks the links between items (`cargo doc --document-private-items`). These tests read the whole
 //! repository, which a copy of the crate alone may not have.
@@ -121,6 +121,27 @@ fn each_command_names_packages_programs_and_steps_that_exist() {
             }
         }
     }
+}
+
+/// rustdoc has no files beside its pages, so the page *Design* defines its picture as a link with the file's text in it.
+/// After a change of the picture, run this in `src/docs`:
+///
+/// ```text
+/// python3 -c 'import urllib.parse as u; print("[picture]: data:image/svg+xml," + u.quote(open("design.svg").read()))' >design.svg.link
+/// ```
+#[test]
+fn the_picture_in_rustdoc_is_the_file() {
+    let read = |name| fs::read_to_string(root().join("src/docs").join(name)).unwrap();
+    let link = read("design.svg.link");
+    let encoded = link.strip_prefix("[picture]: data:image/svg+xml,").unwrap();
+    let mut parts = encoded.trim_end().split('%');
+    let mut picture = parts.next().unwrap().to_owned();
+    for part in parts {
+        let (code, rest) = part.split_at(2);
+        picture.push(u8::from_str_radix(code, 16).unwrap().into());
+        picture.push_str(rest);
+    }
+    assert_eq!(picture, read("design.svg"));
 }
 
 const HAZARDS: usize = 62;

@@ -291,11 +291,11 @@ fn what_a_look_for_the_next_deadline_removes_is_freed() {
 /// The crate's page and its diagram contain the values of these constants.
 #[test]
 fn the_pages_name_the_constants_of_the_code() {
-    let page = include_str!("../../lib.rs");
+    let page = include_str!("../../docs/design.md");
     let slot = |level: u32| (SLOTS as u64).pow(level);
     let level = 2;
     for (text, said) in [
-        (page, format!("… {SLOTS} slots")),
+        (page, format!("levels of {SLOTS} slots")),
         (
             page,
             format!("It takes up to {BATCH} timers out of a shard"),
