@@ -1,29 +1,34 @@
-//! The guide. Its pages contain text and no code of the library.
+//! The guide: pages of prose. Nothing here is API.
 //!
-//! The first nine pages follow the tasks of somebody who adopts the crate; the others are reference.
+//! The first pages follow the tasks of somebody who adopts the crate; the others are reference.
 //!
 //! | page | content |
 //! | --- | --- |
 //! | [`getting_started`] | the dependency, the import, a first test, the metrics |
 //! | [`should_you_switch`] | what others measured, how to profile your service, when to stay with `tokio::time` |
 //! | [`migrating`] | moving a service from `tokio::time`, and moving it back |
-//! | [`patterns`] | graceful shutdown, idle timeouts, a cache, a time budget, jitter, a back-off |
+//! | [`patterns`] | graceful shutdown, idle timeouts, a cache, deadline propagation, jitter, retries, polling without a timer |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, connection pools, OpenTelemetry |
 //! | [`testing`] | tests under a paused clock |
 //! | [`metrics`] | counts of timers, lag, alerts, Prometheus |
-//! | [`tuning`] | the settings of a driver, custom drivers, high resolution |
+//! | [`tuning`] | the settings of a driver, custom drivers, settings of Tokio's runtime |
+//! | [`high_resolution`] | timers finer than a millisecond: for whom, at what cost, other crates |
 //! | [`whole_tree`] | moving the timers of every crate in a dependency tree with one `[patch]` |
+//! | [`maintaining_the_patch`] | lock files, vendored sources, audits and releases of Tokio on a patched tree |
+//! | [`troubleshooting`] | symptoms, causes, remedies |
 //! | **reference** | |
-//! | [`guarantees`] | guarantees, differences from `tokio::time`, unspecified behaviour |
+//! | [`guarantees`] | what the crate promises, and what it leaves open |
+//! | [`differences`] | each difference from `tokio::time`: who notices, what to do |
 //! | [`compatibility`] | platforms, versions of Rust and tokio, API stability |
 //! | [`benchmarks`] | results, the model behind them, all tables |
-//! | [`troubleshooting`] | symptoms, causes, remedies |
 //! | [`glossary`] | the terms, one meaning each |
 //!
 //! Each program on a page compiles in a package of its own with the `[dependencies]` printed above
-//! it. The pages are also read on a code host. No line of an example is hidden for that reason, and
-//! each link is defined twice: in `links.md`, which comes first and therefore applies in this
-//! documentation, and at the end of the page, for the code host.
+//! it.
+//
+// The pages are also meant to be read on a code host. So no line of an example is hidden, and each link
+// is defined twice: in `links.md`, which comes first and therefore applies in rustdoc, and at the end of
+// the page, for the code host.
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("getting_started.md")]
@@ -58,12 +63,24 @@ pub mod metrics {}
 pub mod tuning {}
 
 #[doc = include_str!("links.md")]
+#[doc = include_str!("high_resolution.md")]
+pub mod high_resolution {}
+
+#[doc = include_str!("links.md")]
 #[doc = include_str!("whole_tree.md")]
 pub mod whole_tree {}
 
 #[doc = include_str!("links.md")]
+#[doc = include_str!("maintaining_the_patch.md")]
+pub mod maintaining_the_patch {}
+
+#[doc = include_str!("links.md")]
 #[doc = include_str!("guarantees.md")]
 pub mod guarantees {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("differences.md")]
+pub mod differences {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("compatibility.md")]
