@@ -149,10 +149,10 @@ impl Builder {
     /// On an otherwise idle machine, a timer then fires some tens of microseconds after its deadline. This
     /// needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the driver share
     /// one `timerfd`, which is set for the earliest deadline if that is less than a second away. Two wake-ups are
-    /// at least 50 µs apart, or as far apart as [`spacing`](Self::spacing) says, and
-    /// timers that are due in between fire together. If the clock may be paused, tokio's timer wakes the driver instead.
+    /// at least 50 µs apart, or one [`spacing`](Self::spacing), and timers that are due in between fire
+    /// together. If the clock may be paused, tokio's timer wakes the driver instead.
     ///
-    /// [When to use high resolution, and what it costs](crate::docs::tuning).
+    /// [When to use high resolution, and what it costs](crate::docs::high_resolution).
     ///
     /// ```
     /// # #[tokio::main]
@@ -167,13 +167,13 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Never panics. If the runtime has no I/O driver, tokio panics inside [`build`](Self::build) or
+    /// This setter never panics. If the runtime has no I/O driver, tokio panics inside [`build`](Self::build) or
     /// [`install`](Self::install), which catch that panic and return [`BuildError::IoDisabled`]. With
     /// `panic = "abort"` the panic cannot be caught, and the process aborts.
     ///
     /// # Differences from tokio
     ///
-    /// A sleep of zero completes at the driver's next wake-up, at most one `spacing` later, instead of in
+    /// A sleep of zero completes at the driver's next wake-up, at most one spacing later, instead of in
     /// the next millisecond.
     pub fn high_resolution(mut self, on: bool) -> Self {
         self.high_resolution = on;

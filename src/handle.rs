@@ -23,7 +23,7 @@ use crate::timeout::Timeout;
 /// handle's driver no matter where it is made, even outside a runtime. A handle is one word and cheap to
 /// clone. Dropping it does not stop the driver, which runs until its runtime shuts down. The handle can still
 /// be used after that: its timers are then [timers of tokio's
-/// own](crate::docs::guarantees#when-a-driver-ends), in the runtime that polls them.
+/// own](crate::docs::guarantees#when-a-runtime-shuts-down), in the runtime that polls them.
 ///
 /// Durations count from the present time of the runtime in which the method is called. That matters only
 /// if a clock is paused.

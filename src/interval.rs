@@ -11,15 +11,28 @@ use crate::driver::timer::Timer;
 use crate::sleep::{FAR, Sleep, deadline_after};
 use crate::spans::Resource;
 
-/// How late a tick may be before it counts as missed.
+/// How late a tick may be before it counts as missed. tokio has the same tolerance.
 const TOLERANCE: Duration = Duration::from_millis(5);
 
 /// Creates an [`Interval`] that ticks every `period`, for the first time immediately.
 ///
-/// Ticks are due at fixed multiples of `period` after the interval was made, however long the code
-/// between two ticks takes, so an interval does not drift. If that code takes longer than `period`, ticks
-/// are missed, and [`MissedTickBehavior`] decides when the next ones come. A `period` beyond 30 years is
-/// treated as 30 years.
+/// The first tick completes immediately. Later ticks are due one `period` after the previous tick was
+/// *due*, however long the code between two ticks takes. So an interval does not drift, and this is how it
+/// differs from a loop of sleeps: `loop { work().await; sleep(period).await }` takes one `period` plus the
+/// time of `work` per round.
+///
+/// If the code between two ticks takes longer than `period`, ticks are missed, and [`MissedTickBehavior`]
+/// decides when the next ones are due. The default is [`MissedTickBehavior::Burst`];
+/// [`Interval::set_missed_tick_behavior`] sets another. A tick that is at most five milliseconds late does
+/// not count as missed, whichever behaviour is set.
+///
+/// | behaviour | the tick after one that was missed is due |
+/// | --- | --- |
+/// | `Burst` | one `period` after the missed tick was due, so ticks complete immediately until the interval has caught up |
+/// | `Skip` | at the next multiple of `period`, so missed ticks are left out |
+/// | `Delay` | one `period` after the missed tick completed, so the multiples shift |
+///
+/// A `period` beyond 30 years is treated as 30 years.
 ///
 /// # Panics
 ///
@@ -35,10 +48,30 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 /// # async fn main() {
 /// let start = Instant::now();
 /// let mut interval = interval(Duration::from_millis(10));
-/// for _ in 0..3 {
-///     interval.tick().await;
-/// }
+/// interval.tick().await; // completes immediately
+/// interval.tick().await; // completes after 10 ms
+/// interval.tick().await; // completes after 20 ms
 /// assert!(start.elapsed() >= Duration::from_millis(20));
+/// # }
+/// ```
+///
+/// Work that takes two of three seconds, and is begun every three seconds. With `sleep` in place of `tick`,
+/// it would be begun every five:
+///
+/// ```no_run
+/// use wheel::{interval, sleep, Duration};
+///
+/// async fn work() {
+///     sleep(Duration::from_secs(2)).await;
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut interval = interval(Duration::from_secs(3));
+/// loop {
+///     interval.tick().await;
+///     work().await;
+/// }
 /// # }
 /// ```
 #[track_caller]
@@ -78,10 +111,6 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 
 /// A timer that ticks at a fixed rate, created by [`interval`] and [`interval_at`].
 ///
-/// # Differences from tokio
-///
-/// The timer is a part of the `Interval`, so making an interval allocates nothing.
-///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -90,6 +119,11 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// assert_eq!(every.tick().await, first + every.period());
 /// # }
 /// ```
+///
+/// # Differences from tokio
+///
+/// The timer is a part of the `Interval`, so making an interval allocates nothing. A tick that is due is
+/// ready when the interval is polled. With tokio, it becomes ready only at the end of the millisecond.
 #[derive(Debug)]
 pub struct Interval {
     delay: Sleep,
@@ -134,8 +168,8 @@ impl Interval {
     /// Polls for the next tick.
     ///
     /// If the tick is not due yet, the task is woken when it is. As with any future, only the task of the last
-    /// call is woken. If the tick is due, this registers nothing for the tick after it: that takes another
-    /// call.
+    /// call is woken. If the tick is due, this returns it, and does not register for the next one: call it
+    /// again for that.
     ///
     /// ```
     /// use std::future::poll_fn;

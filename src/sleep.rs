@@ -40,13 +40,13 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
 /// message, and the caller's line. A poll after the timer's runtime has shut down panics too, except in
-/// [another runtime that is running](crate::docs::guarantees#when-a-runtime-ends).
+/// [another runtime that is running](crate::docs::guarantees#when-a-runtime-shuts-down).
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer, in constant time. The timer's waker is dropped immediately, or
-/// when the worker that made the timer makes its next one, and at the deadline at the latest: see [wakers
-/// of cancelled timers](crate::docs::guarantees#wakers-of-cancelled-timers).
+/// Dropping the future cancels the timer, in constant time. The timer's waker is dropped immediately or, if
+/// the future is dropped on another worker, [later](crate::docs::differences#wakers-of-cancelled-timers),
+/// and at the deadline at the latest.
 ///
 /// # Examples
 ///
@@ -65,7 +65,7 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// The future is [`Unpin`], so a `select!` loop needs no `pin!`. If the future is polled in another
 /// runtime after its own has shut down, it continues there, where tokio's panics. [All
-/// differences](crate::docs::guarantees).
+/// differences](crate::docs::differences).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
 #[inline]
@@ -192,8 +192,8 @@ impl Sleep {
 
     /// Resets the timer to a new deadline, whether or not the old one was reached.
     ///
-    /// The task of the last poll is woken at the new deadline without another poll, and not at the old one. If
-    /// the new deadline passed more than a millisecond ago, the task is woken immediately, or when the driver
+    /// The task that last polled the timer is woken at the new deadline, even if it does not poll again, and
+    /// is not woken at the old one. If the new deadline passed more than a millisecond ago, the task is woken immediately, or when the driver
     /// next runs. Never panics, even if the runtime has shut down.
     ///
     /// If you have a `&mut Sleep`, use [`reset_unpin`](Self::reset_unpin).

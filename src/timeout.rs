@@ -53,7 +53,7 @@ use crate::sleep::Sleep;
 ///
 /// # Differences from tokio
 ///
-/// The error is a type of this crate. [All differences](crate::docs::guarantees).
+/// The error is a type of this crate. [All differences](crate::docs::differences).
 #[inline]
 #[track_caller]
 pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>

@@ -29,7 +29,7 @@ pub use self::key::{Expired, Key};
 /// polled it.
 ///
 /// Deadlines are rounded up to whole milliseconds since the creation of the queue, so an entry is
-/// never early and the rounding makes it at most one millisecond late. For finer deadlines, create
+/// never early, and the rounding makes it at most one millisecond late. For finer deadlines, create
 /// the queue [on a driver](Self::with_handle) with high resolution.
 ///
 /// Inserting, removing and resetting an entry take constant time, however many entries are in the
@@ -112,18 +112,18 @@ pub use self::key::{Expired, Key};
 ///
 /// * **Keys are never reused.** A stale key finds nothing. In tokio-util it may find another entry,
 ///   which uses the same memory.
-/// * **No deadline is too distant.** In tokio-util, a deadline more than two years away panics.
+/// * **Distant deadlines are accepted.** In tokio-util, a deadline more than two years away panics. Here,
+///   one more than 2,230 years away is brought forward to that time.
 /// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime that
 ///   polls the queue. In tokio-util it belongs to the runtime in which an entry was inserted or
 ///   reset.
 /// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
 ///   budget](tokio::task::coop).
 /// * **An entry that expires costs no allocation** and registers no timer of its own.
-/// * **An entry for a time that has passed reports a later deadline.** If an entry is inserted or
-///   reset for a time that the queue had already reached in its last poll,
-///   [`deadline`](Self::deadline) and [`Expired::deadline`] return the time of that poll.
-///   tokio-util returns the time at which the queue was created, or the time that its wheel had
-///   reached. In both, the entry is due immediately.
+/// * **An entry that is already due reports another deadline.** If an entry is due when it is inserted
+///   or reset, [`deadline`](Self::deadline) and [`Expired::deadline`] return the time of the queue's
+///   last poll. tokio-util returns the time at which the queue was created, or the time that its wheel
+///   had reached. In both, the entry is due immediately.
 /// * [`next`](Self::next) is a method of the queue, so it needs no feature and no trait.
 /// * [`compact`](Self::compact) moves no entries.
 /// * `Debug` does not require `T: Debug`.

@@ -8,7 +8,7 @@
 //! * `keep_alive_interval` of HTTP/2 arms a timer once per connection, and then resets it.
 //! * `pool_idle_timeout` of hyper-util's client closes idle connections of the pool.
 //!
-//! Without a timer, these settings have no effect, or hyper panics. `axum::serve` sets no timer, so
+//! Without a timer, these settings have no effect, or hyper panics. `serve` of axum 0.8 sets no timer, so
 //! a client that sends only half of a request's head can keep its connection open forever. The
 //! example below serves an axum router with a timer.
 //!

@@ -3,7 +3,7 @@
 //! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
 //! removing and rescheduling take constant time, however many entries there are. Time passes
 //! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
-//! [recipes](crate::docs::recipes#the-wheel-alone-in-a-loop-of-your-own).
+//! [recipes](crate::docs::recipes#timingwheel-without-a-runtime).
 //!
 //! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
 //! is a single tick wide. A slot of each further level is as wide as the whole level below it.
