@@ -4,6 +4,9 @@
 
 use crate::everywhere::*;
 
+use std::cell::Cell;
+use std::iter::repeat_with;
+
 use support::inside;
 
 use wheel::Sleep;
@@ -73,4 +76,62 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
         });
         here.block_on(waits).unwrap();
     });
+}
+
+/// Another thread takes over the worker, runs the tasks that wait, fires timers, and keeps the worker.
+fn lose_the_worker() {
+    block_in_place(|| thread::sleep(ms(3)));
+}
+
+#[test]
+fn a_worker_that_changes_hands_before_and_within_each_operation_loses_no_timer() {
+    fn lose_at_times(bits: u64) {
+        (0..bits & 1).for_each(|_| lose_the_worker());
+    }
+    thread_local! {
+        static OPERATES: Cell<bool> = const { Cell::new(false) };
+    }
+    // The waker is dropped in the middle of an operation. (Or in another thread's expiry pass, if the
+    // operation has found the shard busy. There tokio has no worker to lose.)
+    let losing = || {
+        let end = AtEnd(|| lose_at_times(OPERATES.get().into()));
+        OnWake::waker(move || _ = &end)
+    };
+    let runtime = multi_thread(1);
+    runtime.block_on(async {
+        let others = repeat_with(|| async {
+            loop {
+                let _ = timeout(ms(5), yield_now()).await;
+            }
+        });
+        let mut others: JoinSet<()> = others.take(3).collect();
+        let task = tokio::spawn(async move {
+            for round in 0..64 {
+                OPERATES.set(true);
+                let mut sleep = sleep(HOUR);
+                lose_at_times(round);
+                assert!(poll(&mut sleep, &losing()).is_pending());
+                lose_at_times(round >> 1);
+                assert!(poll(&mut sleep, &losing()).is_pending());
+                lose_at_times(round >> 2);
+                sleep.reset_unpin(Instant::now() + HOUR * 2);
+                lose_at_times(round >> 3);
+                if round & 1 << 4 != 0 {
+                    assert!(poll(&mut sleep, Waker::noop()).is_pending());
+                    sleep.reset_unpin(Instant::now());
+                    lose_at_times(round >> 5);
+                }
+                drop(sleep);
+                OPERATES.set(false);
+                let _ = timeout(ms(5), yield_now()).await;
+                lose_the_worker();
+                // Never in the place of another task's timer, with the waker of that task.
+                wheel::sleep(ms(10)).await;
+            }
+        });
+        let ended = tokio::time::timeout(secs(30), task);
+        ended.await.expect("each timer wakes the task").unwrap();
+        others.shutdown().await;
+    });
+    assert_eq!(wheel_of(&runtime).pending(), 0);
 }

@@ -55,10 +55,6 @@ pub(crate) fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-pub(crate) fn us(micros: u64) -> Duration {
-    Duration::from_micros(micros)
-}
-
 /// A timer that is polled, and for each time that its waker is woken whether the deadline had passed.
 /// `None` if this machine was too slow, and the timer is due.
 pub(crate) fn watched(mut timer: Sleep) -> Option<(Sleep, mpsc::Receiver<bool>)> {

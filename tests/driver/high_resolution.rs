@@ -12,6 +12,10 @@ use std::process::Command;
 use tokio::runtime::Builder as Runtimes;
 use wheel::{BuildError, Builder, DelayQueue, MissedTickBehavior, interval};
 
+fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
 fn precise() -> Builder {
     Builder::new().high_resolution(true)
 }

@@ -4,7 +4,6 @@
 
 mod blocked_workers;
 mod busy;
-mod cached;
 mod contexts;
 mod driver;
 mod everywhere;
