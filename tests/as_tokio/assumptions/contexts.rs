@@ -7,7 +7,7 @@ use super::*;
 use std::collections::HashSet;
 use std::sync::Barrier;
 
-use tokio::runtime::{Builder, worker_index};
+use tokio::runtime::worker_index;
 use tokio::task;
 
 #[test]
@@ -94,20 +94,6 @@ fn a_thread_that_works_for_a_runtime_was_started_by_it() {
         assumed! { "driver/context.rs";
             "a worker runs on threads that its runtime has started, and on no other":
                 threads.iter().all(|thread| started.contains(thread)),
-        }
-    }
-}
-
-#[test]
-fn the_identity_of_a_runtime_is_not_used_again() {
-    let mut seen = HashSet::new();
-    for _ in 0..200 {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        let (id, clone) = (runtime.handle().id(), runtime.handle().clone());
-        let inside = runtime.block_on(async { Handle::current().id() });
-        assert!(id == clone.id() && id == inside);
-        assumed! { "driver/registry.rs";
-            "no two runtimes have one identity, also after the first has ended": seen.insert(id),
         }
     }
 }

@@ -87,22 +87,6 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
 }
 
 #[test]
-fn a_handle_of_a_runtime_that_has_ended_can_be_entered_and_shows_a_clock() {
-    for runtime in both() {
-        let handle = runtime.handle().clone();
-        drop(runtime);
-        let entered = panic_of(|| {
-            let _guard = handle.enter();
-            assert_eq!(Handle::current().id(), handle.id());
-            let _ = Instant::now();
-        });
-        assumed! { "platform.rs";
-            "the handle of a runtime that has ended can be entered": entered.is_none(),
-        }
-    }
-}
-
-#[test]
 fn a_thread_that_is_about_to_end_says_so() {
     let (tell, told) = mpsc::channel();
     at_the_end_of_a_thread(move || {

@@ -8,7 +8,6 @@
 //! | assumed | relied on for |
 //! | --- | --- |
 //! | `task_wakers.rs` | |
-//! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
 //! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker until the late cancel is applied |
 //! | `timers.rs` | |
 //! | an interval registers by `reset_at`, and needs no runtime to be current | arming on any thread |
@@ -29,13 +28,11 @@
 //! | tasks are dropped before time ends | closing a driver by dropping its task |
 //! | a task that is spawned on a runtime which ends or has ended is dropped inside `spawn` | the pool of drivers |
 //! | an interval panics after its runtime's end, in known words | timers that outlive their runtime |
-//! | a handle of a runtime that has ended can be entered, and shows its clock | the driver's own clock |
 //! | a thread that is about to end says so | timers in destructors of thread-locals |
 //! | `contexts.rs` | |
 //! | `worker_index()` by context | whose timer it is |
 //! | a thread works for a single runtime | a thread that was a worker's stays that worker's |
 //! | as many workers as `num_workers()` says | a shard for each |
-//! | `Handle::id()` is never used again | finding a driver by its runtime |
 //! | `foreign.rs` | |
 //! | entering panics while a task is spawned | an `enter` that panics counts as "no clock" |
 //! | the current handle can be had, and timers be moved, meanwhile | operations enter no runtime |
