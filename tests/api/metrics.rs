@@ -155,29 +155,6 @@ fn reading_starts_nothing() {
 }
 
 #[test]
-fn each_runtime_counts_from_zero_and_keeps_its_last_counts() {
-    let mut former: Vec<Metrics> = Vec::new();
-    for timers in 1..20 {
-        let runtime = current_thread();
-        let metrics = runtime.block_on(async {
-            let metrics = metrics();
-            assert_eq!(counts(&metrics), (0, 0, 0, 0));
-            assert_eq!(metrics.snapshot().driver_wakeups, 0);
-            for _ in 0..timers {
-                drop(pending(HOUR));
-            }
-            assert_eq!(counts(&metrics), (timers, 0, timers, 0));
-            metrics
-        });
-        drop(runtime);
-        former.push(metrics);
-        for (timers, metrics) in (1..).zip(&former) {
-            assert_eq!(counts(metrics), (timers, 0, timers, 0));
-        }
-    }
-}
-
-#[test]
 fn shards_add_up_and_there_is_none_beyond() {
     let runtime = multi_thread(2);
     let wheel = runtime.block_on(async { Timers::current() });

@@ -124,10 +124,14 @@ fn drivers_and_shards_are_told_apart_by_labels() {
 }
 
 #[test]
-fn the_reporter_refuses_to_report_all_the_time() {
+fn periods_of_zero_are_refused() {
     recorded(current_thread(), |_| async {
-        let message = message_of(|| report(Duration::ZERO));
-        assert_eq!(message, "`period` must be non-zero.");
+        let probe = Reporter::new(wheel::metrics()).probe(Some(Duration::ZERO));
+        let messages = [
+            message_of(|| report(Duration::ZERO)),
+            message_of(|| probe.run(HOUR)),
+        ];
+        assert_eq!(messages, ["`period` must be non-zero."; 2]);
     });
 }
 
@@ -169,17 +173,6 @@ fn a_blocked_runtime_is_seen_within_two_seconds_though_no_other_timer_fires() {
         });
         assert!(runtime.block_on(blocked).unwrap(), "{name} workers");
     }
-}
-
-#[test]
-fn a_probe_of_zero_is_refused() {
-    recorded(current_thread(), |_| async {
-        let reporter = Reporter::new(wheel::metrics()).probe(Some(Duration::ZERO));
-        assert_eq!(
-            message_of(|| reporter.run(HOUR)),
-            "`period` must be non-zero."
-        );
-    });
 }
 
 #[cfg(feature = "test-util")]

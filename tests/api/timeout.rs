@@ -11,20 +11,32 @@ use wheel::ext::FutureExt as _;
 
 #[tokio::test(start_paused = true)]
 async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
-    let (tx, rx) = tokio::sync::oneshot::channel();
-    let mut late = timeout(ms(10), rx);
-    assert!((&mut late).await.is_err());
-    assert!((&mut late).await.is_err());
-    tx.send(5).unwrap();
-    assert_eq!((&mut late).await, Ok(Ok(5)));
+    type Make = fn(oneshot::Receiver<u8>) -> wheel::Timeout<oneshot::Receiver<u8>>;
+    let make: [Make; 2] = [
+        |rx| timeout(ms(10), rx),
+        |rx| rx.timeout_if_pending(Duration::ZERO),
+    ];
+    for make in make {
+        let (tx, rx) = oneshot::channel();
+        let mut late = make(rx);
+        assert!((&mut late).await.is_err());
+        assert!((&mut late).await.is_err());
+        tx.send(5).unwrap();
+        assert_eq!((&mut late).await, Ok(Ok(5)));
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_very_long_timeout_never_elapses() {
-    let mut never = task::spawn(timeout(Duration::MAX, pending::<()>()));
-    assert_pending!(never.poll());
-    advance(secs(10 * 365 * 24 * 3600)).await;
-    assert_pending!(never.poll());
+    let eager = timeout(Duration::MAX, pending::<()>());
+    let lazy = pending::<()>().timeout_if_pending(Duration::MAX);
+    for never in [eager, lazy] {
+        let mut never = task::spawn(never);
+        assert_pending!(never.poll());
+        advance(secs(10 * 365 * 24 * 3600)).await;
+        assert_pending!(never.poll());
+    }
+    assert_eq!(wheel::metrics().snapshot().registered, 0);
 }
 
 #[test]
@@ -124,16 +136,6 @@ mod if_pending {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_can_be_polled_on_after_it_has_elapsed() {
-        let (tx, rx) = oneshot::channel();
-        let mut late = rx.timeout_if_pending(Duration::ZERO);
-        assert!((&mut late).await.is_err());
-        assert!((&mut late).await.is_err());
-        tx.send(5).unwrap();
-        assert_eq!((&mut late).await, Ok(Ok(5)));
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn dropping_it_and_taking_the_future_out_cancel_the_timer() {
         let unpolled = pending::<()>().timeout_if_pending(ms(10));
         drop(unpolled);
@@ -150,15 +152,6 @@ mod if_pending {
             }
             assert_eq!(registered_and_pending().1, 0, "{take_out}");
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_very_long_one_never_elapses() {
-        let mut never = task::spawn(pending::<()>().timeout_if_pending(Duration::MAX));
-        assert_pending!(never.poll());
-        advance(secs(10 * 365 * 24 * 3600)).await;
-        assert_pending!(never.poll());
-        assert_eq!(registered_and_pending(), (0, 0));
     }
 
     /// Its timer belongs to the runtime in which the future is first pending.
