@@ -25,23 +25,13 @@ fn pending_crowd(size: usize, waker: &Waker) -> Vec<Sleep> {
     crowd
 }
 
-/// A waker that owns timers.
-struct Owner(#[expect(dead_code, reason = "dropped")] Vec<Sleep>);
-
-impl Wake for Owner {
-    fn wake(self: Arc<Self>) {}
-}
-
-fn owner_of(timers: Vec<Sleep>) -> Waker {
-    Waker::from(Arc::new(Owner(timers)))
-}
-
 #[test]
 fn a_chain_of_wakers_that_own_timers_is_freed_from_the_top() {
     in_each(async |_| {
         let mut top = pending_crowd(1, Waker::noop());
         for _ in 0..500 {
-            top = pending_crowd(1, &owner_of(top));
+            let owner = OnWake::waker(move || _ = &top);
+            top = pending_crowd(1, &owner);
         }
         drop(top);
         eventually("cancelled", || Timers::current().pending() == 0);

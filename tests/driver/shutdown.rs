@@ -5,15 +5,6 @@ use crate::everywhere::*;
 use std::future::{pending, ready};
 use std::sync::mpsc::TryRecvError;
 
-use wheel::Sleep;
-
-/// A pending timer made in a runtime, and its waker's count.
-fn pending_in(runtime: &Runtime, duration: Duration) -> (Sleep, AwokenCount) {
-    let _guard = runtime.enter();
-    let (waker, count) = new_count_waker();
-    (registered_with(sleep(duration), &waker), count)
-}
-
 #[track_caller]
 fn is_shut_down<F: Future + Unpin>(future: &mut F) {
     assert_eq!(message_of(|| poll_quietly(future)), SHUT_DOWN);
@@ -118,7 +109,8 @@ fn a_timer_is_reset_while_its_thread_ends() {
 fn ten_thousand_ended_runtimes_leave_nothing_behind() {
     fn one(n: usize) {
         let runtime = current_thread();
-        let (mut held, count) = pending_in(&runtime, HOUR);
+        let (waker, count) = new_count_waker();
+        let mut held = inside(&runtime, || registered_with(sleep(HOUR), &waker));
         let nap = if n % 100 == 0 { ms(1) } else { Duration::ZERO };
         runtime.block_on(async { sleep(nap).await });
         assert_eq!((count.get(), wheel_of(&runtime).pending()), (0, 1));
