@@ -1,4 +1,4 @@
-//! The end of a runtime wakes its timers once, and they panic as tokio's do, however they are used after.
+//! The end of a runtime wakes its timers once. If they are used afterwards, they panic as Tokio's timers do.
 
 use crate::everywhere::*;
 
@@ -21,7 +21,7 @@ fn pending_timers_are_woken_and_then_panic_when_polled() {
         drop(runtime);
         assert_eq!(woken.try_recv(), Ok(()));
         let is_freed = woken.try_recv() == Err(TryRecvError::Disconnected);
-        assert!(is_freed, "woken twice, or still held");
+        assert!(is_freed, "the waker was woken twice, or is still held");
         is_shut_down(&mut sleep);
         is_shut_down(&mut sleep);
     });
@@ -156,14 +156,14 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
     });
 }
 
-/// tokio's own timer is ready then, an hour early: a poll looks first whether the runtime has ended,
-/// then drops the last waker, and looks at the timer, which the end has fired meanwhile.
+/// Tokio's own timer is ready then, an hour early. Its poll first checks whether the runtime has ended, then drops the
+/// old waker, and then checks the timer, which the end of the runtime has fired in between.
 #[test]
 fn a_timer_is_not_early_where_its_runtime_ends_inside_a_poll() {
     with_each(|runtime| {
         let handle = runtime.handle().clone();
         let ((begins, begun), (go, goes)) = (mpsc::channel(), mpsc::channel::<()>());
-        // A runtime that ends drops its tasks before its timers end.
+        // A runtime that ends drops its tasks before it ends its timers.
         let task = AtEnd(move || {
             begins.send(()).unwrap();
             let _ = goes.recv();
@@ -187,7 +187,7 @@ fn a_timer_is_not_early_where_its_runtime_ends_inside_a_poll() {
     });
 }
 
-/// tokio ends a runtime's time before the task of the driver then, which waits for the waker.
+/// The driver task waits for a waker that blocks, so Tokio ends the runtime's time driver before it drops that task.
 #[test]
 fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
     within(LIMIT, || {
@@ -196,12 +196,12 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
         let last = number(runtime.spawn(async {}).id());
         let ((begins, begun), (go, goes)) = (mpsc::channel(), mpsc::channel::<()>());
         let goes = Mutex::new(Some(goes));
-        // Woken by the task of the driver, which is made after that, if the worker finds the timer late.
+        // The driver task, whose id is greater than `last`, wakes this if the worker finds the timer late.
         let waker = OnWake::waker(move || {
             let is_in_task = tokio::task::try_id().is_some_and(|id| number(id) > last);
             let goes = is_in_task.then(|| goes.lock().unwrap().take()).flatten();
             if let Some(goes) = goes {
-                // A thread has been found for the rest of the worker before the runtime ends.
+                // `block_in_place` has given the worker to another thread before the runtime ends.
                 block_in_place(|| {
                     begins.send(()).unwrap();
                     let _ = goes.recv();
@@ -212,7 +212,7 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
         let mut late = registered(sleep(HOUR));
         let mut tokios = Box::pin(tokio::time::sleep(HOUR));
         let mut timers = Vec::new();
-        // On a busy machine the alarm may fire first.
+        // On a busy machine, the alarm may fire the timer first. Try again then.
         while begun.recv_timeout(ms(500)).is_err() {
             let mut timer = Box::new(sleep(ms(2)));
             let _ = poll(&mut timer, &waker);
@@ -225,10 +225,10 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
             });
         }
         runtime.shutdown_background();
-        eventually("time ends", || {
+        eventually("the time driver ends", || {
             panic_of(|| poll_quietly(&mut tokios)).is_some()
         });
-        // tokio is asked whether it has come to a millisecond that has only just begun.
+        // This reset asks Tokio whether it has reached a millisecond that has only just begun.
         late.reset_unpin(Instant::now() - ms(1));
         go.send(()).unwrap();
     });
