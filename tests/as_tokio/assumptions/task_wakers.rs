@@ -4,7 +4,7 @@ use super::*;
 
 use std::future::pending;
 
-/// The waker that polls this.
+/// Returns the waker that polls this future.
 fn waker_here() -> impl Future<Output = Waker> + Send {
     poll_fn(|cx| Poll::Ready(cx.waker().clone()))
 }
