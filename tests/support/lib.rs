@@ -1,4 +1,4 @@
-//! Code that the tests, the benchmarks and a fuzz target share.
+//! Code that the tests and a fuzz target share.
 //!
 //! | file | contents |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! Published crates under load, built from the same sources and lock file on tokio and, with the whole tree, on
-//! tokio-wheel.
+//! Runs published crates under load. They are built from the same sources and the same lock file, on tokio and, with the whole
+//! tree, on tokio-wheel.
 //!
 //! ```text
 //! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds all programs, prints the table
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! This is the runner. It builds each program in `bin` alone, for each implementation, and starts it as
-//! `PROGRAM run SECONDS SIZE`. Some programs are in two processes: they start the other end of their connections as
-//! `PROGRAM peer NUMBER`, always from tokio's build.
+//! `PROGRAM run SECONDS SIZE`. Some programs use two processes: they start the other end of their connections as
+//! `PROGRAM peer NUMBER`, always from the build with Tokio's timers.
 
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
