@@ -69,7 +69,7 @@ impl<B> DeadlineBody<B> {
     /// # Panics
     ///
     /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has
-    /// tokio's message, and the caller's line.
+    /// Tokio's message, and the caller's line.
     ///
     /// ```
     /// use http_body_util::BodyExt as _;
