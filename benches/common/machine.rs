@@ -13,7 +13,7 @@ use crate::process::field;
 pub struct Circumstances {
     /// The processor, the number of processors, the system.
     pub machine: String,
-    /// The versions of tokio-wheel, of tokio and of the compiler.
+    /// The versions of tokio-wheel, of Tokio and of the compiler.
     pub versions: String,
 }
 

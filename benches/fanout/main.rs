@@ -45,7 +45,7 @@ const TIMEOUTS: u64 = 1 + CALLS;
 /// One task in this many has a call that is never answered.
 const LOST: u64 = 200;
 
-/// A million tasks under timeouts, nearly all of which are cancelled: tokio's timers and tokio-wheel
+/// A million tasks under timeouts, nearly all of which are cancelled: Tokio's timers and tokio-wheel
 #[derive(Clone, Debug, Parser)]
 #[command(name = "fanout")]
 pub(crate) struct Options {

@@ -22,7 +22,7 @@
 //! Two runs count the same, because the program has a clock that advances by ten microseconds per reading (`clock.c`) and an
 //! empty environment. Cache lines of code are averaged over the places where the linker may put a function. A change that moves
 //! memory by some bytes may still add or remove a data line, so the comparison allows one more. Counts depend on the compiler
-//! and on tokio, so nothing is compared unless both have the versions that the table names. `.ci/run footprint` uses that
+//! and on Tokio, so nothing is compared unless both have the versions that the table names. `.ci/run footprint` uses that
 //! compiler. Counts also depend on libc, whose version is not checked.
 //!
 //! (Flushing a simulated cache between operations counts too little, because a flush leaves lines of code in the first level.)

@@ -1,6 +1,6 @@
 //! Measures loops of tasks that do nothing except wait for very short timers.
 //!
-//! With tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often and uses
+//! With Tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often and uses
 //! more CPU, and a runtime full of such tasks never parks and polls I/O late. More iterations are useful only with high
 //! resolution, which `select` measures.
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `twins/` | programs written by hand end in the same way on both, even if they panic or hang |
 //! | `random/` | random programs finish the same operations in the same way on both |
-//! | `assumptions/` | tokio does what the driver assumes of it, beyond tokio's documentation |
+//! | `assumptions/` | Tokio does what the driver assumes of it, beyond Tokio's documentation |
 
 mod assumptions;
 mod random;

@@ -106,7 +106,7 @@ pub fn with_workers(workers: usize) -> Builder {
 }
 
 /// Stands in for Tokio's method of this name in builds without tokio's `test-util`. Tests that pause a clock are compiled
-/// only with tokio-wheel's feature `test-util`, which turns on tokio's. Then Tokio's own method takes precedence. Without
+/// only with tokio-wheel's feature `test-util`, which turns on Tokio's. Then Tokio's own method takes precedence. Without
 /// this trait, `support` would need a feature of its own, which tokio-wheel's public feature would have to name.
 #[allow(dead_code, reason = "unused if tokio has the method")]
 trait StartPaused {

@@ -1,4 +1,4 @@
-//! Runs published crates under load. They are built from the same sources and the same lock file, on tokio and, with the whole
+//! Runs published crates under load. They are built from the same sources and the same lock file, on Tokio and, with the whole
 //! tree, on tokio-wheel.
 //!
 //! ```text
@@ -22,7 +22,7 @@ mod report;
 mod rounds;
 mod side;
 
-/// Runs published crates under load, on tokio and with the whole tree on tokio-wheel, and prints a table.
+/// Runs published crates under load, on Tokio and with the whole tree on tokio-wheel, and prints a table.
 #[derive(Parser)]
 struct Options {
     /// The programs to run; all of them if none is named
@@ -34,7 +34,7 @@ struct Options {
     /// Seconds measured per run, after a second of warm-up
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
-    /// Further implementations to compare with tokio
+    /// Further implementations to compare with Tokio
     #[arg(long)]
     with: Vec<Side>,
 }

@@ -23,7 +23,7 @@ pub(crate) enum Side {
     Tokio,
     #[value(skip)]
     Tree,
-    /// tokio's timer per worker: `--cfg tokio_unstable` and `enable_alt_timer`
+    /// Tokio's timer per worker: `--cfg tokio_unstable` and `enable_alt_timer`
     PerWorker,
     /// tokio 1.44.2, the last with sharded timers; for the programs whose crates allow it
     Sharded,
@@ -74,7 +74,7 @@ impl Side {
                 copy(&target.join("per-worker"), |_| true)?
             }
             Side::Sharded => {
-                // The lock file keeps no other crate, because many do not allow this tokio.
+                // The lock file keeps no other crate, because many do not allow this Tokio.
                 let optional = ["http", "hyper", "ractor", "rsntp"];
                 let folder = copy(&target.join("sharded"), |line| {
                     optional.iter().any(|name| line.starts_with(name))

@@ -99,7 +99,7 @@ fn advance_returns_after_the_wakers_were_called() {
     });
 }
 
-/// Returns `true` if tokio has processed this deadline.
+/// Returns `true` if Tokio has processed this deadline.
 fn has_come(deadline: Instant) -> bool {
     poll_quietly(&mut Box::pin(time::sleep_until(deadline))).is_ready()
 }

@@ -3,7 +3,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `program.rs` | the parts of a program: contexts, runtimes that end, tasks, timers |
-//! | `task.rs` | the interpreter of tasks, on tokio's timers or on these |
+//! | `task.rs` | the interpreter of tasks, on Tokio's timers or on these |
 //! | `shelf.rs` | timers that tasks and threads share |
 //! | `world.rs` | shared state; clocks; a millisecond for each task |
 //! | `trace.rs` | finished operations, as they are compared |

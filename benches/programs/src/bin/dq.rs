@@ -1,4 +1,4 @@
-//! `DelayQueue`s: tokio-util's on tokio, and tokio-wheel's own in the whole tree.
+//! `DelayQueue`s: tokio-util's on Tokio, and tokio-wheel's own in the whole tree.
 //!
 //! With a size of 1 or 2, each of as many tasks has a queue with 100,000 entries of 30 to 60 s. An operation removes an
 //! entry, inserts one, resets one, and polls the queue. Every eighth operation also inserts an entry of 1 to 5 ms, which
@@ -18,7 +18,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// In the whole tree, tokio's module of this name hides this one, as in `src/timers.rs`.
+/// In the whole tree, Tokio's module of this name hides this one, as in `src/timers.rs`.
 #[allow(dead_code)]
 mod wheel {
     pub(super) use tokio_util::time::DelayQueue;
