@@ -1,7 +1,7 @@
 //! Expiry passes: when one runs, and what it does.
 //!
-//! **An expiry pass fires every timer that is due, at most [`BATCH`](crate::settings::BATCH) of them per lock acquisition,
-//! and then re-arms the alarm for what is left.** A pass runs in two places:
+//! **An expiry pass fires every timer that is due, at most [`BATCH`](crate::settings::BATCH) of them
+//! per lock acquisition, and then re-arms the alarm for what is left.** A pass runs in two places:
 //!
 //! 1. In the alarm's waker, when the alarm fires, while Tokio polls its drivers. The head of
 //!    `alarm/mod.rs` says why.

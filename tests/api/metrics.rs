@@ -12,7 +12,7 @@ fn counts(metrics: &Metrics) -> (u64, u64, u64, usize) {
     (now.registered, now.fired, now.cancelled, now.pending)
 }
 
-/// Returns a registered timer that is due soon, even if the machine stalls.
+/// Returns an armed timer that is due soon, even if the machine stalls.
 fn pending_briefly() -> Sleep {
     loop {
         let mut sleep = sleep(ms(5));
@@ -57,7 +57,7 @@ async fn treated(how: &str) -> Sleep {
         "due when first polled" => assert_ready!(poll_quietly(&mut timer)),
         "fires" => (&mut timer).await,
         "polled again" => assert_pending!(task::spawn(&mut timer).poll()),
-        // The first reset comes before the first poll, and registers the timer.
+        // The first reset comes before the first poll, and arms the timer.
         "reset" => {
             for (resets, deadline) in [2 * HOUR, HOUR / 2, secs(7)].into_iter().enumerate() {
                 timer.reset_unpin(Instant::now() + deadline);
@@ -158,7 +158,7 @@ fn reading_starts_nothing() {
 fn shards_add_up_and_there_is_none_beyond() {
     let runtime = multi_thread(2);
     let wheel = runtime.block_on(async { Timers::current() });
-    let arm = |wheel: Timers| thread::spawn(move || registered(wheel.sleep(HOUR)));
+    let arm = |wheel: Timers| thread::spawn(move || armed(wheel.sleep(HOUR)));
     let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
     let metrics = wheel.metrics();
     let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
@@ -243,7 +243,7 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn lag_counts_from_the_deadline_as_rounded_up() {
         let wheel = Builder::new().tick(ms(100)).build().unwrap();
-        let _late = registered(wheel.sleep(ms(1)));
+        let _late = armed(wheel.sleep(ms(1)));
         advance(ms(130)).await;
         assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }

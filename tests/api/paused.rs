@@ -142,7 +142,7 @@ fn a_dropped_or_extended_sleep_does_not_stop_the_clock_at_its_old_deadline() {
         let start = Instant::now();
         let (tell, woken) = mpsc::channel();
         let waker = OnWake::waker(move || tell.send(Instant::now()).unwrap());
-        let mut moved = registered_with(sleep(secs(3)), &waker);
+        let mut moved = armed_with(sleep(secs(3)), &waker);
         drop(pending(secs(1)));
         sleep_until(start + secs(2)).await;
         moved.reset_unpin(start + secs(10));
@@ -176,7 +176,7 @@ async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
             let millis = 1 + random.below(spread);
             let log = log.clone();
             let waker = OnWake::waker(move || log.send(millis).unwrap());
-            sleeps.push(registered_with(sleep(ms(millis)), &waker));
+            sleeps.push(armed_with(sleep(ms(millis)), &waker));
         }
         advance(ms(spread + 1)).await;
         let woken: Vec<_> = woken.try_iter().collect();

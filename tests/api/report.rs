@@ -208,7 +208,7 @@ mod paused {
                 tokio::spawn(report_as(name, wheel, ms(100)));
             }
             let sleeps = wheels.each_ref().map(|(_, wheel)| wheel.sleep(HOUR));
-            let [cancelled, _held] = sleeps.map(registered);
+            let [cancelled, _held] = sleeps.map(armed);
             drop(cancelled);
             sleep(ms(105)).await;
             let all = published(&snapshotter);

@@ -29,8 +29,8 @@ async fn wakers_that_share_their_data_are_told_apart() {
     let first = Waker::from(both.clone());
     let second = futures::task::waker(both.clone());
     assert_eq!(first.data(), second.data());
-    let sleep = registered_with(sleep(ms(10)), &first);
-    let _sleep = registered_with(sleep, &second);
+    let sleep = armed_with(sleep(ms(10)), &first);
+    let _sleep = armed_with(sleep, &second);
     advance(ms(10)).await;
     let woken = both.0.each_ref().map(|wakes| wakes.load(Ordering::SeqCst));
     assert_eq!(woken, [0, 1]);
@@ -54,9 +54,9 @@ fn borrowing(other: &Waker) -> Waker {
 #[tokio::test(start_paused = true)]
 async fn a_waker_in_the_place_of_another_is_another() {
     let ((mut place, first), (second, count)) = (new_count_waker(), new_count_waker());
-    let sleep = registered_with(sleep(ms(10)), &borrowing(&place));
+    let sleep = armed_with(sleep(ms(10)), &borrowing(&place));
     place.clone_from(&second);
-    let _sleep = registered_with(sleep, &borrowing(&place));
+    let _sleep = armed_with(sleep, &borrowing(&place));
     advance(ms(10)).await;
     assert_eq!((first.get(), count.get()), (0, 1));
 }

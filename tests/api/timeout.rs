@@ -88,7 +88,7 @@ mod if_pending {
         assert_eq!(start.elapsed(), ms(20));
     }
 
-    /// Later polls neither set the time again nor register another timer.
+    /// Later polls neither set the time again nor arm another timer.
     #[tokio::test(start_paused = true)]
     async fn polls_after_the_first_change_nothing() {
         let mut late = task::spawn(pending::<()>().timeout_if_pending(ms(10)));

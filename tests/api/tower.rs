@@ -102,11 +102,11 @@ pub(crate) mod paused {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_immediate_answer_registers_nothing() {
+    async fn an_immediate_answer_arms_nothing() {
         let mut ready = Timeout::new(service_fn(|n: u32| ready(Ok::<_, Refused>(n))), ms(0));
         assert_eq!(ready.call(5).now_or_never().unwrap().unwrap(), 5);
 
-        // A call that is never polled registers no timer either. A call that waits registers one.
+        // A call that is never polled arms no timer either. A call that waits arms one.
         let mut response = task::spawn(Timeout::new(service_fn(never), ms(10)).call(()));
         assert_eq!(Timers::current().pending(), 0);
         assert_pending!(response.poll());

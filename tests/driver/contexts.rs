@@ -32,7 +32,7 @@ fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 
         let (here, handle) = (multi_thread(1), other.clone());
         let made = here.spawn(async move {
             be_bound().await;
-            let _made = registered(make(&handle));
+            let _made = armed(make(&handle));
             let pending = || Timers::current().pending();
             [Handle::current(), handle].map(|runtime| inside(&runtime, pending))
         });

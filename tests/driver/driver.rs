@@ -8,7 +8,7 @@ fn the_driver_is_one_task() {
         let metrics = runtime.metrics();
         runtime.block_on(async { tokio::time::sleep(ms(1)).await });
         assert_eq!(metrics.num_alive_tasks(), 0, "no timers, no driver");
-        let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(registered);
+        let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(armed);
         runtime.block_on(async { on_time(sleep(ms(5))).await });
         assert_eq!(metrics.num_alive_tasks(), 1);
     });

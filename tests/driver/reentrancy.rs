@@ -108,7 +108,7 @@ fn wakers_that_panic_when_dropped_later_take_nothing_down() {
         let wakers = thread::spawn(|| [(); 3].map(|()| waker_of_an_ended_runtime()))
             .join()
             .unwrap();
-        let timers = wakers.map(|waker| registered_with(sleep(HOUR), &waker));
+        let timers = wakers.map(|waker| armed_with(sleep(HOUR), &waker));
         // If the clock may be paused, dropping the timer drops its waker, so the drop of the timer panics, as
         // Tokio's does.
         let cancel = |timer| drop(catch_unwind(AssertUnwindSafe(|| drop(timer))));
@@ -157,13 +157,13 @@ fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
     let (links, left) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
     let (counted, at_fire) = (links.clone(), left.clone());
     let fires = OnWake::waker(move || at_fire.store(Arc::strong_count(&counted), Ordering::SeqCst));
-    let _due = registered_with(wheel.sleep(ms(300)), &fires);
+    let _due = armed_with(wheel.sleep(ms(300)), &fires);
     let top = (0..10_000).fold(None, |next: Option<Sleep>, _| {
         let owned = (next, links.clone());
         let link = OnWake::waker(move || {
             let _ = &owned;
         });
-        Some(registered_with(wheel.sleep(HOUR), &link))
+        Some(armed_with(wheel.sleep(HOUR), &link))
     });
     // This thread has made no timer, so each cancel is queued.
     thread::spawn(move || drop(top)).join().unwrap();

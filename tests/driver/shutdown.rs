@@ -15,7 +15,7 @@ fn pending_timers_are_woken_and_then_panic_when_polled() {
     with_each(|runtime| {
         let (tell, woken) = mpsc::channel();
         let waker = OnWake::waker(move || tell.send(()).unwrap());
-        let mut sleep = inside(&runtime, || registered_with(sleep(HOUR), &waker));
+        let mut sleep = inside(&runtime, || armed_with(sleep(HOUR), &waker));
         drop(waker);
         assert_eq!(woken.try_recv(), Err(TryRecvError::Empty));
         drop(runtime);
@@ -83,7 +83,7 @@ fn a_timer_dropped_with_its_thread_is_cancelled() {
     let handle = runtime.handle().clone();
     at_the_end_of_a_thread(move || {
         let _guard = handle.enter();
-        let sleep = registered_with(sleep(HOUR), &waker);
+        let sleep = armed_with(sleep(HOUR), &waker);
         Box::new(move || drop(sleep))
     });
     let is_freed = || woken.try_recv().expect_err("woken") == TryRecvError::Disconnected;
@@ -110,7 +110,7 @@ fn ten_thousand_ended_runtimes_leave_nothing_behind() {
     fn one(n: usize) {
         let runtime = current_thread();
         let (waker, count) = new_count_waker();
-        let mut held = inside(&runtime, || registered_with(sleep(HOUR), &waker));
+        let mut held = inside(&runtime, || armed_with(sleep(HOUR), &waker));
         let nap = if n % 100 == 0 { ms(1) } else { Duration::ZERO };
         runtime.block_on(async { sleep(nap).await });
         assert_eq!((count.get(), wheel_of(&runtime).pending()), (0, 1));
@@ -141,7 +141,7 @@ fn a_wheels_timer_stays_pending_in_a_task_of_a_runtime_that_ends() {
         let (begins, begun) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         ends.spawn(async move {
-            let mut sleep = registered(Timers::current().sleep(HOUR));
+            let mut sleep = armed(Timers::current().sleep(HOUR));
             begins.send(()).unwrap();
             // This worker blocks while the other worker ends the driver.
             goes.recv().unwrap();
@@ -180,7 +180,7 @@ fn a_timer_is_not_early_where_its_runtime_ends_inside_a_poll() {
                 go.send(()).unwrap();
                 end.take().unwrap().join().unwrap();
             });
-            registered_with(sleep(HOUR), &OnWake::waker(move || _ = &ends))
+            armed_with(sleep(HOUR), &OnWake::waker(move || _ = &ends))
         };
         is_shut_down(&mut timer);
         is_shut_down(&mut timer);
@@ -209,7 +209,7 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
             }
         });
         let _guard = runtime.enter();
-        let mut late = registered(sleep(HOUR));
+        let mut late = armed(sleep(HOUR));
         let mut tokios = Box::pin(tokio::time::sleep(HOUR));
         let mut timers = Vec::new();
         // On a busy machine, the alarm may fire the timer first. Try again then.

@@ -58,7 +58,7 @@ fn parks_when_idle<T: Time>() -> [u64; 4] {
     thread::sleep(ms(50));
     let without = during_half_a_second();
 
-    let _hour = registered(T::boxed(HOUR));
+    let _hour = armed(T::boxed(HOUR));
     thread::sleep(ms(50));
     let far = during_half_a_second();
 

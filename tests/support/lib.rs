@@ -33,7 +33,7 @@ use tokio::time::Instant;
 pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
 pub use random::Random;
-pub use wakers::{OnWake, pending, poll, poll_quietly, registered, registered_with};
+pub use wakers::{OnWake, armed, armed_with, pending, poll, poll_quietly};
 
 /// The names that nearly every test uses.
 pub mod prelude {

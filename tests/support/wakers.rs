@@ -19,23 +19,23 @@ pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
 }
 
-/// Polls a future once with a waker, asserts that it is pending, and returns it. A timer is registered then.
+/// Polls a future once with a waker, asserts that it is pending, and returns it. A timer is armed then.
 #[track_caller]
-pub fn registered_with<F: Future + Unpin>(mut future: F, waker: &Waker) -> F {
+pub fn armed_with<F: Future + Unpin>(mut future: F, waker: &Waker) -> F {
     assert!(poll(&mut future, waker).is_pending());
     future
 }
 
 /// Does the same with a waker that does nothing.
 #[track_caller]
-pub fn registered<F: Future + Unpin>(future: F) -> F {
-    registered_with(future, Waker::noop())
+pub fn armed<F: Future + Unpin>(future: F) -> F {
+    armed_with(future, Waker::noop())
 }
 
-/// Returns a timer that is registered with a waker that does nothing.
+/// Returns a timer that is armed with a waker that does nothing.
 #[track_caller]
 pub fn pending(duration: Duration) -> Sleep {
-    registered(wheel::sleep(duration))
+    armed(wheel::sleep(duration))
 }
 
 /// A waker that calls a function.

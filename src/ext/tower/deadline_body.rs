@@ -102,7 +102,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
         let me = self.project();
-        // The timer would never be looked at in a body that always has a frame.
+        // In a body that always has a frame, the timer would never be polled.
         if Tick::now() < me.sleep.deadline_tick() {
             if let Poll::Ready(frame) = me.body.poll_frame(cx) {
                 return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));

@@ -115,7 +115,7 @@ fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
 
 /// Each wait extends the same timer. (tokio-io-timeout also wakes the task after each wait.)
 #[test]
-fn a_busy_reader_registers_one_timer_and_wakes_nothing() {
+fn a_busy_reader_arms_one_timer_and_wakes_nothing() {
     virtually(async {
         let (stream, mut peer) = tokio::io::duplex(16);
         let mut reader = TimeoutReader::new(stream);

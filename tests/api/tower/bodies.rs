@@ -88,7 +88,7 @@ fn hints_are_the_bodys(mut body: impl Body<Error: Debug> + Unpin) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ready_frames_register_nothing_and_hints_are_the_bodys() {
+async fn ready_frames_arm_nothing_and_hints_are_the_bodys() {
     let hello = || Full::<Bytes>::from("hello");
     hints_are_the_bodys(TimeoutBody::new(ms(10), hello()));
     hints_are_the_bodys(DeadlineBody::new(Duration::MAX, hello()));
@@ -190,9 +190,9 @@ async fn a_whole_bodys_deadline_is_tower_https() {
     assert!(counts["frame"] > 999 && counts["late"] > 999, "{counts:?}");
 }
 
-/// A body that always has a frame still ends, because each poll reads the clock. It registers no timer.
+/// A body that always has a frame still ends, because each poll reads the clock. It arms no timer.
 #[tokio::test(start_paused = true)]
-async fn a_body_that_never_waits_ends_at_its_deadline_and_registers_nothing() {
+async fn a_body_that_never_waits_ends_at_its_deadline_and_arms_nothing() {
     let mut body = DeadlineBody::new(ms(10), slow([0; 1000]));
     for _ in 0..10 {
         body.frame().await.unwrap().unwrap();

@@ -11,7 +11,7 @@ use std::future::pending;
 /// What the destructor of a task's clean-up does to a timer.
 #[derive(Clone, Copy, Debug)]
 enum Last {
-    /// Drops a timer that is registered.
+    /// Drops an armed timer.
     Drop,
     /// Resets the timer first, to a later or an earlier deadline. (A `DelayQueue` does the latter if an entry
     /// is inserted that is due before all others.)
@@ -29,7 +29,7 @@ const LASTS: [Last; 5] = [Last::Drop, Extend, MoveEarlier, Poll, Make];
 
 /// Returns a value whose drop does something to a timer of the current runtime.
 fn clean_up<T: Time>(last: Last) -> AtEnd<impl FnMut() + Send> {
-    let mut sleep = registered(T::boxed(HOUR));
+    let mut sleep = armed(T::boxed(HOUR));
     AtEnd(move || match last {
         Last::Drop => {}
         Extend => sleep.as_mut().reset(Instant::now() + 2 * HOUR),

@@ -42,7 +42,7 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// Waits for a timer, perhaps after other timers. Sends a message once the timer is registered.
+/// Waits for a timer, perhaps after other timers. Sends a message once the timer is armed.
 async fn waits<T: Time>(again: bool, started: blocking::Sender<()>) {
     if again {
         ticks::<T>().await;

@@ -14,7 +14,7 @@ use futures::FutureExt as _;
 enum State {
     New,
     Registered,
-    /// The timer was reset, which registers it, and was never polled.
+    /// The timer was reset, which arms it, and was never polled.
     Reset,
     Fired,
 }
@@ -91,7 +91,7 @@ fn polled_reset_and_dropped_after_the_end() {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
         let (mut timeout, mut interval) = runtime.block_on(async {
-            let timeout = registered(Box::pin(T::timeout(HOUR, pending::<()>())));
+            let timeout = armed(Box::pin(T::timeout(HOUR, pending::<()>())));
             let mut interval = T::interval(HOUR);
             interval.tick().await;
             (timeout, interval)

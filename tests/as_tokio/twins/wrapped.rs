@@ -29,7 +29,7 @@ fn a_task_of_a_living_runtime_that_waits_in_the_context_of_one_that_ends() {
         let (here, there) = (kind.build(), of.driven());
         let (waits, waiting) = oneshot::channel();
         let wait = async move {
-            let sleep = registered(T::boxed(secs(1)));
+            let sleep = armed(T::boxed(secs(1)));
             waits.send(()).unwrap();
             sleep.await;
         };

@@ -2,7 +2,7 @@
 //!
 //! It compares the result of each poll, when each waker is woken, the deadlines, and whether they have elapsed. For this
 //! crate's timers it also checks that a waker is freed as soon as nothing can wake it any more, and that `pending` counts
-//! the timers that are registered and not due yet.
+//! the timers that are armed and not due yet.
 
 use support::prelude::*;
 

@@ -57,7 +57,7 @@ impl Quiet {
         }
         // Only one probe runs at a time, so a timer that is pending there is this probe's.
         let wheel = self.wheel.lock().unwrap();
-        let sleep = registered_with(inside(&self.handle, || T::boxed(HOUR)), waker);
+        let sleep = armed_with(inside(&self.handle, || T::boxed(HOUR)), waker);
         self.probes.fetch_add(1, Ordering::Relaxed);
         if wheel.pending() == 0 {
             self.bound.fetch_add(1, Ordering::Relaxed);
