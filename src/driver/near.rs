@@ -18,7 +18,7 @@
 //!
 //! **Why Tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` runs as often as with
 //! Tokio, however often a check for late timers requests a pass. Otherwise a loop of sleeps shorter
-//! than a millisecond would run a quarter more often than with Tokio and use more CPU. High
+//! than a millisecond would run more often than with Tokio and use more CPU. High
 //! resolution fires at the deadline instead. There, a timer that is already due waits until the
 //! alarm next fires, so that such a loop does not spin.
 //!
@@ -30,7 +30,7 @@
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
-//! three to five instructions for each.)
+//! a few instructions for each.)
 //!
 //! A race remains. If the alarm is late by more than a millisecond, a timer that is due now or
 //! shortly takes the fast path until the late pass has re-armed the alarm. It fires in that pass or

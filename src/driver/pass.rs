@@ -12,7 +12,7 @@
 //!
 //! In each shard, a pass first applies the late cancels that are queued. A pass may fire any number
 //! of timers, so no timer waits for a later pass while tasks keep the workers busy. The same is
-//! true of Tokio's own pass, which takes three times as long per timer in a mass expiry.
+//! true of Tokio's own pass.
 //!
 //! **On a current-thread runtime, the alarm fires only the timers that were due by the end of
 //! Tokio's last millisecond**, as Tokio does. (With high resolution, or if the clock may be paused,

@@ -13,7 +13,7 @@ use support::inside;
 
 use wheel::Sleep;
 
-/// Makes timers until this thread is bound to its worker.
+/// Makes a few timers, after which this thread is bound to its worker.
 async fn be_bound() {
     for _ in 0..3 {
         sleep(ms(1)).await;
