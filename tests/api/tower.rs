@@ -213,7 +213,7 @@ pub(crate) mod paused {
         assert_eq!(wheel::metrics().snapshot().registered, 0);
     }
 
-    /// Errors and readiness are the inner service's, and an axum router takes the layer.
+    /// Errors and readiness are the inner service's, and an axum router accepts the layer.
     #[tokio::test(start_paused = true)]
     async fn a_limit_by_request_passes_on_what_the_service_does() {
         let refuses = service_fn(async |(): ()| Err::<(), _>(Refused));

@@ -215,7 +215,7 @@ async fn a_dropped_body_leaves_no_timer() {
     assert_eq!(Timers::current().pending(), 0);
 }
 
-/// A body that trickles, as the deadlines' layers see it: never silent for long, and too slow.
+/// A body whose peer is never silent for long, but sends too slowly. The layers for whole bodies end it.
 #[tokio::test(start_paused = true)]
 async fn layers_give_whole_bodies_a_deadline() {
     let app = echo().layer(RequestBodyDeadlineLayer::new(ms(100)));
