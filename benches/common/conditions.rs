@@ -1,4 +1,5 @@
-//! What results depend on besides the code: the machine, the versions, other programs, and the time of a cache line.
+//! What results depend on besides the code: the machine, the versions, other programs, and how long a cache-line transfer
+//! takes.
 
 use std::cell::RefCell;
 use std::fmt::{self, Display, Formatter};
@@ -9,13 +10,14 @@ use crate::machine::Circumstances;
 use crate::process::{TICK, times};
 use crate::{line, median, range};
 
-/// How many processors other programs may use before results are in doubt.
+/// How many processors other programs may use before results are marked as doubtful.
 pub const QUIET: f64 = 0.2;
 
-/// In nanoseconds: transfers between hyper-threads of one core take less, those between cores take more.
+/// The limit between the two kinds of transfer, in nanoseconds. Transfers between hyper-threads of one core take less, those
+/// between cores take more.
 const BETWEEN_CORES: f64 = 50.0;
 
-/// Observes the machine while a benchmark runs. Its text belongs below every table.
+/// Observes the machine while a benchmark runs. Print its text below every table.
 #[derive(Debug)]
 pub struct Conditions {
     others: Option<f64>,
@@ -36,7 +38,7 @@ impl Conditions {
         this
     }
 
-    /// Measures the time of a cache line once more. Call it between rounds: on a virtual machine the time changes.
+    /// Measures a cache-line transfer again. Call this between rounds, because on a virtual machine its time changes.
     pub fn sample(&self) {
         self.lines.borrow_mut().extend(line::nanos());
     }
@@ -47,7 +49,7 @@ impl Conditions {
         Some((spent / self.since.elapsed().as_secs_f64()).max(0.0))
     }
 
-    /// Returns the mark for each cell of a table: empty if the machine was quiet.
+    /// Returns the mark for each cell of a table, which is empty if no other programs were busy.
     pub fn mark(&self) -> &'static str {
         if self.busy().unwrap_or(0.0) < QUIET {
             ""
@@ -56,7 +58,7 @@ impl Conditions {
         }
     }
 
-    /// Prints a warning if other programs were busy. It belongs above a table whose cells have the [mark](Self::mark).
+    /// Prints a warning if other programs were busy. Call this before a table whose cells have the [mark](Self::mark).
     pub fn warn(&self) {
         if let Some(busy) = self.busy().filter(|&busy| busy >= QUIET) {
             crate::println!(
@@ -92,8 +94,8 @@ impl Display for Conditions {
     }
 }
 
-/// Seconds that all processors spent in user, nice, system, interrupts and stolen, which is all except idle and waiting,
-/// less those of this process and of the processes that it has waited for.
+/// Returns the seconds that other processes used: the time of all processors except idle and waiting, less the time of this
+/// process and of the processes that it has waited for.
 fn others() -> Option<f64> {
     let statistics = fs::read_to_string("/proc/stat").ok()?;
     let fields: Vec<_> = statistics.lines().next()?.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! What the benchmarks have in common.
+//! Code that the benchmarks share.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write as _};
@@ -10,7 +10,7 @@ pub mod machine;
 pub mod process;
 pub mod table;
 
-/// Like the standard library's, except that the program ends silently if nobody reads its output any more, for example
+/// Prints like the standard library's macro, but ends the program silently if nobody reads its output any more, for example
 /// after `| head`.
 #[macro_export]
 macro_rules! println {

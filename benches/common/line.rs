@@ -1,6 +1,6 @@
-//! How long a cache line takes from one processor to another.
+//! Measures how long a cache line takes from one processor to another.
 //!
-//! Timers of several workers contend for cache lines, so a result of more than one worker depends on this time. On a
+//! Timers of several workers contend for cache lines, so every result with more than one worker depends on this time. On a
 //! virtual machine it may change from minute to minute, as the host moves its processors from two hyper-threads of one
 //! core to two cores and back.
 
@@ -19,7 +19,7 @@ const LONGEST: f64 = 2_000.0;
 const ENOUGH: Duration = Duration::from_millis(20);
 const END: u32 = u32::MAX;
 
-/// A cache line of its own. Processors fetch lines in pairs.
+/// A value on a pair of cache lines of its own, because processors fetch lines in pairs.
 #[repr(align(128))]
 struct Line(AtomicU32);
 

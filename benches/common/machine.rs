@@ -1,4 +1,4 @@
-//! The machine, and the versions of everything that takes part.
+//! Describes the machine, and the versions that a result depends on.
 
 use std::env::consts::{ARCH, OS};
 use std::fmt::{self, Display, Formatter};
@@ -8,12 +8,12 @@ use std::thread::available_parallelism;
 
 use crate::process::field;
 
-/// What results are taken on and with.
+/// The machine and the versions that a result depends on.
 #[derive(Debug)]
 pub struct Circumstances {
     /// The processor, the number of processors, the system.
     pub machine: String,
-    /// The versions of this crate, of tokio and of the compiler.
+    /// The versions of tokio-wheel, of Tokio and of the compiler.
     pub versions: String,
 }
 

@@ -66,7 +66,7 @@ pub fn resident() -> Option<u64> {
     memory.split_whitespace().next()?.parse().ok()
 }
 
-/// Threads that compute until this is dropped, as other work for the machine.
+/// Threads that compute until this is dropped. They stand for other work on the machine.
 #[derive(Debug)]
 pub struct Busy(Arc<AtomicBool>);
 

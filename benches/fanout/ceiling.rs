@@ -1,4 +1,4 @@
-//! How many timers per second this machine can arm and cancel, from one worker up to one per processor.
+//! Measures how many timers per second this machine can arm and cancel, with one worker up to one per processor.
 //!
 //! The work is `conns` of `benches/timers/shapes.rs`, whose cache-line transfers `benches/transfers` counts: a task arms a
 //! timer, lets other tasks run, and cancels the timer.

@@ -1,4 +1,4 @@
-//! The chart as SVG, for light and for dark pages: four panels, each with a bar or a curve per implementation.
+//! Draws the chart as SVG, for light and for dark pages. Each of its four panels has a bar or a curve per implementation.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -20,7 +20,7 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-seri
 const MARGIN: f64 = 40.0;
 const PANEL: (f64, f64) = (506.0, 340.0);
 
-/// Returns the chart. `note` is about the machine.
+/// Returns the chart. `note` describes the machine.
 pub(crate) fn draw(tasks: u64, rounds: &[Rounds], note: &str) -> String {
     let mut svg = Svg(String::new());
     let title = format!("{} tasks, each under a timeout", thousands(tasks));
@@ -113,7 +113,7 @@ impl Svg {
         );
     }
 
-    /// Draws all of a panel except what it shows.
+    /// Draws a panel without its bars or curves.
     fn panel(
         &mut self,
         index: usize,

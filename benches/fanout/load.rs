@@ -1,5 +1,5 @@
-//! Tasks, as fast as the workers can: each fans out to calls, and everything is under a timeout. Nearly all calls are
-//! answered, so nearly all timeouts are cancelled.
+//! Runs tasks as fast as the workers can. Each fans out to calls, and every task and every call is under a timeout. Nearly all
+//! calls are answered, so nearly all timeouts are cancelled.
 
 use std::future::pending;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::{CALLS, LOST};
 
 /// The timeout of a task, and of a call that is answered. It never fires, even if the machine stalls.
 const LONG: Duration = Duration::from_secs(60);
-/// The shortest timeout of a call that is never answered. They differ by steps that are no whole milliseconds.
+/// The shortest timeout of a call that is never answered. These timeouts differ by steps that are no whole milliseconds.
 const SHORT: Duration = Duration::from_millis(50);
 const STEP: Duration = Duration::from_micros(10_007);
 /// Maximum number of tasks that a spawner has in progress, as in a service that is loaded rather than flooded.
@@ -69,7 +69,7 @@ async fn share<T: Timers>(tasks: impl Iterator<Item = u64> + Send) -> Result<Loa
     Ok(Load { took, late })
 }
 
-/// A task whose calls are all answered, each after the worker has polled its other tasks.
+/// Runs a task whose calls are all answered, each after the worker has polled its other tasks.
 async fn is_answered<T: Timers>() -> Result<()> {
     let work = join_all((0..CALLS).map(|_| T::timeout(LONG, yield_now())));
     let calls = T::timeout(LONG, work).await;
@@ -78,7 +78,7 @@ async fn is_answered<T: Timers>() -> Result<()> {
     Ok(())
 }
 
-/// A task with a call that is never answered, so that its timeout fires. Returns how late.
+/// Runs a task with a call that is never answered, so that its timeout fires. Returns how late it fired.
 async fn times_out<T: Timers>(task: u64) -> Result<Duration> {
     let limit = SHORT + STEP * (task % 10) as u32;
     let others = join_all((1..CALLS).map(|_| T::timeout(LONG, yield_now())));

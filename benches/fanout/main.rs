@@ -1,5 +1,5 @@
-//! A million tasks, each under a timeout and each fanning out to calls under timeouts of their own, nearly all of which are
-//! cancelled: with tokio's timers, with tokio-wheel, and with tokio-wheel's high resolution.
+//! Runs a million tasks under timeouts. Each fans out to calls under timeouts of their own, and nearly all of these timeouts are
+//! cancelled. It compares Tokio's timers, tokio-wheel, and tokio-wheel with high resolution.
 //!
 //! ```text
 //! task ──┬─ call ── answered           a timeout around the task, one around each call;
@@ -7,15 +7,14 @@
 //!        └─ call ── never: times out   and its timeout fires
 //! ```
 //!
-//! The table and the chart show timeouts per second by workers, and how late those fire that do (`load.rs`); how long
-//! arming a timer takes while a million others expire, and how much memory they take (`benches/timers/expiry.rs`).
+//! The table and the chart show timeouts per second by number of workers and how late the timeouts fire that do (`load.rs`),
+//! and how long arming a timer takes while a million others expire and how much memory those use
+//! (`benches/timers/expiry.rs`).
 //!
-//! The implementations run in alternating order, and each round of each in a process of its own, so that none uses memory
-//! that another has freed. What every task must return is known beforehand, and checked. `--busy 2` runs other work
-//! alongside.
+//! The implementations run in alternating order. Each round of each runs in a process of its own, so that none uses memory that
+//! another has freed. Every task must return a known value, which the benchmark checks. `--busy 2` runs other work alongside.
 //!
-//! `--ceiling` answers another question: how many timers per second this machine's processors can arm together
-//! (`ceiling.rs`).
+//! `--ceiling` measures how many timers per second this machine's processors can arm together (`ceiling.rs`).
 //!
 //! `cargo run --release -p fanout -- --help`
 
@@ -46,7 +45,7 @@ const TIMEOUTS: u64 = 1 + CALLS;
 /// One task in this many has a call that is never answered.
 const LOST: u64 = 200;
 
-/// A million tasks under timeouts, nearly all of which are cancelled: tokio's timers and tokio-wheel
+/// A million tasks under timeouts, nearly all of which are cancelled: Tokio's timers and tokio-wheel
 #[derive(Clone, Debug, Parser)]
 #[command(name = "fanout")]
 pub(crate) struct Options {
@@ -75,7 +74,7 @@ pub(crate) struct Options {
     implementation: Option<usize>,
 }
 
-/// One per processor.
+/// Returns the number of processors.
 fn workers() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
@@ -105,7 +104,7 @@ fn compare(options: &Options) -> Result<()> {
         thousands(options.tasks.div_ceil(LOST)),
     );
     println!("Estimated time: {} seconds.", estimate(options).as_secs());
-    // Fails before the minute that a run takes rather than after it.
+    // If the file cannot be written, fail now rather than after a run of a minute.
     let svg = &options.svg;
     svg.parent().map_or(Ok(()), fs::create_dir_all)?;
     let cannot_write = || format!("cannot write {}", svg.display());
@@ -139,7 +138,7 @@ fn estimate(options: &Options) -> Duration {
 
 type Show = fn(f64) -> String;
 
-/// What each number of a round is called, and how it is shown.
+/// Returns the name of each number of a round, and how it is shown.
 fn rows() -> Vec<(String, Show)> {
     let mut rows: Vec<(String, Show)> = Vec::new();
     for workers in worker_counts() {

@@ -1,4 +1,4 @@
-//! The implementations, and their rounds. Each round is a process of its own, which prints its results as numbers.
+//! The implementations and their rounds. Each round runs in a process of its own, which prints its results as numbers.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -28,7 +28,7 @@ impl Implementation {
     }
 }
 
-/// All that this system has.
+/// Returns the implementations that this system has.
 pub(crate) const IMPLEMENTATIONS: &[Implementation] = &[
     Implementation::of::<Tokio>(),
     Implementation::of::<Wheel>(),
@@ -63,7 +63,7 @@ impl Rounds {
         self.results.iter().map(|result| result[at]).collect()
     }
 
-    /// The median is the result, because the system takes a processor away now and then.
+    /// Returns the median, because now and then the system takes a processor away.
     pub(crate) fn median(&self, at: usize) -> f64 {
         median(&self.row(at))
     }
@@ -119,7 +119,7 @@ pub(crate) fn run(index: usize, tasks: u64) -> Result<()> {
 /// Returns a number for each of [`rows`].
 fn measure<T: Timers>(tasks: u64) -> Result<Vec<f64>> {
     let (workers, count) = (workers(), tasks as usize);
-    // Memory comes first: what runs later uses memory that others have freed.
+    // Measure memory first, because whatever runs later uses memory that others have freed.
     let runtime = T::runtime(workers);
     let before = process::resident().unwrap_or(0);
     let sleeps = expiry::arm_far::<T>(runtime.handle(), count);

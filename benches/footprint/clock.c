@@ -1,8 +1,8 @@
-/* A clock for counting: each reading is 10 microseconds after the last, from the same beginning in every run.
+/* A clock for counting. Each reading is 10 microseconds after the last, and every run begins at the same time.
  *
- * The simulator makes a program a hundred times slower. By the machine's clock, milliseconds would go by between two
- * operations, as many as the neighbours leave, and a driver would look at what is overdue at each. Loaded before libc
- * (LD_PRELOAD), so that `Instant::now` reads this clock.
+ * The simulator makes a program a hundred times slower. By the machine's clock, milliseconds would pass between two
+ * operations, and more of them if other programs are busy. A driver would then check for late timers at each operation.
+ * This library is loaded before libc (LD_PRELOAD), so that `Instant::now` reads this clock.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-//! What an operation of a timer touches: instructions, lines of code, lines of data.
+//! Counts what an operation of a timer touches: instructions, cache lines of code, and cache lines of data.
 //!
 //! ```text
 //! cargo bench -p footprint                       # counts everything and prints a table
@@ -7,8 +7,8 @@
 //! cargo bench -p footprint -- --accept           # writes table.md
 //! ```
 //!
-//! Between two timers of a service, the caches are filled with other things. The cost of a timer is then what it touches, and
-//! counts of that are exact even on a busy machine.
+//! Between two timers of a service, other work fills the caches. A timer then costs what it touches, and counts of that are exact
+//! even on a busy machine.
 //!
 //! A program of its own (`played/`) runs a shape under valgrind's `lackey`, which prints every instruction and every memory
 //! access. Each operation of the shape is enclosed by two marks, and no other thread runs between them. The benchmark counts
@@ -19,14 +19,15 @@
 //! piece. What helps in one build may harm in the other: small functions that are not marked to be inlined cost nothing with
 //! link-time optimisation, and a tenth without.
 //!
-//! Two runs count the same, because the program has a clock that moves by ten microseconds per reading (`clock.c`) and an
-//! empty environment. Lines of code are averaged over the places where the linker may put a function. A change that moves
+//! Two runs count the same, because the program has a clock that advances by ten microseconds per reading (`clock.c`) and an
+//! empty environment. Cache lines of code are averaged over the places where the linker may put a function. A change that moves
 //! memory by some bytes may still add or remove a data line, so the comparison allows one more. Counts depend on the compiler
-//! and on tokio, so nothing is compared unless both have the versions that the table names. `.ci/run footprint` uses that
-//! compiler. Counts also depend on libc, whose version is not checked. A simulated cache that is flushed between operations was tried before: it
-//! misses the lines of code that a flush leaves in the first level.
+//! and on Tokio, so nothing is compared unless both have the versions that the table names. `.ci/run footprint` uses that
+//! compiler. Counts also depend on libc, whose version is not checked.
 //!
-//! The shape `fire` is a batch; its lines are those of the whole batch divided by the number of timers.
+//! (Flushing a simulated cache between operations counts too little, because a flush leaves lines of code in the first level.)
+//!
+//! The shape `fire` is a batch. Its cache lines are those of the whole batch, divided by the number of timers.
 
 use std::process::ExitCode;
 
@@ -70,7 +71,7 @@ fn main() -> Result<ExitCode> {
         println!("Counts for a minute or two under `cargo bench`; see --help.");
         return Ok(ExitCode::SUCCESS);
     }
-    // This crate's own version comes first.
+    // The version of tokio-wheel comes first, and is not compared.
     let Circumstances { versions, .. } = Circumstances::look();
     let (_, versions) = versions.split_once(", ").context("three versions")?;
     let before = arguments.check.then(Table::read).transpose()?;

@@ -22,7 +22,7 @@ pub(crate) enum Shape {
     Elsewhere,
     /// a timeout around a ready future
     Ready,
-    /// the same with `timeout_if_pending`, which tokio lacks
+    /// the same with `timeout_if_pending`, which Tokio lacks
     ReadyPending,
     /// a pending timer is polled again
     Repoll,
@@ -47,7 +47,7 @@ pub(crate) enum Runtime {
 /// A shape on a runtime, in a build.
 pub(crate) type Operation = (Build, Runtime, Shape);
 
-/// What an operation costs with tokio's timers and then with tokio-wheel, each less the same run without a timer.
+/// What an operation costs with Tokio's timers and then with tokio-wheel, each less the same run without a timer.
 pub(crate) type Row = [f64; 6];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;

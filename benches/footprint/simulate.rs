@@ -1,4 +1,4 @@
-//! Runs the counted program under the simulator.
+//! Builds the counted program, and runs it under the simulator.
 
 use std::env;
 use std::io::BufReader;
@@ -21,7 +21,7 @@ pub(crate) enum Build {
 
 /// The counted program, built, and its clock.
 pub(crate) struct Simulator {
-    /// Where Cargo puts what it builds.
+    /// The target directory.
     target: PathBuf,
 }
 
@@ -49,8 +49,8 @@ impl Simulator {
         Ok(Some(Self { target }))
     }
 
-    /// Counts one run, per operation. The environment is always the same, because its contents move memory, and libc copies memory
-    /// by other code on other processors.
+    /// Counts one run, per operation. The environment is always the same, because its contents move memory. It also tells libc
+    /// which code copies memory, because that code otherwise depends on the processor.
     pub(crate) fn count(
         &self,
         how: Build,

@@ -14,7 +14,7 @@ use crate::simulate::Build;
 /// The counts, and the versions that they depend on.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The compiler's and tokio's.
+    /// The compiler's and Tokio's.
     pub(crate) versions: String,
     pub(crate) rows: Rows,
 }

@@ -1,12 +1,12 @@
-//! The trace of a program: every instruction and every memory access, and which of them are between the marks.
+//! Reads the trace of a program: every instruction and every memory access, and which of them are between the marks.
 //!
 //! ```text
-//! marks 4c6f40 4c6f48           where the marks are, by the program itself
+//! marks 4c6f40 4c6f48           where the program says that the marks are
 //! I  001d0b10,4                 an instruction and its size
 //!  L 1ffefff4c8,8               a load
 //!  S 1ffefff4c0,8               a store
 //!  M 004c6f40,8                 both
-//! operations 128                how many operations stood between marks
+//! operations 128                how many operations were between marks
 //! ```
 
 use std::collections::{BTreeSet, HashSet};
@@ -33,9 +33,9 @@ pub(crate) fn read(mut trace: impl BufRead) -> Result<Counts> {
 
 #[derive(Default)]
 struct Reader {
-    /// The addresses of the marks; nothing is at 0.
+    /// The addresses of the marks. No mark is at 0.
     marks: [u64; 2],
-    /// What is counted since the window has begun.
+    /// What was counted since the window began.
     open: Option<Window>,
     sum: Counts,
     operations: f64,
@@ -49,7 +49,7 @@ struct Window {
     instructions: u64,
     /// In units of [`ALIGNMENT`].
     code: BTreeSet<u64>,
-    /// In lines.
+    /// In cache lines.
     data: HashSet<u64>,
 }
 

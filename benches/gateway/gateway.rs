@@ -82,7 +82,7 @@ impl Gateway {
         Ok(false)
     }
 
-    /// Has no timeout of its own: that is up to the caller.
+    /// Calls a backend. This has no timeout of its own; the caller adds one.
     async fn fetch(&self, backend: SocketAddr, number: u64) -> Result<()> {
         let uri: Uri = format!("http://{backend}/calls/{number}").parse()?;
         let answer = self.client.get(uri).await.context("a call has failed")?;

@@ -7,8 +7,8 @@
 //!                             ──call──▶ backend …   its head under hyper's header-read timer
 //! ```
 //!
-//! The same work runs on `tokio::time` and on tokio-wheel, each on a fresh runtime. Which calls are slow and which never get
-//! an answer follows from their number, so it is known beforehand what the timers must do, and checked at the end.
+//! The same work runs on `tokio::time` and on tokio-wheel, each on a new runtime. A call's number determines whether it is slow
+//! and whether it is ever answered. So it is known what the timers must do, and the program checks it at the end.
 //!
 //! `cargo run --release -p gateway`
 
@@ -58,7 +58,7 @@ const ANYWHERE: SocketAddr =
 /// Much longer than a run takes.
 const GIVE_UP: Duration = Duration::from_secs(150);
 
-/// A count that all workers write.
+/// A count that all workers increment.
 #[derive(Debug, Default)]
 struct Count(AtomicU64);
 
@@ -73,7 +73,7 @@ impl Count {
     }
 }
 
-/// What all parties count.
+/// What the gateway, the backends and the clients count.
 #[derive(Debug, Default)]
 struct Tally {
     /// Connections to the gateway, and those that the timer for heads closed.
@@ -123,7 +123,7 @@ fn run<T: Stack>() -> Result<Run> {
     let work = async { client::run_all(start::<T>(&tally)?, &tally).await };
     let workers = available_parallelism().map_or(1, usize::from);
     let runtime = T::runtime(workers);
-    // Always on tokio's own timer, which notices if the other one loses a wake-up.
+    // This timeout always uses Tokio's timer, which notices if the measured timers lose a wake-up.
     let ended = runtime.block_on(async { timeout(GIVE_UP, work).await });
     let ended = ended.context("a timer was lost, or this is too much work");
     let (latency, took) = ended.and_then(|all| all).context(T::NAME)?;
@@ -163,7 +163,7 @@ fn table<'a>(runs: &'a [Run], mark: &str) -> Columns<'a, Run> {
             format!("{:.2?}{mark}", Duration::from_micros(micros))
         });
     }
-    // The CPU time of the whole process, which has the clients, the gateway and the backends.
+    // This is the CPU time of the whole process, which includes the clients, the gateway and the backends.
     columns.row("CPU time per request", |run| {
         let cpu = run.cpu.map(|cpu| cpu / REQUESTS as u32);
         cpu.map_or("unknown".to_owned(), |cpu| format!("{cpu:.1?}{mark}"))
@@ -183,10 +183,10 @@ fn check(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// What is counted, what it must be, and what it is.
+/// Returns the name of each count, what it must be, and what it is.
 ///
 /// Under load an answer may be late although the plan has it in time, so a timer may fire more often than planned. If the
-/// whole machine stops for longer than the timeouts differ, both have passed when it continues, and a few requests end by
+/// whole machine stops for longer than the timeouts differ, both have passed when it continues, and a few requests end with
 /// the wrong one.
 fn counts(run: &Run) -> [(&'static str, RangeInclusive<u64>, u64); 9] {
     let tally = &run.tally;

@@ -1,5 +1,5 @@
-//! Each implementation's timers for hyper and for tower, and an axum router that is served with a timeout for the head of
-//! each request.
+//! Each implementation's timers for hyper and for tower, and a server for an axum router with a timeout for the head of each
+//! request.
 //!
 //! `axum::serve` is shorter and has no such timeout: a client that sends half a head, or nothing after an answer, keeps its
 //! connection forever.

@@ -1,12 +1,12 @@
-//! Timers finer than a millisecond: tokio-wheel with high resolution, beside tokio and the other crates that have them.
+//! Compares timers finer than a millisecond: tokio-wheel with high resolution, Tokio, and the other crates that have them.
 //!
 //! ```text
 //! cargo bench -p precise                                 # the table, about three minutes
 //! cargo bench -p precise -- --rounds 1 --seconds 0.5     # half a minute
 //! ```
 //!
-//! 1, 100 and 2,000 tasks on two workers sleep for 1 to 5 ms again and again, at random, but with the same numbers for all
-//! implementations. *Late* is from the deadline to the line after `await`. *CPU* is that of the whole process. With
+//! On two workers, 1, 100 and 2,000 tasks sleep again and again for a random 1 to 5 ms, which are the same for all
+//! implementations. *Late* is the time from the deadline to the line after `await`. *CPU* is the time of the whole process. With
 //! tokio-timerfd and tokio-timerd, a sleeper resets one `Delay`, because that takes fewer system calls than a new one for
 //! each sleep. The second table has timeouts of one second around work that is ready.
 //!

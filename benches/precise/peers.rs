@@ -1,4 +1,4 @@
-//! The other crates with timers finer than a millisecond. All of them open a descriptor of the kernel's per timer.
+//! The other crates with timers finer than a millisecond. All of them open a kernel descriptor for each timer.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -40,7 +40,7 @@ impl Timers for Hrtime {
     }
 }
 
-/// A crate with a `Delay` that can fail. It has no `timeout`, so this one is what its users write.
+/// Implements the trait for a crate whose `Delay` can fail. The crate has no `timeout`, so this one is what its users write.
 macro_rules! delays {
     ($crate_name:ident, $timers:ident, $delay:ident, $name:literal) => {
         pub(crate) enum $timers {}

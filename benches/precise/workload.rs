@@ -1,4 +1,4 @@
-//! What is measured, with one implementation, in a process of its own.
+//! The measured work, with one implementation, in a process of its own.
 
 use std::fs;
 use std::future::ready;
@@ -37,7 +37,7 @@ pub(crate) fn sleepers<T: Timers>(count: u64, time: Duration, resets: bool) -> R
     thread::sleep(WARM_UP);
     let before = cpu()?;
     phase.measured.store(true, Ordering::Relaxed);
-    // This thread is no worker, and its sleep is no timer of the runtime's.
+    // This thread is not a worker, and its sleep is not a timer of the runtime.
     thread::sleep(time);
     phase.measured.store(false, Ordering::Relaxed);
     let cpu = cpu()? - before;
@@ -58,7 +58,7 @@ pub(crate) fn sleepers<T: Timers>(count: u64, time: Duration, resets: bool) -> R
     Ok(())
 }
 
-/// Returns how late each sleep woke, in nanoseconds, that was measured from begin to end.
+/// Returns how late each sleep woke, in nanoseconds, if it both began and ended during the measurement.
 async fn sleep_often<T: Timers>(seed: u64, phase: Arc<Phase>, resets: bool) -> Histogram<u64> {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");

@@ -1,5 +1,5 @@
-//! A mass expiry: many timers that are due in the same millisecond, and how long it takes meanwhile to arm and cancel
-//! another one.
+//! A mass expiry: many timers are due in the same millisecond. The benchmark measures how long it takes meanwhile to arm and
+//! cancel another one.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -24,16 +24,17 @@ use crate::{Timers, arm, on_task};
 const TO_ARM: Duration = Duration::from_nanos(1_600);
 const AT_LEAST: Duration = Duration::from_millis(100);
 const LOST: Duration = Duration::from_secs(60);
-/// Far enough to be cancelled in time.
+/// A duration that does not end before the timer is cancelled.
 const FAR: Duration = Duration::from_secs(600);
 const BATCH: usize = 1_000;
-/// In nanoseconds: how often others would have armed a timer during a long wait, and waited for the rest of it.
+/// The interval, in nanoseconds, at which other tasks would have armed a timer during a long wait, and waited for the rest
+/// of it.
 const INTERVAL: u64 = 10_000;
 
 /// The result of a mass expiry.
 #[derive(Debug)]
 pub struct Expiry {
-    /// Number of wakes: one for each timer if all is well.
+    /// Number of wake-ups, which should be one for each timer.
     pub fired: u64,
     /// How long it took to arm and cancel a timer while the others fired, in nanoseconds.
     pub waits: Histogram<u64>,
@@ -79,7 +80,10 @@ impl Wake for Count {
 pub type Sleeps<T> = Vec<Pin<Box<<T as Timers>::Sleep>>>;
 
 /// Armed timers that will fire.
-#[expect(missing_debug_implementations, reason = "not all timers have one")]
+#[expect(
+    missing_debug_implementations,
+    reason = "not all timers implement Debug"
+)]
 pub struct Volley<T: Timers> {
     /// When the first one is due.
     pub due: Instant,
@@ -98,7 +102,7 @@ impl<T: Timers> Volley<T> {
             if let Some(sleeps) = sleeps {
                 return Volley { due, fired, sleeps };
             }
-            // The machine is busy: some timers were due before all were armed.
+            // The machine is so busy that some timers were due before all were armed.
             lead *= 2;
         }
     }
@@ -108,9 +112,9 @@ impl<T: Timers> Volley<T> {
         self.fired.wait_for(self.sleeps.len());
     }
 
-    /// Number of wakes: one for each timer if all is well.
+    /// Number of wake-ups, which should be one for each timer.
     pub fn wakes(self) -> u64 {
-        // Time for a second wake, which would be an error.
+        // Wait a while, because a second wake-up would be an error.
         thread::sleep(Duration::from_millis(20));
         self.fired.get() as u64
     }

@@ -1,4 +1,4 @@
-//! The timers that a benchmark measures: one trait, so that each benchmark is written once and compiled for each
+//! A trait for the timers that a benchmark measures, so that each benchmark is written once and compiled for each
 //! implementation.
 
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub mod expiry;
 pub mod shapes;
 
-/// The name of all worker threads, by which benchmarks find their CPU time.
+/// The name of all worker threads. Benchmarks use it to find their CPU time.
 pub const WORKER: &str = "timers-worker";
 
 /// An implementation of timers.
@@ -58,7 +58,7 @@ pub trait Timers: Send + Sync + 'static {
         Self::timeout(after, future)
     }
 
-    /// Creates a runtime that has what the timers need, with as many workers; without workers a current-thread runtime.
+    /// Creates a runtime that has what the timers need, with this many workers, or a current-thread runtime if the number is 0.
     fn runtime(workers: usize) -> Runtime {
         builder(workers).build().expect("a runtime")
     }
@@ -120,7 +120,7 @@ impl Timers for Tokio {
     as_in_tokio!(tokio::time);
 }
 
-/// `tokio::time` on a runtime with a timer per worker.
+/// `tokio::time` on a runtime with Tokio's alternative timer.
 #[derive(Debug)]
 pub enum Alt {}
 

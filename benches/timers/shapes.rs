@@ -20,7 +20,7 @@ pub enum Shape {
     Calls(usize),
     /// A new task for every timer, spawned in batches of this size.
     Fresh(usize),
-    /// A new task under a timeout for every unit of work, spawned by an acceptor. At most this many units are under way.
+    /// A new task under a timeout for every unit of work, spawned by an acceptor. At most this many units exist at a time.
     Units(usize),
 }
 
@@ -77,7 +77,7 @@ async fn spawner<T: Timers>(batch: usize, batches: usize) -> u64 {
     spawned
 }
 
-/// Spawns a task for each unit of work, as soon as another unit has left its place. Every place has a server, which the unit
+/// Spawns a task for each unit of work, as soon as another unit has freed its place. Every place has a server, which the unit
 /// calls once.
 async fn acceptor<T: Timers>(places: usize, count: usize) -> u64 {
     let (leave, mut free) = mpsc::unbounded_channel();
@@ -96,14 +96,14 @@ async fn acceptor<T: Timers>(places: usize, count: usize) -> u64 {
         };
         tokio::spawn(T::timeout(half_a_minute(index as u64), work));
     }
-    // Every unit has to leave its place.
+    // Every unit has to free its place.
     for _ in 0..places {
         free.recv().await.expect("a place");
     }
     count as u64
 }
 
-/// A task that answers each request until nobody can send one any more.
+/// A task that answers each request, until all senders are dropped.
 fn server() -> mpsc::UnboundedSender<oneshot::Sender<()>> {
     let (server, mut requests) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
     tokio::spawn(async move {
@@ -167,7 +167,7 @@ async fn limited<T: Timers, F: Future>(after: Duration, future: F) -> F::Output 
     .await
 }
 
-/// Half a minute and up to one second more.
+/// Returns a duration of 30 to 31 seconds.
 fn half_a_minute(seed: u64) -> Duration {
     Duration::from_millis(30_000 + seed % 1000)
 }

@@ -1,4 +1,4 @@
-//! Which functions caused transfers: addresses of instructions, looked up by binutils' addr2line.
+//! Finds the functions that caused transfers: it looks up addresses of instructions with binutils' addr2line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -33,8 +33,9 @@ pub(crate) fn functions(
     Ok(code.into_iter().zip(blocks).collect())
 }
 
-/// Returns whether this code belongs to tokio's two operations that take the lock of its timers, arming and cancelling: what
-/// takes the lock, and what runs while it is held. The standard library's code that waits for the lock does not.
+/// Returns `true` if this code belongs to Tokio's two operations that take the lock of its timers, arming and cancelling: the
+/// code that takes the lock, and the code that runs while it is held. The standard library's code that waits for the lock does
+/// not belong to them.
 pub(crate) fn holds_tokios_lock(functions: &str) -> bool {
     let is_wheels = functions.contains("/runtime/time/wheel/");
     is_wheels || functions.contains("time::handle::Handle>::")

@@ -1,4 +1,4 @@
-//! Cache-line transfers from one worker to another, per operation, on as many processors as there are workers.
+//! Counts cache-line transfers from one worker to another, per operation, on as many processors as there are workers.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench -p transfers -- --count   # the table, thirteen minutes
@@ -6,13 +6,13 @@
 //! ```
 //!
 //! Nothing is timed: QEMU simulates the processors and a plugin their caches (`plugin.c` explains how), so that a machine with
-//! two cores, busy or not, shows what happens on 64. The results are medians of five runs, which differ because threads meet
-//! in another order each time: `conns` and `calls` by tenths, `fresh` and `units` by one or two. *Own* is the count less that of `bare`,
-//! the same work without a timer. *In lock* are those of tokio's own transfers that happen while the lock of its timers is
-//! taken or held, which means one after the other, whatever the number of workers. Tokio's timer per worker needs
+//! two cores, busy or not, shows what happens on 64. The results are medians of five runs. Runs differ because threads meet
+//! in another order each time: by tenths for `conns` and `calls`, by one or two for `fresh` and `units`. *Own* is the count less that of `bare`,
+//! the same work without a timer. *In lock* counts those of Tokio's own transfers that happen while the lock of its timers
+//! is taken or held. They happen one after the other, whatever the number of workers. Tokio's alternative timer needs
 //! `tokio_unstable`.
 //!
-//! It needs cc, binutils, and Debian's apt and dpkg, by which it gets QEMU without installing it.
+//! The benchmark needs cc and binutils, and Debian's apt and dpkg, with which it gets QEMU without installing it.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn main() -> Result<()> {
 }
 
 fn count(cases: &[Case]) -> Result<()> {
-    /// The result is the median of these.
+    /// Number of runs, of which the result is the median.
     const RUNS: usize = 5;
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();

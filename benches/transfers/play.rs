@@ -25,14 +25,14 @@ pub(crate) enum Implementation {
     /// The same work without a timer.
     Bare,
     Tokio,
-    /// tokio's timer per worker.
+    /// Tokio's alternative timer.
     TokioAlt,
     #[value(name = "tokio-wheel")]
     Wheel,
 }
 
 impl Implementation {
-    /// Returns those that this build has.
+    /// Returns the implementations that this build has.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let all = Self::value_variants().iter().copied();
         all.filter(|one| *one != Self::TokioAlt || cfg!(tokio_unstable))
@@ -47,7 +47,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// One run. Tells the plugin when to count, and prints the number of operations and where the program was loaded.
+    /// Runs the service once. Tells the plugin when to count, and prints the number of operations and where the program was loaded.
     pub(crate) fn play(self, implementation: Implementation) -> Result<()> {
         let operations = match implementation {
             Implementation::Bare => self.run::<Bare>(),
@@ -70,7 +70,7 @@ impl Case {
             Service::Fresh => Shape::Fresh(100),
             Service::Units => Shape::Units(4 * workers),
         };
-        // Enough that the cost of the first operations does not matter.
+        // These are so many that the cost of the first operations does not matter.
         let count = (1000 * workers).max(25_000);
         let runtime = T::runtime(workers);
         // As in a service, another timer is always due earlier than the counted ones.

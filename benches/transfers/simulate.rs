@@ -19,7 +19,7 @@ impl Emulator {
     /// Downloads and compiles what is missing.
     pub(crate) fn new() -> Result<Self> {
         let executable = env::current_exe()?;
-        // Cargo puts it into TARGET/PROFILE.
+        // Cargo puts this program into TARGET/PROFILE.
         let target = executable.ancestors().nth(2);
         let directory = target.context("a target directory")?.join("transfers");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("emulator");
@@ -52,7 +52,7 @@ impl Emulator {
         let (transfers, overflows) = lines.next().context("no report")??;
         ensure!(overflows == 0, "the plugin's tables are too small");
         let code = lines.collect::<Result<_>>()?;
-        // The lines before the last one are marks for the plugin.
+        // The lines before the last one only mark when the plugin counts.
         let said = String::from_utf8_lossy(&output.stdout);
         let (operations, start) = pair(said.lines().last().unwrap_or(""))?;
         Ok(Counted {
@@ -89,7 +89,7 @@ impl Counted {
         self.per_operation(self.transfers)
     }
 
-    /// Returns the transfers per operation that code caused which holds the lock of tokio's timers.
+    /// Returns the transfers per operation caused by code that holds the lock of Tokio's timers.
     pub(crate) fn in_tokios_lock(&self) -> Result<f64> {
         let functions = functions(self.start, self.code.iter().map(|code| code.0))?;
         let of_holders = |code: &&(u64, u64)| holds_tokios_lock(&functions[&code.0]);

@@ -1,4 +1,4 @@
-//! The counts, as a table.
+//! Prints the counts as a table.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use common::word;
 
 use crate::play::{Case, Implementation};
 
-/// Transfers per operation with each implementation, and tokio's under the lock of its timers.
+/// Transfers per operation with each implementation, and those of Tokio's under the lock of its timers.
 pub(crate) struct Row {
     pub(crate) case: Case,
     pub(crate) counts: BTreeMap<Implementation, f64>,

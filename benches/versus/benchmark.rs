@@ -33,7 +33,7 @@ pub(crate) enum Unit {
     Bytes,
     /// Fewer are better.
     Count,
-    /// The only unit of which more is better.
+    /// More are better only of this unit.
     PerSecond,
 }
 
@@ -55,7 +55,7 @@ impl Value {
     }
 }
 
-/// The name of an implementation, and what measures it once.
+/// The name of an implementation, and the function that measures it once.
 type Implementation = (&'static str, fn() -> Measured);
 
 /// A benchmark in the catalogue.

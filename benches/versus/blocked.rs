@@ -1,4 +1,4 @@
-//! How late timers fire when many tasks are due together and a worker blocks just then.
+//! Measures how late timers fire if many tasks are due together and a worker blocks just then.
 //!
 //! A task creates timers until a millisecond after the others are due, and then blocks its worker for most of a second. If the
 //! driver has requested an expiry pass there, the request waits in that worker's queue.
@@ -23,7 +23,7 @@ const BLOCKED: Duration = Duration::from_millis(800);
 const SHORT: Duration = Duration::from_millis(5);
 const FAR: Duration = Duration::from_secs(600);
 
-/// How late the last of `count` tasks is, and the longest lateness of unrelated sleeps of 5 ms.
+/// Measures how late the last of `count` tasks is, and the longest lateness of unrelated sleeps of 5 ms.
 pub(crate) fn blocked<T: Timers>(workers: usize, count: usize) -> Measured {
     let stage = Stage::bare::<T>(workers);
     let (last, over) = (Last::new(LEAD), Arc::new(AtomicBool::new(false)));

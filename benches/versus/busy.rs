@@ -1,4 +1,4 @@
-//! How late timers fire that are due together, on a worker that always has a task ready.
+//! Measures how late timers fire that are due together, on a worker that always has a task ready.
 //!
 //! The ready tasks wake themselves, so the worker's queue is never empty. The worker therefore does not park, and polls the
 //! runtime's drivers only after a number of polls of tasks.
@@ -22,8 +22,8 @@ const READY: usize = 4;
 /// Time to arm all of them.
 const LEAD: Duration = Duration::from_millis(1000);
 
-/// How late the last of many tasks is, and the last of many wakers that only count, with longer and longer polls of the ready
-/// tasks.
+/// Measures how late the last of many tasks is, and the last of many wakers that only count. The polls of the ready tasks become
+/// longer and longer.
 ///
 /// Woken tasks wait in the scheduler's shared queue, from which a busy worker takes one now and then. With longer polls this
 /// would take tens of seconds with any implementation.

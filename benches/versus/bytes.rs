@@ -1,4 +1,4 @@
-//! The memory of a pending timer, by an allocator that counts. It counts per thread, so that threads share nothing.
+//! Measures the memory of a pending timer, with an allocator that counts. It counts per thread, so that threads share nothing.
 
 #![allow(unsafe_code, reason = "an allocator needs it; the library does not")]
 
@@ -59,7 +59,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The size of a sleep, and the allocated bytes of a million pending timers, each with its box and the pointer to it.
+/// Measures the size of a sleep, and the allocated bytes of a million pending timers, each with its box and the pointer to it.
 pub(crate) fn bytes<T: Timers>() -> Measured {
     const TIMERS: usize = 1_000_000;
     let (grown, crowd) = Stage::new::<T>(1).on_worker(|cx| {

@@ -57,8 +57,8 @@ pub(crate) fn cancel_in_random_order<T: Timers>() -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], TIMERS)
 }
 
-/// Tasks that move between workers while their timers are pending: a small service on a current-thread runtime, which has no
-/// workers, or on as many workers.
+/// Runs a small service, whose tasks move between workers while their timers are pending, on this many workers or on a
+/// current-thread runtime.
 pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     const MOVING: usize = 200_000;
     let stage = Stage::new::<T>(workers);
@@ -70,7 +70,7 @@ pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], count as usize)
 }
 
-/// Every timer is due before all that were armed before it, so the alarm is re-armed each time.
+/// Arms timers of which each is due before all earlier ones, so the alarm is re-armed each time.
 pub(crate) fn earliest<T: Timers>() -> Measured {
     const TIMERS: usize = 100_000;
     let stage = Stage::bare::<T>(1);
@@ -88,7 +88,7 @@ pub(crate) fn earliest<T: Timers>() -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], TIMERS)
 }
 
-/// A timeout around a future that is ready, so that the timer is never needed.
+/// Makes timeouts around a future that is ready, which need no timer.
 pub(crate) fn ready_timeout<T: Timers, F, E>(
     timeout: impl Fn(Duration, Ready<usize>) -> F + Send + 'static,
 ) -> Measured

@@ -1,4 +1,4 @@
-//! All benchmarks: how often each runs, on which implementations, and what.
+//! All benchmarks: what each runs, on which implementations, and how often.
 
 use timers::shapes::Shape::{Calls, Conns, Fresh};
 use timers::{Alt, Bare, Precise, Timers, Tokio, Wheel};

@@ -1,4 +1,4 @@
-//! Arming and cancelling while the caches hold other things, as they do between two timers of a service.
+//! Measures arming and cancelling while the caches hold other data, as they do between two timers of a service.
 
 use std::fs;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use crate::Arguments;
 use crate::benchmark::{Measured, Value};
 use crate::stage::{DELAYS, Stage, delays};
 
-/// The median of single operations, each timed alone, so that what interrupts one of them does not count.
+/// Measures the median of single operations. Each is timed alone, so that an interruption of one of them does not count.
 pub(crate) fn cold<T: Timers>() -> Measured {
     const SECOND_LEVEL: usize = 1000;
     const ALL_LEVELS: usize = 100;

@@ -1,4 +1,4 @@
-//! A million timers that fire, and the CPU time that takes.
+//! Measures the CPU time of a million timers that fire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const MILLION: usize = 1_000_000;
 /// The timers are due within this time.
 const SPREAD: Duration = Duration::from_secs(1);
 
-/// CPU time to fire a million timers over a second, with wakers that count.
+/// Measures the CPU time to fire a million timers over a second, with wakers that count.
 pub(crate) fn fire_counting<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
     let volley = Volley::<T>::arm(stage.runtime.handle(), MILLION, SPREAD);
@@ -25,7 +25,7 @@ pub(crate) fn fire_counting<T: Timers>() -> Measured {
     Measured::fired([each], volley.wakes())
 }
 
-/// CPU time to wake a million sleeping tasks over a second.
+/// Measures the CPU time to wake a million sleeping tasks over a second.
 pub(crate) fn fire_tasks<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
     let start = Instant::now() + Duration::from_secs(4);
@@ -38,7 +38,7 @@ pub(crate) fn fire_tasks<T: Timers>() -> Measured {
     Measured::fired([each], awake.get() as u64)
 }
 
-/// Tasks that sleep until some moment after `start`.
+/// Spawns tasks that sleep until some moment after `start`.
 async fn spawn_sleepers<T: Timers>(start: Instant, counts: [Arc<Count>; 2]) {
     let mut rng = seeded();
     for index in 0..MILLION {

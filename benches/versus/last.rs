@@ -1,4 +1,4 @@
-//! The last of many timers that are due together: how late it is, and whether all have fired.
+//! Measures how late the last of many timers is that are due together, and checks that all have fired.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

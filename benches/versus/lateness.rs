@@ -1,4 +1,4 @@
-//! How late a sleeping task runs, in a quiet runtime and in a busy one.
+//! Measures how late a sleeping task runs, in an idle runtime and in a busy one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, WORKERS, compute, worker_cpu};
 
-/// How late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU time for each sleep. If
-/// the runtime is busy, there are more tasks than workers that compute.
+/// Measures how late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU time for each
+/// sleep. In a busy runtime, more tasks compute than there are workers.
 pub(crate) fn lateness<T: Timers>(is_busy: bool, sleepers: u64, quantile: Option<f64>) -> Measured {
     const BURNERS: u64 = 8;
     let stage = Stage::new::<T>(WORKERS);

@@ -1,8 +1,8 @@
-//! Loops of tasks that do nothing except wait for very short timers.
+//! Measures loops of tasks that do nothing except wait for very short timers.
 //!
-//! With tokio's timers such a loop iterates at most once per millisecond. A driver that is finer than that iterates more often,
-//! for CPU that nothing asked for, and a runtime full of such tasks never parks and polls I/O late. Only with high resolution
-//! do more iterations have a use: `select`.
+//! With Tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often and uses
+//! more CPU, and a runtime full of such tasks never parks and polls I/O late. More iterations are useful only with high
+//! resolution, which `select` measures.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::stage::Stage;
 
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// On two workers and on a current-thread runtime, with one loop and with a thousand: iterations of all loops per second, and
-/// CPU time per second. Each loop sleeps for a number of nanoseconds from the range, or resets a sleep to the
+/// Measures iterations of all loops per second, and CPU time per second, on two workers and on a current-thread runtime, with
+/// one loop and with a thousand. Each loop sleeps for a number of nanoseconds from the range, or resets a sleep to the
 /// current instant if the range is empty.
 pub(crate) fn loops<T: Timers>(nanos: Range<u64>) -> Measured {
     let mut values = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn loops<T: Timers>(nanos: Range<u64>) -> Measured {
     Measured::cancelled(values, 0)
 }
 
-/// Steps per second of a task that handles messages, and does a step of its own work whenever there is none.
+/// Measures the steps per second of a task that handles messages, and does a step of its own work if there is none.
 pub(crate) fn select<T: Timers>() -> Measured {
     let stage = Stage::bare::<T>(2);
     let (count, (_sender, mut messages)) = (Arc::new(Count::default()), mpsc::channel::<()>(1));

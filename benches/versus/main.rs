@@ -1,19 +1,19 @@
-//! tokio-wheel against `tokio::time`, benchmark by benchmark.
+//! Compares tokio-wheel with `tokio::time`, benchmark by benchmark.
 //!
 //! ```text
 //! cargo bench -p versus                      # all benchmarks, some fifteen minutes
 //! cargo bench -p versus -- --rounds 1        # a few minutes
 //! cargo bench -p versus -- repoll bytes      # some benchmarks
 //! cargo bench -p versus -- --list            # their names
-//! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # adds tokio's timer per worker
+//! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # adds Tokio's alternative timer
 //! ```
 //!
 //! All implementations run in one process (except in `peak`), round after round and in alternating order. The result is the
-//! median of the rounds' ratios. Every workload counts the timers that it reset, fired and cancelled, and a round in which
-//! two implementations did different work is a panic.
+//! median of the rounds' ratios. Every workload counts the timers that it reset, fired and cancelled. The program
+//! panics if two implementations did different work in a round.
 //!
-//! `bare` is the same work without a timer, so no implementation can be faster. A row *without bare* has it subtracted from
-//! both medians: what the timers themselves cost.
+//! `bare` is the same work without a timer, so no implementation can be faster. In a row *without bare*, its time is subtracted
+//! from both medians, which leaves the time of the timers themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What a peak leaves behind: resident memory after ten million timers were armed and all but a few dropped.
+//! Measures what a peak leaves behind: the resident memory after ten million timers were armed and nearly all of them dropped.
 //!
 //! Each implementation runs in a process of its own, so that none uses memory that another has freed. The allocator returns
 //! every free page before the memory is read, so what stays is what the remaining timers keep in use.
@@ -18,9 +18,9 @@ use crate::benchmark::{Measured, Unit, Value};
 use crate::stage::{Stage, armed, seeded};
 
 const TIMERS: usize = 10_000_000;
-/// Far enough that no timer is due meanwhile.
+/// A duration after which no timer is due during the measurement.
 const FAR: Duration = Duration::from_secs(3600);
-/// Time for what a driver does later.
+/// The time that a driver gets for work that it does later.
 const SETTLE: Duration = Duration::from_millis(200);
 
 /// One timer in 2,048 is kept, or one in 200.

@@ -1,4 +1,4 @@
-//! Timers that stay pending: polled again, and reset to a later deadline.
+//! Measures timers that stay pending while they are polled again, or reset to a later deadline.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use crate::stage::{Stage, armed, each};
 
 const MILLION: usize = 1_000_000;
 
-/// A pending timer that the same task polls again and again.
+/// Polls a pending timer again and again, in the same task.
 pub(crate) fn repoll<T: Timers>() -> Measured {
     let cost = Stage::new::<T>(1).on_worker(|cx| {
         let mut sleep = pin!(T::sleep(Duration::from_secs(30)));
@@ -24,7 +24,7 @@ pub(crate) fn repoll<T: Timers>() -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], 1)
 }
 
-/// Idle timeouts of 256 connections. Each packet resets one to a later deadline and polls it. A packet arrives every five
+/// Resets the idle timeouts of 256 connections. Each packet resets one to a later deadline and polls it. A packet arrives every five
 /// microseconds, for the connections in turn.
 pub(crate) fn reset_later<T: Timers>() -> Measured {
     const CONNECTIONS: usize = 256;

@@ -1,4 +1,4 @@
-//! What a runtime with little to do pays for its timeouts.
+//! Measures what an idle runtime pays for its timeouts.
 
 use std::thread;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, worker_cpu};
 
-/// One wait after the other, each under a timeout that is cancelled long before it is due.
+/// Measures waits that follow one another, each under a timeout that is cancelled long before it is due.
 pub(crate) fn quiet<T: Timers>() -> Measured {
     /// For each timeout and each pause.
     const TIME: Duration = Duration::from_millis(400);
@@ -27,7 +27,7 @@ pub(crate) fn quiet<T: Timers>() -> Measured {
     Measured::cancelled(costs, waits)
 }
 
-/// The worker's CPU time for each of `count` waits. This thread ends them; its own time does not count.
+/// Returns the worker's CPU time for each of `count` waits. This thread ends the waits, and its own time does not count.
 fn cost<T: Timers>(stage: &Stage, limit: Duration, every: Duration, count: usize) -> f64 {
     let (sender, receiver) = unbounded_channel();
     let before = worker_cpu();

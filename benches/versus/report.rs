@@ -1,4 +1,4 @@
-//! The results of all benchmarks, as a table.
+//! Prints the results of all benchmarks as a table.
 
 use std::iter::zip;
 
@@ -15,7 +15,7 @@ pub(crate) struct Row {
     other: String,
     /// Medians: the other implementation's, and tokio-wheel's.
     medians: [f64; 2],
-    /// How many times as good as the other value tokio-wheel's is.
+    /// How many times as good tokio-wheel's value is as the other one.
     ratio: f64,
     /// The minimum and the maximum of the rounds' ratios.
     range: (f64, f64),
@@ -62,9 +62,9 @@ impl Row {
     }
 }
 
-/// Returns the medians and the ratio of each round, less what `bare` took.
+/// Returns the medians and the ratio of each round, after subtracting the time of `bare`.
 fn compare(unit: Unit, both: [Vec<f64>; 2], bare: Option<f64>) -> ([f64; 2], Vec<f64>) {
-    // Less than that cannot be told from nothing.
+    // A smaller difference cannot be distinguished from zero.
     const LEAST: f64 = 1.0;
     let less = |value: f64| bare.map_or(value, |bare| (value - bare).max(LEAST));
     let [other, wheel] = both.map(|values| values.into_iter().map(less).collect::<Vec<_>>());

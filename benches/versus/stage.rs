@@ -1,4 +1,4 @@
-//! Where the workloads run: an implementation's runtime, code on its workers, crowds of pending timers.
+//! What the workloads need: an implementation's runtime, code on its workers, and many pending timers.
 //!
 //! Timers are polled by hand, inside a spawned task and without its cooperative budget, because a `Sleep` that is never polled
 //! registers nothing, and one that is polled on an exhausted budget is pending without being registered.
@@ -33,8 +33,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Creates a runtime on which another timer is always due before those under test, as in a service. Without it tokio
-    /// writes to its eventfd for every timer, because each would be the earliest.
+    /// Creates a runtime on which another timer is always due before those under test, as in a service. Without that timer, each
+    /// measured timer would be the earliest, and Tokio would write to its eventfd for it.
     pub(crate) fn new<T: Timers>(workers: usize) -> Self {
         let stage = Self::bare::<T>(workers);
         stage.runtime.spawn(async {
@@ -129,7 +129,7 @@ pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
     worker_cpu() - before
 }
 
-/// Returns the nanoseconds for each of `count` operations. `run` does as many as it is told; a tenth is done first as a warm-up.
+/// Returns the nanoseconds for each of `count` operations. `run` does as many as its argument; a tenth of them run first as a warm-up.
 pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
     run(count / 10);
     let begin = Instant::now();

@@ -1,8 +1,8 @@
-//! How long a task waits in one operation on a timer of its own while a million timers fire.
+//! Measures how long a task waits in one operation on a timer of its own while a million timers fire.
 //!
 //! The million is armed on all workers, so that each worker's timers fire for a while. Every 30 µs a task arms a timer, polls it
 //! again with another waker, resets it and drops it, and measures each operation. The wakers are those of tasks,
-//! `Waker::noop()`, and wakers that belong to no task, as in a `FuturesUnordered`. The slowest of these counts.
+//! `Waker::noop()`, and wakers that belong to no task, as in a `FuturesUnordered`. The slowest of the three is the result.
 
 use std::future::poll_fn;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, armed, seeded};
 
 const MILLION: usize = 1_000_000;
-/// For each kind of wakers, because a mass expiry is over after a few thousand operations.
+/// Number of mass expiries for each kind of waker, because one is over after a few thousand operations.
 const MILLIONS: usize = 4;
 /// Time to arm all of a million before the first is due.
 const LEAD: Duration = Duration::from_millis(1500);
@@ -43,7 +43,7 @@ type Waits = [Histogram<u64>; OPERATIONS.len()];
 /// The wakers with which a timer is polled, one after the other.
 type Wakers = [Waker; 2];
 
-/// The 99.99th percentile and the longest time of each operation.
+/// Measures the 99.99th percentile and the longest time of each operation.
 pub(crate) fn waits<T: Timers>(workers: usize) -> Measured {
     let (mut slowest, mut fired) = ([[0_u64; 2]; OPERATIONS.len()], 0);
     for wakers in [tasks as fn(&Stage) -> Wakers, noop, own] {

@@ -92,7 +92,7 @@ impl Clock {
     /// Returns the first and the last tick of the unit that has been reached.
     ///
     /// With the feature `test-util`, the system's clock is not read. A paused clock may stop in the
-    /// middle of one of tokio's milliseconds, while timers wait for the end of that millisecond.
+    /// middle of one of Tokio's milliseconds, while timers wait for the end of that millisecond.
     /// Only what the queue's timer has reached counts then.
     pub(super) fn read(&mut self) -> (u64, u64) {
         if !cfg!(feature = "test-util") {
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(clock.tick_after(Duration::MAX), FARTHEST << FINE);
         const { assert!(FARTHEST << FINE < u64::MAX - LAST) };
         assert!(clock.instant_of(FARTHEST << FINE) > clock.start);
-        // The last units that are told apart, and one whose number would not fit beside its ticks.
+        // The last units that can be distinguished, and one whose number does not fit into the bits above its ticks.
         for (millis, unit) in [(FARTHEST - 1, FARTHEST - 1), ((1 << 46) + 5, FARTHEST)] {
             let deadline = clock.start + Duration::from_millis(millis);
             assert_eq!(clock.tick_of(deadline), unit << FINE);

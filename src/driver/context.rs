@@ -143,7 +143,7 @@ fn set_home(home: &Arc<Home>, runtime: runtime::Id, worker: Option<Worker>) {
 ///
 /// # Panics
 ///
-/// Panics outside a runtime, and in a runtime without timers, with tokio's message, at the caller's
+/// Panics outside a runtime, and in a runtime without timers, with Tokio's message, at the caller's
 /// line.
 #[inline]
 #[track_caller]
@@ -215,10 +215,10 @@ pub(super) fn is_here(home: &Home) -> bool {
 #[cfg(all(test, loom))]
 pub(super) use crate::platform::fake::is_here;
 
-/// Returns the home of the worker that this thread is bound to, if it is beside this one, which is
-/// not one of this thread's. A worker that is not bound requests a binding, because it may poll many
-/// timers that were made elsewhere, and make none. The timers of a custom driver stay where they were
-/// made, because no thread is bound to its shards.
+/// Returns the home of the worker that this thread is bound to, if it has the same driver as `home`,
+/// which must not be one of this thread's homes. A worker that is not bound requests a binding, because
+/// it may poll many timers that were made elsewhere, and make none. The timers of a custom driver stay
+/// where they were made, because no thread is bound to its shards.
 #[inline(never)]
 pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
     if !home.alarm.settings.is_default {

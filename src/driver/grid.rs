@@ -1,7 +1,7 @@
-//! [`Grid`]: when tokio's milliseconds begin.
+//! [`Grid`]: when Tokio's milliseconds begin.
 //!
-//! tokio fires at whole milliseconds since the runtime was built, and does not say when that was. So
-//! the first timer of a driver that is less than a millisecond ahead asks tokio, through a probe,
+//! Tokio fires at whole milliseconds since the runtime was built, and does not say when that was. So
+//! the first timer of a driver that is less than a millisecond ahead asks Tokio, through a probe,
 //! whether it has reached given deadlines. (On a current-thread runtime the first pass may ask
 //! instead.) The latest deadline that it has reached is the end of one of its milliseconds, and the
 //! others follow at intervals of one millisecond.
@@ -20,14 +20,14 @@ impl Grid {
         Grid(AtomicU64::new(UNKNOWN))
     }
 
-    /// Rounds up to the millisecond in which tokio fires. Returns `None` while the grid is not
+    /// Rounds up to the millisecond in which Tokio fires. Returns `None` while the grid is not
     /// known.
     pub(super) fn round_up(&self, deadline: Tick) -> Option<Tick> {
         let offset = self.0.load(Ordering::Relaxed);
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }
 
-    /// Finds the last deadline that tokio has reached, because one of its milliseconds ends there.
+    /// Finds the last deadline that Tokio has reached, because one of its milliseconds ends there.
     /// Searches the whole range of ticks, because the clock may have been moved far ahead. Tries again
     /// if the clock goes on meanwhile, because another thread drives the runtime.
     pub(super) fn find(&self, mut has_come: impl FnMut(Tick) -> bool) {

@@ -44,7 +44,7 @@ pub(crate) struct Home {
     pub(super) index: usize,
 }
 
-/// The waker of a driver's alarm. It runs when the alarm fires: while tokio polls its drivers, or on
+/// The waker of a driver's alarm. It runs when the alarm fires: while Tokio polls its drivers, or on
 /// a thread that is arming.
 struct AlarmWaker(Weak<Driver>);
 
@@ -134,7 +134,7 @@ impl Driver {
 
 /// Arming the alarm.
 impl Driver {
-    /// Arms the alarm for the earliest deadline. If tokio's clock has passed that, requests a pass.
+    /// Arms the alarm for the earliest deadline. If Tokio's clock has passed that, requests a pass.
     #[cold]
     pub(super) fn rearm(&self) {
         // If the clock may be paused, nothing depends on the time.
@@ -147,8 +147,8 @@ impl Driver {
 
     /// Does the same at a time that was read a short while ago.
     ///
-    /// While a task dump traces this thread, tokio arms nothing, so the driver task re-arms the
-    /// alarm after the dump. On a worker, tokio wakes that task itself after the dump; on any
+    /// While a task dump traces this thread, Tokio arms nothing, so the driver task re-arms the
+    /// alarm after the dump. On a worker, Tokio wakes that task itself after the dump; on any
     /// other thread, this function does.
     pub(super) fn rearm_at(&self, now: Tick) {
         if cfg!(tokio_unstable) {
@@ -207,7 +207,7 @@ impl Home {
     }
 
     /// Re-arms the alarm after a timer of this home was cancelled or reset, if the clock may be
-    /// paused. Without this, tokio would advance the paused clock to the old deadline.
+    /// paused. Without this, Tokio would advance the paused clock to the old deadline.
     #[inline(always)]
     pub(super) fn retract(&self) {
         if self.shard.retracts() {

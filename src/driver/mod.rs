@@ -10,7 +10,7 @@
 //!   tick at which it needs the next expiry pass. It is never later than the earliest deadline in
 //!   the wheel, and earlier if the timer with that deadline was cancelled.
 //! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
-//! * **Alarm.** The one tokio timer behind a driver. When it fires, the driver runs an *expiry
+//! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards, or a time on the way there if that is more than
 //!   a second ahead.
@@ -22,7 +22,7 @@
 //! * **Late cancel.** A cancel that is queued, because this thread's home is another one, or because
 //!   the shard is busy. The threads that lock the shard afterwards apply it.
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
-//!   reset. This is done immediately only if the clock may be paused, because tokio would otherwise
+//!   reset. This is done immediately only if the clock may be paused, because Tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
 //!   deadline, with one exception: in the last three milliseconds before it
 //!   ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or `timeout` checks whether
@@ -32,7 +32,7 @@
 //!
 //! The files are listed from the bottom up: each uses only those above it. They build on the crate's
 //! `platform.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants, ticks and
-//! rounding), on the wheel, and on the counts.
+//! rounding), on `timing_wheel/`, and on `metrics/`.
 //!
 //! | file | what it explains |
 //! | --- | --- |
@@ -40,10 +40,10 @@
 //! | `shard.rs` | who owns an entry; late cancels; the cached entry |
 //! | `shard/operations.rs` | what timers do with a shard |
 //! | `shard/expiry.rs` | what the driver does with a shard |
-//! | `grid.rs` | when tokio's milliseconds begin |
-//! | `alarm/interval.rs` | the two sources of the alarm: tokio's interval, and a timerfd |
+//! | `grid.rs` | when Tokio's milliseconds begin |
+//! | `alarm/interval.rs` | the two sources of the alarm: Tokio's interval, and a timerfd |
 //! | `alarm/mod.rs` | how the alarm is armed for the earliest deadline, and why no timer is lost |
-//! | `near.rs` | when a near deadline fires: rounding, tokio's milliseconds, clocks that may be paused |
+//! | `near.rs` | when a near deadline fires: rounding, Tokio's milliseconds, clocks that may be paused |
 //! | `lifecycle.rs` | how a driver is opened, arms its alarm, and is closed; homes |
 //! | `pass.rs` | the expiry pass, and the check for late timers that requests one |
 //! | `registry.rs` | which driver runs for which runtime; the driver task |
@@ -66,7 +66,7 @@
 //!   │   └ Home::ensure_alarm                     earlier than the alarm? Alarm::rearm
 //!   └ a near deadline, or a busy shard: arm
 //!       ├ Alarm::when_near                       rounds a near deadline
-//!       └ arm_for → arm_at_home, or arm_anywhere in another shard
+//!       └ arm_at_home, or arm_anywhere in another shard
 //! ```
 //!
 //! **Cancel.** The drop of an armed timer calls `Timer::disarm`. If its home is one of this thread's
@@ -75,7 +75,7 @@
 //! later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
 //! may be paused, `Home::retract` then re-arms the alarm without this timer.
 //!
-//! **Fire.** The thread that polls tokio's time driver calls the alarm's waker, which records that
+//! **Fire.** The thread that polls Tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
 //! applies the late cancels that are queued, and then takes the lock, moves the shard's clock,
 //! collects the wakers of at most [`BATCH`] due timers, and wakes them after the release, until no
@@ -86,15 +86,15 @@
 //!
 //! # Ground rules
 //!
-//! * **Take locks in this order: the alarm's mutex, then tokio's own.** A shard's lock is taken
+//! * **Take locks in this order: the alarm's mutex, then Tokio's own.** A shard's lock is taken
 //!   alone, except that the lock of its late cancels is taken under it. Every other mutex, such as
 //!   the registry's, is locked alone.
 //! * **Wake, clone and drop no waker under a lock**, because that runs user code. Three uses are
-//!   exempt, because they concern only the driver's own wakers: tokio clones and drops the alarm's
-//!   waker when the alarm is armed, under the alarm's mutex; tokio may wake it there, and it then
+//!   exempt, because they concern only the driver's own wakers: Tokio clones and drops the alarm's
+//!   waker when the alarm is armed, under the alarm's mutex; Tokio may wake it there, and it then
 //!   only records that the alarm fired; and the driver task's waker is cloned under the mutex that
 //!   protects it.
-//! * **Timer operations tolerate panics and re-entry.** While one runs, tokio may call user code,
+//! * **Timer operations tolerate panics and re-entry.** While one runs, Tokio may call user code,
 //!   such as a runtime hook or a destructor, and that code may panic or use timers itself. An
 //!   operation must therefore keep no flag that such a panic would leave set. It must not enter a
 //!   runtime either, except to read a current-thread runtime's clock from another thread
@@ -126,7 +126,7 @@
 //! | arming on another worker than the timer was made on | in addition, the reference counts of both homes |
 //! | arming the earliest timer of the shard | in addition, the published line |
 //! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |
-//! | cancelling on the shard's own worker | the shard's lock, the entry; the task's reference count; the slot, if another entry is cached already |
+//! | cancelling on the shard's own worker | the shard's lock, the entry; the reference counts of the task and of the home; the slot, if another entry is cached already |
 //! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line; the reference count of the home |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |

@@ -10,31 +10,31 @@
 //!
 //! | driver | deadline | the timer fires |
 //! | --- | --- | --- |
-//! | one whose clock may be paused | any | in tokio's millisecond; immediately if that has come |
+//! | one whose clock may be paused | any | in Tokio's millisecond; immediately if that has come |
 //! | any except high resolution | in the millisecond for which the alarm is armed | in that millisecond; no clock is read |
 //! | any | at least a millisecond ahead | at its deadline |
 //! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
-//! | any other | nearer | in tokio's millisecond; immediately if that has come |
+//! | any other | nearer | in Tokio's millisecond; immediately if that has come |
 //!
-//! **Why tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` runs as often as with
-//! tokio, however often a check for late timers requests a pass. Otherwise a loop of sleeps shorter
-//! than a millisecond would run a quarter more often than with tokio and use more CPU. High
+//! **Why Tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` runs as often as with
+//! Tokio, however often a check for late timers requests a pass. Otherwise a loop of sleeps shorter
+//! than a millisecond would run more often than with Tokio and use more CPU. High
 //! resolution fires at the deadline instead. There, a timer that is already due waits until the
 //! alarm next fires, so that such a loop does not spin.
 //!
 //! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
 //! the runtime. There, that clock answers, except in the millisecond after the one in question, in
-//! which tokio may not have read its clock yet. Then, and on threads outside the runtime, the probe
-//! asks tokio.
+//! which Tokio may not have read its clock yet. Then, and on threads outside the runtime, the probe
+//! asks Tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
-//! three to five instructions for each.)
+//! a few instructions for each.)
 //!
 //! A race remains. If the alarm is late by more than a millisecond, a timer that is due now or
 //! shortly takes the fast path until the late pass has re-armed the alarm. It fires in that pass or
-//! the next, instead of in tokio's millisecond.
+//! the next, instead of in Tokio's millisecond.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ impl Alarm {
         }
     }
 
-    /// Returns when a timer fires that fires with tokio's, or `None` if it is due already. `now` is
+    /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
     /// the real time, if it was read.
     fn with_tokio(&self, when: Tick, now: Option<Tick>) -> Option<Tick> {
         match self.tokios_millisecond(when) {
@@ -76,8 +76,8 @@ impl Alarm {
         }
     }
 
-    /// Returns when a timer fires if tokio's milliseconds do not apply: with high resolution, or
-    /// while tokio cannot be asked, for example before the runtime has taken the driver task. A
+    /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
+    /// while Tokio cannot be asked, for example before the runtime has taken the driver task. A
     /// deadline that passed less than a millisecond ago waits until the alarm next fires.
     fn unless_long_due(&self, when: Tick) -> Option<Tick> {
         let now = self.now();
@@ -86,7 +86,7 @@ impl Alarm {
         (!is_long_due).then(|| when.max(soonest))
     }
 
-    /// Returns the tokio millisecond in which this deadline fires, if the alarm is armed for that
+    /// Returns the Tokio millisecond in which this deadline fires, if the alarm is armed for that
     /// millisecond or is firing in it now. Then no clock has to be read, which matters because many
     /// timers that are due together may come here. (If the millisecond has passed by then, the pass
     /// that follows fires the timer.)
@@ -99,9 +99,9 @@ impl Alarm {
         is_same.then_some(tokios)
     }
 
-    /// Returns the end of tokio's last millisecond: tokio has fired its own timers up to there (see
+    /// Returns the end of Tokio's last millisecond: Tokio has fired its own timers up to there (see
     /// `pass.rs`). Returns `now` on a multi-thread runtime, with high resolution, if the clock may
-    /// be paused, and while tokio cannot be asked.
+    /// be paused, and while Tokio cannot be asked.
     pub(super) fn last_millisecond(&self, now: Tick) -> Tick {
         if !self.settings.current_thread || self.settings.is_precise || self.may_pause() {
             return now;
@@ -110,7 +110,7 @@ impl Alarm {
         next.map_or(now, |next| Tick(next.0 - MILLISECOND))
     }
 
-    /// Returns `true` if this millisecond of tokio's has come. Returns `false` if the driver is
+    /// Returns `true` if this millisecond of Tokio's has come. Returns `false` if the driver is
     /// about to shut down, which wakes the timer.
     fn has_come(&self, tokios: Tick, now: Option<Tick>) -> bool {
         if !self.settings.current_thread {

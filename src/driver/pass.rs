@@ -1,9 +1,9 @@
 //! Expiry passes: when one runs, and what it does.
 //!
-//! **An expiry pass fires every timer that is due, at most [`BATCH`](crate::settings::BATCH) of them per lock acquisition,
-//! and then re-arms the alarm for what is left.** A pass runs in two places:
+//! **An expiry pass fires every timer that is due, at most [`BATCH`](crate::settings::BATCH) of them
+//! per lock acquisition, and then re-arms the alarm for what is left.** A pass runs in two places:
 //!
-//! 1. In the alarm's waker, when the alarm fires, while tokio polls its drivers. The head of
+//! 1. In the alarm's waker, when the alarm fires, while Tokio polls its drivers. The head of
 //!    `alarm/mod.rs` says why.
 //! 2. In a poll of the driver task. The runtime polls that task once after it was spawned. Later it
 //!    is polled when a thread has requested a pass, for example because the alarm fired early,
@@ -12,22 +12,21 @@
 //!
 //! In each shard, a pass first applies the late cancels that are queued. A pass may fire any number
 //! of timers, so no timer waits for a later pass while tasks keep the workers busy. The same is
-//! true of tokio's own pass, which takes three times as long per timer in a mass expiry.
+//! true of Tokio's own pass.
 //!
 //! **On a current-thread runtime, the alarm fires only the timers that were due by the end of
-//! tokio's last millisecond**, as tokio does. (With high resolution, or if the clock may be paused,
+//! Tokio's last millisecond**, as Tokio does. (With high resolution, or if the clock may be paused,
 //! it fires all that are due.) If it also fired those that are due by now, a late pass would take
 //! along some timers of the next millisecond, and tasks in a closed loop would gather in fewer,
 //! larger batches. In the benchmark `delay` of `benches/programs`, a server with 500 connections
-//! then answered 0.94 times as many requests as with tokio's timers. With this rule, it answers as
-//! many (1.00 times).
+//! then answered fewer requests than with Tokio's timers. With this rule, it answers as many.
 //!
 //! # The check for late timers
 //!
 //! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
 //! the time. If that timer is late, or due within [`SOON`], the task runs a check:
 //!
-//! * **Late.** tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
+//! * **Late.** Tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
 //!   them. If a timer is late on a busy multi-thread runtime, the check wakes the driver task,
 //!   which runs sooner than that.
 //! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
@@ -38,7 +37,7 @@
 //! # Ground rules
 //!
 //! * **To request a pass, wake the driver task.** If a task is woken while it is being polled,
-//!   tokio polls it again, so no request is lost.
+//!   Tokio polls it again, so no request is lost.
 //! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other
 //!   wakers are still woken, and the driver goes on.
 //! * **A pass may outlive its runtime**, in a slow waker. It then finds closed shards, in which nothing
@@ -77,7 +76,7 @@ impl Driver {
         let before = lock(&self.task).replace(task);
         let now = self.alarm.now();
         // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
-        // before tokio's time driver has reached their deadlines.
+        // before Tokio's time driver has reached their deadlines.
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
         } else {
@@ -100,7 +99,7 @@ impl Driver {
             let earliest = self.shards().min_by_key(|shard| shard.next());
             earliest.map(|shard| shard.try_refresh());
         }
-        // Slow wakers may have made `seen` too old for a timerfd, but not for tokio's milliseconds.
+        // Slow wakers may have made `seen` too old for a timerfd, but not for Tokio's milliseconds.
         match self.settings().is_precise {
             true => self.rearm(),
             false => self.rearm_at(pass.seen),
@@ -121,7 +120,7 @@ impl Driver {
 /// How long, in nanoseconds, a thread waits after one check before another may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
 /// How long it waits before another check may re-arm the alarm. This is longer, because an idle
-/// runtime gains less from re-arming than it pays for tokio's lock.
+/// runtime gains less from re-arming than it pays for Tokio's lock.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 thread_local! {
@@ -138,7 +137,7 @@ impl Home {
     pub(super) fn check_for_late(&self, now: Tick) {
         // If this thread last checked more than a millisecond ago, its tasks probably have long
         // polls, or the worker was preempted. Do not request a pass then, because the tasks that a
-        // pass wakes would delay tokio's own poll of its timers.
+        // pass wakes would delay Tokio's own poll of its timers.
         let [last_check, last_act] = CHECKED.with(Cell::get);
         let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
         let is_late = self.shard.next() <= now;

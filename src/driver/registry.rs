@@ -121,7 +121,7 @@ impl Service {
     ///
     /// # Panics
     ///
-    /// Panics in a runtime without timers, with tokio's message, at the caller's line.
+    /// Panics in a runtime without timers, with Tokio's message, at the caller's line.
     #[track_caller]
     fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
         Service(Driver::new(AlarmTimer::new(handle, precise), settings))

@@ -9,7 +9,7 @@
 //! | `Idle` | The timer is not armed. | poll, reset |
 //! | `Armed` | The timer is in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry. From then on the entry is the driver's, and the timer does not use `key` again. | poll, reset, cancel, drop |
 //! | `Done` | The timer has fired, or was found due. Its owner may store the waker of the poll that was ready, with [`keep`](Timer::keep), because a later reset must wake that task even if the task does not poll again before the new deadline. | reset, cancel, drop; after the end of the driver, poll |
-//! | `Tokios` | The driver has shut down, and a timer of tokio's own has taken over. | cancel, drop |
+//! | `Tokios` | The driver has shut down, and a timer of Tokio's own has taken over. | cancel, drop |
 //!
 //! # Ground rules
 //!
@@ -21,15 +21,15 @@
 //! # After the end of the driver
 //!
 //! A driver shuts down with its runtime. All of its pending timers have then elapsed, and are woken.
-//! The next poll of each timer hands over to a timer of tokio's own with the same deadline, in the
-//! runtime of that poll. A poll outside any runtime panics with tokio's message. In a runtime that
-//! is shutting down, tokio's timer stays pending while tasks are still polled, and panics after
+//! The next poll of each timer hands over to a timer of Tokio's own with the same deadline, in the
+//! runtime of that poll. A poll outside any runtime panics with Tokio's message. In a runtime that
+//! is shutting down, Tokio's timer stays pending while tasks are still polled, and panics after
 //! that.
 //!
-//! **Poll tokio's timer a second time if it is ready.** A runtime that shuts down sets a mark and
-//! then fires all of its timers. A poll of tokio's timer tests the mark first and looks at the
-//! timer second. If the runtime shuts down in between, the poll is ready, however far away the
-//! deadline is. The second poll sees the mark and panics, as tokio's timers do then, instead of
+//! **Poll Tokio's timer a second time if it is ready.** A runtime that shuts down sets a mark and
+//! then fires all of its timers. A poll of Tokio's timer checks the mark first and the timer
+//! second. If the runtime shuts down in between, the poll is ready, however far away the
+//! deadline is. The second poll sees the mark and panics, as Tokio's timers do then, instead of
 //! reporting a deadline that has not passed.
 
 mod changes;
@@ -84,7 +84,7 @@ impl Timer {
 
     /// Creates a timer like [`new`](Self::new), at the time `now`. Also checks the shard for timers
     /// that are late or due soon. A multi-thread runtime that keeps creating timers therefore fires
-    /// them on time, even if it rarely gets to poll tokio's time driver.
+    /// them on time, even if it rarely gets to poll Tokio's time driver.
     #[inline]
     #[track_caller]
     pub(crate) fn new_at(now: Tick) -> Self {
@@ -211,11 +211,11 @@ impl Timer {
         }
     }
 
-    /// Hands over to a timer of tokio's own, and polls that.
+    /// Hands over to a timer of Tokio's own, and polls that.
     ///
     /// # Panics
     ///
-    /// Panics under the same conditions as tokio's timer, with the same message.
+    /// Panics under the same conditions as Tokio's timer, with the same message.
     #[cold]
     fn hand_over(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if Handle::try_current().is_err() {
@@ -228,7 +228,7 @@ impl Timer {
     }
 }
 
-/// Polls a timer of tokio's own, twice if it is ready: see the head of this file.
+/// Polls a timer of Tokio's own, twice if it is ready: see the head of this file.
 #[cold]
 fn poll_tokios(sleep: &mut Pin<Box<tokio::time::Sleep>>, waker: &Waker) -> Poll<()> {
     let mut poll = || {

@@ -133,9 +133,9 @@ pub trait FutureExt: Future {
     /// # }
     /// ```
     ///
-    /// # Differences from tokio
+    /// # Differences from Tokio
     ///
-    /// tokio's timeouts all count from the call, so each of them reads the clock. The idea is that of
+    /// Tokio's timeouts all count from the call, so each of them reads the clock. The idea is that of
     /// [mssql-rs](https://github.com/microsoft/mssql-rs/pull/275), which arms a row's timeout only if the
     /// row is not there yet.
     #[inline]

@@ -67,10 +67,10 @@ use crate::handle::Handle;
 
 /// A hyper [`Timer`] that uses the current runtime's driver.
 ///
-/// Use it in place of hyper-util's `TokioTimer`. Its `now` reads tokio's clock, so hyper follows a
+/// Use it in place of hyper-util's `TokioTimer`. Its `now` reads Tokio's clock, so hyper follows a
 /// paused clock, too.
 ///
-/// A [`Handle`] handle is a `Timer` as well. Pass one to use a custom driver, for example a driver with
+/// A [`Handle`] is a `Timer` as well. Pass one to use a custom driver, for example a driver with
 /// a coarse [`tick`](crate::Builder::tick) for the timeouts of idle connections.
 ///
 /// # Panics
@@ -142,7 +142,7 @@ impl Timer for Handle {
 
 impl Sleep for crate::Sleep {}
 
-/// Reads tokio's clock, which `pause` stops, instead of the standard library's.
+/// Reads Tokio's clock, which `pause` stops, instead of the standard library's.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

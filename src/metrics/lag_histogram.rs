@@ -13,7 +13,7 @@ const BUCKETS: usize = 22;
 /// A histogram of lag: how long after its deadline each timer fired.
 ///
 /// Each bucket is twice as wide as the previous one. The buckets end at 62.5 µs, 125 µs, 250 µs, 500 µs,
-/// 1 ms, 2 ms and so on up to 65.536 s, and the last bucket has no end. tokio's timer wakes the driver on
+/// 1 ms, 2 ms and so on up to 65.536 s, and the last bucket has no end. Tokio's timer wakes the driver on
 /// whole milliseconds, so on a healthy runtime nearly all timers are in the buckets below 2 ms.
 ///
 /// # Examples

@@ -3,7 +3,7 @@
 //!
 //! # Names
 //!
-//! `metrics()` returns `Metrics`, as tokio's `Handle::metrics` returns `RuntimeMetrics`. The module
+//! `metrics()` returns `Metrics`, as Tokio's `Handle::metrics` returns `RuntimeMetrics`. The module
 //! `ext::metrics` is for the crate of that name. The types are in the crate's root, because a public
 //! module `metrics` there would hide the crate `metrics` in every module that contains `use wheel::*;`
 //! (`tests/api/drop_in.rs`).
@@ -29,9 +29,10 @@
 //!
 //! # Ground rules
 //!
-//! * **Counting adds nothing to arming and cancelling.** A wheel stores *inserted* and *removed* instead
-//!   of its number of entries, so it makes the same number of writes. All other counters are written
-//!   under the shard's lock, when a timer fires, is reset, or takes over a cached entry.
+//! * **Counting adds at most one write to arming, and none to cancelling.** A wheel stores *inserted* and
+//!   *removed* instead of its number of entries, so it makes the same number of writes. *Reused* is written
+//!   when a timer takes over a cached entry. The other counters are written when a timer fires or is reset.
+//!   All of them are written under the shard's lock.
 //! * **Count each event once**, because then the sums cannot disagree. A cancelled timer has no counter
 //!   of its own: it was removed without firing, or its entry was reused.
 //! * **Apply late cancels before you read a shard**, and before a pass fires anything. Then a timer whose

@@ -1,4 +1,4 @@
-//! Tests of the counts that are not public, which are those of the wheels' internals and memory.
+//! Tests of the counts that are not public: those of the wheels' internals and memory.
 
 use std::task::{Context, Waker};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The keys of the entries in one slot.
 //!
 //! Each entry knows the place of its key, so that the key can be removed in constant time: the last
-//! key of the list takes its place, and that key's entry is told. The last key usually belongs to
-//! an entry that was inserted recently and is still in a cache.
+//! key of the list takes its place, and that key's entry stores the new place. The last key usually
+//! belongs to an entry that was inserted recently and is still in a cache.
 
 use std::mem;
 

@@ -58,7 +58,7 @@
 // | `check.rs` | every invariant of the wheel, for tests |
 // | `key.rs` | the types that the public wheel returns |
 // | `public.rs` and its folder, `debug.rs` | the public wheel |
-// | `model.rs` and its folder, `tests.rs` | tests: the public wheel beside a naive model, and `Core` |
+// | `model.rs` and its folder, `tests.rs` | tests: the public wheel compared with a naive model, and `Core` |
 
 mod advance;
 mod bits;

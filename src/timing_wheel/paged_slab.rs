@@ -5,7 +5,7 @@
 //! page instead.
 //!
 //! **A page in which only a few values are left gives its memory back.** Otherwise a timer of an
-//! hour would keep the memory of a thousand short timers that were armed beside it. The few values
+//! hour would keep the memory of a thousand short timers in the same page. The few values
 //! that are left, the *survivors*, move into a map, where they are found under the same keys.
 //! Removing and looking up a value try its page first, because a survivor is rare.
 //!

@@ -1,7 +1,7 @@
-//! Auto traits of every type and future are as in tokio's own `async_send_sync`, and sizes as promised. The compiler
-//! checks both; no test has to run.
+//! The auto traits of every type and future are the same as in Tokio's own test `async_send_sync`, and sizes are as
+//! promised. The compiler checks both, so no test has to run.
 //!
-//! That there is no `unsafe` is checked too: by `#![forbid(unsafe_code)]` in src/lib.rs.
+//! `#![forbid(unsafe_code)]` in `src/lib.rs` checks that there is no `unsafe`.
 
 use std::cell::Cell;
 use std::future::Ready;
@@ -14,7 +14,7 @@ use wheel::ext::io::{TimeoutReader, TimeoutStream, TimeoutWriter};
 use wheel::{Builder, DelayQueue, Handle as Timers, Interval, Sleep, Timeout, TimingWheel};
 use wheel::{delay_queue, error, timing_wheel};
 
-/// `Send & !Unpin: Type, Type;` and so on: compiles only where every bound holds for each of the types.
+/// Takes lines such as `Send & !Unpin: Type, Type;`. Compiles only if every bound holds for each type of its line.
 macro_rules! assert_are {
     ($($(! $lacks:ident)? $($has:ident)?)&+: $($type:ty),+; $($more:tt)*) => {
         assert_are!(@ ($($type),+) $(($(! $lacks)? $($has)?))+);
@@ -24,7 +24,7 @@ macro_rules! assert_are {
     (@ ($($type:ty),+)) => {};
     (@ ($($type:ty),+) (! $trait:ident) $($more:tt)*) => {
         $(const _: fn() = || {
-            // Which of the two is meant is ambiguous if the type has the trait.
+            // If the type has the trait, the compiler cannot tell which of the two is meant.
             trait Ambiguous<A> {
                 fn here() {}
             }
@@ -43,7 +43,7 @@ macro_rules! assert_are {
     };
 }
 
-/// The same of the value of an expression, as of a future that has no name.
+/// Checks the traits of a value, such as a future whose type has no name.
 macro_rules! assert_future_is {
     ($value:expr, $($trait:ident)&+) => {
         const _: fn() = || {

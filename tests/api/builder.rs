@@ -1,4 +1,4 @@
-//! Settings out of range are refused, and no other setting changes the timers' behaviour.
+//! The builder refuses settings that are out of range, and no other setting changes how timers behave.
 
 use support::prelude::*;
 
@@ -6,7 +6,7 @@ use std::error::Error as _;
 
 use wheel::{BuildError, Builder};
 
-/// `build` and `install` refuse a setting with the same error.
+/// Asserts that `build` and `install` refuse a setting with the same error, and returns it.
 fn refused(builder: Builder) -> BuildError {
     let error = builder.clone().build().unwrap_err();
     let of_install = builder.install().unwrap_err();
@@ -74,7 +74,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
             assert_eq!(error.to_string(), message);
         }
     }
-    // None of these has started anything.
+    // None of these has started a driver.
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
     assert!(Builder::new().shards(1024).install().is_ok());
 }

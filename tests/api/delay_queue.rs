@@ -1,5 +1,5 @@
-//! `DelayQueue` has none of the bugs that users of tokio-util's have met, and is right in cases that
-//! tokio-util's tests leave open.
+//! `DelayQueue` has none of the bugs that users of tokio-util's queue reported, and is right in cases that tokio-util's own
+//! tests do not cover.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;
@@ -8,7 +8,7 @@ use tokio_test::{assert_pending, assert_ready_eq, task};
 use wheel::DelayQueue;
 use wheel::delay_queue::Expired;
 
-/// Polls once, with a budget of its own.
+/// Polls once, regardless of the task's budget.
 fn poll_with<T>(queue: &mut DelayQueue<T>, waker: &Waker) -> Poll<Option<T>> {
     let polled = poll(&mut poll_fn(|cx| queue.poll_expired(cx)), waker);
     polled.map(|expired| expired.map(Expired::into_inner))
@@ -19,7 +19,7 @@ async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_insertion_wakes_once_what_was_told_none() {
+async fn the_first_insertion_wakes_the_task_that_found_the_queue_empty_once() {
     let (mut queue, (waker, count)) = (DelayQueue::new(), new_count_waker());
     assert_ready_eq!(poll_with(&mut queue, &waker), None);
     queue.insert(0, HOUR);
@@ -28,7 +28,7 @@ async fn an_insertion_wakes_once_what_was_told_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn putting_off_the_only_entry_keeps_quiet_and_ends_on_time() {
+async fn extending_the_only_entry_wakes_no_task_and_the_entry_is_on_time() {
     let (mut queue, (waker, count)) = (DelayQueue::new(), new_count_waker());
     let start = Instant::now();
     let key = queue.insert(5, ms(50));
@@ -105,7 +105,7 @@ fn only_waiting_needs_a_runtime() {
 async fn a_poll_does_a_bounded_amount_of_work() {
     let mut queue = DelayQueue::new();
     let (waker, count) = new_count_waker();
-    // A crowd in a single slot of a high level, with no entry due when the slot begins.
+    // A thousand entries share a slot of a high level, and none is due when the slot begins.
     for _ in 0..1000 {
         queue.insert((), secs(10));
     }
@@ -140,7 +140,7 @@ async fn a_queue_that_is_always_ready_lets_others_run() {
     assert!((1..=128).contains(&in_one_go), "{in_one_go}");
 }
 
-/// Entries do not move: of three pages of 1024, the two that are empty are freed.
+/// Entries do not move. Of three pages of 1,024 entries, the two that are empty are freed.
 #[test]
 fn compacting_frees_pages_without_entries() {
     let mut queue = DelayQueue::new();
@@ -170,7 +170,7 @@ fn capacity_is_kept_until_it_is_given_back() {
 }
 
 #[test]
-fn anything_can_be_in_it() {
+fn values_need_not_implement_debug() {
     struct NotDebug;
     let mut queue = DelayQueue::default();
     queue.insert(NotDebug, secs(1));
@@ -190,7 +190,7 @@ async fn an_earlier_entry_moves_the_timer_and_wakes_the_task_only_then() {
     assert_eq!(poll_with(&mut queue, &waker), Poll::Ready(Some("earlier")));
 }
 
-/// The clock stands in the middle of one of tokio's milliseconds, for whose end timers wait.
+/// The clock is in the middle of one of Tokio's milliseconds, and timers wait for its end.
 #[tokio::test(start_paused = true)]
 async fn an_entry_expires_no_earlier_than_a_timer_for_its_deadline() {
     let half = Duration::from_micros(500);

@@ -1,4 +1,4 @@
-//! `DelayQueue` agrees with a naive list under random operations: see `support/queue_model.rs`.
+//! `DelayQueue` agrees with a naive list under random operations; see `support/queue_model.rs`.
 #![cfg(feature = "test-util")]
 
 use rand::rngs::StdRng;

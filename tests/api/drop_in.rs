@@ -1,5 +1,6 @@
-//! `use wheel::time;` stands where `use tokio::time;` stood: the same names, signatures, and panics that users have in
-//! their logs. For auto traits see `auto_traits.rs`; services that were moved over are in `tests/migration/`.
+//! `use wheel::time;` can replace `use tokio::time;`: names, signatures and the messages of panics are the same.
+//!
+//! `auto_traits.rs` tests auto traits. `tests/migration/` has a service that is converted.
 
 use std::future::{Future, Ready, pending, ready};
 use std::io;
@@ -14,7 +15,7 @@ use tokio::runtime::Builder;
 use tokio_test::{assert_pending, assert_ready_eq, task};
 use wheel::time;
 
-/// The same text compiled against tokio's module and against this crate.
+/// Compiles the same text against Tokio's module and against this crate.
 macro_rules! compiled_against {
     ($name:ident, $($time:tt)+) => {
         mod $name {
@@ -70,7 +71,7 @@ macro_rules! compiled_against {
                 let _ = |late: Elapsed| matches!(late, Elapsed { .. });
             }
 
-            /// The errors' texts and predicates.
+            /// Returns the errors' texts and predicates.
             pub(super) async fn errors() -> Vec<String> {
                 let late = time::timeout(ms(1), pending::<()>()).await.unwrap_err();
                 let mut said = vec![format!("{late}, {late:?}")];
@@ -123,7 +124,7 @@ macro_rules! assert_panics_here {
 
 const SECOND: time::Duration = time::Duration::from_secs(1);
 
-/// Asserts the same of all that makes timers; and that tokio says no other thing.
+/// Asserts this of everything that makes timers, including Tokio's `sleep`.
 macro_rules! assert_timers_panic_here {
     ($message:expr) => {{
         let now = time::Instant::now();
@@ -145,7 +146,7 @@ macro_rules! assert_timers_panic_here {
 fn outside_a_runtime_timers_panic_at_the_callers_line() {
     assert_timers_panic_here!(NO_RUNTIME);
     assert_panics_here!(wheel::metrics(), NO_RUNTIME);
-    // And where a runtime has been left.
+    // The same is true after a thread has left a runtime.
     for (_, runtime) in support::runtimes() {
         runtime.block_on(async { drop(time::sleep(SECOND)) });
         drop(runtime.enter());
@@ -157,7 +158,7 @@ fn outside_a_runtime_timers_panic_at_the_callers_line() {
 fn in_a_runtime_without_timers_they_panic_at_the_callers_line() {
     for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
         let runtime = builder.build().unwrap();
-        // Twice: a trace of the first attempt must not change the second.
+        // Try twice, because the first attempt must not change the second.
         for _ in 0..2 {
             let _guard = runtime.enter();
             assert_timers_panic_here!(NO_TIMERS);
@@ -169,7 +170,7 @@ fn in_a_runtime_without_timers_they_panic_at_the_callers_line() {
 }
 
 #[test]
-fn an_interval_of_zero_panics_before_it_looks_for_a_runtime() {
+fn an_interval_of_zero_panics_even_outside_a_runtime() {
     const ZERO: time::Duration = time::Duration::ZERO;
     let now = time::Instant::now();
     let message = "`period` must be non-zero.";
@@ -212,8 +213,8 @@ fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
     assert_eq!(ours, theirs);
 }
 
-/// Two globs that share a name do not compile where that name is used. Here the other glob has
-/// the names that this crate adds to tokio's.
+/// If two glob imports share a name, code that uses the name does not compile. The other module here has the names that this
+/// crate adds to Tokio's.
 #[cfg(feature = "full")]
 mod beside_another_glob {
     mod other {
@@ -231,12 +232,12 @@ mod beside_another_glob {
     }
 
     #[test]
-    #[allow(unused_imports, reason = "to see that they are not ambiguous")]
+    #[allow(unused_imports, reason = "they must not be ambiguous")]
     fn wheel_time_has_no_more_than_tokio_time() {
         use other::*;
         use wheel::time::*;
 
-        // As types: a unit struct is a value, too, which ours are not.
+        // These are used as types, because a unit struct is also a value, which ours are not.
         let _: Option<(Timers, Builder, DelayQueue, TimingWheel, Metrics)> = None;
         let _: Option<(FutureExt, StreamExt)> = None;
         metrics();
@@ -247,7 +248,7 @@ mod beside_another_glob {
     }
 }
 
-/// A module with a glob of the root, beside crates whose names are those of features.
+/// A module with a glob import of the root, beside crates that have the names of features.
 #[cfg(feature = "full")]
 mod beside_a_glob {
     use wheel::*;

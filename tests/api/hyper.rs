@@ -1,4 +1,4 @@
-//! hyper's connections keep time by `WheelTimer`, and the `Timer` itself is exact.
+//! hyper's connections time out with `WheelTimer`, and the `Timer` itself is exact.
 #![cfg(all(feature = "hyper", feature = "test-util"))]
 
 use support::prelude::*;
@@ -20,7 +20,7 @@ async fn hello(_request: Request<Incoming>) -> Result<Response<String>, Infallib
     Ok(Response::new("hello".to_owned()))
 }
 
-/// The limit for each head, for each PING, and between two of these.
+/// The timeout for a request's head and for the answer to a PING, and the interval between PINGs.
 const LIMIT: Duration = Duration::from_secs(5);
 
 type Serving = JoinHandle<hyper::Result<()>>;
@@ -42,12 +42,12 @@ fn http2_server() -> (DuplexStream, Serving) {
     (client, tokio::spawn(serving))
 }
 
-/// After half a head, and nothing more, no answer to a PING either.
+/// The client sends half of a head, or opens a connection without answering a PING, and then sends nothing more.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_falls_silent_costs_its_connection_to_the_millisecond() {
     let half = b"GET / HTTP/1.1\r\nHost: here\r\nX-".to_vec();
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    // And SETTINGS, empty.
+    // The preface ends with empty SETTINGS.
     let preface = [&preface[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
     for (server, said, expected) in [
         (http1_server(), half, LIMIT),
@@ -63,7 +63,7 @@ async fn a_client_that_falls_silent_costs_its_connection_to_the_millisecond() {
     }
 }
 
-/// Timers as hyper holds them: objects behind a pointer.
+/// Returns timers as hyper holds them: objects behind a pointer.
 fn timers() -> Vec<(&'static str, Box<dyn Timer>)> {
     let own = Builder::new().build().unwrap();
     vec![
@@ -90,7 +90,7 @@ async fn a_reset_keeps_the_sleep_and_its_waker() {
         assert_eq!(count, 1, "{name}: not woken without another poll");
         assert_ready!(poll(&mut sleep, &waker), "{name}");
 
-        // To an earlier deadline, and after it had elapsed.
+        // Reset after the sleep has elapsed, and then to an earlier deadline.
         timer.reset(&mut sleep, start + HOUR);
         assert_pending!(poll(&mut sleep, &waker), "{name}");
         timer.reset(&mut sleep, start + ms(31));

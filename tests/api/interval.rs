@@ -1,5 +1,5 @@
-//! An `Interval` takes the longest durations. Its ticks and resets, and missed ticks, are those of random
-//! programs, `tests/as_tokio/random/`.
+//! An `Interval` accepts the longest durations. The random programs of `tests/as_tokio/random/` test its ticks, resets and
+//! missed ticks.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;
@@ -8,7 +8,7 @@ use tokio_test::{assert_pending, task};
 use wheel::interval;
 
 #[tokio::test(start_paused = true)]
-async fn intervals_take_the_longest_durations() {
+async fn intervals_accept_the_longest_durations() {
     let mut long = interval(Duration::MAX);
     let theirs = tokio::time::interval(Duration::MAX);
     assert_eq!(long.period(), theirs.period());

@@ -1,4 +1,4 @@
-//! `wheel::ext::io` does as tokio-io-timeout, and its streams are tokio's.
+//! `wheel::ext::io` behaves as tokio-io-timeout does, and its streams work with Tokio's utilities.
 
 #[cfg(feature = "test-util")]
 mod paused;
@@ -7,7 +7,7 @@ use support::prelude::*;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// tokio's halves, its copying, and a runtime that is not needed before there is something to wait for.
+/// Tokio can split and copy such a stream. Making one needs no runtime.
 #[test]
 fn a_stream_is_made_anywhere_and_gives_the_inner_one_back() {
     let (stream, mut peer) = tokio::io::duplex(64);

@@ -1,6 +1,6 @@
-//! The public interface does as documented: the names of `tokio::time`, builders, statistics, integrations, and
-//! the data structures, `TimingWheel` and `DelayQueue`. The wheel's model is a unit test, `src/timing_wheel/model.rs`:
-//! there each step can check every invariant.
+//! The public interface behaves as documented: the names of `tokio::time`, builders, metrics, integrations, and the data
+//! structures `TimingWheel` and `DelayQueue`. The wheel's model is a unit test, `src/timing_wheel/model.rs`, because each
+//! step can check every invariant there.
 
 mod auto_traits;
 mod builder;

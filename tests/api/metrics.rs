@@ -5,14 +5,14 @@ use support::prelude::*;
 use tokio_test::{assert_pending, assert_ready, task};
 use wheel::{Metrics, MetricsSnapshot, Sleep, metrics};
 
-/// Registered, fired, cancelled, pending.
+/// Returns how many timers were registered, have fired, were cancelled and are pending, and asserts that these balance.
 fn counts(metrics: &Metrics) -> (u64, u64, u64, usize) {
     let now = metrics.snapshot();
     assert_balanced(&now);
     (now.registered, now.fired, now.cancelled, now.pending)
 }
 
-/// A timer that is soon due and registered, though the machine may stall.
+/// Returns an armed timer that is due soon, even if the machine stalls.
 fn pending_briefly() -> Sleep {
     loop {
         let mut sleep = sleep(ms(5));
@@ -33,7 +33,7 @@ fn debug_prints_the_public_counts_and_no_others() {
     assert!(printed.ends_with(", .. }"), "{printed}");
 }
 
-/// What is done to a timer, and the counts then: registered, fired, pending.
+/// What is done to a timer, and how many are then registered, fired and pending.
 const WAYS: [(&str, (u64, u64, usize)); 8] = [
     ("never polled", (0, 0, 0)),
     ("due when first polled", (0, 0, 0)),
@@ -57,7 +57,7 @@ async fn treated(how: &str) -> Sleep {
         "due when first polled" => assert_ready!(poll_quietly(&mut timer)),
         "fires" => (&mut timer).await,
         "polled again" => assert_pending!(task::spawn(&mut timer).poll()),
-        // Before it was polled, which registers it, and after that.
+        // The first reset comes before the first poll, and arms the timer.
         "reset" => {
             for (resets, deadline) in [2 * HOUR, HOUR / 2, secs(7)].into_iter().enumerate() {
                 timer.reset_unpin(Instant::now() + deadline);
@@ -96,7 +96,7 @@ fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
 }
 
 #[test]
-fn a_timer_in_the_place_of_one_that_its_task_has_cancelled_counts() {
+fn a_timer_that_takes_over_a_cached_entry_counts_as_registered() {
     let runtime = multi_thread(1);
     let metrics = runtime.block_on(async { metrics() });
     let calls = runtime.spawn(async {
@@ -124,14 +124,14 @@ fn the_end_of_a_runtime_cancels_what_is_pending() {
         assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
         assert_eq!(metrics.num_shards(), shards, "{name}");
         assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
-        // The same is true of metrics that are taken after the end.
+        // The same is true of metrics that are obtained after the end.
         assert_eq!(counts(&wheel.metrics()), (11, 1, 10, 0), "{name}");
         drop(held);
         assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
     }
 }
 
-/// The driver's task would count as alive.
+/// If reading started the driver, its task would count as alive.
 #[test]
 fn reading_starts_nothing() {
     for (name, runtime) in runtimes() {
@@ -155,33 +155,10 @@ fn reading_starts_nothing() {
 }
 
 #[test]
-fn each_runtime_counts_from_zero_and_keeps_its_last_counts() {
-    let mut former: Vec<Metrics> = Vec::new();
-    for timers in 1..20 {
-        let runtime = current_thread();
-        let metrics = runtime.block_on(async {
-            let metrics = metrics();
-            assert_eq!(counts(&metrics), (0, 0, 0, 0));
-            assert_eq!(metrics.snapshot().driver_wakeups, 0);
-            for _ in 0..timers {
-                drop(pending(HOUR));
-            }
-            assert_eq!(counts(&metrics), (timers, 0, timers, 0));
-            metrics
-        });
-        drop(runtime);
-        former.push(metrics);
-        for (timers, metrics) in (1..).zip(&former) {
-            assert_eq!(counts(metrics), (timers, 0, timers, 0));
-        }
-    }
-}
-
-#[test]
 fn shards_add_up_and_there_is_none_beyond() {
     let runtime = multi_thread(2);
     let wheel = runtime.block_on(async { Timers::current() });
-    let arm = |wheel: Timers| thread::spawn(move || registered(wheel.sleep(HOUR)));
+    let arm = |wheel: Timers| thread::spawn(move || armed(wheel.sleep(HOUR)));
     let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
     let metrics = wheel.metrics();
     let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
@@ -210,9 +187,9 @@ fn timers_at_the_end_of_a_long_pass_are_later_than_those_at_its_beginning() {
             for sleep in &mut held {
                 let _ = poll(sleep, &slow);
             }
-            assert!(metrics.snapshot().pending > 1_000, "1 s should do");
+            assert!(metrics.snapshot().pending > 1_000, "arming took over 1 s");
             sleep_until(deadline).await;
-            // On a slow machine the deadline has passed by then, and the runtime was not driven since.
+            // On a slow machine, the deadline passed while no thread drove the runtime.
             while metrics.snapshot().pending > 0 {
                 sleep(ms(1)).await;
             }
@@ -228,7 +205,7 @@ fn timers_at_the_end_of_a_long_pass_are_later_than_those_at_its_beginning() {
 /// alarm is re-armed after a cancel, because of paused clocks.
 #[cfg(not(feature = "test-util"))]
 #[tokio::test]
-async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_for_nothing() {
+async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_once() {
     let metrics = metrics();
     pending_briefly().await;
     let before = metrics.snapshot();
@@ -266,7 +243,7 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn lag_counts_from_the_deadline_as_rounded_up() {
         let wheel = Builder::new().tick(ms(100)).build().unwrap();
-        let _late = registered(wheel.sleep(ms(1)));
+        let _late = armed(wheel.sleep(ms(1)));
         advance(ms(130)).await;
         assert_eq!(wheel.metrics().snapshot().lag.max(), ms(30));
     }
@@ -276,7 +253,7 @@ mod paused {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_interval_has_what_happened_since_the_last_look() {
+    async fn an_interval_has_what_happened_since_the_last_one() {
         let metrics = metrics();
         let mut before = pending(HOUR);
         let mut intervals = metrics.intervals();
@@ -295,14 +272,14 @@ mod paused {
         (&mut late).await;
         let second = intervals.next().unwrap();
         assert_eq!((changes(&second), second.pending), ([1, 1, 1, 0], 0));
-        // 2 ms late: in a bucket that begins there, and known to its end.
+        // The lag is 2 ms. Its bucket begins there, and the maximum is known only to the end of the bucket.
         assert_eq!((second.lag.total(), second.lag.max()), (ms(2), ms(4)));
 
         let third = intervals.next().unwrap();
         assert_eq!((changes(&third), third.pending), ([0; 4], 0));
         assert_eq!(third.lag, wheel::LagHistogram::default());
         assert_eq!(third.driver_wakeups, 0);
-        // Since the start: the sums of all intervals.
+        // The counts since the start are the sums over all intervals.
         assert_eq!(counts(&metrics), (3, 2, 1, 0));
         assert_eq!(metrics.snapshot().lag.max(), ms(7));
     }

@@ -1,6 +1,6 @@
-//! Under a paused clock timers are exact to the millisecond, and cancelled timers draw no time.
+//! On a paused clock, timers are exact to the millisecond, and a cancelled timer does not make the clock advance.
 //!
-//! Random programs on paused clocks, beside tokio's timers: `tests/as_tokio/random/paused/`.
+//! `tests/as_tokio/random/paused/` compares random programs on paused clocks with Tokio's timers.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;
@@ -20,8 +20,8 @@ async fn the_longest_sleeps_complete() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sleep_of_centuries_disturbs_nobody() {
-    // tokio #5183 and the hang of 12 days, #8334.
+async fn a_sleep_of_centuries_delays_no_other_timer() {
+    // See tokio #5183, and #8334 for a hang after 12 days.
     tokio::spawn(sleep_until(Instant::now() + 300 * YEAR));
     for millis in [(1 << 24) + 10, (1 << 30) - 1, 1 << 30, (1 << 36) + 5] {
         advance(ms(millis)).await;
@@ -36,7 +36,7 @@ fn virtual_days_pass_in_real_seconds() {
     within(secs(120), || {
         support::paused().block_on(async {
             let start = Instant::now();
-            // A day of seconds, beside 100 idle connections of a day each.
+            // Sleep for a second 86,400 times, beside 100 sleeps of a day each.
             let idle = join_all((0..100).map(|_| sleep(DAY)));
             let busy = async {
                 for _ in 0..24 * 3600 {
@@ -60,7 +60,7 @@ async fn a_clock_paused_at_any_moment_is_never_a_millisecond_late() {
     }
 }
 
-/// The paused clock's time after a wait of 50 ms of real time for a thread.
+/// Returns how far the paused clock advances while a task waits 50 ms, in real time, for a thread.
 async fn clock_after_a_real_wait() -> Duration {
     let start = Instant::now();
     let (tx, rx) = oneshot::channel();
@@ -79,7 +79,7 @@ async fn without_timers_time_stands_still() {
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
 
-/// A way in which a pending sleep is dropped.
+/// A way to drop a pending sleep.
 type Drops = (&'static str, fn(Sleep));
 
 const DROPS: [Drops; 3] = [
@@ -97,7 +97,7 @@ const DROPS: [Drops; 3] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_sleep_does_not_draw_time() {
+async fn a_dropped_sleep_does_not_advance_the_clock() {
     for (how, drop) in DROPS {
         for duration in [ms(1), secs(1), HOUR, DAY - ms(1), DAY + ms(1), 20 * YEAR] {
             drop(pending(duration));
@@ -111,9 +111,9 @@ async fn a_dropped_sleep_does_not_draw_time() {
 }
 
 #[tokio::test(flavor = "local", start_paused = true)]
-async fn what_a_timeout_leaves_behind_does_not_draw_time() {
+async fn a_timeout_that_has_ended_does_not_advance_the_clock() {
     let answered = timeout(secs(30), clock_after_a_real_wait());
-    // A pending timer's deadline does draw time, as tokio's.
+    // The clock does advance to the deadline of a pending timer, as with Tokio's.
     assert!(answered.await.is_err());
     let (tx, rx) = oneshot::channel();
     tokio::spawn(async move { tx.send(()) });
@@ -122,7 +122,7 @@ async fn what_a_timeout_leaves_behind_does_not_draw_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interval_that_has_ticked_draws_time_only_when_polled() {
+async fn an_interval_that_has_ticked_advances_the_clock_only_when_polled() {
     let mut ticking = interval(secs(1));
     for ticks in 0..2 {
         let start = Instant::now();
@@ -142,7 +142,7 @@ fn a_dropped_or_extended_sleep_does_not_stop_the_clock_at_its_old_deadline() {
         let start = Instant::now();
         let (tell, woken) = mpsc::channel();
         let waker = OnWake::waker(move || tell.send(Instant::now()).unwrap());
-        let mut moved = registered_with(sleep(secs(3)), &waker);
+        let mut moved = armed_with(sleep(secs(3)), &waker);
         drop(pending(secs(1)));
         sleep_until(start + secs(2)).await;
         moved.reset_unpin(start + secs(10));
@@ -176,7 +176,7 @@ async fn after_a_large_advance_wakes_come_in_the_order_of_deadlines() {
             let millis = 1 + random.below(spread);
             let log = log.clone();
             let waker = OnWake::waker(move || log.send(millis).unwrap());
-            sleeps.push(registered_with(sleep(ms(millis)), &waker));
+            sleeps.push(armed_with(sleep(ms(millis)), &waker));
         }
         advance(ms(spread + 1)).await;
         let woken: Vec<_> = woken.try_iter().collect();

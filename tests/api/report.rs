@@ -1,4 +1,4 @@
-//! The `metrics` crate is given the counts as they are, each lag once, and in its bucket.
+//! The reporter passes the counts on to the `metrics` crate unchanged, and each lag once, in its bucket.
 #![cfg(feature = "metrics")]
 
 use support::prelude::*;
@@ -11,10 +11,10 @@ use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use wheel::Builder;
 use wheel::ext::metrics::{LAG, PROBE_LAG, Reporter, describe, lag_buckets, report};
 
-/// Name and labels; the unit, the meaning and the value.
+/// What was published: by name and labels, the unit, whether there is a description, and the value.
 type Published = HashMap<(String, String), (Option<Unit>, bool, DebugValue)>;
 
-/// Everything that was published since the last call.
+/// Returns everything that was published since the last call.
 fn published(snapshotter: &Snapshotter) -> Published {
     let all = snapshotter.snapshot().into_vec().into_iter();
     all.map(|(key, unit, meaning, value)| {
@@ -60,7 +60,7 @@ fn every_name_is_published_with_its_unit_and_meaning() {
             };
             assert_eq!((*unit, *has_meaning), (Some(wanted), true), "{name}");
         }
-        // The queries of the documentation ask for nothing else, except for what `run` measures.
+        // The queries on the documentation's pages use no other names, except the one that `run` publishes.
         names.push(PROBE_LAG);
         let page = include_str!("../../src/docs/metrics.md");
         let words = page.split(|c: char| !c.is_ascii_lowercase() && c != '_');
@@ -140,14 +140,18 @@ fn drivers_and_shards_are_told_apart_by_labels() {
 }
 
 #[test]
-fn the_reporter_refuses_to_report_all_the_time() {
+fn periods_of_zero_are_refused() {
     recorded(current_thread(), |_| async {
-        let message = message_of(|| report(Duration::ZERO));
-        assert_eq!(message, "`period` must be non-zero.");
+        let probe = Reporter::new(wheel::metrics()).probe(Some(Duration::ZERO));
+        let messages = [
+            message_of(|| report(Duration::ZERO)),
+            message_of(|| probe.run(HOUR)),
+        ];
+        assert_eq!(messages, ["`period` must be non-zero."; 2]);
     });
 }
 
-/// The values of a histogram, or none if it has not been published.
+/// Returns the values of a histogram, or none if it was not published.
 fn lags(all: &Published, name: &str, labels: &str) -> Vec<f64> {
     match all.get(&(name.to_owned(), labels.to_owned())) {
         Some((.., DebugValue::Histogram(lags))) => {
@@ -158,7 +162,7 @@ fn lags(all: &Published, name: &str, labels: &str) -> Vec<f64> {
     }
 }
 
-/// A future whose polls use this recorder, on any thread.
+/// Polls a future with this recorder, on any thread.
 async fn recording(recorder: DebuggingRecorder, future: impl Future<Output = ()>) {
     let mut future = pin!(future);
     poll_fn(|cx| metrics::with_local_recorder(&recorder, || future.as_mut().poll(cx))).await;
@@ -187,17 +191,6 @@ fn a_blocked_runtime_is_seen_within_two_seconds_though_no_other_timer_fires() {
     }
 }
 
-#[test]
-fn a_probe_of_zero_is_refused() {
-    recorded(current_thread(), |_| async {
-        let reporter = Reporter::new(wheel::metrics()).probe(Some(Duration::ZERO));
-        assert_eq!(
-            message_of(|| reporter.run(HOUR)),
-            "`period` must be non-zero."
-        );
-    });
-}
-
 #[cfg(feature = "test-util")]
 mod paused {
     use super::*;
@@ -205,12 +198,12 @@ mod paused {
     use wheel::ext::metrics::report_as;
 
     #[test]
-    fn the_future_describes_and_publishes_at_once_and_at_each_interval() {
+    fn the_future_describes_and_publishes_immediately_and_at_each_interval() {
         recorded(paused(), |snapshotter| async move {
             tokio::spawn(report(ms(100)));
             for round in 1..=5 {
                 drop(pending(HOUR));
-                // The first tick comes immediately, or with tokio's next millisecond.
+                // The first tick is immediate, or comes in Tokio's next millisecond.
                 sleep(ms(if round == 1 { 5 } else { 100 })).await;
                 tokio::task::yield_now().await;
                 let all = published(&snapshotter);
@@ -231,7 +224,7 @@ mod paused {
                 tokio::spawn(report_as(name, wheel, ms(100)));
             }
             let sleeps = wheels.each_ref().map(|(_, wheel)| wheel.sleep(HOUR));
-            let [cancelled, _held] = sleeps.map(registered);
+            let [cancelled, _held] = sleeps.map(armed);
             drop(cancelled);
             sleep(ms(105)).await;
             let all = published(&snapshotter);
@@ -263,14 +256,13 @@ mod paused {
             sleep(ms(1)).await;
             let more = lags(&published(&snapshotter), LAG, "");
             assert_eq!(found + more.len(), 10_000);
-            // 8 and 9 ms share a bucket, and are both its mean.
+            // Lags of 8 and 9 ms share a bucket, so each is published as the mean of the two.
             let is_mean = |&lag: &f64| (lag - 0.0085).abs() < 1e-9;
             assert!(more.iter().all(is_mean), "{more:?}");
         });
     }
 
-    /// For any lags, the published sum is their sum, and each lag is published in the bucket that
-    /// counted the lag.
+    /// For any lags, the published sum is their sum, and each is published in the bucket that counted it.
     #[test]
     fn sums_are_true_and_so_are_the_buckets() {
         recorded(paused(), |snapshotter| async move {
@@ -292,12 +284,12 @@ mod paused {
             reporter.publish();
             assert!(
                 lags(&published(&snapshotter), LAG, "").is_empty(),
-                "once more"
+                "published twice"
             );
         });
     }
 
-    /// Every deadline that passes while the runtime is blocked counts, as if each request had one.
+    /// Every deadline of the probe that passes while the runtime is blocked counts, as if each request had one.
     #[test]
     fn the_probe_records_each_deadline_and_how_late_it_was() {
         recorded(paused(), |snapshotter| async move {
@@ -331,7 +323,7 @@ mod paused {
                 let found = lags(&all, PROBE_LAG, &format!("probe={label}"));
                 assert_eq!(found.len(), wanted, "{label}");
                 assert!(lags(&all, PROBE_LAG, "driver=other").is_empty());
-                // The sleep, and the first ticks of three intervals, which may be due immediately.
+                // The sleep fires, and so may the first ticks of three intervals, which may be due immediately.
                 let fired = wheel::metrics().snapshot().fired - before;
                 assert!(
                     (wanted as u64..=wanted as u64 + 4).contains(&fired),

@@ -1,6 +1,6 @@
-//! A `Sleep` tells wakers apart, and spends its task's budget as tokio's does.
+//! A `Sleep` tells wakers apart, and consumes its task's budget as Tokio's does.
 //!
-//! Polls, resets and wakers in general are those of random programs, `tests/as_tokio/random/`.
+//! The random programs of `tests/as_tokio/random/` test polls, resets and wakers in general.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;
@@ -12,7 +12,7 @@ use wheel::advance;
 
 #[tokio::test(start_paused = true)]
 async fn wakers_that_share_their_data_are_told_apart() {
-    // A single `Arc`, two vtables: by std's way of making a waker, and by futures'.
+    // Two wakers share an `Arc`, but have different vtables: std made one of them, and `futures` the other.
     #[derive(Default)]
     struct Both([AtomicUsize; 2]);
     impl std::task::Wake for Both {
@@ -29,15 +29,15 @@ async fn wakers_that_share_their_data_are_told_apart() {
     let first = Waker::from(both.clone());
     let second = futures::task::waker(both.clone());
     assert_eq!(first.data(), second.data());
-    let sleep = registered_with(sleep(ms(10)), &first);
-    let _sleep = registered_with(sleep, &second);
+    let sleep = armed_with(sleep(ms(10)), &first);
+    let _sleep = armed_with(sleep, &second);
     advance(ms(10)).await;
     let woken = both.0.each_ref().map(|wakes| wakes.load(Ordering::SeqCst));
     assert_eq!(woken, [0, 1]);
 }
 
-/// A waker that borrows another, as long as that stays in its place. A clone of this is a clone of
-/// the other, with other data. (As executors have them that allocate for a clone only.)
+/// Returns a waker that borrows another one, which must not move. A clone of it is a clone of the other waker, with other
+/// data. (Executors that allocate only for a clone have such wakers.)
 #[allow(unsafe_code, reason = "such a waker cannot be made otherwise")]
 fn borrowing(other: &Waker) -> Waker {
     fn clone(other: *const ()) -> RawWaker {
@@ -47,26 +47,26 @@ fn borrowing(other: &Waker) -> Waker {
     }
     static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, drop, drop, drop);
     let data = std::ptr::from_ref(other).cast();
-    // SAFETY: as above; to wake and to drop the borrowing waker does nothing.
+    // SAFETY: as above. Waking and dropping the borrowing waker do nothing.
     unsafe { Waker::new(data, &VTABLE) }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_waker_in_the_place_of_another_is_another() {
     let ((mut place, first), (second, count)) = (new_count_waker(), new_count_waker());
-    let sleep = registered_with(sleep(ms(10)), &borrowing(&place));
+    let sleep = armed_with(sleep(ms(10)), &borrowing(&place));
     place.clone_from(&second);
-    let _sleep = registered_with(sleep, &borrowing(&place));
+    let _sleep = armed_with(sleep, &borrowing(&place));
     advance(ms(10)).await;
     assert_eq!((first.get(), count.get()), (0, 1));
 }
 
-/// How many ready sleeps a single poll of a task may see.
+/// Returns how many ready sleeps a single poll of a task may see.
 async fn ready_per_poll<T: Time>() -> usize {
     let all = poll_fn(|cx| {
         let mut sleeps = (0..10_000).map(|_| T::boxed(Duration::ZERO));
         let ready = sleeps.position(|mut sleep| sleep.as_mut().poll(cx).is_pending());
-        Poll::Ready(ready.expect("no budget is spent"))
+        Poll::Ready(ready.expect("the budget is never exhausted"))
     });
     tokio::spawn(all).await.unwrap()
 }

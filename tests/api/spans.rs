@@ -1,6 +1,6 @@
-//! With the feature `tracing`, timers emit what tokio's own timers emit: the same program makes the same
-//! tree of spans and events on both. tokio's side needs `tokio_unstable`; without it, this crate's
-//! side is compared with what tokio was seen to emit (`spans.txt`).
+//! With the feature `tracing`, timers emit what Tokio's own timers emit: the same program produces the same tree of spans
+//! and events on both. Tokio emits them only with `tokio_unstable`. Without it, the test compares this crate's spans with
+//! those that Tokio emitted when `spans.txt` was written.
 
 use std::fmt::{self, Write as _};
 use std::future::{pending, poll_fn, ready};
@@ -14,14 +14,14 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-/// What a program has emitted: a line for each span that was made, and for each event.
+/// What a program has emitted: a line for each new span, and for each event.
 #[derive(Clone, Default)]
 struct Record(Arc<Mutex<Vec<String>>>);
 
-/// A span as the lines name it: its number in the order in which spans were made.
+/// A span's name in the lines: its number, in the order in which spans were made.
 struct Number(usize);
 
-/// Fields in the order in which they were recorded. The location is kept apart.
+/// Fields in the order in which they were recorded. The location is separate.
 #[derive(Default)]
 struct Fields {
     text: String,
@@ -38,7 +38,7 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
-            // Lines and columns differ, and so does a duration that is cut to milliseconds.
+            // Lines and columns differ, and so does a duration, which is truncated to milliseconds.
             "loc.line" | "loc.col" => {}
             "duration" => self.text.push_str(" duration"),
             name => write!(self.text, " {name}={value:?}").unwrap(),
@@ -102,7 +102,7 @@ fn record(program: impl Future<Output = ()>) -> Vec<String> {
     record.0.lock().unwrap().clone()
 }
 
-/// The same program on each of two modules of timers.
+/// The program, on one of two modules of timers.
 macro_rules! program {
     ($time:path) => {{
         use $time::{self as time, Duration, Instant};
@@ -120,7 +120,7 @@ macro_rules! program {
             interval.tick().await;
             interval.reset();
             poll_fn(|cx| interval.poll_tick(cx)).await;
-            // Until the task's budget is spent.
+            // Poll until the task's budget is exhausted.
             poll_fn(|cx| {
                 while sleep.as_mut().poll(cx).is_ready() {}
                 Poll::Ready(())
@@ -130,12 +130,12 @@ macro_rules! program {
     }};
 }
 
-/// What tokio emitted for the program when this list was made. With `tokio_unstable` the test compares
-/// the list with tokio again.
+/// What Tokio emitted for the program when this list was made. With `tokio_unstable`, the test compares it with Tokio
+/// again.
 const TREE: &str = include_str!("spans.txt");
 
-/// In a process of its own, because `tracing` may take an event for one that nobody listens to if another
-/// test emits it first while the subscriber is being set up.
+/// This runs in a process of its own, because `tracing` may decide that nobody listens to an event if another test emits it
+/// while the subscriber is being installed.
 #[test]
 fn timers_emit_the_spans_and_events_of_tokios_timers() {
     support::in_a_process_of_its_own(|| {
@@ -147,7 +147,7 @@ fn timers_emit_the_spans_and_events_of_tokios_timers() {
 
 #[track_caller]
 fn same_lines(lines: &[String], expected: &str) {
-    // The polls that spend the budget are alike.
+    // The polls that use up the budget emit the same lines.
     let lines: Vec<_> = lines.chunk_by(|a, b| a == b).map(|same| &same[0]).collect();
     for (number, (line, expected)) in lines.iter().zip(expected.lines()).enumerate() {
         assert_eq!(*line, expected, "line {}", number + 1);
@@ -155,9 +155,9 @@ fn same_lines(lines: &[String], expected: &str) {
     assert_eq!(lines.len(), expected.lines().count());
 }
 
-/// Without a subscriber nothing is allocated, and a timer is a word larger than without the feature.
+/// A timer is one word larger than without the feature, even if there is no subscriber.
 #[test]
-fn a_timer_that_nobody_watches_has_no_spans() {
+fn a_timer_is_one_word_larger_with_the_feature() {
     assert_eq!(size_of::<wheel::Sleep>(), 56);
 }
 
@@ -173,7 +173,7 @@ impl<S: Subscriber> Layer<S> for ArmsTimers {
     }
 }
 
-/// While a scoped subscriber handles an event, `tracing` panics if a library sets another one.
+/// `tracing` panics if a library sets another subscriber while a scoped one handles an event.
 #[test]
 fn a_scoped_subscriber_may_use_timers() {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! Streams and extension traits do as documented, where tokio-stream's own tests leave something open.
+//! Streams and extension traits behave as documented, in cases that tokio-stream's own tests do not cover.
 #![cfg(all(feature = "test-util", feature = "stream"))]
 
 use support::prelude::*;
@@ -18,7 +18,7 @@ fn delayed(items: &'static [(u64, u32)]) -> impl Stream<Item = u32> {
     })
 }
 
-/// All items, and after how many milliseconds each came.
+/// Returns all items, and after how many milliseconds each came.
 async fn timed<S: Stream>(items: S) -> Vec<(u128, S::Item)> {
     let start = Instant::now();
     let with_time = |item| (start.elapsed().as_millis(), item);
@@ -36,11 +36,11 @@ async fn a_delay_queue_is_a_stream_that_goes_on_after_none() {
     }
 }
 
-/// Calls of `StreamExt::next` in code for tokio-util's queue compile here, too: on a reference, on a
-/// pinned or boxed queue, and if the future has to be `Unpin`.
+/// Code that calls `StreamExt::next` on tokio-util's queue also compiles here: on a reference, on a pinned or boxed queue,
+/// and if the future has to be `Unpin`.
 #[tokio::test(start_paused = true)]
-#[allow(clippy::needless_borrow, reason = "such code compiles, too")]
-async fn calls_of_a_streams_next_compile_with_the_queues_own() {
+#[allow(clippy::needless_borrow, reason = "such code must compile")]
+async fn calls_of_stream_exts_next_compile_with_the_queues_own_next() {
     let mut queue = DelayQueue::new();
     (1..=8).for_each(|n| _ = queue.insert(n, ms(n)));
     let mut found = Vec::new();
@@ -94,12 +94,12 @@ async fn throttled_items_are_apart() {
     let items = stream::iter(0..4).throttle(ms(10));
     assert_eq!(items.size_hint(), (4, Some(4)));
     assert_eq!(timed(items).await, [(0, 0), (10, 1), (20, 2), (30, 3)]);
-    // The end counts as an item does.
+    // The end waits as an item does.
     assert_eq!(start.elapsed(), ms(40));
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttled_by_nothing_they_are_not() {
+async fn a_throttle_of_zero_does_not_wait() {
     let start = Instant::now();
     let mut items = task::spawn(stream::iter(0..1000).throttle(Duration::ZERO));
     for at in 0..1000 {
@@ -127,7 +127,7 @@ async fn a_late_item_is_reported_once_and_still_comes() {
     let seen = timed(items.as_mut().map(Result::ok)).await;
     let expected = [(0, Some(1)), (10, None), (35, Some(2)), (40, Some(3))];
     assert_eq!(seen, expected);
-    // The end is the end: no error for an item that does not come any more.
+    // After the end, the stream reports no late item.
     sleep(ms(100)).await;
     assert_ready_eq!(task::spawn(items.next()).poll(), None);
     assert_eq!(items.size_hint(), (0, Some(1)));
@@ -162,7 +162,7 @@ async fn a_batch_that_has_gone_leaves_no_timer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_left_of_a_batch_can_be_had() {
+async fn the_rest_of_a_batch_can_be_taken_out() {
     let mut inner = pin!(delayed(&[(0, 1), (0, 2), (5, 3)]));
     let mut batches = pin!(inner.as_mut().chunks_timeout(10, ms(10)));
     assert_eq!(batches.size_hint(), (0, Some(3)));
@@ -181,7 +181,7 @@ async fn a_batch_of_nothing_is_refused_at_the_callers_line() {
 }
 
 #[test]
-fn without_a_runtime_it_is_the_callers_fault() {
+fn without_a_runtime_they_panic_at_the_callers_line() {
     let items = stream::pending::<()>;
     let future = std::future::pending::<()>;
     let panics = [

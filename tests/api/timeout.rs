@@ -1,4 +1,4 @@
-//! A `Timeout` gives a future no more than its time, however long that is.
+//! A `Timeout` limits a future to the given time, however long that is.
 #![cfg(feature = "test-util")]
 
 use support::prelude::*;
@@ -11,20 +11,32 @@ use wheel::ext::FutureExt as _;
 
 #[tokio::test(start_paused = true)]
 async fn a_timeout_can_be_polled_on_after_it_has_elapsed() {
-    let (tx, rx) = tokio::sync::oneshot::channel();
-    let mut late = timeout(ms(10), rx);
-    assert!((&mut late).await.is_err());
-    assert!((&mut late).await.is_err());
-    tx.send(5).unwrap();
-    assert_eq!((&mut late).await, Ok(Ok(5)));
+    type Make = fn(oneshot::Receiver<u8>) -> wheel::Timeout<oneshot::Receiver<u8>>;
+    let make: [Make; 2] = [
+        |rx| timeout(ms(10), rx),
+        |rx| rx.timeout_if_pending(Duration::ZERO),
+    ];
+    for make in make {
+        let (tx, rx) = oneshot::channel();
+        let mut late = make(rx);
+        assert!((&mut late).await.is_err());
+        assert!((&mut late).await.is_err());
+        tx.send(5).unwrap();
+        assert_eq!((&mut late).await, Ok(Ok(5)));
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_very_long_timeout_never_elapses() {
-    let mut never = task::spawn(timeout(Duration::MAX, pending::<()>()));
-    assert_pending!(never.poll());
-    advance(secs(10 * 365 * 24 * 3600)).await;
-    assert_pending!(never.poll());
+    let eager = timeout(Duration::MAX, pending::<()>());
+    let lazy = pending::<()>().timeout_if_pending(Duration::MAX);
+    for never in [eager, lazy] {
+        let mut never = task::spawn(never);
+        assert_pending!(never.poll());
+        advance(secs(10 * 365 * 24 * 3600)).await;
+        assert_pending!(never.poll());
+    }
+    assert_eq!(wheel::metrics().snapshot().registered, 0);
 }
 
 #[test]
@@ -42,13 +54,13 @@ fn a_future_that_burns_the_budget_does_not_outlive_its_timeout() {
     }
 }
 
-/// What `timeout_if_pending` adds: the time counts from the first poll in which the future is pending.
+/// `timeout_if_pending`: the time counts from the first poll in which the future is pending.
 mod if_pending {
     use std::future::ready;
 
     use super::*;
 
-    /// How many timers have been registered, and how many of those are pending.
+    /// Returns how many timers were registered, and how many are pending.
     fn registered_and_pending() -> (u64, usize) {
         let now = wheel::metrics().snapshot();
         (now.registered, now.pending)
@@ -76,7 +88,7 @@ mod if_pending {
         assert_eq!(start.elapsed(), ms(20));
     }
 
-    /// Later polls neither set the time again nor register another timer.
+    /// Later polls neither set the time again nor arm another timer.
     #[tokio::test(start_paused = true)]
     async fn polls_after_the_first_change_nothing() {
         let mut late = task::spawn(pending::<()>().timeout_if_pending(ms(10)));
@@ -89,7 +101,7 @@ mod if_pending {
         assert!(late.await.is_err());
     }
 
-    /// A future that is pending for a while, and then ready.
+    /// Yields, waits for a delay, and is then ready.
     async fn after(yields: usize, delay: Option<Duration>) {
         for _ in 0..yields {
             yield_now().await;
@@ -99,7 +111,7 @@ mod if_pending {
         }
     }
 
-    /// Whether a future was in time, and when, if it is polled on a clock that is not at a whole millisecond.
+    /// Returns whether a future was in time, and when, on a clock that is not at a whole millisecond.
     fn outcome<T, E>(future: impl AsyncFn() -> Result<T, E>) -> (bool, Duration) {
         paused().block_on(async {
             advance(Duration::from_micros(300)).await;
@@ -108,9 +120,9 @@ mod if_pending {
         })
     }
 
-    /// If it is polled when it is made, it behaves as tokio's timeout does.
+    /// If it is polled when it is made, it behaves as Tokio's timeout does.
     #[test]
-    fn polled_immediately_it_does_as_tokios_timeout() {
+    fn polled_immediately_it_behaves_as_tokios_timeout() {
         for limit in [0, 1, 2, 5].map(ms) {
             for delay in [None, Some(0), Some(1), Some(2), Some(5), Some(9)] {
                 for yields in 0..3 {
@@ -124,17 +136,7 @@ mod if_pending {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_can_be_polled_on_after_it_has_elapsed() {
-        let (tx, rx) = oneshot::channel();
-        let mut late = rx.timeout_if_pending(Duration::ZERO);
-        assert!((&mut late).await.is_err());
-        assert!((&mut late).await.is_err());
-        tx.send(5).unwrap();
-        assert_eq!((&mut late).await, Ok(Ok(5)));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn dropping_it_and_taking_the_future_out_cancel_the_timer() {
+    async fn dropping_it_or_taking_the_future_out_cancels_the_timer() {
         let unpolled = pending::<()>().timeout_if_pending(ms(10));
         drop(unpolled);
         drop(pending::<()>().timeout_if_pending(ms(10)).into_inner());
@@ -150,15 +152,6 @@ mod if_pending {
             }
             assert_eq!(registered_and_pending().1, 0, "{take_out}");
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_very_long_one_never_elapses() {
-        let mut never = task::spawn(pending::<()>().timeout_if_pending(Duration::MAX));
-        assert_pending!(never.poll());
-        advance(secs(10 * 365 * 24 * 3600)).await;
-        assert_pending!(never.poll());
-        assert_eq!(registered_and_pending(), (0, 0));
     }
 
     /// Its timer belongs to the runtime in which the future is first pending.
@@ -184,8 +177,8 @@ mod if_pending {
         assert_eq!(poll_quietly(&mut outside), Poll::Ready(Ok(Ok(5))));
     }
 
-    /// A thread that has made timers is asked for a runtime again, as a worker, as a blocking thread
-    /// and after it has left the runtime.
+    /// A thread that has made timers needs a runtime for the next one, too: as a worker, as a blocking thread, and after it
+    /// has left the runtime.
     #[test]
     fn a_thread_with_timers_may_make_one_wherever_a_runtime_is_current() {
         let make =

@@ -1,4 +1,4 @@
-//! `wheel::ext::tower` limits services and bodies as tower's and tower-http's layers do, alone and in axum.
+//! `wheel::ext::tower` limits services and bodies as the layers of tower and tower-http do, alone and in axum.
 #![cfg(feature = "tower")]
 
 #[cfg(feature = "test-util")]
@@ -36,7 +36,7 @@ fn layers_and_services_are_made_without_a_runtime() {
     shared(timeouts::ResponseBodyDeadline::new((), ms(1)));
 }
 
-/// What a layer makes of a service that is none.
+/// Applies a layer to a type that is no service.
 fn tower_layer_of<L: tower::Layer<()>>(layer: L) -> L::Service {
     layer.layer(())
 }
@@ -78,7 +78,7 @@ pub(crate) mod paused {
         pending().await
     }
 
-    /// By the names that `tower::timeout` has: its users change the path. Responses can be sent.
+    /// The names are those of `tower::timeout`, so its users change only the path. The response future is `Send`.
     #[tokio::test(start_paused = true)]
     async fn a_late_request_ends_with_elapsed_and_the_time_counts_from_the_call() {
         let layer = TimeoutLayer::new(ms(10));
@@ -102,11 +102,11 @@ pub(crate) mod paused {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_at_once_registers_nothing() {
+    async fn an_immediate_answer_arms_nothing() {
         let mut ready = Timeout::new(service_fn(|n: u32| ready(Ok::<_, Refused>(n))), ms(0));
         assert_eq!(ready.call(5).now_or_never().unwrap().unwrap(), 5);
 
-        // Nor does a call that is never polled; a call that waits registers a single timer.
+        // A call that is never polled arms no timer either. A call that waits arms one.
         let mut response = task::spawn(Timeout::new(service_fn(never), ms(10)).call(()));
         assert_eq!(Timers::current().pending(), 0);
         assert_pending!(response.poll());
@@ -120,10 +120,10 @@ pub(crate) mod paused {
             .unwrap_err();
     }
 
-    /// A clone has the same limit, and concurrent requests have a timer each. Of an answer that is
-    /// ready with its deadline a timer that was polled first would win.
+    /// A clone has the same timeout, and concurrent requests have a timer each. An answer that is ready at its deadline is
+    /// in time, because the service is polled before the timer.
     #[tokio::test(start_paused = true)]
-    async fn requests_share_a_limit_and_no_timer() {
+    async fn requests_share_a_timeout_but_no_timer() {
         let service = Timeout::new(service_fn(echo_after), ms(10));
         let calls = (1..=20).map(|n| service.clone().oneshot(ms(n)).map(|answer| answer.is_ok()));
         let answered = futures::future::join_all(calls).await;
@@ -137,7 +137,7 @@ pub(crate) mod paused {
         assert_eq!(service.oneshot(40 * year).await.unwrap(), 40 * year);
     }
 
-    /// No limit holds for a service that is not ready, and an error of its readiness is passed on.
+    /// The timeout does not apply while the service is not ready. An error of its readiness is passed on.
     #[tokio::test(start_paused = true)]
     async fn readiness_is_the_services() {
         for outcome in [Ok(service_fn(never)), Err(Refused)] {
@@ -157,7 +157,7 @@ pub(crate) mod paused {
         }
     }
 
-    /// A request is the time until its answer, and how long it may take.
+    /// A request: the time until its answer, and its timeout.
     type Limited = (Duration, Option<Duration>);
 
     async fn echo((delay, _): Limited) -> Result<Response<String>, Refused> {
@@ -213,7 +213,7 @@ pub(crate) mod paused {
         assert_eq!(wheel::metrics().snapshot().registered, 0);
     }
 
-    /// Errors and readiness are the inner service's, and an axum router takes the layer.
+    /// Errors and readiness are the inner service's, and an axum router accepts the layer.
     #[tokio::test(start_paused = true)]
     async fn a_limit_by_request_passes_on_what_the_service_does() {
         let refuses = service_fn(async |(): ()| Err::<(), _>(Refused));
@@ -260,8 +260,8 @@ pub(crate) mod paused {
         }
     }
 
-    /// axum's own way with tower's layer: an error, and a handler that turns it into an answer. Beside
-    /// that, layers with a status code each.
+    /// With tower's layer, axum needs a handler that turns the error into an answer. The other routes have layers with a
+    /// status code.
     #[tokio::test(start_paused = true)]
     async fn axum_handles_the_error_by_downcast_and_answers_with_the_status_code() {
         let answer = async |error: BoxError| match error.is::<Elapsed>() {
@@ -290,7 +290,7 @@ pub(crate) mod paused {
         }
     }
 
-    /// A call panics, as one of tower's service does.
+    /// A call panics, as a call of tower's own `Timeout` does.
     #[test]
     fn a_call_outside_a_runtime_panics() {
         let mut service = Timeout::new(service_fn(|()| ready(Ok::<_, Refused>(()))), ms(1));

@@ -1,19 +1,18 @@
-//! The wheel agrees with the worked examples of its sources, and is right in cases that its model leaves
-//! open.
+//! `TimingWheel` is right in cases that its model does not cover.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use support::panic_of;
 use wheel::timing_wheel::TimingWheel;
 
-/// Advances with no bound and returns the deadlines that fired, in order.
+/// Advances without a budget, and returns the deadlines that fired, in order.
 fn fire<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, to: u64) -> Vec<u64> {
     let mut fired = Vec::new();
     wheel.advance(to, |expired| fired.push(expired.deadline));
     fired
 }
 
-/// The only timer of a wheel waits for its exact tick.
+/// Asserts that the only timer of a wheel fires at exactly its tick.
 #[track_caller]
 fn fires_at_its_tick<T, const SLOTS: usize>(wheel: &mut TimingWheel<T, SLOTS>, due: u64) {
     assert_eq!(wheel.next_expiration(), Some(due));
@@ -33,7 +32,7 @@ fn filled<const SLOTS: usize>(
     wheel
 }
 
-/// tokio's 2^36 ms, `TiKV`'s 2 years, Linux's 15 days, timeout.c's 2^24: no deadline is too far.
+/// No deadline is too far. (Other wheels have limits: Tokio's 2^36 ms, `TiKV`'s 2 years, Linux's 15 days, timeout.c's 2^24.)
 #[test]
 fn nothing_is_out_of_range() {
     for bit in 0..64 {
@@ -63,7 +62,7 @@ fn a_crowded_slot_that_starts_earlier_hides_the_next_deadline_until_it_has_casca
     assert_eq!(next(17), (64, Some(70)));
 }
 
-/// Before gigabytes are allocated.
+/// The wheel panics before it allocates gigabytes.
 #[test]
 fn a_wheel_with_room_for_too_many_panics_at_the_callers_line() {
     let mut wheel: TimingWheel<u8> = TimingWheel::new();
@@ -82,7 +81,7 @@ fn a_wheel_with_room_for_too_many_panics_at_the_callers_line() {
     assert_eq!(wheel.len(), 1);
 }
 
-/// Of timers due in the same tick, those from a wider slot have waited longer, and fire first.
+/// Of the timers that are due in the same tick, those from a wider slot were armed earlier, and fire first.
 #[test]
 fn what_came_first_fires_first() {
     let mut wheel: TimingWheel<u8> = TimingWheel::new();
@@ -94,12 +93,12 @@ fn what_came_first_fires_first() {
     assert_eq!(fired, [1, 2]);
 }
 
-/// Agrona: a handler that throws loses its own timer and no other, even when fired timers are armed again.
+/// A handler that panics loses its own timer and no other, even if fired timers are armed again. (Agrona had this fault.)
 #[test]
 fn a_panic_while_rearming_loses_that_entry_and_no_other() {
     let mut wheel = filled::<64>(0, [64, 65, 4_000]);
     let rearm = |deadline| {
-        assert_ne!(deadline, 65, "on purpose");
+        assert_ne!(deadline, 65, "a panic on purpose");
         Some(5_000)
     };
     let advance = || wheel.advance_rearming(70, |_, deadline, _| rearm(deadline));

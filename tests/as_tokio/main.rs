@@ -1,10 +1,10 @@
-//! Programs do on these timers what they do on `tokio::time`, whose behaviour is right by definition.
+//! A program does on these timers what it does on `tokio::time`, whose behaviour is right by definition.
 //!
 //! | folder | what is tested |
 //! | --- | --- |
-//! | `twins/` | programs written by hand end in the same way on both, panics and hangs included |
+//! | `twins/` | programs written by hand end in the same way on both, even if they panic or hang |
 //! | `random/` | random programs finish the same operations in the same way on both |
-//! | `assumptions/` | tokio does what the driver assumes of it, beyond tokio's documentation |
+//! | `assumptions/` | Tokio does what the driver assumes of it, beyond Tokio's documentation |
 
 mod assumptions;
 mod random;

@@ -1,12 +1,12 @@
-//! A timer whose worker blocks is fired by another worker, and if its runtime blocks, once after that.
+//! If a worker blocks, another worker fires its timers. If a whole runtime blocks, its timers fire once, afterwards.
 
 use crate::everywhere::*;
 
-/// How much later than the tested timers a timer of tokio's is due. It bounds how late they may be,
-/// because on a busy machine both are late.
+/// How much later than the tested timers a Tokio timer is due. The tested timers must fire before it. On a busy
+/// machine both are late.
 const LATER: Duration = Duration::from_millis(400);
 
-/// Arms `timers` timers of 40 ms on a worker and blocks it. The other worker must fire them.
+/// Arms `timers` timers of 40 ms on a worker, and blocks that worker. The other worker must fire them.
 fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
     within(LIMIT, move || {
         let runtime = multi_thread(2);
@@ -21,9 +21,9 @@ fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
             let armed = (0..timers).filter_map(|_| watched(sleep(ms(40))));
             let armed: Vec<_> = armed.collect();
             let (waker, later) = new_count_waker();
-            let mut theirs = Box::pin(tokio::time::sleep(ms(40) + LATER));
-            assert!(poll(&mut theirs, &waker).is_pending());
-            eventually("tokio's fires", || later.get() == 1);
+            let mut tokios = Box::pin(tokio::time::sleep(ms(40) + LATER));
+            assert!(poll(&mut tokios, &waker).is_pending());
+            eventually("Tokio's timer fires", || later.get() == 1);
             for (_timer, woken) in armed {
                 assert!(woken.try_iter().eq([true]), "once and not early");
             }
@@ -44,8 +44,8 @@ fn a_later_timer_fires_though_the_worker_that_armed_it_blocks() {
     fires_while_its_worker_blocks(5000, true);
 }
 
-/// H12, H39: the driver could not run for a while. Timers that were armed meanwhile, on a clock
-/// that the driver has not read, are not early; each overdue timer fires once.
+/// H12, H39: the driver cannot run while its thread blocks. Timers that are armed after that, before the driver has
+/// read the clock, are not early, and each overdue timer fires once.
 #[test]
 fn a_runtime_that_was_blocked_fires_all_that_it_missed_once_and_nothing_early() {
     current_thread().block_on(async {

@@ -1,6 +1,6 @@
-//! In a busy runtime timers fire, none early: a task that makes timers fires due ones.
+//! In a busy runtime, the check for late timers fires them in time, and costs no more passes than it should.
 //!
-//! Quiet runtimes: `timing/parks.rs`.
+//! Idle runtimes are tested in `tests/stress/parks.rs`.
 
 use crate::everywhere::*;
 
@@ -11,10 +11,10 @@ use futures::future::select_all;
 use support::load::{compute, requeue};
 use support::time::{Ours, Time, Tokio};
 
-/// Here tokio checks its timers only after a million polls, and the run queue is never empty. A task that
-/// makes timers all the time fires due timers.
+/// Here Tokio polls its timers only after a million polls of tasks, and the run queue is never empty. A task that
+/// keeps making timers requests a pass, which fires the timers that are due.
 #[test]
-fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
+fn a_busy_task_that_makes_timers_fires_them_before_tokio_polls_its_own() {
     const POLLS: usize = 100_000;
     within(LIMIT, || {
         let runtime = with_workers(1).event_interval(1_000_000).build().unwrap();
@@ -32,18 +32,18 @@ fn where_timers_are_made_they_fire_before_tokio_looks_at_its_own() {
                 compute();
                 timeout(HOUR, requeue()).await.unwrap();
             }
-            panic!("after {POLLS} polls a timer has not fired");
+            panic!("after {POLLS} polls a timer had not fired");
         });
         let start = Instant::now();
         let noops = runtime.block_on(busy).unwrap();
-        // At most once a millisecond, the driver checks whether a timer due soon was cancelled.
+        // Fewer than one pass per millisecond should find nothing due.
         let most = start.elapsed().as_millis() + 10;
         assert!(u128::from(noops) < most, "{noops} of at most {most}");
     });
 }
 
-/// Timers that are due together. However long a slow processor takes to arm them, none is due before
-/// the last is armed.
+/// Arms timers that are due together. If the machine is so slow that some are due before the last is armed, starts
+/// again with a later deadline.
 fn mass<T: Time>(count: usize, waker: &Waker) -> (Instant, Vec<Pin<Box<T::Sleep>>>) {
     let mut ahead = ms(300);
     loop {
@@ -57,11 +57,11 @@ fn mass<T: Time>(count: usize, waker: &Waker) -> (Instant, Vec<Pin<Box<T::Sleep>
     }
 }
 
-/// Each poll takes milliseconds, as on a machine that other programs keep busy. tokio checks its own
-/// timers once all woken tasks have been polled. An expiry pass between two polls would wake more tasks.
+/// Each poll takes milliseconds, as on a machine that other programs keep busy. Tokio polls its own timers once all
+/// woken tasks have been polled. An expiry pass between two polls would wake more tasks, and delay that.
 #[test]
-fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours() {
-    fn polls_until_tokio_looks<T: Time>() -> u64 {
+fn while_polls_are_slow_tokio_polls_its_own_timers_as_often_as_without_ours() {
+    fn polls_until_tokio_fires<T: Time>() -> u64 {
         let polls = Arc::new(AtomicU64::new(0));
         let runtime = with_workers(1).build().unwrap();
         for _ in 0..16 {
@@ -80,17 +80,17 @@ fn where_polls_are_slow_tokio_looks_at_its_own_timers_as_often_as_without_ours()
     }
     within(LIMIT, || {
         let all = |polls: fn() -> u64| repeat_with(polls).take(5).sum::<u64>();
-        let theirs = all(polls_until_tokio_looks::<Tokio>);
-        let ours = all(polls_until_tokio_looks::<Ours>);
-        // With a pass between any two polls, there would be hundreds, six times as many.
+        let theirs = all(polls_until_tokio_fires::<Tokio>);
+        let ours = all(polls_until_tokio_fires::<Ours>);
+        // A pass between any two polls would make several times as many polls necessary.
         let most = 2 * theirs + 200;
-        assert!(ours <= most, "{ours} polls, {theirs} with tokio's");
+        assert!(ours <= most, "{ours} polls, {theirs} with Tokio's timers");
     });
 }
 
-/// tokio checks its timers after 61 polls, and fires all that are due. So does an expiry pass.
+/// Tokio polls its timers after 61 polls of tasks, and fires all that are due. An expiry pass does the same.
 #[test]
-fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
+fn while_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     const ALL: usize = 20_000;
     fn polls_while_all_fire<T: Time>() -> u64 {
         let (waker, fired) = new_count_waker();
@@ -120,15 +120,15 @@ fn where_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     within(LIMIT, || {
         let theirs = polls_while_all_fire::<Tokio>();
         let ours = polls_while_all_fire::<Ours>();
-        // Passes of a thousand timers each would take twenty rounds of the tasks.
-        assert!(ours <= 130, "{ours} polls, {theirs} with tokio's");
+        // If each pass fired only a thousand timers, the tasks would be polled twenty times in between.
+        assert!(ours <= 130, "{ours} polls, {theirs} with Tokio's timers");
     });
 }
 
-/// A quiet service: each call has an answer long before its deadline. The worker would wake up once
-/// per call for a timer that was cancelled.
+/// In an idle service, each call is answered long before its deadline. Without the check for cancelled timers, the
+/// worker would wake up once per call for a timer that was cancelled.
 #[test]
-fn a_quiet_runtime_does_not_wake_up_for_each_cancelled_timer() {
+fn an_idle_runtime_does_not_wake_up_for_each_cancelled_timer() {
     const CALLS: u64 = 100;
     let idle_passes = |_| {
         multi_thread(1).block_on(async {

@@ -1,22 +1,27 @@
-//! A timer belongs to the worker's runtime on a multi-thread worker, and to the current runtime elsewhere.
+//! On a worker of a multi-thread runtime, a timer belongs to the worker's runtime; anywhere else, it belongs to the
+//! current runtime.
 //!
-//! A consequence of that rule, and its cure, `Timers::current()`.
+//! Also tested are a consequence of that rule, the remedy (`Timers::current()`), and workers that move to another
+//! thread.
 
 use crate::everywhere::*;
+
+use std::cell::Cell;
+use std::iter::repeat_with;
 
 use support::inside;
 
 use wheel::Sleep;
 
-/// A worker is known once its task has made a timer, and yielded.
-async fn be_known() {
+/// Makes a few timers, after which this thread is bound to its worker.
+async fn be_bound() {
     for _ in 0..3 {
         sleep(ms(1)).await;
     }
 }
 
-/// Made on a worker in this way, and polled, a timer belongs to the worker's runtime, or else to
-/// the other.
+/// Makes a timer on a worker in this way, and polls it. Asserts how many timers are then pending in the worker's
+/// runtime, and how many in the other one.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
     let local = Builder::new_current_thread()
@@ -26,8 +31,8 @@ fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 
     for other in [current.handle(), local.handle(), multi.handle()] {
         let (here, handle) = (multi_thread(1), other.clone());
         let made = here.spawn(async move {
-            be_known().await;
-            let _made = registered(make(&handle));
+            be_bound().await;
+            let _made = armed(make(&handle));
             let pending = || Timers::current().pending();
             [Handle::current(), handle].map(|runtime| inside(&runtime, pending))
         });
@@ -57,20 +62,78 @@ fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
     });
 }
 
-/// The consequence: the timer waits until the worker's runtime is driven again.
+/// The consequence of the rule: the timer waits until a thread drives the worker's runtime again.
 #[test]
 fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
     within(LIMIT, || {
         let (here, there) = (multi_thread(1), multi_thread(1));
         let handle = there.handle().clone();
         let waits = here.spawn(async move {
-            be_known().await;
+            be_bound().await;
             let task = handle.spawn(inside(&handle, || sleep(ms(100))));
-            // The only worker blocks: its runtime is not driven.
+            // This is the only worker, so no thread drives its runtime.
             thread::sleep(ms(300));
             assert!(!task.is_finished());
             task.await.unwrap();
         });
         here.block_on(waits).unwrap();
     });
+}
+
+/// Lets another thread take over this worker. It runs the tasks that wait, fires timers, and keeps the worker.
+fn hand_the_worker_over() {
+    block_in_place(|| thread::sleep(ms(3)));
+}
+
+#[test]
+fn a_worker_that_moves_to_another_thread_before_or_within_any_operation_loses_no_timer() {
+    fn hand_over_if(bits: u64) {
+        (0..bits & 1).for_each(|_| hand_the_worker_over());
+    }
+    thread_local! {
+        static OPERATES: Cell<bool> = const { Cell::new(false) };
+    }
+    // Dropping this waker hands the worker over in the middle of an operation. (If the operation found the shard
+    // busy, another thread's pass drops the waker. That thread has no worker to hand over.)
+    let handing_over = || {
+        let end = AtEnd(|| hand_over_if(OPERATES.get().into()));
+        OnWake::waker(move || _ = &end)
+    };
+    let runtime = multi_thread(1);
+    runtime.block_on(async {
+        let others = repeat_with(|| async {
+            loop {
+                let _ = timeout(ms(5), yield_now()).await;
+            }
+        });
+        let mut others: JoinSet<()> = others.take(3).collect();
+        let task = tokio::spawn(async move {
+            for round in 0..64 {
+                OPERATES.set(true);
+                let mut sleep = sleep(HOUR);
+                hand_over_if(round);
+                assert!(poll(&mut sleep, &handing_over()).is_pending());
+                hand_over_if(round >> 1);
+                assert!(poll(&mut sleep, &handing_over()).is_pending());
+                hand_over_if(round >> 2);
+                sleep.reset_unpin(Instant::now() + HOUR * 2);
+                hand_over_if(round >> 3);
+                if round & 1 << 4 != 0 {
+                    assert!(poll(&mut sleep, Waker::noop()).is_pending());
+                    sleep.reset_unpin(Instant::now());
+                    hand_over_if(round >> 5);
+                }
+                drop(sleep);
+                OPERATES.set(false);
+                let _ = timeout(ms(5), yield_now()).await;
+                hand_the_worker_over();
+                // If this timer took over another task's entry, it must have its own waker.
+                wheel::sleep(ms(10)).await;
+            }
+        });
+        let ended = tokio::time::timeout(secs(30), task);
+        ended.await.expect("a timer did not wake the task").unwrap();
+        others.shutdown().await;
+    });
+    assert_eq!(wheel_of(&runtime).pending(), 0);
 }

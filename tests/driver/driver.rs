@@ -1,4 +1,4 @@
-//! A runtime has a single driver, which is a single task, is woken from anywhere, and shares no timer with others.
+//! A runtime has one default driver, which is one task. Any thread can wake it, and only its own runtime fires its timers.
 
 use crate::everywhere::*;
 
@@ -8,7 +8,7 @@ fn the_driver_is_one_task() {
         let metrics = runtime.metrics();
         runtime.block_on(async { tokio::time::sleep(ms(1)).await });
         assert_eq!(metrics.num_alive_tasks(), 0, "no timers, no driver");
-        let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(registered);
+        let _held = inside(&runtime, || [(); 100].map(|()| sleep(HOUR))).map(armed);
         runtime.block_on(async { on_time(sleep(ms(5))).await });
         assert_eq!(metrics.num_alive_tasks(), 1);
     });
@@ -20,29 +20,29 @@ fn a_timer_armed_on_a_foreign_thread_wakes_a_driver_that_sleeps_long() {
         let runtime = multi_thread(2);
         let _guard = runtime.enter();
         drop(support::pending(HOUR));
-        // Parked until the hour is over.
+        // The driver now sleeps until the hour is over.
         thread::sleep(ms(50));
         futures::executor::block_on(on_time(sleep(ms(5))));
     });
 }
 
 #[test]
-fn arming_on_a_foreign_thread_fires_nobodys_timer() {
+fn arming_on_a_foreign_thread_fires_no_other_timer() {
     within(LIMIT, || {
         let runtime = current_thread();
         let (waker, count) = new_count_waker();
-        let [mut stranger, mut late] = inside(&runtime, || [300, 5].map(|n| sleep(ms(n))));
-        assert!(poll(&mut stranger, &waker).is_pending());
-        // tokio has passed 5 ms, and is not driven when the 300 are over.
+        let [mut other, mut late] = inside(&runtime, || [300, 5].map(|n| sleep(ms(n))));
+        assert!(poll(&mut other, &waker).is_pending());
+        // Tokio's time passes 5 ms, but no thread drives the runtime when 300 ms are over.
         runtime.block_on(async { tokio::time::sleep(ms(15)).await });
         thread::sleep(ms(400));
         let before = count.get();
         thread::scope(|scope| {
-            // Due by tokio's reckoning: an alarm set for this timer fires immediately.
+            // Tokio's time has passed this deadline, so an alarm that is set for it fires immediately.
             scope.spawn(|| _ = poll_quietly(&mut late));
         });
-        assert_eq!(count.get(), before, "fired by a thread that is no worker");
-        runtime.block_on(join_all([late, stranger]));
+        assert_eq!(count.get(), before, "fired by a foreign thread");
+        runtime.block_on(join_all([late, other]));
     });
 }
 
@@ -64,8 +64,8 @@ fn a_large_burst_fires_completely_on_every_runtime() {
     });
 }
 
-/// A hook for new tasks is called while the custom driver's task is spawned, before the runtime has a
-/// default driver.
+/// The runtime calls its hook for new tasks while the custom driver's task is spawned, before there is a default
+/// driver. The hook's timer must start the default driver.
 #[cfg(tokio_unstable)]
 #[test]
 fn a_hook_gets_no_timer_of_a_custom_driver_that_starts() {

@@ -1,10 +1,10 @@
-//! Shared by the tests: runtimes of each kind, time limits, timers with a log of their wakes.
+//! What the tests of this program share: runtimes of each kind, time limits, and timers that log when they wake.
 
 pub(crate) use support::prelude::*;
 
 use wheel::Sleep;
 
-/// More than any machine takes for any of these tests.
+/// Longer than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// Calls a function inside a runtime.
@@ -12,7 +12,7 @@ pub(crate) fn inside<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
     support::inside(runtime.handle(), f)
 }
 
-/// A runtime's usual driver.
+/// Returns a runtime's default driver.
 pub(crate) fn wheel_of(runtime: &Runtime) -> Timers {
     inside(runtime, Timers::current)
 }
@@ -21,19 +21,19 @@ pub(crate) fn wheel_of(runtime: &Runtime) -> Timers {
 pub(crate) fn with_each(test: impl Fn(Runtime) + Send + 'static) {
     within(LIMIT, move || {
         for (workers, runtime) in runtimes() {
-            // Shown where the test fails.
+            // The test's output shows this if the test fails.
             println!("with {workers} workers");
             test(runtime);
         }
     });
 }
 
-/// Runs a test in each kind of runtime, where its timers can fire.
+/// Runs a test inside each kind of runtime, which the test's own thread drives.
 pub(crate) fn in_each(test: impl AsyncFn(&Runtime) + Send + 'static) {
     with_each(move |runtime| runtime.block_on(test(&runtime)));
 }
 
-/// Waits, while timers can fire, until something is so.
+/// Waits until the condition holds. Timers can fire meanwhile.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
@@ -42,25 +42,21 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits for a timer, which is not early.
+/// Waits for a timer, and asserts that it is not early.
 pub(crate) async fn on_time(timer: Sleep) {
     let deadline = timer.deadline();
     timer.await;
     assert!(Instant::now() >= deadline, "early");
 }
 
-/// Those that this process has open.
+/// Returns how many descriptors this process has open.
 #[cfg(target_os = "linux")]
 pub(crate) fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-pub(crate) fn us(micros: u64) -> Duration {
-    Duration::from_micros(micros)
-}
-
-/// A timer that is polled, and for each time that its waker is woken whether the deadline had passed.
-/// `None` if this machine was too slow, and the timer is due.
+/// Polls a timer with a waker that reports, each time it is woken, whether the deadline has passed. Returns `None` if
+/// the timer is due already, because this machine was too slow.
 pub(crate) fn watched(mut timer: Sleep) -> Option<(Sleep, mpsc::Receiver<bool>)> {
     let (deadline, (log, woken)) = (timer.deadline(), mpsc::channel());
     let waker = OnWake::waker(move || _ = log.send(Instant::now() >= deadline));

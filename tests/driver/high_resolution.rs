@@ -1,4 +1,4 @@
-//! A driver of high resolution wakes up when timers are due, by a descriptor that is set only for near timers.
+//! A driver of high resolution wakes up when a timer is due. It sets its descriptor only for timers that are near.
 #![cfg(all(feature = "high-resolution", target_os = "linux"))]
 
 use crate::everywhere::*;
@@ -12,18 +12,22 @@ use std::process::Command;
 use tokio::runtime::Builder as Runtimes;
 use wheel::{BuildError, Builder, DelayQueue, MissedTickBehavior, interval};
 
+fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
 fn precise() -> Builder {
     Builder::new().high_resolution(true)
 }
 
-/// A runtime whose free functions are of high resolution.
+/// Returns a runtime whose free functions make timers of high resolution.
 fn installed(workers: usize) -> Runtime {
     let runtime = on_workers(workers);
     inside(&runtime, || precise().install().unwrap());
     runtime
 }
 
-/// The kernel's report of each timerfd of this process.
+/// Returns the kernel's report of each timerfd of this process.
 fn timerfds() -> Vec<String> {
     let entries = fs::read_dir("/proc/self/fd").unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -40,9 +44,8 @@ fn is_set(info: &str) -> bool {
     !info.contains("it_value: (0, 0)")
 }
 
-/// Fails where waits for a tenth of a millisecond never take less. tokio's clock ticks ten times during
-/// ten of them, so by that clock they take nine milliseconds at least; and however busy the machine, one
-/// of many tries goes by undisturbed.
+/// Fails if waits of a tenth of a millisecond always end with Tokio's milliseconds. Ten such waits would take at least
+/// nine milliseconds. However busy the machine is, one of many tries is undisturbed.
 async fn fires_within_tokios_millisecond(mut wait: impl AsyncFnMut(Duration)) {
     for _ in 0..500 {
         let start = Instant::now();
@@ -73,7 +76,7 @@ fn a_driver_beside_the_default_one_is_of_high_resolution_alone() {
     multi_thread(2).block_on(async {
         let wheel = precise().build().unwrap();
         fires_within_tokios_millisecond(|after| wheel.sleep(after)).await;
-        // Two of tokio's milliseconds lie between, however short the sleeps.
+        // However short they are, ten of these sleeps take at least nine of Tokio's milliseconds.
         let start = Instant::now();
         for _ in 0..10 {
             sleep(us(100)).await;
@@ -107,21 +110,21 @@ fn one_descriptor_per_driver_has_the_clock_of_instants_and_is_closed_with_it() {
         for (name, runtime) in runtimes() {
             runtime.block_on(async {
                 sleep(ms(1)).await;
-                assert_eq!(timerfds().len(), 0, "{name}: not switched on");
+                assert_eq!(timerfds().len(), 0, "{name}: high resolution is off");
                 let first = precise().build().unwrap();
                 let second = precise().build().unwrap();
                 let both = timerfds();
                 assert_eq!(both.len(), 2, "{name}");
-                // CLOCK_MONOTONIC: stands still while the machine is suspended, and is never set.
+                // This is CLOCK_MONOTONIC, which stands still while the machine is suspended, and which nobody sets.
                 let is_monotonic = |info: &String| info.contains("clockid: 1\n");
                 assert!(both.iter().all(is_monotonic), "{both:?}");
                 let all = (0..1000).map(|n| first.sleep(us(n % 100)));
                 join_all(all).await;
                 second.sleep(us(1)).await;
-                assert_eq!(timerfds().len(), 2, "{name}: however many timers");
+                assert_eq!(timerfds().len(), 2, "{name}: a timer opened a descriptor");
                 let refused = precise().install();
                 assert!(matches!(refused, Err(BuildError::AlreadyStarted)), "{name}");
-                assert_eq!(timerfds().len(), 2, "{name}: a driver that was not started");
+                assert_eq!(timerfds().len(), 2, "{name}: left by a refused driver");
             });
             drop(runtime);
             assert_eq!(timerfds().len(), 0, "{name}: its runtime has ended");
@@ -135,11 +138,11 @@ fn what_is_far_does_not_set_the_descriptor() {
         let runtime = multi_thread(1);
         let wheel = inside(&runtime, || precise().build().unwrap());
         let [mut far, mut near] = [HOUR, ms(900)].map(|after| wheel.sleep(after));
-        assert!(!is_set(&timerfds()[0]), "nothing is pending");
+        assert!(!is_set(&timerfds()[0]), "set though nothing is pending");
         assert!(poll_quietly(&mut far).is_pending());
-        assert!(!is_set(&timerfds()[0]), "an hour away");
+        assert!(!is_set(&timerfds()[0]), "set for a timer an hour away");
         assert!(poll_quietly(&mut near).is_pending());
-        assert!(is_set(&timerfds()[0]), "due soon");
+        assert!(is_set(&timerfds()[0]), "not set though a timer is due soon");
     });
 }
 
@@ -150,7 +153,7 @@ fn a_deadline_that_comes_near_is_handed_over_to_the_descriptor() {
             let wheel = precise().build().unwrap();
             let task = tokio::spawn(wheel.sleep(ms(1300)));
             while !is_set(&timerfds()[0]) {
-                assert!(!task.is_finished(), "tokio woke the driver for it");
+                assert!(!task.is_finished(), "fired by Tokio's interval");
                 tokio::time::sleep(ms(10)).await;
             }
             task.await.unwrap();
@@ -172,7 +175,7 @@ fn a_program_that_is_executed_does_not_inherit_the_descriptor() {
 
 #[test]
 fn without_a_descriptor_left_there_is_an_error_and_nothing_is_lost() {
-    // In a process whose limit is low, so as not to take all there are.
+    // The process has a low limit of its own, so the test does not use up the machine's descriptors.
     in_a_process_with("ulimit -n 64", || {
         multi_thread(2).block_on(async {
             let pending = tokio::spawn(sleep(ms(30)));
@@ -205,7 +208,7 @@ fn a_runtime_without_io_is_told_so() {
             assert_eq!(error.to_string(), words);
             let built = precise().build();
             assert!(matches!(built, Err(BuildError::IoDisabled)));
-            // Nothing has been started.
+            // No driver was started.
             assert_eq!(runtime.metrics().num_alive_tasks(), 0);
             Builder::new().install().unwrap().sleep(ms(1)).await;
         });
@@ -226,7 +229,7 @@ fn an_interval_keeps_its_grid() {
     });
 }
 
-/// Timers that are due between two wake-ups fire at the second.
+/// Timers that become due between two wake-ups fire at the second one.
 #[test]
 fn wakeups_are_a_spacing_apart() {
     multi_thread(2).block_on(async {
@@ -239,22 +242,22 @@ fn wakeups_are_a_spacing_apart() {
             let most = start.elapsed().as_micros() as u64 / spacing + 10;
             assert!(
                 wakeups <= most,
-                "{spacing} us: {wakeups} wake-ups of at most {most}"
+                "{spacing} us: {wakeups} wake-ups, at most {most} expected"
             );
         }
     });
 }
 
 #[test]
-fn a_sleep_of_nothing_waits_for_a_wakeup() {
+fn a_zero_length_sleep_waits_for_a_wakeup() {
     let runtime = installed(1);
     let task = runtime.spawn(async {
         for _ in 0..100 {
             let before = Instant::now();
-            let mut nothing = sleep(Duration::ZERO);
-            // On a slow processor a millisecond may have passed since, and the timer is ready immediately.
-            if poll_quietly(&mut nothing).is_pending() {
-                nothing.await;
+            let mut zero = sleep(Duration::ZERO);
+            // On a slow machine, a millisecond may have passed by now, and the timer is ready immediately.
+            if poll_quietly(&mut zero).is_pending() {
+                zero.await;
             } else {
                 assert!(before.elapsed() >= ms(1), "a loop would spin");
             }
@@ -264,7 +267,7 @@ fn a_sleep_of_nothing_waits_for_a_wakeup() {
     runtime.block_on(task).unwrap();
 }
 
-/// A worker that blocks has nothing in its queue that others wait for.
+/// A blocked worker has no task in its queue that the timers of others wait for.
 #[test]
 fn timers_fire_while_a_worker_blocks() {
     within(LIMIT, || {

@@ -1,4 +1,4 @@
-//! A waker may use timers, block or panic, when woken or dropped, and no other timer suffers.
+//! A waker may use timers, block or panic when it is woken or dropped, and all other timers still fire.
 
 use crate::everywhere::*;
 
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tokio::runtime::Builder;
 use wheel::Sleep;
 
-/// Polls each with the waker of its number; how many of them are pending.
+/// Polls each timer with the waker for its number. Returns how many are pending.
 fn poll_all<'a>(sleeps: &mut [Sleep], waker: impl Fn(usize) -> &'a Waker) -> usize {
     let polled = sleeps.iter_mut().enumerate();
     let is_pending = polled.map(|(n, sleep)| poll(sleep, waker(n)).is_pending());
@@ -18,22 +18,11 @@ fn crowd(size: usize, deadline: Instant) -> Vec<Sleep> {
     (0..size).map(|_| sleep_until(deadline)).collect()
 }
 
-/// Some that are pending for an hour.
+/// Returns timers that are pending for an hour.
 fn pending_crowd(size: usize, waker: &Waker) -> Vec<Sleep> {
     let mut crowd = crowd(size, Instant::now() + HOUR);
     assert_eq!(poll_all(&mut crowd, |_| waker), size);
     crowd
-}
-
-/// A waker that owns timers.
-struct Owner(#[expect(dead_code, reason = "dropped")] Vec<Sleep>);
-
-impl Wake for Owner {
-    fn wake(self: Arc<Self>) {}
-}
-
-fn owner_of(timers: Vec<Sleep>) -> Waker {
-    Waker::from(Arc::new(Owner(timers)))
 }
 
 #[test]
@@ -41,16 +30,17 @@ fn a_chain_of_wakers_that_own_timers_is_freed_from_the_top() {
     in_each(async |_| {
         let mut top = pending_crowd(1, Waker::noop());
         for _ in 0..500 {
-            top = pending_crowd(1, &owner_of(top));
+            let owner = OnWake::waker(move || _ = &top);
+            top = pending_crowd(1, &owner);
         }
         drop(top);
         eventually("cancelled", || Timers::current().pending() == 0);
     });
 }
 
-/// A waker that panics, and that no hook reports.
+/// Returns a waker whose panic no panic hook reports.
 fn panicking() -> Waker {
-    OnWake::waker(|| resume_unwind(Box::new("a waker's own affair")))
+    OnWake::waker(|| resume_unwind(Box::new("by a waker")))
 }
 
 #[test]
@@ -60,30 +50,30 @@ fn a_panicking_waker_takes_nothing_else_down() {
             let (bad, (good, count)) = (panicking(), new_count_waker());
             let mut bads = crowd(50, Instant::now() + ms(30));
             let mut goods = crowd(250, bads[0].deadline());
-            // Those that panic among the others.
+            // Timers whose waker panics are armed among the others.
             let mut pending = 0;
             for (bads, goods) in bads.chunks_mut(1).zip(goods.chunks_mut(5)) {
                 poll_all(bads, |_| &bad);
                 pending += poll_all(goods, |_| &good);
             }
             until("fired", || count.get() == pending).await;
-            // And the driver goes on.
+            // The driver goes on after that.
             timeout(secs(20), sleep(ms(2))).await.unwrap();
             assert_eq!(poll_all(&mut bads, |_| &good), 0);
             assert_eq!(poll_all(&mut goods, |_| &good), 0);
         }
-        // Those that panic have fired, too: nothing was cancelled but the limits of 20 s.
+        // The timers whose waker panics have fired, too: only the timeouts of 20 s were cancelled.
         let counts = wheel::metrics().snapshot();
         assert!(counts.cancelled <= 3 && counts.pending == 0, "{counts:?}");
     });
 }
 
-/// A reset to the past wakes immediately, and there, too, a panic reaches only the waker.
+/// A reset to the past wakes the task immediately. A panic of the waker does not reach the caller of the reset.
 #[test]
 fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
     in_each(async |_| {
         let (bad, past) = (panicking(), Instant::now() - secs(1));
-        // Registered, and done: a ready timer keeps its last waker for a reset.
+        // The first timer is armed, and the second is ready. A ready timer keeps its last waker for a reset.
         for mut timer in [sleep(HOUR), sleep_until(past)] {
             let _ = poll(&mut timer, &bad);
             timer.reset_unpin(past);
@@ -93,13 +83,13 @@ fn a_waker_that_panics_when_a_reset_wakes_it_takes_nothing_down() {
     });
 }
 
-/// The waker of a task whose runtime has ended: the last reference to a value in a hook of that
-/// runtime, whose drop panics.
-fn relic() -> Waker {
+/// Returns the waker of a task whose runtime has ended. It is the last reference to a hook of that runtime, which
+/// owns a value whose drop panics.
+fn waker_of_an_ended_runtime() -> Waker {
     struct Panicking;
     impl Drop for Panicking {
         fn drop(&mut self) {
-            resume_unwind(Box::new("a hook's own affair"));
+            resume_unwind(Box::new("by a value of a hook"));
         }
     }
     let (mut builder, held) = (Builder::new_current_thread(), Panicking);
@@ -115,12 +105,12 @@ fn wakers_that_panic_when_dropped_later_take_nothing_down() {
         let (good, count) = new_count_waker();
         let mut goods = crowd(4, Instant::now() + ms(30));
         let pending = poll_all(&mut goods, |_| &good);
-        let relics = thread::spawn(|| [relic(), relic(), relic()])
+        let wakers = thread::spawn(|| [(); 3].map(|()| waker_of_an_ended_runtime()))
             .join()
             .unwrap();
-        let timers = relics.map(|relic| registered_with(sleep(HOUR), &relic));
-        // Where the clock may be paused, the waker is dropped with its timer, and the panic is that
-        // drop's, as with tokio.
+        let timers = wakers.map(|waker| armed_with(sleep(HOUR), &waker));
+        // If the clock may be paused, dropping the timer drops its waker, so the drop of the timer panics, as
+        // Tokio's does.
         let cancel = |timer| drop(catch_unwind(AssertUnwindSafe(|| drop(timer))));
         let [here, there, too] = timers;
         cancel(here);
@@ -156,26 +146,26 @@ fn a_panic_whose_payload_panics_when_dropped_takes_no_timer_down() {
     });
 }
 
-/// Here each queued cancel queues the next. A pass that applies cancels until none is queued would fire
-/// nothing before the last of them; so would one beside threads that drop many timers.
+/// Here applying a cancel queues the next one. A pass that applied cancels until none was queued would fire nothing
+/// before the last of them. The same would happen beside threads that drop many timers.
 #[test]
 fn a_due_timer_does_not_wait_for_cancels_that_are_queued_during_the_pass() {
     let runtime = multi_thread(1);
     let wheel = inside(&runtime, Timers::current);
-    // The driver's first pass is over.
+    // Wait until the driver's first pass is over.
     runtime.block_on(wheel.sleep(ms(1)));
     let (links, left) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
     let (counted, at_fire) = (links.clone(), left.clone());
     let fires = OnWake::waker(move || at_fire.store(Arc::strong_count(&counted), Ordering::SeqCst));
-    let _due = registered_with(wheel.sleep(ms(300)), &fires);
+    let _due = armed_with(wheel.sleep(ms(300)), &fires);
     let top = (0..10_000).fold(None, |next: Option<Sleep>, _| {
         let owned = (next, links.clone());
         let link = OnWake::waker(move || {
             let _ = &owned;
         });
-        Some(registered_with(wheel.sleep(HOUR), &link))
+        Some(armed_with(wheel.sleep(HOUR), &link))
     });
-    // Each cancel is late on a thread that has made no timer.
+    // This thread has made no timer, so each cancel is queued.
     thread::spawn(move || drop(top)).join().unwrap();
     eventually("fired", || left.load(Ordering::SeqCst) > 0);
     assert!(left.load(Ordering::SeqCst) > 9_900, "{left:?} are left");

@@ -1,12 +1,12 @@
 //! The pages' links, files, picture and commands, and the tests that the table of hazards names, exist.
 //!
 //! rustdoc checks the links between items (`cargo doc --document-private-items`). These tests read the whole
-//! repository, which a copy of the crate alone may not have.
+//! repository, so they need more than a copy of the crate.
 
 use std::fs;
 use std::path::Path;
 
-/// Every file below a folder, as its path from the root, with `/` on every system, and its text.
+/// Returns the path and the text of every file below a folder. A path starts at the root, with `/` on every system.
 fn files(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(folder)).unwrap() {
@@ -27,12 +27,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The lines of a page outside of its blocks of code.
+/// Returns the lines of a page outside its code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     page.split("\n```").step_by(2).flat_map(str::lines)
 }
 
-/// The anchor of a heading, by the rule of code hosts and of rustdoc.
+/// Returns the anchor of a heading, by the rule of code hosts and of rustdoc.
 fn anchor(heading: &str) -> String {
     let heading = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
@@ -48,7 +48,7 @@ fn each_link_leads_somewhere() {
     let pages = files("")
         .into_iter()
         .filter(|(path, _)| path.ends_with(".md"));
-    // rustdoc's own links: it checks them itself.
+    // This page has rustdoc's own links, which rustdoc checks.
     for (path, page) in pages.filter(|(path, _)| path != "src/docs/links.md") {
         let inline = prose(&page).flat_map(|line| line.split("](").skip(1));
         let inline = inline.filter_map(|link| link.split(')').next());
@@ -71,7 +71,7 @@ fn each_link_leads_somewhere() {
     }
 }
 
-/// The commands of a page: the lines of its blocks of code, and what stands between backquotes.
+/// Returns the commands of a page: the lines of its code blocks, and the texts between backquotes.
 fn commands(page: &str) -> impl Iterator<Item = &str> {
     let blocks = page.split("\n```").skip(1).step_by(2).flat_map(str::lines);
     let quoted = prose(page).flat_map(|line| line.split('`').skip(1).step_by(2));
@@ -146,7 +146,7 @@ fn the_picture_in_rustdoc_is_the_file() {
 
 const HAZARDS: usize = 62;
 
-/// The names between backquotes that look like `file::test`.
+/// Returns the names between backquotes that look like `file::test`.
 fn tests_in(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let quoted = text.split('`').skip(1).step_by(2);
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);

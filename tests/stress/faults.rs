@@ -1,4 +1,4 @@
-//! Timers survive a stopped process, and give back a burst's memory.
+//! Timers survive a stopped process, and the memory of a burst of timers is freed.
 
 use support::prelude::*;
 
@@ -9,11 +9,11 @@ use cap::Cap;
 use support::load::sleepers;
 use wheel::{Sleep, interval};
 
-/// Counts allocated memory, and limits nothing.
+/// Counts allocated memory, without a limit.
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Has this process stopped for a while, a little later.
+/// Stops this process for a while, a little later.
 #[cfg(unix)]
 fn stop_this_process(after: Duration, length: Duration) -> Child {
     let script = format!(
@@ -40,9 +40,9 @@ fn the_process_is_stopped_and_continued() {
                     task.await.unwrap();
                 }
                 assert_eq!(Timers::current().pending(), 0);
-                // And the driver goes on, as precise as before.
+                // After that, the driver still works.
                 let nap = timeout(secs(100), sleep(ms(5))).await;
-                nap.expect("the driver is alive");
+                nap.expect("the driver does not fire any more");
             });
         }
     });
@@ -58,16 +58,16 @@ async fn ticks_until_a_gap(gap: Duration) {
         let before = Instant::now();
         let due = interval.tick().await;
         assert!(due <= Instant::now(), "early");
-        // Missed ticks are made up for: none is left out.
+        // The interval makes up for missed ticks, so none is left out.
         assert_eq!(due, first + ms(3) * count);
         if before.elapsed() >= gap {
             break;
         }
-        assert!(start.elapsed() < secs(60), "was not stopped");
+        assert!(start.elapsed() < secs(60), "the process was not stopped");
     }
 }
 
-/// Timers that are pending at the same time, in bursts whose memory is measured.
+/// Number of timers in a burst, which are pending at the same time.
 const BURST: usize = 500_000;
 
 /// How the timers of a burst end.
@@ -75,11 +75,11 @@ const BURST: usize = 500_000;
 enum End {
     Cancelled,
     Fired,
-    /// They are over, and keep the last waker for a reset, and then for another end.
+    /// The timers are ready, are reset, and are then cancelled.
     Reset,
 }
 
-/// How much memory a burst takes, and how much of that is kept after the burst.
+/// Returns how much memory a burst uses, and how much of it is still allocated afterwards.
 async fn memory_of_a_burst(end: End) -> (usize, usize) {
     let before = MEMORY.allocated();
     let length = match end {
@@ -114,7 +114,7 @@ fn memory_of_a_burst_is_given_back() {
         for end in [End::Cancelled, End::Fired, End::Reset] {
             let (most, kept) = runtime.block_on(memory_of_a_burst(end));
             println!("{end:?}: {most} bytes, {kept} kept");
-            assert!(most > BURST * size_of::<Sleep>(), "{end:?}: is no burst");
+            assert!(most > BURST * size_of::<Sleep>(), "{end:?}: too small");
             assert!(kept < most / 20, "{end:?}: {kept} bytes of {most} are kept");
         }
     });

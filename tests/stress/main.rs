@@ -1,7 +1,7 @@
-//! Nothing is lost, nothing leaks and no worker wakes up for nothing, whatever a machine does for a while.
+//! Under stress, no timer is lost, no memory leaks, and no worker wakes up unnecessarily.
 //!
-//! This program is a process of its own because its allocator counts, and because `parks` compares how often
-//! workers sleep: cargo runs one test program at a time, and `alone` runs one test at a time.
+//! These tests are a program of their own because its allocator counts, and because `parks` compares how often workers
+//! sleep. cargo runs one test program at a time, and `alone` runs one test at a time.
 
 mod faults;
 mod parks;

@@ -1,4 +1,4 @@
-//! A worker sleeps between its timers, and where there are none.
+//! A worker sleeps between its timers, and while it has none.
 
 use support::prelude::*;
 
@@ -10,7 +10,7 @@ fn parks(runtime: &Runtime) -> u64 {
     of_each.sum()
 }
 
-/// A worker that is kept from sleeping does not park.
+/// Returns how often the worker parks during 100 sleeps.
 fn parks_while_sleeping<T: Time>(runtime: &Runtime) -> u64 {
     let before = parks(runtime);
     let slept = runtime.spawn(async move {
@@ -26,11 +26,11 @@ fn parks_while_sleeping<T: Time>(runtime: &Runtime) -> u64 {
 fn sleeps_as_often_as_with_tokio(runtime: &Runtime, when: &str) {
     let ours = parks_while_sleeping::<Ours>(runtime);
     let theirs = parks_while_sleeping::<Tokio>(runtime);
-    assert!(2 * ours >= theirs, "{when}: {ours} parks, tokio's {theirs}");
+    assert!(2 * ours >= theirs, "{when}: {ours} parks, Tokio's {theirs}");
 }
 
 #[test]
-fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
+fn in_an_idle_runtime_the_worker_sleeps_between_its_timers() {
     let _machine = crate::alone();
     within(secs(120), || {
         let runtime = multi_thread(1);
@@ -44,8 +44,8 @@ fn in_a_quiet_runtime_the_worker_sleeps_between_its_timers() {
     });
 }
 
-/// Parks during half a second each: without timers, with a timer an hour away, while cancelled
-/// timers would have been due, and after that.
+/// Returns the parks in four periods of half a second: without timers, with a timer an hour away, while cancelled timers
+/// would have been due, and after that.
 fn parks_when_idle<T: Time>() -> [u64; 4] {
     let runtime = multi_thread(2);
     let _guard = runtime.enter();
@@ -58,7 +58,7 @@ fn parks_when_idle<T: Time>() -> [u64; 4] {
     thread::sleep(ms(50));
     let without = during_half_a_second();
 
-    let _hour = registered(T::boxed(HOUR));
+    let _hour = armed(T::boxed(HOUR));
     thread::sleep(ms(50));
     let far = during_half_a_second();
 
@@ -76,8 +76,8 @@ fn idle_costs_nothing() {
     let (theirs, ours) = within(secs(60), || {
         (parks_when_idle::<Tokio>(), parks_when_idle::<Ours>())
     });
-    // An alarm that is left behind fires once. A worker that ticks, or spins, parks 500 times.
+    // The alarm of a cancelled timer may fire once. A worker that wakes up every millisecond parks 500 times.
     for (ours, theirs) in ours.iter().zip(theirs) {
-        assert!(*ours <= theirs + 10, "{ours:?} parks, tokio's {theirs:?}");
+        assert!(*ours <= theirs + 10, "{ours:?} parks, Tokio's {theirs:?}");
     }
 }

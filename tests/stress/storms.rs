@@ -1,6 +1,6 @@
-//! No timer is lost and none leaks in a storm on real threads, while runtimes come and go.
+//! In storms on real threads, no timer is lost and none leaks, while runtimes begin and end.
 //!
-//! `STORM_SECONDS=600 cargo test --release --test stress storms -- --nocapture` is a soak of ten minutes.
+//! `STORM_SECONDS=600 cargo test --release --test stress storms -- --nocapture` runs the storms for ten minutes.
 
 use support::prelude::*;
 
@@ -8,10 +8,10 @@ use std::env;
 
 use support::storm::Storm;
 
-/// What the memory may grow by: runs are random, and allocators keep some.
+/// How much the memory may grow, because runs are random, and allocators keep some of it.
 const ALLOWANCE_KIB: u64 = 64 * 1024;
 
-/// How many seconds all storms last together.
+/// Returns how many seconds all storms take together.
 fn seconds() -> u64 {
     env::var("STORM_SECONDS").map_or(20, |value| value.parse().expect("a number of seconds"))
 }
@@ -19,7 +19,7 @@ fn seconds() -> u64 {
 fn weather(hands: usize, held: usize, workers: &'static [usize], seconds: u64) {
     let failures = within(secs(600 + 2 * seconds), move || {
         let storm = Storm::begin(seconds, hands, held, workers);
-        // The first half shows how much memory a storm needs.
+        // The first half of the storm shows how much memory it needs.
         let (mut then, mut now) = (0, 0);
         for second in 0..seconds {
             thread::sleep(secs(1));
@@ -35,21 +35,21 @@ fn weather(hands: usize, held: usize, workers: &'static [usize], seconds: u64) {
         println!("{now} KiB, {:?}", storm.counts());
         let mut failures = storm.end();
         if now > then * 5 / 4 + ALLOWANCE_KIB {
-            failures.push(format!("{now} KiB in the end, before {then} KiB"));
+            failures.push(format!("{now} KiB in the end, {then} KiB before"));
         }
         failures
     });
     assert!(failures.is_empty(), "{workers:?}: {failures:#?}");
 }
 
-/// A storm at a time: each has the machine for itself.
+/// One storm runs at a time, so each has the machine for itself.
 #[test]
 fn nothing_is_lost_in_storms() {
     let _machine = crate::alone();
     let quarter = seconds().div_ceil(4);
     weather(4, 20_000, &[8, 2, 0], 2 * quarter);
-    // Timers are armed, cancelled and reset outside of the only thread of their runtime.
+    // Here, the threads that arm, cancel and reset timers are not the only thread of the timers' runtime.
     weather(3, 2000, &[0, 1, 0], quarter);
-    // As many runtimes begin and end as can, and few timers are held across.
+    // Here, runtimes begin and end as often as they can, and each thread holds few timers.
     weather(2, 50, &[1, 2, 4, 0, 0], quarter);
 }

@@ -1,16 +1,16 @@
-//! Shared by the tests, and by the programs beside them: `soak`, and a fuzzer's target.
+//! Code that the tests and a fuzz target share.
 //!
-//! | file | idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `random.rs` | random numbers that can be repeated |
-//! | `process.rs` | a process for one test alone |
-//! | `load.rs` | tasks that keep a runtime busy, and timers in that runtime |
-//! | `panics.rs` | the words of a function's panic, and the place |
+//! | `random.rs` | random numbers that a seed repeats |
+//! | `process.rs` | a process of its own for a test |
+//! | `load.rs` | tasks that keep a runtime busy, and tasks that sleep |
+//! | `panics.rs` | catches the panic of a function, with its message and line |
 //! | `wakers.rs` | a waker that calls a function, and a single poll with a waker |
-//! | `time.rs` | tokio's timers and these, by the same name |
+//! | `time.rs` | Tokio's timers and these, behind the same traits |
 //! | `queue_model.rs` | `DelayQueue` beside a naive model |
-//! | `storm/` | threads and tasks that do to timers everything that can be done |
-#![allow(missing_docs, missing_debug_implementations, reason = "nobody else's")]
+//! | `storm/` | storms: threads that do to timers everything that can be done |
+#![allow(missing_docs, missing_debug_implementations, reason = "for tests only")]
 
 pub mod load;
 mod panics;
@@ -33,9 +33,9 @@ use tokio::time::Instant;
 pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
 pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
 pub use random::Random;
-pub use wakers::{OnWake, pending, poll, poll_quietly, registered, registered_with};
+pub use wakers::{OnWake, armed, armed_with, pending, poll, poll_quietly};
 
-/// The names that nearly every test begins with.
+/// The names that nearly every test uses.
 pub mod prelude {
     pub use std::cell::RefCell;
     pub use std::convert::identity;
@@ -90,7 +90,7 @@ pub fn multi_thread(workers: usize) -> Runtime {
     with_workers(workers).build().unwrap()
 }
 
-/// A runtime with so many workers; with none, a current-thread runtime.
+/// Builds a runtime with this many workers, or a current-thread runtime if the number is 0.
 pub fn on_workers(workers: usize) -> Runtime {
     match workers {
         0 => current_thread(),
@@ -98,17 +98,16 @@ pub fn on_workers(workers: usize) -> Runtime {
     }
 }
 
-/// For runtimes that have workers.
+/// Returns the builder of a runtime with this many workers.
 pub fn with_workers(workers: usize) -> Builder {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(workers).enable_all();
     builder
 }
 
-/// Stands in for tokio's method of this name in builds without tokio's `test-util`. Tests that pause a
-/// clock are compiled only with `tokio-wheel`'s feature `test-util`, which turns on tokio's; then tokio's
-/// own method takes precedence. Without this trait `support` would need a feature of its own, which
-/// `tokio-wheel`'s public feature would have to name.
+/// Stands in for Tokio's method of this name in builds without tokio's `test-util`. Tests that pause a clock are compiled
+/// only with tokio-wheel's feature `test-util`, which turns on Tokio's. Then Tokio's own method takes precedence. Without
+/// this trait, `support` would need a feature of its own, which tokio-wheel's public feature would have to name.
 #[allow(dead_code, reason = "unused if tokio has the method")]
 trait StartPaused {
     fn start_paused(&mut self, _: bool) -> &mut Self {
@@ -118,7 +117,7 @@ trait StartPaused {
 
 impl StartPaused for Builder {}
 
-/// A runtime whose clock is paused, and whose blocking threads are [`QUIET`]. Needs the feature `test-util`.
+/// Builds a runtime whose clock is paused, and whose blocking threads are [`QUIET`]. Needs the feature `test-util`.
 pub fn paused() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -128,7 +127,7 @@ pub fn paused() -> Runtime {
         .unwrap()
 }
 
-/// A paused runtime, and its clock's time at each return from a park. Needs the feature `test-util`.
+/// Builds a paused runtime, and reports its clock's time at each return from a park. Needs the feature `test-util`.
 pub fn watched() -> (Runtime, mpsc::Receiver<Instant>) {
     let (log, seen) = mpsc::channel();
     let mut builder = Builder::new_current_thread();
@@ -155,18 +154,18 @@ impl End {
     }
 }
 
-/// Calls a function where a runtime is current.
+/// Calls a function inside a runtime.
 pub fn inside<R>(runtime: &Handle, f: impl FnOnce() -> R) -> R {
     let _guard = runtime.enter();
     f()
 }
 
-/// Every kind of runtime, with its number of workers for messages.
+/// Returns a runtime of every kind, with its number of workers for messages.
 pub fn runtimes() -> [(usize, Runtime); 4] {
     [0, 1, 2, 4].map(|workers| (workers, on_workers(workers)))
 }
 
-/// Runs a test that could hang on a thread of its own, and fails at the limit.
+/// Runs a test that could hang on a thread of its own, and panics if it exceeds the limit.
 pub fn within<T: Send + 'static>(limit: Duration, test: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     let name = thread::current().name().unwrap_or("test").to_owned();
@@ -179,7 +178,8 @@ pub fn within<T: Send + 'static>(limit: Duration, test: impl FnOnce() -> T + Sen
     }
 }
 
-/// On a thread that has used tokio or not, does something when tokio's own thread-locals may be gone.
+/// Calls a function on a new thread, and the function that it returns while that thread ends, when Tokio's thread-locals may
+/// be gone.
 pub fn at_the_end_of_a_thread(prepare: impl FnOnce() -> Box<dyn FnOnce()> + Send + 'static) {
     struct Late(Option<Box<dyn FnOnce()>>);
     impl Drop for Late {
@@ -191,7 +191,7 @@ pub fn at_the_end_of_a_thread(prepare: impl FnOnce() -> Box<dyn FnOnce()> + Send
         static LATE: RefCell<Late> = const { RefCell::new(Late(None)) };
     }
     let thread = thread::spawn(|| {
-        // Initialised before tokio's own locals, so destroyed after them.
+        // This is initialised before Tokio's own locals, and so is destroyed after them.
         LATE.with(|_| ());
         let late = prepare();
         LATE.with_borrow_mut(|end| end.0 = Some(late));
@@ -208,7 +208,7 @@ impl<F: FnMut()> Drop for AtEnd<F> {
     }
 }
 
-/// Waits, in real time and on this thread, until something is so.
+/// Blocks this thread until the condition holds, in real time.
 #[track_caller]
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..20_000 {
@@ -220,7 +220,7 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("{what}: not within 20 s");
 }
 
-/// Every timer that was registered has fired, was cancelled, or is pending.
+/// Asserts that every timer that was registered has fired, was cancelled, or is pending.
 #[track_caller]
 pub fn assert_balanced(now: &wheel::MetricsSnapshot) {
     let accounted = now.fired + now.cancelled + now.pending as u64;

@@ -1,4 +1,4 @@
-//! Tasks that keep a runtime busy, and timers in that runtime.
+//! Tasks that keep a runtime busy, and tasks that sleep in that runtime.
 
 use crate::prelude::*;
 
@@ -14,7 +14,7 @@ pub fn compute() {
     }
 }
 
-/// Puts the task back into the queue immediately. (`yield_now` lets tokio poll its drivers first.)
+/// Puts the task back into the queue immediately. (`yield_now` lets Tokio poll its drivers first.)
 pub async fn requeue() {
     poll_fn(|cx| Poll::Ready(cx.waker().clone())).await.wake();
     futures::pending!();
@@ -23,11 +23,11 @@ pub async fn requeue() {
 /// Spawns four tasks that yield, as `yield_now` does or by waking themselves.
 pub fn spawn_yielders(runtime: &Handle) -> JoinSet<()> {
     let mut all = JoinSet::new();
-    for by_itself in [true, false, true, false] {
+    for wakes_itself in [true, false, true, false] {
         let yields = async move {
             loop {
                 compute();
-                match by_itself {
+                match wakes_itself {
                     true => requeue().await,
                     false => yield_now().await,
                 }
@@ -38,7 +38,7 @@ pub fn spawn_yielders(runtime: &Handle) -> JoinSet<()> {
     all
 }
 
-/// Spawns four tasks in a circle that wake one another, so that no queue is ever empty.
+/// Spawns four tasks that pass messages around in a circle, so that the run queues are never all empty.
 pub fn spawn_senders(runtime: &Handle) -> JoinSet<()> {
     let mut all = JoinSet::new();
     let (mut nexts, inboxes): (Vec<_>, Vec<_>) = (0..4).map(|_| mpsc::channel(8)).unzip();
@@ -56,7 +56,7 @@ pub fn spawn_senders(runtime: &Handle) -> JoinSet<()> {
     all
 }
 
-/// Spawns tasks that each sleep `times` times, for up to `longest` microseconds. No sleep may be too short.
+/// Spawns tasks that each sleep `times` times, for up to `longest` microseconds, and assert that no sleep is too short.
 pub fn sleepers(runtime: &Runtime, tasks: u64, times: usize, longest: u64) -> Vec<JoinHandle<()>> {
     let spawn = |seed| {
         let mut random = Random::new(seed);

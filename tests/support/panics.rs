@@ -1,4 +1,4 @@
-//! The words of a function's panic, and the place.
+//! Catches the panic of a function, with its message and its line.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::thread;
 
-/// A panic as its hook has seen it.
+/// A panic as the panic hook saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panic {
     pub message: String,
@@ -14,14 +14,14 @@ pub struct Panic {
     pub line: u32,
 }
 
-/// The name of threads whose panics are not reported, once the hook is installed.
+/// The name of threads whose panics the hook does not report.
 pub const QUIET: &str = "quiet";
 
 thread_local! {
     static CAUGHT: RefCell<Option<Option<Panic>>> = const { RefCell::new(None) };
 }
 
-/// The panic of `f`, which is not reported. Other threads' panics are reported as ever.
+/// Calls a function and returns its panic, which is not reported. Panics of other threads are reported as usual.
 pub fn panic_of<T>(f: impl FnOnce() -> T) -> Option<Panic> {
     install_hook();
     CAUGHT.set(Some(None));
@@ -30,20 +30,20 @@ pub fn panic_of<T>(f: impl FnOnce() -> T) -> Option<Panic> {
     if result.is_err() { caught } else { None }
 }
 
-/// [`panic_of`], the message only.
+/// Returns the message of a function's panic.
 #[track_caller]
 pub fn message_of<T>(f: impl FnOnce() -> T) -> String {
     panic_of(f).expect("no panic").message
 }
 
-/// The words of a panic.
+/// Returns the message of a panic.
 pub fn words(payload: &(dyn Any + Send)) -> String {
     let literal = payload.downcast_ref::<&str>().copied();
     let formatted = payload.downcast_ref::<String>().map(String::as_str);
     literal.or(formatted).unwrap_or("").to_owned()
 }
 
-/// The value that `f` returns, or the words of its panic, under any hook.
+/// Returns the value of a function, or the message of its panic. Works with any panic hook.
 pub fn tried<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| words(&*payload))
 }

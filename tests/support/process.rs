@@ -1,4 +1,4 @@
-//! A process for a single test, and the memory of a process.
+//! A process of its own for a test, and the memory of a process.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use std::thread;
 
 use crate::{secs, within};
 
-/// Set in such a process.
+/// The environment variable that is set in such a process.
 const CHILD: &str = "WHEEL_TEST_CHILD";
 
-/// What runs a program of another processor here, and its arguments, if this machine needs that.
+/// The variable with the emulator that runs the tests, and its arguments, if they are built for another processor.
 const RUNNER: &str = "WHEEL_TEST_RUNNER";
 
-/// This test binary, to run the test that calls this and no other.
+/// Returns the command that runs only the calling test of this test binary.
 #[track_caller]
 pub fn this_test() -> Command {
     let current = thread::current();
@@ -34,14 +34,14 @@ fn program(path: PathBuf) -> Command {
     command
 }
 
-/// Runs a test in a process that runs no other test and may abort: this test binary runs the test that
-/// calls this once more.
+/// Runs a test in a process that runs no other test and may abort. For that, this test binary runs the calling test
+/// again.
 #[track_caller]
 pub fn in_a_process_of_its_own(test: impl FnOnce() + Send + 'static) {
     run_elsewhere(this_test(), test);
 }
 
-/// The same, of a shell that has done this first, say with `ulimit`.
+/// Does the same from a shell that first runs this command, for example `ulimit`.
 #[track_caller]
 pub fn in_a_process_with(first: &str, test: impl FnOnce() + Send + 'static) {
     let this = this_test();
@@ -57,12 +57,12 @@ fn run_elsewhere(mut command: Command, test: impl FnOnce() + Send + 'static) {
         return within(secs(300), test);
     }
     let child = command.env(CHILD, "1").output().unwrap();
-    let [said, errors] = [&child.stdout, &child.stderr].map(|text| String::from_utf8_lossy(text));
+    let [output, errors] = [&child.stdout, &child.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(child.status.success(), "{}: {errors}", child.status);
-    assert!(said.contains("1 passed"), "no test has run: {said}");
+    assert!(output.contains("1 passed"), "no test has run: {output}");
 }
 
-/// Memory in use by this process, where the system tells.
+/// Returns the memory that this process uses, if the system reports it.
 pub fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

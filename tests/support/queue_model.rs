@@ -1,8 +1,8 @@
-//! The queue beside a naive list, on a paused clock.
+//! Compares a `DelayQueue` with a naive list, on a paused clock.
 //!
-//! After every step: an entry that comes out is due and the earliest; when nothing comes out nothing
-//! is due; a task that waits has been woken once an entry is due, or the queue has become empty or
-//! ceased to be; stale keys find nothing, and live keys their own entry.
+//! These hold after every step: an entry that the queue yields is due and is the earliest; if it yields none, none is due;
+//! a task that waits has been woken if an entry became due, or if the queue became empty or stopped being empty; stale
+//! keys find no entry, and live keys find their own.
 
 use crate::prelude::*;
 
@@ -19,13 +19,12 @@ struct Model<'a> {
     choices: Unstructured<'a>,
     waker: Waker,
     count: AwokenCount,
-    /// The waker's wakes when the queue last returned that no entry was due, or that there was
-    /// none.
+    /// How often the waker had been woken when the queue last yielded no entry.
     waiting_since: Option<usize>,
-    told_empty: bool,
+    was_empty: bool,
 }
 
-/// Takes the steps that these bytes choose, at most `steps`, in a runtime of its own.
+/// Takes the steps that these bytes choose, at most `steps` of them, in a new runtime.
 pub fn run(bytes: &[u8], steps: usize) {
     paused().block_on(async {
         let mut model = Model::new(bytes);
@@ -52,7 +51,7 @@ impl<'a> Model<'a> {
             waker,
             count,
             waiting_since: None,
-            told_empty: false,
+            was_empty: false,
         }
     }
 
@@ -76,7 +75,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// A deadline, past or to come, near or far.
+    /// Chooses a deadline in the past or the future, near or far.
     fn deadline(&mut self) -> Instant {
         let now = Instant::now();
         match self.below(8) {
@@ -136,7 +135,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The next poll comes from another task: from then on that task is to be woken.
+    /// Polls with another task's waker, which the queue has to wake from then on.
     fn change_waker(&mut self) {
         (self.waker, self.count) = new_count_waker();
         self.poll_all();
@@ -160,11 +159,11 @@ impl<'a> Model<'a> {
     fn poll_once(&mut self) -> Poll<bool> {
         let queue = &mut self.queue;
         let polled = poll(&mut poll_fn(|cx| queue.poll_expired(cx)), &self.waker);
-        self.told_empty = matches!(polled, Poll::Ready(None));
+        self.was_empty = matches!(polled, Poll::Ready(None));
         if let Poll::Ready(Some(expired)) = &polled {
             self.expire(expired);
         }
-        assert!(!self.told_empty || self.entries.is_empty());
+        assert!(!self.was_empty || self.entries.is_empty());
         polled.map(|expired| expired.is_some())
     }
 
@@ -181,7 +180,7 @@ impl<'a> Model<'a> {
             match self.poll_once() {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => break,
-                // There is too much to do for a single poll, and the task is to come again.
+                // The queue had too much to do for a single poll, and has woken the task to poll again.
                 Poll::Pending if self.count.get() > before => {}
                 Poll::Pending => break self.assert_nothing_due(),
             }
@@ -222,15 +221,16 @@ impl<'a> Model<'a> {
         if let Some(key) = self.stale.last() {
             assert!(self.queue.try_remove(key).is_none());
         }
-        // A task that was told that the queue is empty is woken when an entry comes, and the other way round.
-        let changed = self.entries.is_empty() != self.told_empty;
+        // A task to which the queue was empty is woken when an entry is inserted. A task that waits for an entry is woken
+        // when the queue becomes empty.
+        let changed = self.entries.is_empty() != self.was_empty;
         let due = earliest.is_some_and(|earliest| earliest <= Instant::now());
         if let Some(since) = self.waiting_since.take_if(|_| due || changed) {
             assert!(self.count.get() > since, "not woken");
         }
     }
 
-    /// Waits for all that is left but the very far.
+    /// Removes the entries that are very far away, and waits for the others.
     async fn finish(mut self) {
         self.poll_all();
         let horizon = Instant::now() + DAY;

@@ -1,4 +1,4 @@
-//! Random numbers that can be repeated.
+//! Random numbers that a seed repeats.
 
 /// A small generator of repeatable random numbers (xorshift64*).
 pub struct Random(u64);
@@ -6,7 +6,7 @@ pub struct Random(u64);
 impl Random {
     pub fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        // The first numbers of neighbours are alike.
+        // The first numbers of neighbouring seeds are similar.
         (0..8).for_each(|_| _ = random.number());
         random
     }
@@ -26,7 +26,7 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// A place in a list of this length, if the list has any.
+    /// Returns an index into a list of this length, or `None` if the list is empty.
     pub fn place(&mut self, len: usize) -> Option<usize> {
         (len > 0).then(|| self.below(len as u64) as usize)
     }

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-/// `Err`: the deadline has elapsed.
+/// The output of a timeout. It is an error if the deadline has elapsed.
 pub type InTime<T> = Result<T, ()>;
 
 pub trait Time: Send + Sync + 'static {
-    /// Whether these are this crate's.
+    /// Whether these are this crate's timers.
     const OURS: bool = false;
 
     type Sleep: Sleep;
     type Interval: Interval;
-    /// The same, made by a [handle](by_handle).
+    /// The same timers, made with a [handle](by_handle).
     type ByHandle: Time<Sleep = Self::Sleep, Interval = Self::Interval>;
 
     fn sleep(duration: Duration) -> Self::Sleep;
@@ -95,8 +95,8 @@ use tokio::time as tokios;
 implement_for_types_of!(tokios);
 implement_for_types_of!(wheel);
 
-/// This crate's, by a handle: of the current runtime's driver, also on a worker of another runtime;
-/// or of the driver that this thread makes timers for.
+/// This crate's timers, made with a handle: that of the current runtime's driver, even on a worker of another runtime, or
+/// that of the driver that [`with`](by_handle::with) selected on this thread.
 pub mod by_handle {
     use super::*;
     use wheel::{Handle as Timers, Timeout};
@@ -106,7 +106,7 @@ pub mod by_handle {
         static WHEEL: RefCell<Option<Timers>> = const { RefCell::new(None) };
     }
 
-    /// Timers that the function makes belong to this driver.
+    /// Calls a function whose timers belong to this driver.
     pub fn with<R>(wheel: &Option<Timers>, make: impl FnOnce() -> R) -> R {
         WHEEL.set(wheel.clone());
         let made = make();

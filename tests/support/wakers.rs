@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::coop;
 use wheel::Sleep;
 
-/// Polls once, with no regard to the task's budget.
+/// Polls once, regardless of the task's budget.
 pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     pin!(coop::unconstrained(future)).poll(&mut Context::from_waker(waker))
 }
@@ -19,23 +19,23 @@ pub fn poll_quietly<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll(future, Waker::noop())
 }
 
-/// A future after a first poll with a waker: a timer is registered then.
+/// Polls a future once with a waker, asserts that it is pending, and returns it. A timer is armed then.
 #[track_caller]
-pub fn registered_with<F: Future + Unpin>(mut future: F, waker: &Waker) -> F {
+pub fn armed_with<F: Future + Unpin>(mut future: F, waker: &Waker) -> F {
     assert!(poll(&mut future, waker).is_pending());
     future
 }
 
-/// The same with a waker that does nothing.
+/// Does the same with a waker that does nothing.
 #[track_caller]
-pub fn registered<F: Future + Unpin>(future: F) -> F {
-    registered_with(future, Waker::noop())
+pub fn armed<F: Future + Unpin>(future: F) -> F {
+    armed_with(future, Waker::noop())
 }
 
-/// A timer that is registered, with a waker that does nothing.
+/// Returns a timer that is armed with a waker that does nothing.
 #[track_caller]
 pub fn pending(duration: Duration) -> Sleep {
-    registered(wheel::sleep(duration))
+    armed(wheel::sleep(duration))
 }
 
 /// A waker that calls a function.

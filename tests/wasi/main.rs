@@ -1,4 +1,4 @@
-//! Timers on WebAssembly, wasm32-wasip1: a current-thread runtime, as tokio has no other there.
+//! Timers on WebAssembly, wasm32-wasip1: a current-thread runtime, as Tokio has no other there.
 //! `wasi.mjs` runs the program under node, which the weekly workflow does.
 
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! Shapes with many timers alive at once.
+//! Shapes in which many timers exist at the same time.
 
 use std::pin::Pin;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use timers::{Timers, arm, on_task};
 /// The number of rounds of [`MANY`] timers.
 const ROUNDS: usize = 2;
 
-/// The place in which a timer is created and dropped.
+/// A place in which a timer is created and dropped.
 type Place<T> = Pin<Box<Option<<T as Timers>::Sleep>>>;
 
 /// Many tasks arm, then all cancel. An operation is one of each.
@@ -68,19 +68,22 @@ fn call_and_answer<T: Timers>(window: &Window, cx: &mut Context<'_>) {
         window.around(|| {
             place.set(Some(T::timeout(after, answered).map(Result::ok)));
             calls.push(Call(place.as_mut()));
-            assert!(calls.poll_next_unpin(cx).is_pending(), "an answer too many");
+            assert!(
+                calls.poll_next_unpin(cx).is_pending(),
+                "a call was answered too early"
+            );
         });
     }
     for answer in answers {
         answer.send(()).expect("a call");
         window.around(|| {
             let answered = calls.poll_next_unpin(cx);
-            assert!(answered.is_ready(), "an answer too few");
+            assert!(answered.is_ready(), "a call was not answered");
         });
     }
 }
 
-/// A call in a place outside of the set, so that the set allocates the same, whatever the size of a timer.
+/// A call that is stored outside the set, so that the set allocates the same memory whatever the size of a timer.
 struct Call<'a, F>(Pin<&'a mut Option<F>>);
 
 impl<F: Future> Future for Call<'_, F> {

@@ -14,7 +14,7 @@ use crate::window::Window;
 use timers::{Timers, arm};
 
 const ROUNDS: usize = 4;
-/// The number of timers that fire alone: few, because each takes eight milliseconds of readings of the clock.
+/// The number of timers that fire alone. There are few, because each needs eight milliseconds of clock readings.
 const FEW: usize = 16;
 
 /// Many timers that are due together, from the moment when the runtime can fire them until the last waker is woken. Each timer
@@ -28,7 +28,7 @@ pub(crate) async fn fire<T: Timers>(window: &Window) -> usize {
     ROUNDS * MANY
 }
 
-/// A timer that is armed and fires alone, as in a quiet service.
+/// A timer that is armed and fires alone, as in an idle service.
 pub(crate) async fn alone<T: Timers>(window: &Window) -> usize {
     for _ in 0..FEW {
         let woken = Arc::new(AtomicUsize::new(0));
@@ -38,7 +38,7 @@ pub(crate) async fn alone<T: Timers>(window: &Window) -> usize {
     FEW
 }
 
-/// The same deadline for all, give or take a millisecond.
+/// Returns nearly the same deadline for all, within a millisecond.
 fn armed<T: Timers>(count: usize, woken: &Arc<AtomicUsize>) -> Vec<Boxed<T>> {
     let arm_one = |_| {
         let waker = Waker::from(Arc::new(Sleeper(Arc::clone(woken))));

@@ -1,4 +1,4 @@
-//! The shapes, by name, and what they find when they begin.
+//! The shapes by name, and the timers that are pending when they begin.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use crate::window::{COUNTED, WARM_UP};
 use crate::{crowds, fire, single};
 use timers::{Timers, arm, on_task};
 
-/// Runs the shape twice, of which only the second run is counted. Returns the number of its operations.
+/// Runs the shape twice, and counts only the second run. Returns the number of its operations.
 pub(crate) fn play<T: Timers>(shape: &str, runtime: &Runtime) -> usize {
     let dropper = (shape == "elsewhere").then(|| crowds::Dropper::<T>::new(runtime));
     let shape = shape.to_owned();

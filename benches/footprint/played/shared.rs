@@ -1,4 +1,4 @@
-//! What the shapes have in common.
+//! Code that the shapes share.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) async fn settle<T: Timers>() {
     }
 }
 
-/// Half a minute and up to five seconds more, in another order than the timers are created.
+/// Returns a duration of 30 to 35 seconds. The deadlines are not in the order in which the timers are created.
 #[inline(always)]
 pub(crate) fn half_a_minute(index: usize) -> Duration {
     Duration::from_millis(30_000 + (37 * index as u64) % 5000)

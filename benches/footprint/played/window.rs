@@ -13,7 +13,7 @@ pub(crate) struct Window {
 /// The benchmark counts between these marks.
 pub(crate) static COUNTED: Window = Window::new();
 
-/// The same instructions without an effect, for operations before the counted ones.
+/// Runs the same instructions without an effect, for operations before the counted ones.
 pub(crate) static WARM_UP: Window = Window::new();
 
 impl Window {
@@ -34,7 +34,7 @@ impl Window {
         ));
     }
 
-    /// A swap, because the compiler moves nothing across it: it orders all memory accesses.
+    /// Touches a mark. This is a swap, because it orders all memory accesses, so the compiler moves none across it.
     #[inline(always)]
     pub(crate) fn begin(&self) {
         self.begin.swap(1, Ordering::SeqCst);

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use crate::Load;
 
-/// A task that answers each number with the next one, until nobody can send it any more.
+/// A task that answers each number with the next one, until all senders are dropped.
 #[derive(Clone)]
 pub struct Server(mpsc::UnboundedSender<(u64, oneshot::Sender<u64>)>);
 
@@ -32,7 +32,7 @@ pub fn servers(served: &Load) -> (Vec<Server>, Vec<JoinHandle<()>>) {
         async move {
             while let Some((number, reply)) = requests.recv().await {
                 served.done(server);
-                // Nobody waits for the slower one of two requests.
+                // If two requests were sent, nobody waits for the slower one.
                 let _ = reply.send(number + 1);
             }
         }

@@ -1,4 +1,4 @@
-//! What all programs share: their start, the runtime, the counts of operations, and the measurement.
+//! Code that all programs share: their start, the runtime, the counts of operations, and the measurement.
 
 use std::env;
 use std::future::Future;
@@ -21,7 +21,7 @@ mod timers;
 /// The timeout of an operation, if its crate has no default. No timeout ever elapses.
 pub const LIMIT: Duration = Duration::from_secs(1);
 
-/// Runs a program, with the seconds to measure and its size, or the other end of its connections, with a number.
+/// Runs a program, with the seconds to measure and its size. Or runs the other end of its connections, with a number.
 pub fn main(
     run: impl FnOnce(f64, usize) -> Result<()>,
     peer: impl FnOnce(u16) -> Result<()>,
@@ -35,7 +35,7 @@ pub fn main(
     }
 }
 
-/// Runs a program that is all in one process, on two workers.
+/// Runs a program on two workers in a single process.
 pub fn on_two_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
     let run = |seconds, size| {
         let runtime = two_workers()?;
@@ -47,7 +47,7 @@ pub fn on_two_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result
     main(run, |_| bail!("this program has no other end"))
 }
 
-/// A runtime with two workers; on tokio's timer per worker if built with `--cfg tokio_unstable`.
+/// Builds a runtime with two workers. If built with `--cfg tokio_unstable`, it uses Tokio's alternative timer.
 pub fn two_workers() -> Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(2).enable_all();
@@ -89,15 +89,15 @@ impl Load {
             .collect()
     }
 
-    /// Counts an operation. Returns whether the task shall make another one.
+    /// Counts an operation. Returns `true` if the task should make another one.
     pub fn done(&self, task: usize) -> bool {
         let count = &self.0.counts[task].0;
-        // Only this task writes it.
+        // Only this task writes this count.
         count.store(count.load(Relaxed) + 1, Relaxed);
         self.goes_on()
     }
 
-    /// Returns whether the tasks shall make further operations.
+    /// Returns `true` if the tasks should make further operations.
     pub fn goes_on(&self) -> bool {
         !self.0.stopped.load(Relaxed)
     }
@@ -153,7 +153,7 @@ impl Usage {
     }
 }
 
-/// Waits until all tasks have ended. Fails if one has panicked, which is what each does at the first wrong result.
+/// Waits until all tasks have ended. Fails if one has panicked, as each task does at its first wrong result.
 pub async fn join(tasks: Vec<JoinHandle<()>>) -> Result<()> {
     for task in tasks {
         timeout(5 * LIMIT, task)
@@ -181,8 +181,8 @@ pub async fn finish(
     Ok(())
 }
 
-/// As many callers as there are actors call one actor after the other, each beginning with another one. An actor returns
-/// the number that it was called with, plus one.
+/// Starts as many callers as there are actors. Each caller calls one actor after another, and each begins with a different
+/// one. An actor returns the number that it was called with, plus one.
 pub async fn call<A, F>(
     seconds: f64,
     actors: Vec<A>,

@@ -1,5 +1,5 @@
-//! Published crates under load, built from the same sources and lock file on tokio and, with the whole tree, on
-//! tokio-wheel.
+//! Runs published crates under load. They are built from the same sources and the same lock file, on Tokio and, with the whole
+//! tree, on tokio-wheel.
 //!
 //! ```text
 //! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds all programs, prints the table
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! This is the runner. It builds each program in `bin` alone, for each implementation, and starts it as
-//! `PROGRAM run SECONDS SIZE`. Some programs are in two processes: they start the other end of their connections as
-//! `PROGRAM peer NUMBER`, always from tokio's build.
+//! `PROGRAM run SECONDS SIZE`. Some programs use two processes: they start the other end of their connections as
+//! `PROGRAM peer NUMBER`, always from the build with Tokio's timers.
 
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
@@ -22,7 +22,7 @@ mod report;
 mod rounds;
 mod side;
 
-/// Runs published crates under load, on tokio and with the whole tree on tokio-wheel, and prints a table.
+/// Runs published crates under load, on Tokio and with the whole tree on tokio-wheel, and prints a table.
 #[derive(Parser)]
 struct Options {
     /// The programs to run; all of them if none is named
@@ -34,7 +34,7 @@ struct Options {
     /// Seconds measured per run, after a second of warm-up
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
-    /// Further implementations to compare with tokio
+    /// Further implementations to compare with Tokio
     #[arg(long)]
     with: Vec<Side>,
 }

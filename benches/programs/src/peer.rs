@@ -1,7 +1,8 @@
-//! The other end of a program's connections: a process of its own, for which every side uses tokio's build of the program.
+//! The *peer*: the other end of a program's connections, in a process of its own. Every side uses the peer of the build with
+//! Tokio's timers.
 //!
-//! It prints the port that it listens on, ends when its standard input does, as it does when the program dies, and then
-//! prints how many operations it has counted.
+//! The peer prints the port that it listens on. It ends when its standard input is closed, which also happens if the program
+//! dies, and then prints how many operations it has counted.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read, stdin};
@@ -14,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 
-/// The environment variable with the path of the program's build that is the peer of all sides.
+/// The environment variable with the path of the binary that is the peer of all sides.
 pub const BINARY: &str = "PROGRAMS_PEER";
 
 /// A running peer.

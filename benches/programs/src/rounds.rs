@@ -1,4 +1,4 @@
-//! The runs of one program: every implementation in each round, in alternating order.
+//! Runs one program. Each round runs every implementation, in alternating order.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) struct Run {
     pub(crate) operations: f64,
     pub(crate) cpu_micros: f64,
     pub(crate) timers: f64,
-    /// The longer of before and after the run; 0 if neither is known.
+    /// The time of a cache-line transfer: the longer of those before and after the run, or 0 if neither is known.
     pub(crate) transfer: f64,
     pub(crate) others: f64,
 }
@@ -106,7 +106,7 @@ fn once(program: &Program, binary: &Path, tokios: &Path, seconds: f64) -> Result
     })
 }
 
-/// How long a cache line takes from one processor to the other, in nanoseconds; 0 if that is not known.
+/// Returns how long a cache line takes from one processor to the other, in nanoseconds, or 0 if that is not known.
 fn transfer() -> f64 {
     line::nanos().unwrap_or(0.0)
 }

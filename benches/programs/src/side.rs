@@ -1,6 +1,6 @@
 //! The implementations that are compared, and how a program is built on each.
 //!
-//! On tokio, a program is built where it is committed. Every other side is built from a copy of the manifest and of the lock
+//! The side `tokio` is built where the program is committed. Every other side is built from a copy of the manifest and the lock
 //! file, so that the committed ones do not change.
 
 use std::env;
@@ -16,14 +16,14 @@ use crate::program::{Program, locked};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Whose timers a program runs on.
+/// The timers that a program runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Side {
     #[value(skip)]
     Tokio,
     #[value(skip)]
     Tree,
-    /// tokio's timer per worker: `--cfg tokio_unstable` and `enable_alt_timer`
+    /// Tokio's timer per worker: `--cfg tokio_unstable` and `enable_alt_timer`
     PerWorker,
     /// tokio 1.44.2, the last with sharded timers; for the programs whose crates allow it
     Sharded,
@@ -74,7 +74,7 @@ impl Side {
                 copy(&target.join("per-worker"), |_| true)?
             }
             Side::Sharded => {
-                // The lock file keeps no other crate, because many do not allow this tokio.
+                // The lock file keeps no other crate, because many do not allow this Tokio.
                 let optional = ["http", "hyper", "ractor", "rsntp"];
                 let folder = copy(&target.join("sharded"), |line| {
                     optional.iter().any(|name| line.starts_with(name))
@@ -94,7 +94,7 @@ impl Side {
     }
 }
 
-/// A folder with the sources, with the lock file, and with the lines of the manifest that `keeps` selects.
+/// Creates a folder with the sources, the lock file, and the lines of the manifest that `keeps` selects.
 fn copy(folder: &Path, keeps: impl Fn(&str) -> bool) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let here = Path::new(HERE);
@@ -111,7 +111,7 @@ fn copy(folder: &Path, keeps: impl Fn(&str) -> bool) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// A copy of hydra's package, in which tokio's timeout takes the place of pingora-timeout's. That is one line.
+/// Creates a copy of hydra's package in which one line differs: it calls Tokio's timeout instead of pingora-timeout's.
 fn change_hydra(folder: &Path) -> Result<PathBuf> {
     let (copy, version) = (folder.join("hydra"), locked("hydra"));
     let source = copy.join("src/process.rs");

@@ -1,7 +1,7 @@
 //! Counts the timers of tokio-wheel, in code that compiles on both implementations.
 //!
 //! In the whole tree, `tokio` has a module `wheel`. In a block, a name from a glob import shadows a name from outside the
-//! block, so the module below is used only if tokio has none.
+//! block, so the module below is used only if Tokio has none.
 
 #[allow(dead_code)]
 mod wheel {
@@ -20,7 +20,7 @@ mod wheel {
     }
 }
 
-/// Returns how many timers the current runtime has registered with tokio-wheel; 0 on tokio's own timers.
+/// Returns how many timers the current runtime has registered with tokio-wheel; 0 on Tokio's own timers.
 pub fn registered() -> u64 {
     #[allow(unused_imports)]
     use tokio::*;

@@ -1,25 +1,25 @@
-//! The sources that fire the alarm: an interval of tokio's and, with high resolution, a Linux
-//! timerfd. And the *probe*, which asks tokio which deadlines its time driver has reached.
+//! The sources that fire the alarm: an interval of Tokio's and, with high resolution, a Linux
+//! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached.
 //!
 //! # Ground rules
 //!
 //! * **Use an [`AlarmTimer`] only under the alarm's mutex**, and take no other lock there than
-//!   tokio's own.
+//!   Tokio's own.
 //! * **Once created, an [`AlarmTimer`] does not need the runtime to be current**, because a timer
-//!   of tokio's knows its runtime. So arming works wherever a timer is used, even in a destructor
-//!   that runs inside tokio.
-//! * **Arming may fire the interval immediately**, on this very thread, if tokio's clock has passed
+//!   of Tokio's knows its runtime. So arming works wherever a timer is used, even in a destructor
+//!   that runs inside Tokio.
+//! * **Arming may fire the interval immediately**, on this very thread, if Tokio's clock has passed
 //!   the time. While [`ARMING`] is set, the alarm's waker only records that, and the thread then
 //!   requests a pass.
-//! * **Arming never panics.** tokio panics if an interval is polled after its runtime has ended. A
+//! * **Arming never panics.** Tokio panics if an interval is polled after its runtime has ended. A
 //!   driver is closed, and its interval taken out, before the runtime's time driver ends, except if
 //!   a waker delays the driver task. So the panic is caught.
 //!
 //! # The timerfd
 //!
-//! tokio fires at whole milliseconds, up to two milliseconds after the deadline. A timerfd, whose
-//! expiry wakes tokio's I/O driver, fires for deadlines that are at most [`TIMERFD_RANGE`] ahead instead.
-//! For a deadline that is further away, tokio fires [`TIMERFD_RANGE`] before it, and the timerfd is set
+//! Tokio fires at whole milliseconds, up to two milliseconds after the deadline. A timerfd, whose
+//! expiry wakes Tokio's I/O driver, fires for deadlines that are at most [`TIMERFD_RANGE`] ahead instead.
+//! For a deadline that is further away, Tokio fires [`TIMERFD_RANGE`] before it, and the timerfd is set
 //! then. So a service whose timers are seconds away, and are cancelled, makes no system call for
 //! them.
 //!
@@ -84,7 +84,7 @@ impl AlarmTimer {
     pub(in crate::driver) fn new(runtime: &Handle, precise: Option<HighResolution>) -> Self {
         let resource = spans::Resource::alarm();
         let _unseen = spans::unseen();
-        // The sleep comes first: if it panics, tokio reports the caller's line, which `interval`
+        // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
         // would not.
         let probe = Box::pin(time::sleep(Duration::ZERO));
         let mut interval = time::interval(Duration::from_millis(1));
@@ -120,7 +120,7 @@ impl AlarmTimer {
         }
     }
 
-    /// Returns when tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
+    /// Returns when Tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
     /// early enough to set the timerfd. If the deadline is at most [`TIMERFD_RANGE`] ahead, sets the timerfd
     /// instead and returns `None`.
     pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
@@ -136,16 +136,16 @@ impl AlarmTimer {
         Some(target.saturating_sub(TIMERFD_RANGE).max(soonest))
     }
 
-    /// Arms tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
-    /// the interval fired immediately or tokio panicked.
+    /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
+    /// the interval fired immediately or Tokio panicked.
     pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
         ARMING.with(|arming| arming.set(true));
         let polled = contain(|| self.poll_at(at));
-        // Reset this even if tokio has panicked.
+        // Reset this even if Tokio has panicked.
         ARMING.with(|arming| arming.set(false));
-        // tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
+        // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
         // armed then.
         let is_pending = polled.is_some_and(|polled| polled.is_pending());
         self.armed = if is_pending { target } else { Tick::NEVER };
@@ -163,7 +163,7 @@ impl AlarmTimer {
         pin!(tick).poll(&mut Context::from_waker(&self.waker))
     }
 
-    /// Returns `true` if tokio has reached the millisecond in which this deadline fires. Leaves the
+    /// Returns `true` if Tokio has reached the millisecond in which this deadline fires. Leaves the
     /// probe unregistered.
     pub(in crate::driver) fn has_come(&mut self, deadline: Tick) -> bool {
         let _unseen = spans::unseen();
@@ -176,9 +176,9 @@ impl AlarmTimer {
         polled.is_ready()
     }
 
-    /// Returns `true` if tokio has reached a millisecond of its own, or if the clock passed it at
-    /// least a millisecond ago. tokio's time is never ahead of the clock, and is behind it until
-    /// tokio reads the clock again.
+    /// Returns `true` if Tokio has reached a millisecond of its own, or if the clock passed it at
+    /// least a millisecond ago. Tokio's time is never ahead of the clock, and is behind it until
+    /// Tokio reads the clock again.
     pub(in crate::driver) fn has_come_by_now(&mut self, tokios: Tick) -> bool {
         match now_if_current(&self.runtime).map(Tick::of) {
             Some(now) if now < tokios => false,
@@ -236,7 +236,7 @@ impl HighResolution {
     }
 
     /// Sets the timerfd for `target`, to wake the waker, and returns `true`. Returns `false` if
-    /// tokio's interval has to fire instead, because the target is far or the timerfd could not be
+    /// Tokio's interval has to fire instead, because the target is far or the timerfd could not be
     /// set.
     fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
         if target.saturating_since(now) > TIMERFD_RANGE {

@@ -1,25 +1,25 @@
-//! The alarm: the one tokio timer behind a driver. It fires for the earliest deadline of all
+//! The alarm: the one Tokio timer behind a driver. It fires for the earliest deadline of all
 //! shards.
 //!
 //! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
-//! `interval.rs`). Its waker runs an expiry pass. tokio calls that waker on the thread that polls
-//! tokio's time driver, and at that moment holds no lock that another thread would wait for.
+//! `interval.rs`). Its waker runs an expiry pass. Tokio calls that waker on the thread that polls
+//! Tokio's time driver, and at that moment holds no lock that another thread would wait for.
 //!
 //! **Why does the pass run in the alarm's waker, and not in the driver task?** A task that is woken
 //! waits in a run queue, which may be long. If the worker that owns the queue blocks, the task
 //! waits with it, and all timers of the runtime with the task. In the waker, the pass runs as soon
-//! as any worker polls tokio's time driver, and needs no trip through a queue. If a clock is
+//! as any worker polls Tokio's time driver, and needs no trip through a queue. If a clock is
 //! paused, the pass is also over before `tokio::time::advance().await` returns.
 //!
 //! **Why does the thread that arms the earliest timer move the alarm itself?** For the same reason:
 //! if it woke the driver task instead, that task would wait behind the very task that has just
 //! armed the timer.
 //!
-//! # From a deadline to tokio's timer
+//! # From a deadline to Tokio's timer
 //!
 //! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the *target*, the tick
 //! to arm for, publishes it as `armed_for` and in each shard's `fast_path_from`, and looks at the
-//! shards again until none has an earlier deadline. [`set`](Alarm::set) arms tokio's interval, or
+//! shards again until none has an earlier deadline. [`set`](Alarm::set) arms Tokio's interval, or
 //! the timerfd.
 //!
 //! # Ground rules
@@ -27,22 +27,22 @@
 //! * **Never lose a timer: store first, then load what the other side stores.** `Home::ensure_alarm`
 //!   has the argument for the thread that arms a timer, and [`settle`](Alarm::settle) for the thread
 //!   that arms the alarm.
-//! * **The alarm fires at `armed_for` or earlier**, except that tokio rounds it up to a
+//! * **The alarm fires at `armed_for` or earlier**, except that Tokio rounds it up to a
 //!   millisecond, and that a timerfd keeps a minimum distance, the *spacing*, between wake-ups.
 //!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
-//!   plus a millisecond if timers fire with tokio's milliseconds. (With a configured tick, or if
+//!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if
 //!   the clock may be paused, it is [`Tick::NEVER`].)
 //! * **Hold the mutex only for arming, opening and closing, to read the runtime's clock, and to ask
-//!   tokio which deadlines it has reached.** tokio's own locks are taken under it, and atomics of
+//!   Tokio which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of
 //!   shards are read and written. Lock no shard under it, and enter no runtime while a thread is
 //!   arming the alarm. Nothing may unwind between the store of `armed_for` and the arming: a panic
-//!   of tokio's is caught in `AlarmTimer::arm`, and setting the timerfd reports an error instead of
+//!   of Tokio's is caught in `AlarmTimer::arm`, and setting the timerfd reports an error instead of
 //!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
 //!   Without it, if the alarm fired while another thread was arming it, the arming thread would
 //!   find the target equal to `AlarmTimer::armed`, and would leave the alarm unset.
-//! * **The alarm may fire while it is being armed**, on the arming thread, if tokio's clock has
+//! * **The alarm may fire while it is being armed**, on the arming thread, if Tokio's clock has
 //!   passed the target. Firing is only recorded then, because the arming thread is inside an
 //!   operation of its own timer and must not run another task's waker there. The thread then
 //!   requests a pass.
@@ -70,7 +70,7 @@ const DISTANT: u64 = 1_000 * MILLISECOND;
 /// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
     /// When the alarm fires at the latest, as published to threads that hold no lock.
-    /// (`AlarmTimer::armed`, under the mutex, is what tokio or the timerfd is set for.)
+    /// (`AlarmTimer::armed`, under the mutex, is what Tokio or the timerfd is set for.)
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
@@ -140,7 +140,7 @@ impl Alarm {
     }
 
     /// Reads the clock of a current-thread runtime and notes if it may be paused. A clock that does
-    /// not show the real time is paused, or was resumed after an advance. If tokio is built to
+    /// not show the real time is paused, or was resumed after an advance. If Tokio is built to
     /// pause clocks, every clock may be paused.
     fn note_clock(&self, timer: &mut AlarmTimer) -> Option<Tick> {
         if self.may_pause() {
@@ -166,8 +166,8 @@ impl Alarm {
         self.may_pause.load(Ordering::Relaxed)
     }
 
-    /// Returns the tokio millisecond in which this deadline fires, and asks tokio if its
-    /// milliseconds are not known. Returns `None` while tokio [cannot be asked](Self::ask).
+    /// Returns the Tokio millisecond in which this deadline fires, and asks Tokio if its
+    /// milliseconds are not known. Returns `None` while Tokio [cannot be asked](Self::ask).
     pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
         self.grid.round_up(deadline).or_else(|| {
             self.ask(|timer| self.grid.find(|deadline| timer.has_come(deadline)))?;
@@ -175,12 +175,12 @@ impl Alarm {
         })
     }
 
-    /// Asks tokio about its own time. Returns `None` if the runtime has not taken the driver task
-    /// yet, if the driver has shut down, if a task dump traces this thread, or if tokio panics.
-    /// tokio panics if its time driver has shut down. The driver task is normally dropped before
+    /// Asks Tokio about its own time. Returns `None` if the runtime has not taken the driver task
+    /// yet, if the driver has shut down, if a task dump traces this thread, or if Tokio panics.
+    /// Tokio panics if its time driver has shut down. The driver task is normally dropped before
     /// that, but a waker that blocks can delay the drop.
     pub(super) fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
-        // In a traced poll, every timer of tokio's is pending, so its answer means nothing.
+        // In a traced poll, every timer of Tokio's is pending, so its answer means nothing.
         if is_traced(Waker::noop()) {
             return None;
         }
@@ -199,10 +199,10 @@ impl Alarm {
 
     /// Returns `true` if the alarm, which fired at this time, fired too early. That happens if the
     /// clock went back, if the runtime is about to shut down, or if another thread has re-armed the
-    /// alarm for a later target since tokio began to fire it.
+    /// alarm for a later target since Tokio began to fire it.
     ///
     /// With a timerfd, the alarm may fire up to [`TIMERFD_RANGE`] before its target without being too early:
-    /// tokio's interval fires then so that the timerfd can be set, and a timerfd may still expire
+    /// Tokio's interval fires then so that the timerfd can be set, and a timerfd may still expire
     /// for an earlier target that it was set for.
     pub(super) fn is_early(&self, now: Tick) -> bool {
         let ahead = TIMERFD_RANGE * u32::from(self.settings.is_precise);
@@ -229,7 +229,7 @@ impl Alarm {
     /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none. `now`
     /// is the real time, or a time read a short while ago. If the clock may be paused, nothing
     /// depends on it. Returns `false` if a pass is needed, because the alarm could not be armed: its
-    /// time had come, or tokio panicked.
+    /// time had come, or Tokio panicked.
     #[cold]
     pub(super) fn rearm<'a>(
         &self,
@@ -293,7 +293,7 @@ impl Alarm {
     }
 
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
-    /// `fires_at`. Such a timer cannot move the alarm: tokio rounds the alarm up by less than a
+    /// `fires_at`. Such a timer cannot move the alarm: Tokio rounds the alarm up by less than a
     /// millisecond, so the alarm still fires before that deadline, and the pass then re-arms it for
     /// the next one. Nothing has to be rounded, either. (With a configured tick, or if the clock
     /// may be paused, no timer takes the fast path.)
@@ -307,9 +307,9 @@ impl Alarm {
         }
     }
 
-    /// Arms the timerfd for `target`, or tokio's interval if there is no timerfd or the target is
-    /// far. Returns `false` if the interval fired immediately, because tokio's clock has passed the
-    /// target, or if tokio panicked.
+    /// Arms the timerfd for `target`, or Tokio's interval if there is no timerfd or the target is
+    /// far. Returns `false` if the interval fired immediately, because Tokio's clock has passed the
+    /// target, or if Tokio panicked.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
         // If the alarm has fired since `rearm` consumed the record, the timerfd's expiry may have
         // been delivered. So do not wait for it.
@@ -323,16 +323,16 @@ impl Alarm {
         };
         // `None` means that the timerfd is set instead.
         let Some(at) = at else { return true };
-        // tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
+        // Tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
         if timer.armed < target || timer.is_unsure {
             self.disarm(timer);
         }
         if timer.arm(at, target) {
             return true;
         }
-        // tokio's clock has passed the target, because this thread was preempted or because the
+        // Tokio's clock has passed the target, because this thread was preempted or because the
         // previous pass took a long time. The caller wakes the driver task, but that may wait in
-        // the queue of a worker that blocks, so tokio has to fire as well.
+        // the queue of a worker that blocks, so Tokio has to fire as well.
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);
@@ -341,7 +341,7 @@ impl Alarm {
         false
     }
 
-    /// Leaves nothing registered with tokio, so that a paused clock does not advance to a timer
+    /// Leaves nothing registered with Tokio, so that a paused clock does not advance to a timer
     /// that was cancelled. An interval registers its next tick only when it is polled for it. So
     /// this lets the interval fire now, on this thread, does not poll it again, and consumes the
     /// record.

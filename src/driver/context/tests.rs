@@ -1,4 +1,4 @@
-//! Binding threads to workers: no test from outside can count the tasks that do so.
+//! Binding threads to workers. These are unit tests, because they count the tasks that do so.
 
 use std::pin::Pin;
 use std::sync::Arc;

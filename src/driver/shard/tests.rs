@@ -1,5 +1,5 @@
-//! A shard's counts, and its late cancels: no test from outside can tell a thread from a
-//! shard's own, nor hold the shard's lock.
+//! A shard's counts, its late cancels and its cached entry. These are unit tests, because they hold
+//! the shard's lock, and choose whether a cancel comes from the shard's own thread.
 
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
@@ -14,11 +14,11 @@ const LAST: Tick = Tick(2_000_000);
 fn shard_of(timers: usize) -> (&'static Shard, Vec<EntryRef>) {
     let shard: &Shard = Box::leak(Box::new(Shard::new(Tick(1), 0)));
     shard.publish_alarm(FIRST, false);
-    let register = |_| {
+    let arm_one = |_| {
         let key = arm(shard, FIRST);
         entry(key.expect("no thread holds the lock"), FIRST)
     };
-    let entries = (0..timers).map(register).collect();
+    let entries = (0..timers).map(arm_one).collect();
     (shard, entries)
 }
 
@@ -54,7 +54,7 @@ fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
 }
 
 #[test]
-fn cancels_that_wait_count_as_cancelled() {
+fn queued_cancels_count_as_cancelled() {
     let (shard, entries) = shard_of(100);
     cancel_later(shard, &entries[..50]);
     assert!(shard.has_late_cancels());
@@ -63,16 +63,16 @@ fn cancels_that_wait_count_as_cancelled() {
 }
 
 #[test]
-fn few_cancels_wait_where_the_shard_is_free() {
+fn a_free_shard_applies_queued_cancels_in_batches() {
     let (shard, entries) = shard_of(1000);
     cancel_later(shard, &entries);
     let left = shard.state.try_lock().unwrap().pending();
-    assert!(left < BATCH, "{left} wait");
+    assert!(left < BATCH, "{left} are queued");
 }
 
 /// A thread that cancels never waits, however many cancels are queued.
 #[test]
-fn cancels_wait_while_the_shard_is_busy() {
+fn cancels_are_queued_while_the_shard_is_busy() {
     let (shard, entries) = shard_of(100);
     let held = shard.wait();
     cancel_later(shard, &entries);
@@ -80,7 +80,7 @@ fn cancels_wait_while_the_shard_is_busy() {
     assert_eq!(counts(shard), (100, 0, 100, 0));
 }
 
-/// A hundred thousand timers are dropped while another thread holds the shard.
+/// A hundred thousand timers are dropped while another thread holds the shard's lock.
 #[test]
 fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     const ALL: usize = 100_000;
@@ -105,7 +105,7 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
 }
 
 #[test]
-fn a_hold_makes_all_cancels_that_wait() {
+fn a_critical_section_applies_the_queued_cancels() {
     let (shard, entries) = shard_of(BATCH - 1);
     cancel_later(shard, &entries);
     let state = shard.state.try_lock();
@@ -127,7 +127,7 @@ fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
 }
 
 #[test]
-fn what_has_been_counted_as_cancelled_does_not_fire_later() {
+fn a_timer_that_was_counted_as_cancelled_does_not_fire_later() {
     let (shard, entries) = shard_of(BATCH + 10);
     cancel_later(shard, &entries[..BATCH]);
     let before = counts(shard);
@@ -137,7 +137,7 @@ fn what_has_been_counted_as_cancelled_does_not_fire_later() {
 }
 
 #[test]
-fn what_waits_to_be_cancelled_does_not_fire() {
+fn a_timer_whose_cancel_is_queued_does_not_fire() {
     let (shard, entries) = shard_of(BATCH + 9);
     cancel_later(shard, &entries[..BATCH - 1]);
     fire(shard, LAST);
@@ -188,7 +188,7 @@ fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
 }
 
 #[test]
-fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
+fn one_cancelled_entry_is_cached_and_the_next_timer_takes_it_over() {
     let (shard, entries) = shard_of(2);
     assert!(cancel(shard, entries[0]) && cancel(shard, entries[1]));
     assert_eq!(shard.wait().entries.len(), 1);
@@ -200,7 +200,7 @@ fn one_cancelled_timer_is_left_and_the_next_one_has_its_entry() {
 }
 
 #[test]
-fn what_is_left_does_not_outlive_its_driver() {
+fn a_cached_entry_does_not_outlive_its_driver() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
     assert_eq!(shard.close().count(), 0);
@@ -208,19 +208,19 @@ fn what_is_left_does_not_outlive_its_driver() {
     assert_eq!(counts(shard), (1, 0, 1, 0));
 }
 
-/// The place of an entry that has fired may be another timer's.
+/// Another timer may have the key of an entry that has fired.
 #[test]
-fn a_timer_that_has_fired_puts_nothing_off() {
+fn a_timer_that_has_fired_extends_no_entry() {
     let (shard, entries) = shard_of(1);
     fire(shard, FIRST);
-    let tenant = arm(shard, LAST);
-    assert_eq!(tenant, Some(entries[0].key));
+    let next = arm(shard, LAST);
+    assert_eq!(next, Some(entries[0].key));
     assert!(!shard.extend(entries[0], Tick(LAST.0 + 1)));
     assert!(shard.extend(entry(entries[0].key, LAST), Tick(LAST.0 + 1)));
 }
 
 #[test]
-fn what_is_left_does_not_fire_and_is_no_next_deadline() {
+fn a_cached_entry_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
     assert!(shard.try_refresh());
@@ -279,7 +279,7 @@ impl Wake for Logged {
 
 /// If the clock may be paused, each cancel searches for the next deadline.
 #[test]
-fn what_a_look_for_the_next_deadline_removes_is_freed() {
+fn a_search_for_the_next_deadline_frees_what_it_removes() {
     let (shard, entries) = shard_of(4 * PAGE);
     for entry in entries {
         assert!(cancel(shard, entry));

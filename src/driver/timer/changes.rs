@@ -5,8 +5,8 @@
 //! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
 //!   no thread waits behind a mass expiry. The timer then belongs to the other shard, even when it
 //!   is armed again. Spinning alone is not enough. If the pass runs on the same processor as this
-//!   thread, the pass is preempted again and again while it holds the lock, and arming beside a
-//!   million timers waits for milliseconds.
+//!   thread, the pass is preempted again and again while it holds the lock, so arming would wait for
+//!   milliseconds while a million timers fire.
 //! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
 //!   one of this thread's, the cancel caches the entry, or removes it. On any other thread, and while
 //!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be paused,
@@ -163,7 +163,7 @@ impl Timer {
         }
     }
 
-    /// Arms the timer without a poll. As with tokio, a timer that is reset elapses without a poll,
+    /// Arms the timer without a poll. As with Tokio, a timer that is reset elapses without a poll,
     /// and wakes the task whose waker was kept. (If it fired and was not polled since, there is no
     /// such waker, but firing has woken the task already.)
     #[cold]

@@ -86,7 +86,7 @@ limited! {
     /// # Panics
     ///
     /// If there is a timeout and no data, a read panics outside a Tokio runtime and in a runtime built
-    /// without `enable_time`. The panic has tokio's message.
+    /// without `enable_time`. The panic has Tokio's message.
     ///
     /// # Cancel safety
     ///
@@ -136,7 +136,7 @@ limited! {
     /// # Panics
     ///
     /// If there is a timeout and the inner writer is not ready, a write panics outside a Tokio runtime
-    /// and in a runtime built without `enable_time`. The panic has tokio's message.
+    /// and in a runtime built without `enable_time`. The panic has Tokio's message.
     ///
     /// # Cancel safety
     ///

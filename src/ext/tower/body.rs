@@ -25,7 +25,7 @@ pin_project! {
     /// # Panics
     ///
     /// If no frame is ready, polling panics outside a Tokio runtime and in a runtime built without
-    /// `enable_time`. The panic has tokio's message.
+    /// `enable_time`. The panic has Tokio's message.
     ///
     /// # Cancel safety
     ///

@@ -69,7 +69,7 @@ impl<B> DeadlineBody<B> {
     /// # Panics
     ///
     /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has
-    /// tokio's message, and the caller's line.
+    /// Tokio's message, and the caller's line.
     ///
     /// ```
     /// use http_body_util::BodyExt as _;
@@ -102,7 +102,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
         let me = self.project();
-        // The timer would never be looked at in a body that always has a frame.
+        // In a body that always has a frame, the timer would never be polled.
         if Tick::now() < me.sleep.deadline_tick() {
             if let Poll::Ready(frame) = me.body.poll_frame(cx) {
                 return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));

@@ -187,7 +187,7 @@ pub struct AsError;
 /// # Panics
 ///
 /// `call` panics outside a Tokio runtime and in a runtime built without `enable_time`. The panic has
-/// tokio's message.
+/// Tokio's message.
 ///
 /// # Cancel safety
 ///

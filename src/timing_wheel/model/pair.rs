@@ -1,4 +1,4 @@
-//! The public wheel beside a sorted map that does the same naively.
+//! Compares the public wheel with a sorted map that does the same naively.
 //!
 //! After every step, the entries that fired must be the first entries of the map, in the order of
 //! their ticks, none early and none late, and stale keys must find nothing. Inside the crate every
@@ -27,7 +27,7 @@ fn choose_budget(choices: &mut Unstructured<'_>) -> usize {
     }
 }
 
-/// Maximum number of entries at a time, because every step looks at all of them.
+/// Maximum number of entries at a time, because every step checks all of them.
 const MOST: usize = 2000;
 
 struct Pair<const SLOTS: usize> {

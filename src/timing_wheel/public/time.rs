@@ -8,10 +8,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick to advance to next, or `None` if the wheel is empty.
     ///
     /// The result is never later than the earliest deadline. It equals the earliest deadline,
-    /// unless a slot that starts earlier holds more than 16 entries. Then it may be the start of
+    /// unless a slot that starts earlier contains more than 16 entries. Then it may be the start of
     /// that slot, at which entries only cascade. The result is later than [`now`](Self::now),
     /// unless [`advance_bounded`](Self::advance_bounded) stopped early and left due entries behind.
-    /// The search looks at no more than 16 entries per level.
+    /// The search reads no more than 16 entries per level.
     ///
     /// # Examples
     ///
@@ -30,7 +30,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
 
     /// Returns the key of the entry with the earliest deadline, or `None` if the wheel is empty.
     ///
-    /// If several entries have that deadline, it returns any of them. The search looks at all
+    /// If several entries have that deadline, it returns any of them. The search reads all
     /// entries in the first occupied slot of one or more levels, so it takes time in proportion to
     /// their number.
     ///

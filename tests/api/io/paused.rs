@@ -1,4 +1,5 @@
-//! The same programs on both in virtual time, to the millisecond; what this crate's types add.
+//! The same programs run on both crates' streams in virtual time, and agree to the millisecond. Also tested is what this
+//! crate's types add.
 
 use support::prelude::*;
 
@@ -10,16 +11,16 @@ use tokio_io_timeout as tokios;
 use tokio_test::{assert_pending, assert_ready_ok, task};
 use wheel::ext::io::{self as ours, TimeoutReader};
 
-/// On a paused clock, where ten minutes are over soon if the test hangs.
+/// Runs a test on a paused clock. If the test hangs, it fails after ten virtual minutes.
 fn virtually<T>(test: impl Future<Output = T>) -> T {
     let ended = paused().block_on(async { tokio::time::timeout(secs(600), test).await });
     ended.expect("it hangs")
 }
 
-/// A step of a program, and its outcome with the time.
+/// When a step of a program ended, and how.
 type Event = (Duration, String);
 
-/// Reads and writes with limits that change, some of them given up half-way.
+/// Reads and writes with timeouts that change, and abandons some of them.
 macro_rules! program {
     ($Stream:ty) => {
         async |stream: DuplexStream, seed: u64| -> Vec<Event> {
@@ -37,7 +38,7 @@ macro_rules! program {
             let start = Instant::now();
             let mut events = Vec::new();
             for _ in 0..60 {
-                // No sum of a few of these is a whole second: the peer acts then.
+                // No sum of a few of these is a whole second, which is when the peer acts.
                 let time = ms(1 + random.below(397));
                 let limit = (random.below(4) > 0).then_some(time);
                 let size = 1 + random.below(12) as usize;
@@ -76,7 +77,7 @@ fn ended<T: Debug>(result: io::Result<T>) -> String {
     format!("{:?}", result.map_err(|error| error.kind()))
 }
 
-/// Sends and takes some bytes at full seconds, and hangs up.
+/// Sends and receives some bytes at whole seconds, and then closes the stream.
 async fn peer(mut stream: DuplexStream, seed: u64) {
     let mut random = Random::new(seed);
     let second = ms(1000);
@@ -112,9 +113,9 @@ fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
     assert!(late > 1000, "{late} steps ended late");
 }
 
-/// Each wait puts one timer off. tokio-io-timeout also wakes the task after each wait.
+/// Each wait extends the same timer. (tokio-io-timeout also wakes the task after each wait.)
 #[test]
-fn a_busy_reader_registers_one_timer_and_wakes_nothing() {
+fn a_busy_reader_arms_one_timer_and_wakes_nothing() {
     virtually(async {
         let (stream, mut peer) = tokio::io::duplex(16);
         let mut reader = TimeoutReader::new(stream);
@@ -147,7 +148,7 @@ fn only_waiting_with_a_timeout_needs_a_runtime() {
     assert_eq!(message_of(|| read.poll()), NO_RUNTIME);
 }
 
-/// The writer's limit does not hold for what it reads, nor the reader's for what it writes.
+/// A writer's timeout does not apply to its reads, nor a reader's to its writes.
 #[test]
 fn a_reader_limits_reads_and_a_writer_writes() {
     virtually(async {
@@ -187,9 +188,9 @@ fn readers_and_writers_seek_as_the_inner_one() {
     });
 }
 
-/// Shutdowns and flushes are limited, too: of a buffer that the peer does not take.
+/// The timeout also applies to a flush and a shutdown that wait because the peer does not read.
 #[test]
-fn flushes_and_shutdowns_end_late() {
+fn flushes_and_shutdowns_time_out() {
     macro_rules! ends {
         ($module:ident) => {
             virtually(async {

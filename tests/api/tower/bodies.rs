@@ -1,4 +1,4 @@
-//! Limits for bodies, for each frame and for the whole, beside tower-http's.
+//! Timeouts of bodies, for each frame and for the whole body, compared with tower-http's.
 
 use support::prelude::*;
 
@@ -22,7 +22,7 @@ use super::paused::Refused;
 
 type Slow = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Refused>>>;
 
-/// A frame after each of these times, then the end.
+/// Returns a body that yields a frame after each of these times, and then ends.
 fn slow(pauses: impl IntoIterator<Item = u64, IntoIter: Send + 'static>) -> Slow {
     let frames = stream::iter(pauses).then(async |pause| {
         sleep(ms(pause)).await;
@@ -31,9 +31,9 @@ fn slow(pauses: impl IntoIterator<Item = u64, IntoIter: Send + 'static>) -> Slow
     StreamBody::new(frames.boxed())
 }
 
-/// The time between frames is the reader's own.
+/// The time that the reader takes between frames does not count.
 #[tokio::test(start_paused = true)]
-async fn the_time_is_each_frames_and_neither_the_bodys_nor_the_readers() {
+async fn the_timeout_is_for_each_frame_and_not_for_the_body_or_the_reader() {
     for reader in [ms(0), secs(60)] {
         let start = Instant::now();
         let mut body = TimeoutBody::new(ms(10), slow([9; 20]));
@@ -53,12 +53,12 @@ async fn a_late_frame_is_an_error_when_its_time_is_over() {
     for _ in 0..2 {
         body.frame().await.unwrap().unwrap();
     }
-    // A wait that is dropped does not start the time again.
+    // Dropping a wait does not start the time again.
     assert!(timeout(ms(6), body.frame()).await.is_err());
     let late = body.frame().await.unwrap().unwrap_err();
     assert!(late.is::<Elapsed>());
     assert_eq!(start.elapsed(), ms(20));
-    // Polled again, the frame is still late, until it comes.
+    // When polled again, the frame is still late, until it comes.
     assert!(body.frame().await.unwrap().unwrap_err().is::<Elapsed>());
     wheel::advance(ms(20)).await;
     body.frame().await.unwrap().unwrap();
@@ -67,9 +67,9 @@ async fn a_late_frame_is_an_error_when_its_time_is_over() {
     assert_eq!(Timers::current().pending(), 0);
 }
 
-/// tower-http's timer is polled first, and would win.
+/// (tower-http polls its timer first, so the frame would be late there.)
 #[tokio::test(start_paused = true)]
-async fn a_frame_that_comes_with_the_deadline_is_given_out() {
+async fn a_frame_that_comes_at_the_deadline_is_in_time() {
     let mut body = TimeoutBody::new(ms(10), slow([10]));
     let mut frame = task::spawn(body.frame());
     assert_pending!(frame.poll());
@@ -77,7 +77,7 @@ async fn a_frame_that_comes_with_the_deadline_is_given_out() {
     frame.await.unwrap().unwrap();
 }
 
-/// Around "hello": a frame that is there, and then the end.
+/// Checks the hints of a body that is "hello": one frame that is ready, and then the end.
 fn hints_are_the_bodys(mut body: impl Body<Error: Debug> + Unpin) {
     for (size, is_end) in [(5, false), (0, true)] {
         assert_eq!(body.size_hint().exact(), Some(size));
@@ -88,7 +88,7 @@ fn hints_are_the_bodys(mut body: impl Body<Error: Debug> + Unpin) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn frames_that_are_there_register_nothing_and_hints_are_the_bodys() {
+async fn ready_frames_arm_nothing_and_hints_are_the_bodys() {
     let hello = || Full::<Bytes>::from("hello");
     hints_are_the_bodys(TimeoutBody::new(ms(10), hello()));
     hints_are_the_bodys(DeadlineBody::new(Duration::MAX, hello()));
@@ -139,9 +139,9 @@ where
     app.clone().oneshot(request).await.unwrap()
 }
 
-/// axum answers 400 where a body cannot be read.
+/// axum answers 400 if it cannot read a body.
 #[tokio::test(start_paused = true)]
-async fn axum_takes_both() {
+async fn axum_accepts_both_layers() {
     let app = echo().layer(RequestBodyTimeoutLayer::new(ms(10)));
     let app = app.layer(ResponseBodyTimeoutLayer::new(ms(10)));
     let late = upload(&app, [5, 20]).await;
@@ -151,8 +151,8 @@ async fn axum_takes_both() {
     assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "..");
 }
 
-/// Random bodies, read at random times: how each frame of a body with a deadline ended, and when,
-/// here and in tower-http.
+/// Reads random bodies at random times. With a deadline, each frame ends in the same way, and at the same time, as in
+/// tower-http.
 #[tokio::test(start_paused = true)]
 async fn a_whole_bodys_deadline_is_tower_https() {
     async fn frames<B: Body<Data = Bytes> + Unpin>(
@@ -190,9 +190,9 @@ async fn a_whole_bodys_deadline_is_tower_https() {
     assert!(counts["frame"] > 999 && counts["late"] > 999, "{counts:?}");
 }
 
-/// A body that always has a frame ends because each poll reads the clock. No timer is registered.
+/// A body that always has a frame still ends, because each poll reads the clock. It arms no timer.
 #[tokio::test(start_paused = true)]
-async fn a_body_that_never_waits_ends_at_its_deadline_and_registers_nothing() {
+async fn a_body_that_never_waits_ends_at_its_deadline_and_arms_nothing() {
     let mut body = DeadlineBody::new(ms(10), slow([0; 1000]));
     for _ in 0..10 {
         body.frame().await.unwrap().unwrap();
@@ -215,7 +215,7 @@ async fn a_dropped_body_leaves_no_timer() {
     assert_eq!(Timers::current().pending(), 0);
 }
 
-/// A body that trickles, as the deadlines' layers see it: never silent for long, and too slow.
+/// A body whose peer is never silent for long, but sends too slowly. The layers for whole bodies end it.
 #[tokio::test(start_paused = true)]
 async fn layers_give_whole_bodies_a_deadline() {
     let app = echo().layer(RequestBodyDeadlineLayer::new(ms(100)));

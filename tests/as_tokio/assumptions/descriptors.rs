@@ -1,4 +1,5 @@
-//! Assumed of descriptors: errors without I/O and after the end, and no lock around their wakers.
+//! Assumed of descriptors: how they fail without I/O and after the runtime's end, and that no lock is held while
+//! their wakers are called.
 
 use super::*;
 
@@ -10,7 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Builder;
 
-/// A pair of sockets: the end that a runtime waits for, and the other end.
+/// Returns a pair of sockets: the end that a runtime waits for, and the other end.
 #[allow(deprecated, reason = "as the driver does")]
 fn registered(runtime: &Runtime) -> (AsyncFd<UnixStream>, UnixStream) {
     let (one, other) = UnixStream::pair().unwrap();
@@ -20,7 +21,7 @@ fn registered(runtime: &Runtime) -> (AsyncFd<UnixStream>, UnixStream) {
 }
 
 #[test]
-fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
+fn a_runtime_without_io_panics_and_one_that_has_ended_returns_an_error() {
     let without_io = Builder::new_current_thread().enable_time().build().unwrap();
     let panic = panic_of(|| registered(&without_io));
     assumed! { "platform/real/timerfd.rs";
@@ -41,7 +42,7 @@ fn a_runtime_without_io_panics_and_one_that_has_ended_says_so() {
     }
 }
 
-/// Hangs where that does not hold: a lock is taken twice.
+/// Hangs if this does not hold, because a lock is then taken twice.
 #[test]
 fn a_descriptors_waker_is_called_outside_of_tokios_locks() {
     within(secs(120), || {

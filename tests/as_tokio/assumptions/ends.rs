@@ -1,4 +1,5 @@
-//! Assumed of the end of a runtime or thread: tasks go before time, and timers that are left panic or fail.
+//! Assumed of the end of a runtime or thread: tasks are dropped before the time driver ends, and the timers that are left
+//! panic.
 
 use super::*;
 
@@ -7,8 +8,8 @@ use std::future::pending;
 use tokio::task;
 use tokio::time;
 
-/// Spawns a task that waits forever; the value of `say` at the task's drop can be received.
-fn says_at_its_end<T: Send + 'static>(
+/// Spawns a task that waits forever. When the task is dropped, the receiver gets the value of `say`.
+fn reports_at_its_end<T: Send + 'static>(
     handle: &Handle,
     mut say: impl FnMut() -> T + Send + 'static,
 ) -> mpsc::Receiver<T> {
@@ -24,12 +25,12 @@ fn says_at_its_end<T: Send + 'static>(
 }
 
 #[test]
-fn tasks_are_dropped_before_time_ends() {
+fn tasks_are_dropped_before_the_time_driver_ends() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
         let (waker, _) = new_count_waker();
         assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
-        let works = says_at_its_end(runtime.handle(), move || {
+        let works = reports_at_its_end(runtime.handle(), move || {
             let mut is_fine = false;
             let panicked = panic_of(|| {
                 let later = arm(&mut interval, in_an_hour(), &waker);
@@ -49,12 +50,12 @@ fn tasks_are_dropped_before_time_ends() {
 #[test]
 fn a_task_that_is_spawned_at_or_after_the_end_is_dropped_inside_spawn() {
     let drops_here = |handle: &Handle| {
-        let dropped = says_at_its_end(handle, || thread::current().id());
+        let dropped = reports_at_its_end(handle, || thread::current().id());
         dropped.try_recv() == Ok(thread::current().id())
     };
     for runtime in both() {
         let (handle, inside) = (runtime.handle().clone(), runtime.handle().clone());
-        let at = says_at_its_end(&handle, move || drops_here(&inside));
+        let at = reports_at_its_end(&handle, move || drops_here(&inside));
         runtime.block_on(task::yield_now());
         drop(runtime);
         let at = at.recv_timeout(secs(20)) == Ok(true);
@@ -66,7 +67,7 @@ fn a_task_that_is_spawned_at_or_after_the_end_is_dropped_inside_spawn() {
 }
 
 #[test]
-fn an_interval_panics_after_its_runtimes_end_in_known_words() {
+fn an_interval_panics_after_its_runtimes_end_with_a_known_message() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
         let mut sleep = inside(runtime.handle(), || Box::pin(time::sleep(secs(3600))));
@@ -78,41 +79,25 @@ fn an_interval_panics_after_its_runtimes_end_in_known_words() {
         let polled = panic_of(|| poll_quietly(&mut sleep));
         assumed! { "driver/timer.rs";
             "the end of a runtime wakes the wakers of its timers": count.get() > 0,
-            "an interval that is armed after its runtime's end panics, in known words":
+            "an interval that is armed after its runtime's end panics with a known message":
                 armed.is_some_and(|panic| panic.message == SHUT_DOWN),
-            "a timer that is polled after its runtime's end panics, in known words":
+            "a timer that is polled after its runtime's end panics with a known message":
                 polled.is_some_and(|panic| panic.message == SHUT_DOWN),
         }
     }
 }
 
 #[test]
-fn a_handle_of_a_runtime_that_has_ended_can_be_entered_and_shows_a_clock() {
-    for runtime in both() {
-        let handle = runtime.handle().clone();
-        drop(runtime);
-        let entered = panic_of(|| {
-            let _guard = handle.enter();
-            assert_eq!(Handle::current().id(), handle.id());
-            let _ = Instant::now();
-        });
-        assumed! { "platform.rs";
-            "the handle of a runtime that has ended can be entered": entered.is_none(),
-        }
-    }
-}
-
-#[test]
-fn a_thread_that_is_about_to_end_says_so() {
+fn a_thread_that_is_about_to_end_reports_it() {
     let (tell, told) = mpsc::channel();
     at_the_end_of_a_thread(move || {
         current_thread().block_on(async {});
         Box::new(move || {
             let current = Handle::try_current();
-            let says = current.is_err_and(|error| {
+            let reports = current.is_err_and(|error| {
                 error.is_thread_local_destroyed() || error.is_missing_context()
             });
-            tell.send(says).unwrap();
+            tell.send(reports).unwrap();
         })
     });
     assumed! { "platform.rs";

@@ -1,11 +1,11 @@
-//! Assumptions about user code that tokio runs inside of a call: what works there, and what panics.
+//! Assumed of user code that Tokio runs inside a call: what works there, and what panics.
 
 use super::*;
 
 use tokio::task;
 use tokio::time::Interval;
 
-/// What worked in the destructor of a future that is spawned in a runtime that ends.
+/// What worked in the destructor of a future that was spawned in a runtime that is ending.
 #[derive(Debug, PartialEq)]
 struct Worked {
     current: bool,
@@ -34,7 +34,7 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
         let mut within = Some(AtEnd(move || {
             let _ = tell.send(try_all(&other, &mut interval));
         }));
-        // Made here: the task may be dropped before its first poll.
+        // This is made before the task, because the task may be dropped before its first poll.
         let end = AtEnd(move || {
             let clean_up = within.take();
             tokio::spawn(async move { drop(clean_up) });
@@ -47,7 +47,7 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
         drop(runtime);
         let worked = told.recv_timeout(secs(20)).unwrap();
         assumed! { "platform/real.rs";
-            "the current handle can be had while a task is spawned": worked.current,
+            "the current handle is available while a task is spawned": worked.current,
             "no runtime can be entered meanwhile": !worked.enter && !worked.enter_another,
             "an interval can be armed and disarmed meanwhile": worked.arm,
         }

@@ -1,71 +1,66 @@
-//! The driver's assumptions about tokio, beyond tokio's documentation: a test for each.
+//! What the driver assumes of Tokio beyond Tokio's documentation: a test for each assumption.
 //!
-//! A test that fails here means that tokio does something else now, not that the driver is wrong.
-//! The message names the assumption and the file that relies on it; where a lock would be taken twice,
-//! the test hangs, and its own name says so. Nothing here uses this crate's timers. All tests are run with the
-//! lowest tokio that `Cargo.toml` allows, too.
+//! If a test fails here, Tokio has changed; the driver is not necessarily wrong. The message names the assumption and the
+//! file that relies on it. If Tokio took a lock twice, the test would hang, and the test's own name says so. Nothing
+//! here uses this crate's timers.
 //!
-//! | assumed | relied on for |
+//! | assumption | what relies on it |
 //! | --- | --- |
 //! | `task_wakers.rs` | |
-//! | a waker's data pointer stays a task's as long as a clone of the waker lives | polling again without a lock |
-//! | a waker keeps a task's memory, never its future | keeping a cancelled timer's waker until the late cancel is applied |
+//! | a waker keeps a task's memory alive, but not its future | a cancelled timer's waker is kept until the late cancel is applied |
 //! | `timers.rs` | |
-//! | an interval registers by `reset_at`, and needs no runtime to be current | arming on any thread |
-//! | a deadline that has passed fires immediately, on this thread | telling such a wake-up from others while arming |
-//! | an exhausted budget leaves a timer unregistered; `unconstrained` does not | polling in any task |
-//! | wakers of timers are called outside of tokio's locks, on a thread that drives them | firing in the alarm's waker |
-//! | only clocks of current-thread runtimes are ever paused | reading the real clock elsewhere |
+//! | `reset_at` registers an interval, and needs no current runtime | any thread can arm the alarm |
+//! | a deadline that has passed fires immediately, on this thread | a thread that arms the alarm can tell such a wake-up from others |
+//! | if the budget is exhausted, a timer is pending without being registered, unless it is `unconstrained` | the alarm can be armed in any task |
+//! | timers' wakers are called outside of Tokio's locks, on a thread that drives time | the alarm's waker runs an expiry pass |
+//! | only the clock of a current-thread runtime is ever paused | the driver of any other runtime reads the real clock |
 //! | `descriptors.rs` | |
-//! | wakers of descriptors are called outside of tokio's locks | firing in the alarm's waker |
-//! | registering panics without I/O, and the end of a runtime is an error | errors of `Builder`, the end of a driver |
+//! | descriptors' wakers are called outside of Tokio's locks | the alarm's waker runs an expiry pass |
+//! | registering a descriptor panics in a runtime without I/O, and using it after the runtime's end returns an error | `Builder` returns an error, and a driver can end |
 //! | `paused.rs` | |
-//! | a tick that is ready leaves nothing registered | disarming |
-//! | a timer that is reset to a later deadline is moved lazily | disarming before arming for later |
-//! | `advance` returns after the wakers were called | timers that are on time under `advance` |
-//! | a paused clock stops at registered timers alone | exact virtual time |
-//! | deadlines are rounded up to milliseconds since the runtime's beginning | finding that grid by probes |
+//! | a tick that is ready leaves nothing registered | this disarms the alarm |
+//! | a timer that is reset to a later deadline is moved lazily | the alarm is disarmed before it is armed for a later time |
+//! | `advance` returns after the wakers were called | timers are on time under `advance` |
+//! | a paused clock stops only at registered timers | virtual time is exact |
+//! | deadlines are rounded up to milliseconds since the start of the runtime | the probe finds these milliseconds |
 //! | `ends.rs` | |
-//! | tasks are dropped before time ends | closing a driver by dropping its task |
-//! | a task that is spawned on a runtime which ends or has ended is dropped inside `spawn` | the pool of drivers |
-//! | an interval panics after its runtime's end, in known words | timers that outlive their runtime |
-//! | a handle of a runtime that has ended can be entered, and shows its clock | the driver's own clock |
-//! | a thread that is about to end says so | timers in destructors of thread-locals |
+//! | a runtime drops its tasks before it ends its time driver | dropping the driver task closes the driver |
+//! | a runtime that is ending or has ended drops a new task inside `spawn` | a driver that is started there closes immediately |
+//! | an interval panics after its runtime's end, with a known message | timers that outlive their runtime panic with the same message |
+//! | a thread that is about to end reports it | destructors of thread-locals may use timers |
 //! | `contexts.rs` | |
-//! | `worker_index()` by context | whose timer it is |
-//! | a thread works for a single runtime | a thread that was a worker's stays that worker's |
-//! | as many workers as `num_workers()` says | a shard for each |
-//! | `Handle::id()` is never used again | finding a driver by its runtime |
+//! | which contexts have a `worker_index()` | the rule that says which runtime a timer belongs to |
+//! | a thread works for one runtime only | a thread that was a worker is never bound to another runtime |
+//! | there are as many workers as `num_workers()` says | there is a shard for each |
 //! | `foreign.rs` | |
-//! | entering panics while a task is spawned | an `enter` that panics counts as "no clock" |
-//! | the current handle can be had, and timers be moved, meanwhile | operations enter no runtime |
+//! | entering a runtime panics while a task is spawned | the driver then has no clock to read |
+//! | the current handle is available meanwhile, and timers can be armed | timer operations enter no runtime |
 //!
-//! # Calls of tokio's that can panic, or run user code
+//! # Calls of Tokio that can panic, or run user code
 //!
-//! | call | what can happen | what is done about that | test |
+//! | call | what can happen | what the driver does about it | test |
 //! | --- | --- | --- | --- |
-//! | `Handle::current`, when a timer is made | panics outside of a runtime | comes first, at the caller's line | `api/drop_in.rs` |
-//! | `time::sleep`, when a driver is made | panics in a runtime without timers | comes before a driver is taken from the pool | `api/drop_in.rs` |
-//! | `Handle::enter`, for a current-thread runtime's clock | panics while a task is spawned, and at a thread's end | caught: the driver has no clock then | `foreign.rs`, `twins/borrowed.rs` |
-//! | `Handle::spawn`, of the driver task and of a task that binds a thread | calls hooks, which may make timers or panic; drops the task if the runtime has ended | no lock is held; a guard ends the start | `ends.rs`, `twins/hooks.rs` |
-//! | `Interval::poll_tick`, when the alarm is set | panics after its runtime's end; wakes immediately | caught; the waker only notes that the alarm fired, on the arming thread | `ends.rs`, `timers.rs` |
-//! | `Sleep::poll`, of the probe | panics after its runtime's end | not polled before the runtime has taken the driver task, nor after that task's drop; caught | `ends.rs` |
-//! | `AsyncFd::poll_read_ready` | an error after its runtime's end | tokio's timer is used | `descriptors.rs` |
-//! | a waker's `clone`, `wake`, `drop` | anything | with no lock held; all but the timer's own contained | `reentrancy.rs` |
+//! | `Handle::current`, when a timer is made | it panics outside a runtime | it calls this first, so that the panic has the caller's line | `api/drop_in.rs` |
+//! | `time::sleep`, when a driver is made | it panics in a runtime without timers | it calls this before it makes the driver | `api/drop_in.rs` |
+//! | `Handle::enter`, to read a current-thread runtime's clock | it panics while a task is spawned, and while a thread ends | it catches the panic, and has no clock then | `foreign.rs`, `twins/borrowed.rs` |
+//! | `Handle::spawn`, of the driver task and of a task that binds a thread | it calls hooks, which may make timers or panic; if the runtime has ended, it drops the task | it holds no lock, and a guard ends the installing | `ends.rs`, `twins/hooks.rs` |
+//! | `Interval::poll_tick`, when the alarm is armed | it panics after the runtime's end; it may wake the alarm's waker immediately | it catches the panic; on the arming thread, the waker only records that the alarm fired | `ends.rs`, `timers.rs` |
+//! | `Sleep::poll`, of the probe | it panics after the runtime's end | it polls the probe only between the spawn and the drop of the driver task, and catches the panic | `ends.rs` |
+//! | `AsyncFd::poll_read_ready` | it returns an error after the runtime's end | it uses Tokio's interval instead | `descriptors.rs` |
+//! | a waker's `clone`, `wake`, `drop` | anything | it holds no lock, and catches the panics of all wakers except the timer's own | `driver/reentrancy.rs` |
 
 use support::prelude::*;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{self, Interval, MissedTickBehavior};
 
-/// Fails with the name of an assumption, and of the file that relies on the assumption. Compiles only
-/// while that file exists.
+/// Fails with an assumption, and with the name of the file that relies on it. Compiles only if that file exists.
 macro_rules! assumed {
     ($file:literal; $($assumption:literal: $holds:expr $(,)?)+) => {
         const _: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $file));
         $(assert!(
             $holds,
-            "src/{} assumes of tokio, and it is no longer so: {}",
+            "src/{} assumes this of Tokio, which no longer holds: {}",
             $file,
             $assumption,
         );)+
@@ -92,13 +87,13 @@ fn interval() -> Interval {
     interval
 }
 
-/// As the driver arms.
+/// Arms an interval as the driver does.
 fn arm(interval: &mut Interval, at: Instant, waker: &Waker) -> Poll<Instant> {
     interval.reset_at(at);
     poll(&mut poll_fn(|cx| interval.poll_tick(cx)), waker)
 }
 
-/// Before the runtime's beginning, so that tokio has passed it however late tokio looks at its timers.
+/// Returns an instant before the start of the runtime, which Tokio's time has passed in any case.
 fn past() -> Instant {
     let now = Instant::now();
     let day = now.checked_sub(secs(24 * 3600));
@@ -109,7 +104,7 @@ fn in_an_hour() -> Instant {
     Instant::now() + secs(3600)
 }
 
-/// The message of a waker while this thread drives the runtime, for some seconds at most.
+/// Drives the runtime until a waker sends a message, for 20 seconds at most.
 fn told_while_driving<T>(runtime: &Runtime, told: &mut UnboundedReceiver<T>) -> Option<T> {
     let told = async { time::timeout(secs(20), told.recv()).await };
     runtime.block_on(told).ok().flatten()

@@ -1,11 +1,11 @@
-//! Assumed of a paused clock: the clock stops where a timer is registered, on a grid of milliseconds.
+//! Assumed of a paused clock: it stops at the deadlines of registered timers, rounded up to milliseconds.
 
 use super::*;
 
 use tokio::time::{self, Interval};
 
-/// Where the clock stops on the way to a timer of 50 ms, beside a timer that `prepare` makes at 1 ms;
-/// and how often the waker of that timer is woken.
+/// Returns where the clock stops on the way to a timer of 50 ms, beside a timer that `prepare` makes at 1 ms, and how
+/// often that timer wakes its waker.
 fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
     let (runtime, log) = watched();
     let (waker, count) = new_count_waker();
@@ -46,8 +46,8 @@ fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
     assumed! { "driver/near.rs";
         "a paused clock does not stop for a timer that was dropped": dropped == none,
         "a timer that was dropped does not fire": fires_dropped == 0,
-        "a paused clock stops at what is registered": with != none,
-        "what is registered fires once": fires_with == 1,
+        "a paused clock stops at a registered timer": with != none,
+        "a registered timer fires once": fires_with == 1,
     }
     assumed! { "driver/alarm/interval.rs";
         "an interval that was never reset nor polled has registered nothing": unpolled == none,
@@ -80,7 +80,7 @@ fn an_extended_timer_still_stops_the_clock_at_its_old_deadline() {
     let (lazily, _) = stops(|waker| extended(waker, |_, _| {}));
     let (disarmed, _) = stops(|waker| extended(waker, disarm));
     assumed! { "driver/alarm/mod.rs";
-        "a timer is reset to a later deadline lazily: disarming it before is still needed":
+        "a timer that is reset to a later deadline is moved lazily, so it still has to be disarmed first":
             lazily.len() > disarmed.len(),
     }
 }
@@ -99,12 +99,12 @@ fn advance_returns_after_the_wakers_were_called() {
     });
 }
 
-/// Returns `true` if tokio has processed this deadline.
+/// Returns `true` if Tokio has processed this deadline.
 fn has_come(deadline: Instant) -> bool {
     poll_quietly(&mut Box::pin(time::sleep_until(deadline))).is_ready()
 }
 
-/// How far after a whole millisecond since `origin` tokio's begin.
+/// Returns how long after a whole millisecond since `origin` each of Tokio's milliseconds begins.
 fn phase(origin: Instant) -> u128 {
     let now = Instant::now();
     let (mut come, mut to_come) = (now - ms(2), now + ms(2));
@@ -133,7 +133,7 @@ fn deadlines_are_rounded_up_to_milliseconds_of_a_grid_that_stays() {
             time::sleep_until(deadline).await;
             let rounded_up_by = Instant::now().checked_duration_since(deadline);
             assumed! { "driver/near.rs";
-                "tokio's milliseconds begin where they began before": stays,
+                "Tokio's milliseconds begin where they began before": stays,
                 "a deadline is rounded up to such a millisecond, and no further":
                     rounded_up_by.is_some_and(|by| by < ms(1)),
             }

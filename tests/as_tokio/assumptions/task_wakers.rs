@@ -1,35 +1,12 @@
-//! Assumed of a task's waker: a data pointer of its own, and nothing kept.
+//! Assumed of a task's waker: it keeps neither the task's future nor its output alive.
 
 use super::*;
 
 use std::future::pending;
 
-use tokio::task;
-
-/// The waker that polls this.
+/// Returns the waker that polls this future.
 fn waker_here() -> impl Future<Output = Waker> + Send {
     poll_fn(|cx| Poll::Ready(cx.waker().clone()))
-}
-
-#[test]
-fn a_data_pointer_is_one_tasks_as_long_as_a_clone_of_its_waker_lives() {
-    for runtime in both() {
-        let kept = runtime.block_on(runtime.spawn(waker_here())).unwrap();
-        let is_same = kept.clone().data() == kept.data();
-        assumed! { "driver/timer.rs"; "a clone of a task's waker has the same data pointer": is_same }
-        for _ in 0..2000 {
-            let other = runtime.block_on(runtime.spawn(waker_here())).unwrap();
-            let is_other = other.data() != kept.data();
-            assumed! { "driver/timer.rs"; "no other task has the data pointer of a waker that lives": is_other }
-        }
-        let polls = runtime.spawn(async {
-            let first = waker_here().await.data() as usize;
-            task::yield_now().await;
-            first == waker_here().await.data() as usize
-        });
-        let is_same = runtime.block_on(polls).unwrap();
-        assumed! { "driver/timer.rs"; "a task has the same data pointer at each poll": is_same }
-    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Assumed of tokio's timers: when they register and fire, on which thread, and under no lock.
+//! Assumed of Tokio's timers: when they are registered, and that they fire on a known thread without a lock held.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn an_interval_is_armed_on_a_thread_without_a_runtime() {
 }
 
 #[test]
-fn arming_for_what_has_passed_fires_immediately_and_on_this_thread() {
+fn arming_for_a_time_that_has_passed_fires_immediately_and_on_this_thread() {
     for runtime in both() {
         let mut interval = inside(runtime.handle(), interval);
         let (tell, woken) = mpsc::channel();
@@ -39,7 +39,7 @@ fn arming_for_what_has_passed_fires_immediately_and_on_this_thread() {
         let is_here = woken.try_recv() == Ok(thread::current().id());
         assumed! { "driver/alarm/interval.rs";
             "moving an armed interval to the past wakes its waker inside of `reset_at`": is_here,
-            "and it is ready then": is_ready,
+            "that interval is ready then": is_ready,
         }
     }
 }
@@ -54,14 +54,14 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
         let constrained = pin!(time::sleep_until(past())).poll(&mut quiet);
         let unconstrained = arm(&mut interval(), past(), Waker::noop());
         assumed! { "driver/alarm/interval.rs";
-            "a timer is pending where the budget is spent, though it is due": constrained.is_pending(),
+            "a timer that is due is pending if the budget is spent": constrained.is_pending(),
             "`coop::unconstrained` polls it though the budget is spent": unconstrained.is_ready(),
         }
         Poll::Ready(())
     }));
 }
 
-/// Hangs where that does not hold: a lock is taken twice.
+/// Hangs if this does not hold, because a lock is then taken twice.
 #[test]
 fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() {
     within(secs(120), || (0..3).for_each(a_waker_uses_timers));
@@ -76,11 +76,11 @@ fn a_waker_uses_timers(workers: usize) {
     let (tell, mut woken) = unbounded_channel();
     let again = intervals.clone();
     let waker = OnWake::waker(move || {
-        // They are not polled: the lock is free, unless this is re-entered.
+        // No thread polls these intervals, so the lock is free, unless this waker is called inside itself.
         let Ok(mut both) = again.try_lock() else {
             return;
         };
-        // Arms, moves, disarms, makes and drops timers of the same runtime.
+        // Arm, move, disarm, make and drop timers of the same runtime.
         let (mine, other) = &mut *both;
         let _ = arm(mine, in_an_hour(), Waker::noop());
         let _ = arm(other, in_an_hour(), Waker::noop());
@@ -103,7 +103,7 @@ fn a_waker_uses_timers(workers: usize) {
 }
 
 #[test]
-fn only_a_current_thread_runtimes_clock_can_be_another_than_the_real_one() {
+fn only_a_current_thread_runtimes_clock_can_differ_from_the_real_one() {
     let runtime = multi_thread(1);
     let before = std::time::Instant::now();
     let shown = runtime.block_on(runtime.spawn(async { Instant::now().into_std() }));

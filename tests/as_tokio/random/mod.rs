@@ -1,10 +1,9 @@
-//! Random programs, each run with `tokio::time` and with this crate, finish the same operations in the
-//! same way.
+//! Random programs. Each runs with `tokio::time` and with this crate, and finishes the same operations in the same way.
 //!
-//! | in | idea |
+//! | file | contents |
 //! | --- | --- |
 //! | `program.rs` | the parts of a program: contexts, runtimes that end, tasks, timers |
-//! | `task.rs` | the interpreter of tasks, on tokio's timers or on these |
+//! | `task.rs` | the interpreter of tasks, on Tokio's timers or on these |
 //! | `shelf.rs` | timers that tasks and threads share |
 //! | `world.rs` | shared state; clocks; a millisecond for each task |
 //! | `trace.rs` | finished operations, as they are compared |
@@ -28,12 +27,12 @@ use std::env;
 
 use support::prelude::*;
 
-/// A variable's number, or else the default.
+/// Returns the number in an environment variable, or the default if it is not set.
 fn number(variable: &str, default: u64) -> u64 {
     env::var(variable).map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// So many seeds from 0, unless variables say otherwise.
+/// Returns the seeds from 0 to `count`, unless the variables `SEED` and `SEEDS` select others.
 fn seeds(count: u64) -> Range<u64> {
     let first = number("SEED", 0);
     first..first + number("SEEDS", count)
@@ -42,13 +41,13 @@ fn seeds(count: u64) -> Range<u64> {
 #[cfg(feature = "test-util")]
 use tokio::time::advance;
 
-/// No program for workers moves a clock.
+/// Stands in for `advance`, which no program for workers calls.
 #[cfg(not(feature = "test-util"))]
 async fn advance(_: Duration) {
     unreachable!("no clock is paused");
 }
 
-/// Has a runtime's timers be of high resolution, where there are such.
+/// Installs a driver of high resolution in a runtime, if this platform and these features have one.
 fn be_precise(_runtime: &Handle) {
     #[cfg(all(feature = "high-resolution", target_os = "linux"))]
     inside(_runtime, || {

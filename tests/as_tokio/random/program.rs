@@ -7,36 +7,36 @@ use std::{fmt, slice};
 #[cfg(feature = "test-util")]
 use crate::random::paused::hand::Hand;
 
-/// The steps of a thread, which drives one runtime after another, and does things in between; or which spawns a
-/// task on runtimes that have workers.
+/// The steps of a thread. It drives one runtime after another and uses timers in between, or spawns a task on runtimes
+/// that have workers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     pub(crate) style: Style,
-    /// How many runtimes there are.
+    /// Number of runtimes.
     pub(crate) runtimes: usize,
-    /// By how much less than a millisecond each paused clock is ahead of its runtime's own count.
+    /// The time by which each paused clock is past a whole millisecond of its runtime when the program begins.
     pub(crate) offset: Duration,
-    /// Whether timers of this crate are of high resolution, which a paused clock does not show.
+    /// Whether this crate's timers are of high resolution. On a paused clock that makes no difference.
     pub(crate) precise: bool,
     /// The tasks to spawn, by number.
     pub(crate) tasks: Vec<Body>,
     pub(crate) steps: Vec<Step>,
 }
 
-/// Which orders are promised, and so which things a program may do.
+/// Which orders are promised, and therefore what a program may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// No tasks: only the steps of a single thread, at any time.
+    /// There are no tasks, only the steps of a single thread, at any time.
     Solo,
-    /// Tasks that have nothing to do with each other, whose timers meet in a millisecond.
+    /// Tasks share nothing, and their timers may be due in the same millisecond.
     Crowd,
-    /// Tasks that spawn, await and abort each other and share timers. Each has milliseconds of
-    /// its own in which its timers are due, so that a single order is right.
+    /// Tasks spawn, await and abort each other and share timers. Each has a lane: milliseconds of its own in which its
+    /// timers are due, so that only one order is right.
     Lanes,
-    /// Timers that are polled by hand: `Step::Hands` alone, in a single runtime.
+    /// Timers are polled by hand in a single runtime. The only step is `Step::Hands`.
     Hand,
-    /// Tasks on workers, in real time. Each race is between a wait that is over soon and a wait of
-    /// an hour, and a task waits for each task that it has spawned.
+    /// Tasks run on workers, in real time. Each race is between a wait that ends soon and a wait of an hour, and a
+    /// task waits for each task that it spawned.
     Workers,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Style {
 pub(crate) type Rt = usize;
 /// The number of a task.
 pub(crate) type Task = usize;
-/// The place of a timer that is shared.
+/// The place of a shared timer on the shelf.
 pub(crate) type Slot = usize;
 pub(crate) type Body = Vec<Op>;
 
@@ -54,14 +54,14 @@ pub(crate) enum Step {
     Drive(Rt, Body),
     /// `runtime.block_on(local_set.run_until(..))`
     DriveLocal(Rt, Body),
-    /// `let _guard = handle.enter();` around the steps, or around no step but the moment.
+    /// `let _guard = handle.enter();` around the steps
     Enter(Rt, Vec<Step>),
-    /// Something that needs no runtime to drive it.
+    /// An operation that needs no runtime to drive it.
     Now(Slot, Now),
     Spawn(Task, Rt),
     /// `drop(runtime)`
     End(Rt),
-    /// Done to timers in the first runtime, which the thread drives.
+    /// Operations on timers by hand in the first runtime, which the thread drives.
     #[cfg(feature = "test-util")]
     Hands(Vec<Hand>),
 }
@@ -69,11 +69,11 @@ pub(crate) enum Step {
 /// An operation of a thread or a task on a shared timer, without waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Now {
-    /// `sleep`; for another runtime, with a guard that is held no longer.
+    /// `sleep`, perhaps inside another runtime's `enter()`.
     Make(Option<Rt>, Duration),
-    /// `sleep_until`, in the same way.
+    /// `sleep_until`, likewise.
     MakeUntil(Option<Rt>, Duration),
-    /// Once, with a waker that does nothing.
+    /// Polls once, with a waker that does nothing.
     Poll,
     /// Resets to this long from now, by the clock of the timer's own runtime.
     Reset(Duration),
@@ -95,22 +95,22 @@ pub(crate) enum Op {
     TimeoutAt(Duration, Body),
     Interval(Ticks),
     Now(Slot, Now),
-    /// A shared timer is awaited and put back.
+    /// Awaits a shared timer and puts it back.
     Await(Slot),
-    /// Entered, and the guard is held over awaits: a root's own future alone may do that.
+    /// Enters a runtime and holds the guard over awaits. Only a root's own future may do that.
     Held(Rt, Body),
-    /// Entered around each poll, as tokio-util's `RuntimeExt::wrap` does.
+    /// Enters a runtime around each poll, as tokio-util's `RuntimeExt::wrap` does.
     Wrapped(Rt, Body),
-    /// Another runtime is driven on a thread of `spawn_blocking`, or a runtime that is made there.
+    /// Drives another runtime, or a new one, on a thread of `spawn_blocking`.
     Blocking(Option<Rt>, Body),
-    /// The same inside `block_in_place`.
+    /// Drives it inside `block_in_place`.
     InPlace(Option<Rt>, Body),
-    /// Whose is a timer that is made on this worker?
+    /// Checks which runtime a timer that is made on this worker belongs to.
     Probe,
     Select(Vec<Body>),
     JoinAll(Vec<Body>),
     Unordered(Vec<Body>),
-    /// On the runtime of this place, or another.
+    /// Spawns on the current runtime, or on the given one.
     Spawn(Task, Option<Rt>),
     SpawnLocal(Task),
     JoinSet(Vec<Task>),
@@ -127,9 +127,9 @@ pub(crate) enum Op {
 pub(crate) struct Ticks {
     pub(crate) period: Duration,
     pub(crate) behavior: MissedTickBehavior,
-    /// When the first tick is due; `None`: immediately.
+    /// When the first tick is due: immediately if this is `None`.
     pub(crate) start: Option<Duration>,
-    /// Done between the ticks.
+    /// What happens between the ticks.
     pub(crate) between: Vec<Between>,
 }
 
@@ -143,14 +143,14 @@ pub(crate) enum Between {
     ResetAfter(Duration),
 }
 
-/// A line for each thing that the thread does, and for each task.
+/// Writes a line for each task, and for each step of the thread.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (style, runtimes, offset) = (self.style, self.runtimes, self.offset);
         let precise = if self.precise { ", precise" } else { "" };
         writeln!(
             f,
-            "{style:?}, {runtimes} runtimes{precise}, clocks ahead by {offset:?}"
+            "{style:?}, {runtimes} runtimes{precise}, clocks {offset:?} past a millisecond"
         )?;
         for (number, task) in self.tasks.iter().enumerate() {
             writeln!(f, "  task {number}: {task:?}")?;
@@ -162,7 +162,7 @@ impl fmt::Display for Program {
 }
 
 impl Op {
-    /// The bodies inside the operation.
+    /// Returns the bodies inside the operation.
     pub(crate) fn bodies(&mut self) -> &mut [Body] {
         match self {
             Op::Timeout(_, body) | Op::TimeoutAt(_, body) => slice::from_mut(body),

@@ -1,4 +1,4 @@
-//! Timers on the shelf: made in a place, awaited in others, polled, reset and dropped between.
+//! The shelf holds timers that tasks and threads share: one makes a timer, and others await, poll, reset or drop it.
 
 use support::prelude::*;
 
@@ -16,7 +16,8 @@ impl<T: Time> Place<T> {
         let done = on_time(timer.sleep.deadline(), "it is done");
         self.put_back(slot, timer);
         self.record(done);
-        // In a millisecond of the task that made the timer: another order than theirs is not promised.
+        // The timer fired in a millisecond of the task that made it. Go on in a millisecond of this task, because
+        // no order is promised within one.
         if self.world.style == Style::Lanes {
             T::sleep(self.span(ms(1))).await;
         }
@@ -32,7 +33,7 @@ impl<T: Time> Place<T> {
         drop(old);
     }
 
-    /// Operations that do not wait.
+    /// Applies an operation that does not wait.
     pub(crate) fn apply_now(&self, slot: Slot, now: Now) -> String {
         match now {
             Now::Make(within, span) => {
@@ -59,7 +60,7 @@ impl<T: Time> Place<T> {
     fn make(&self, slot: Slot, within: Option<Rt>, make: impl FnOnce() -> T::Sleep) {
         let _guard = within.map(|rt| self.world.handles[rt].enter());
         let sleep = Box::pin(make());
-        // A runtime that is not the program's has the real clock, as all have on workers.
+        // A runtime that is not one of the program's has the real clock, as all do in a program for workers.
         let owner = self.world.here().unwrap_or(0);
         self.put_back(slot, Shelved { sleep, owner });
     }
@@ -70,7 +71,7 @@ impl<T: Time> Place<T> {
         match now {
             Now::Poll => {
                 let polled = sleep.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                // On workers nothing else says whether the timer is due already.
+                // On workers, no clock that is compared tells whether the timer is due already.
                 if self.world.style != Style::Workers {
                     return format!("{polled:?}");
                 }

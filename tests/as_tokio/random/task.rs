@@ -19,15 +19,15 @@ use support::time::{InTime, Interval, Time};
 /// How long a root waits for each of its operations, by the clock of the runtime that drives the root.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where in a running program something happens.
+/// A position in a running program.
 pub(crate) struct Place<T: Time> {
     pub(crate) world: Arc<World<T>>,
-    /// 0 is the thread and its roots.
+    /// The number of the task, or 0 for the thread and its roots.
     pub(crate) task: usize,
     pub(crate) path: Vec<usize>,
-    /// Which runtime drives this, and waits no longer than its patience.
+    /// The runtime that drives this root, whose clock limits each operation to [`PATIENCE`].
     pub(crate) driven_by: Option<usize>,
-    /// Whether this is in the local set.
+    /// Whether this runs in the local set.
     pub(crate) local: bool,
 }
 
@@ -52,7 +52,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// Inside something that has a limit of its own, or needs none.
+    /// Returns a position inside an operation that has a limit of its own, or needs none.
     fn within(&self, index: usize) -> Self {
         Place {
             driven_by: None,
@@ -64,7 +64,7 @@ impl<T: Time> Place<T> {
         self.world.record(self.task, &self.path, what);
     }
 
-    /// Runs one operation after another. A panic ends the operation that panics, and no more.
+    /// Runs one operation after another. A panic ends only the operation that panics.
     pub(crate) fn run(self, ops: Body) -> BoxFuture<'static, ()> {
         async move {
             for (index, op) in ops.into_iter().enumerate() {
@@ -82,7 +82,7 @@ impl<T: Time> Place<T> {
         .boxed()
     }
 
-    /// The patience of a root is tokio's in every run.
+    /// Limits an operation of a root. The limit uses Tokio's timers in every run.
     async fn limited<F: Future + Send>(&self, future: F) -> Option<F::Output> {
         let Some(rt) = self.driven_by else {
             return Some(future.await);
@@ -181,7 +181,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// Returns a duration of at least `span`, which ends in this task's part of a millisecond.
+    /// Returns a duration of at least `span` that ends in this task's lane.
     pub(crate) fn span(&self, span: Duration) -> Duration {
         match self.world.here() {
             Some(rt) if span < Duration::from_secs(3600) => {
@@ -197,7 +197,7 @@ impl<T: Time> Place<T> {
     }
 
     async fn advance(&self, span: Duration) {
-        // Another task's timer may be due in this moment, and no order of the two is promised.
+        // A timer of another task may be due right now, and no order of the two is promised.
         if self.world.style == Style::Lanes {
             yield_now().await;
         }
@@ -298,7 +298,8 @@ impl<T: Time> Place<T> {
         String::new()
     }
 
-    /// Only where the clock that must stand meanwhile is that of the runtime which drives this.
+    /// Drives another runtime on a blocking thread, but only if the clock that must stand still meanwhile is that of the
+    /// runtime that drives this root.
     async fn blocking(&self, rt: Rt, body: Body) -> String {
         if self.driven_by.is_none() || self.world.here() != self.driven_by {
             return "not here".into();
@@ -321,7 +322,7 @@ impl<T: Time> Place<T> {
         }
     }
 
-    /// On workers: drives a body, as a local task, on a thread that is not a worker meanwhile.
+    /// In a program for workers, drives a body as a local task, on a thread that is no worker meanwhile.
     fn driving(&self, rt: Option<Rt>, body: Body) -> impl FnOnce() + Send + 'static {
         let body = self.at(0).run(body);
         let handle = rt.map(|rt| self.world.handles[rt].clone());
@@ -346,7 +347,7 @@ impl<T: Time> Place<T> {
     }
 }
 
-/// A task, which records its end, whichever that is.
+/// Records how a task ended when it is dropped.
 struct Life<T: Time>(Place<T>, &'static str);
 
 impl<T: Time> Drop for Life<T> {
@@ -355,7 +356,7 @@ impl<T: Time> Drop for Life<T> {
     }
 }
 
-/// A timer is not early.
+/// Returns the event, and notes in it if the timer was early.
 pub(crate) fn on_time(deadline: Instant, what: &str) -> String {
     match Instant::now() >= deadline {
         true => what.into(),
@@ -386,8 +387,8 @@ thread_local! {
     static HELD: RefCell<Vec<EnterGuard<'static>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A guard in a future that could move to another thread, but does not: a root's. So that all
-/// futures here are of one type.
+/// A guard in a root's future. That future could move to another thread, but does not. This type lets all futures here
+/// be `Send`, and so have one type.
 struct Held;
 
 impl Held {

@@ -1,17 +1,16 @@
-//! The finished operations of a program, so that two runs can be compared.
+//! The trace of a program: the operations that it has finished, by which two runs are compared.
 
 use std::fmt;
 
-/// Something that has finished, somewhere.
+/// An operation that has finished.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
-    /// Whose clock said when: that of the runtime around the operation, if there was any, and the
-    /// clock is paused.
+    /// The runtime whose clock gave the time: the one that was current, if its clock is paused.
     pub(crate) clock: Option<usize>,
-    /// In half milliseconds since the program began.
+    /// The time, in half milliseconds since the program began.
     pub(crate) at: i128,
     pub(crate) task: usize,
-    /// Where in the task's program.
+    /// The position of the operation in the task's program.
     pub(crate) path: Vec<usize>,
     pub(crate) what: String,
 }
@@ -26,7 +25,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// By clock and time. Events at the same time on the same clock may happen in any order.
+/// Events in the order of clock and time. Those at the same time on the same clock may happen in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace(Vec<Event>);
 
@@ -36,7 +35,7 @@ impl Trace {
         Trace(events)
     }
 
-    /// The events that the two traces do not share.
+    /// Returns the events that only one of the two traces has.
     pub(crate) fn difference(&self, ours: &Trace) -> String {
         let only = |mark, one: &Trace, other: &Trace| {
             let missing = one.0.iter().filter(|event| !other.0.contains(event));

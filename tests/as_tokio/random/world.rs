@@ -1,5 +1,5 @@
-//! The state that all tasks of a running program share: runtimes and their clocks, timers on a shelf, handles
-//! of tasks, and the trace.
+//! The state that all tasks of a running program share: runtimes and their clocks, the shelf, handles of tasks, and the
+//! trace.
 
 use support::prelude::*;
 
@@ -9,9 +9,9 @@ use super::program::{Body, Program, Slot, Style};
 use super::real::Quiet;
 use super::trace::Event;
 
-/// Each paused clock is set on by so much before a program begins, so that deadlines may lie before the program.
+/// How far each paused clock is advanced before a program begins, so that deadlines may lie before the program.
 pub(crate) const START: Duration = Duration::from_millis(160);
-/// Milliseconds are dealt out to this many tasks, one after another, by two.
+/// Number of lanes. Each task has a lane of its own: two milliseconds out of every sixteen.
 pub(crate) const LANES: usize = 8;
 
 pub(crate) struct World<T: Time> {
@@ -20,23 +20,23 @@ pub(crate) struct World<T: Time> {
     pub(crate) handles: Vec<Handle>,
     /// When the program began, by each clock.
     epochs: Vec<Instant>,
-    /// Out while they are driven, or ended.
+    /// `None` while the runtime is being driven, and after it has ended.
     runtimes: Mutex<Vec<Option<Runtime>>>,
     pub(crate) shelf: Mutex<HashMap<Slot, Shelved<T>>>,
     pub(crate) spawned: Mutex<Vec<Option<JoinHandle<()>>>>,
     events: Mutex<Vec<Event>>,
-    /// For probes, on workers.
+    /// The runtime for probes. Only programs for workers have one.
     pub(crate) quiet: Option<Arc<Quiet>>,
 }
 
-/// A timer, and the runtime that made the timer.
+/// A timer, and the runtime in which it was made.
 pub(crate) struct Shelved<T: Time> {
     pub(crate) sleep: Pin<Box<T::Sleep>>,
     pub(crate) owner: usize,
 }
 
 impl<T: Time> World<T> {
-    /// Takes a program's own runtimes, if it has any, and when the program begins on their clocks.
+    /// Takes the runtimes of a program, if it has its own, and the instants on their clocks at which it begins.
     pub(crate) fn new(
         program: &Program,
         handles: Vec<Handle>,
@@ -55,13 +55,13 @@ impl<T: Time> World<T> {
         }
     }
 
-    /// The runtime whose context this is.
+    /// Returns the current runtime, if it is one of the program's.
     pub(crate) fn here(&self) -> Option<usize> {
         let id = Handle::try_current().ok()?.id();
         self.handles.iter().position(|handle| handle.id() == id)
     }
 
-    /// The same, where clocks are paused, and so compared.
+    /// Returns the same if clocks are paused, and so can be compared.
     pub(crate) fn clock_here(&self) -> Option<usize> {
         self.here().filter(|_| self.style != Style::Workers)
     }
@@ -70,7 +70,7 @@ impl<T: Time> World<T> {
         inside(&self.handles[rt], Instant::now)
     }
 
-    /// In half milliseconds: clocks differ by less.
+    /// Returns the time in half milliseconds, because clocks differ by less than that.
     pub(crate) fn since_start(&self, rt: usize, instant: Instant) -> i128 {
         let base = self.epochs[rt] - START;
         let nanos = instant.saturating_duration_since(base).as_nanos() as i128;
@@ -101,7 +101,7 @@ impl<T: Time> World<T> {
         self.runtimes.lock().unwrap()[rt] = Some(runtime);
     }
 
-    /// The next deadline from there on that lies in a millisecond of the task's own.
+    /// Returns the first deadline from `deadline` on that lies in the task's lane.
     pub(crate) fn in_lane(&self, task: usize, rt: usize, deadline: Instant) -> Instant {
         let now = self.now(rt);
         if self.style != Style::Lanes || deadline <= now {

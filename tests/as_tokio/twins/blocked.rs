@@ -1,12 +1,12 @@
-//! A worker that blocks, and is all that drives its runtime, is reached by timers of another.
+//! The only worker of a runtime blocks, so no thread drives that runtime. Timers of another runtime still reach the worker.
 
 use super::prelude::*;
 
 use futures::future::pending;
 
-/// The only worker drives a future by itself, under the guard of another runtime.
+/// The only worker blocks on a future, inside another runtime's `enter()`.
 #[test]
-fn a_future_that_the_only_worker_drives_by_itself() {
+fn the_only_worker_blocks_on_a_future() {
     fn body<T: Time>((): ()) -> Result<(), String> {
         let (here, there) = (One.build(), One.build());
         let handle = there.handle().clone();
@@ -25,7 +25,7 @@ fn a_future_that_the_only_worker_drives_by_itself() {
     same([()], body::<Tokio>, body::<Exact>);
 }
 
-/// The worker's runtime has begun to end, and no thread takes the worker over.
+/// The worker's runtime has begun to end, so no thread takes over the worker.
 #[test]
 fn another_runtime_blocks_a_worker_of_one_that_ends() {
     fn body<T: Time>((): ()) {
@@ -35,7 +35,7 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
         here.spawn(async move {
             ticks::<T>().await;
             tell.send(()).unwrap();
-            // Its runtime is dropped meanwhile.
+            // The main thread drops this runtime meanwhile.
             thread::sleep(ms(50));
             block_in_place(|| handle.block_on(async { T::sleep(ms(5)).await }));
         });
@@ -45,7 +45,7 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
     same([()], body::<Tokio>, body::<Exact>);
 }
 
-/// There is no thread left to take the worker over.
+/// No thread is left that could take over the worker.
 #[test]
 fn another_runtime_blocks_a_worker_that_has_no_successor() {
     fn body<T: Time>((): ()) -> Result<(), String> {
@@ -64,7 +64,7 @@ fn another_runtime_blocks_a_worker_that_has_no_successor() {
     same([()], body::<Tokio>, body::<Exact>);
 }
 
-/// A thread that was a worker drives a runtime of its own, while the worker waits for that thread.
+/// A thread that used to be the worker drives a runtime of its own, and the worker waits for that thread.
 #[test]
 fn a_worker_waits_for_the_thread_that_was_its_own() {
     fn body<T: Time>((): ()) -> Result<(), String> {
@@ -86,7 +86,7 @@ fn a_worker_waits_for_the_thread_that_was_its_own() {
     same([()], body::<Tokio>, body::<Ours>);
 }
 
-/// The only worker waits for a task of another runtime, which awaits a timer that was made here.
+/// The only worker waits for a task of another runtime. That task awaits a timer that the worker made.
 #[test]
 fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
     fn body<T: Time>((): ()) -> Result<(), String> {

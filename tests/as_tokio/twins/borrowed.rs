@@ -1,25 +1,25 @@
-//! Timers that user code uses while tokio spawns a task, and so keeps its current handle borrowed.
+//! User code uses timers while Tokio is spawning a task, and so has its current handle borrowed.
 //!
 //! A runtime that is shutting down drops a new task inside `spawn`, and the destructor of that task's
 //! future is user code. No runtime can be entered there. Whatever that code does to a timer, the timers
-//! of all other runtimes fire.
+//! of other runtimes still fire.
 
 use super::prelude::*;
 
 use std::future::pending;
 
-/// What the destructor of a task's clean-up does.
+/// What the destructor of a task's clean-up does to a timer.
 #[derive(Clone, Copy, Debug)]
 enum Last {
-    /// Drops a timer that is registered.
+    /// Drops an armed timer.
     Drop,
-    /// Resets the timer first, to a later or an earlier deadline. A `DelayQueue` does the second if an
-    /// entry is inserted that is due first.
+    /// Resets the timer first, to a later or an earlier deadline. (A `DelayQueue` does the latter if an entry
+    /// is inserted that is due before all others.)
     Extend,
     MoveEarlier,
-    /// Polls the timer first, with another waker.
+    /// First polls the timer with another waker.
     Poll,
-    /// Makes another timer, and polls that.
+    /// First makes and polls another timer.
     Make,
 }
 
@@ -27,9 +27,9 @@ use Last::{Extend, Make, MoveEarlier, Poll};
 
 const LASTS: [Last; 5] = [Last::Drop, Extend, MoveEarlier, Poll, Make];
 
-/// Does something to a timer of the current runtime when dropped.
+/// Returns a value whose drop does something to a timer of the current runtime.
 fn clean_up<T: Time>(last: Last) -> AtEnd<impl FnMut() + Send> {
-    let mut sleep = registered(T::boxed(HOUR));
+    let mut sleep = armed(T::boxed(HOUR));
     AtEnd(move || match last {
         Last::Drop => {}
         Extend => sleep.as_mut().reset(Instant::now() + 2 * HOUR),
@@ -39,7 +39,7 @@ fn clean_up<T: Time>(last: Last) -> AtEnd<impl FnMut() + Send> {
     })
 }
 
-/// Spawns its clean-up when dropped, as a connection does that says goodbye.
+/// Returns a value whose drop spawns a clean-up, as a connection does that closes in an orderly way.
 fn connection<T: Time>(last: Last) -> AtEnd<impl FnMut() + Send> {
     let mut clean_up = Some(clean_up::<T>(last));
     AtEnd(move || {
@@ -51,8 +51,8 @@ fn connection<T: Time>(last: Last) -> AtEnd<impl FnMut() + Send> {
     })
 }
 
-/// A task of the runtime keeps a connection until the runtime ends. The task is older than the
-/// runtime's first timer, so that the end drops the task before anything of the timers.
+/// Spawns a task that keeps a connection until the runtime ends. The task is older than the driver task, so the runtime
+/// drops it first.
 fn connect<T: Time>(runtime: &Built, last: Last) {
     runtime.block_on(async move {
         tokio::spawn(async move {
@@ -64,18 +64,12 @@ fn connect<T: Time>(runtime: &Built, last: Last) {
     });
 }
 
-/// Timers of further runtimes fire. A driver that was left unusable would be given to one of them.
-fn later<T: Time>() -> Vec<Result<(), String>> {
-    let sleeps = |n: usize| {
-        let runtime = KINDS[n % 4].build();
-        tried(|| runtime.block_on(async { T::sleep(ms(5)).await }))
-    };
-    let elsewhere = |n| thread::spawn(move || sleeps(n)).join().unwrap();
-    let pair = |n| [sleeps(n), elsewhere(n + 1)];
-    (0..12).step_by(2).flat_map(pair).collect()
+/// Waits for a timer of another runtime.
+fn later<T: Time>() -> Result<(), String> {
+    tried(|| One.build().block_on(async { T::sleep(ms(5)).await }))
 }
 
-/// Runtimes to end: of each kind, and on a paused clock.
+/// The runtimes that end: one of each kind, and one with a paused clock.
 const RUNTIMES: &[fn() -> Built] = &[
     || Current.build(),
     || Local.build(),
@@ -87,7 +81,7 @@ const RUNTIMES: &[fn() -> Built] = &[
 
 #[test]
 fn a_task_spawns_its_clean_up_while_the_runtime_ends() {
-    fn body<T: Time>((runtime, last): (usize, Last)) -> Vec<Result<(), String>> {
+    fn body<T: Time>((runtime, last): (usize, Last)) -> Result<(), String> {
         let runtime = RUNTIMES[runtime]();
         connect::<T>(&runtime, last);
         drop(runtime);
@@ -97,10 +91,10 @@ fn a_task_spawns_its_clean_up_while_the_runtime_ends() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The timers belong to a runtime that lives.
+/// The timers belong to a runtime that is still running.
 #[test]
 fn a_task_is_spawned_under_the_guard_of_a_runtime_that_has_ended() {
-    fn body<T: Time>((kind, last): (Kind, Last)) -> Vec<Result<(), String>> {
+    fn body<T: Time>((kind, last): (Kind, Last)) -> Result<(), String> {
         let (here, ended) = (kind.build(), Current.build());
         let handle = ended.handle().clone();
         drop(ended);

@@ -1,20 +1,20 @@
-//! Task dumps (`tokio_unstable` and tokio's feature `taskdump`): a poll that a dump traces leaves each timer
-//! as it was, and looking at a runtime stops nothing in it.
+//! Task dumps (`tokio_unstable` and tokio's feature `taskdump`): a poll that a dump traces leaves each timer as it was,
+//! and a dump stops no task.
 //!
-//! In a traced poll each of tokio's leaf futures is pending and registers nothing. A timer that took
-//! this for "the alarm is armed" would never fire.
+//! In a traced poll, each of Tokio's leaf futures is pending and registers nothing. If the driver took the alarm for
+//! armed then, the timer would never fire.
 
 use super::prelude::*;
 
 use tokio::runtime::dump::{Trace, trace_with};
 use tokio::task::yield_now;
 
-/// Who polls under a trace.
+/// Where the traced poll happens.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     BlockOn,
     Task,
-    /// A thread that no runtime drives, inside `enter()`.
+    /// On a thread that drives no runtime, inside `enter()`.
     PlainThread,
 }
 
@@ -36,7 +36,7 @@ const USES: [Use; 5] = [
     Use::Timeout,
 ];
 
-/// A future whose first poll comes twice: once traced, and once as usual.
+/// Polls a future for the first time twice: once traced, and once as usual.
 async fn traced_first<F: Future>(future: F) -> F::Output {
     let mut future = Box::pin(future);
     let first = poll_fn(|cx| {
@@ -98,7 +98,7 @@ fn a_traced_poll_leaves_a_timer_as_it_was() {
     );
 }
 
-/// The tasks of timers that are due while a dump polls them, and after it.
+/// The timers of these tasks become due before the dump, during it, or after it.
 #[test]
 fn a_dump_of_a_current_thread_runtime_loses_no_task() {
     fn body<T: Time>(tasks: usize) {
@@ -117,8 +117,8 @@ fn a_dump_of_a_current_thread_runtime_loses_no_task() {
     same([1, 200, 5_000], body::<Tokio>, body::<Ours>);
 }
 
-/// Few tasks: a dump never ends if more than 128 are in the run queues, with tokio's timers, too. And one worker: beside
-/// two, a dump hangs in one run of eighty, with tokio's timers, too.
+/// There are few tasks, because a dump never ends if more than 128 are in the run queues. There is one worker, because a
+/// dump sometimes hangs if there are two. Both also happen with Tokio's timers.
 #[test]
 fn dumps_of_a_runtime_with_workers_lose_no_task() {
     fn body<T: Time>(kind: Kind) {
@@ -138,7 +138,7 @@ fn dumps_of_a_runtime_with_workers_lose_no_task() {
     same([One], body::<Tokio>, body::<Ours>);
 }
 
-/// A callback of `trace_with` is user code: it may use timers.
+/// A callback of `trace_with` is user code, and may use timers.
 #[test]
 fn a_callback_of_a_trace_uses_a_timer() {
     fn body<T: Time>((kind, after): (Kind, u64)) {
@@ -158,7 +158,7 @@ fn a_callback_of_a_trace_uses_a_timer() {
     same(cross(KINDS, [0, 10]), body::<Tokio>, body::<Ours>);
 }
 
-/// A task that waits for a timer can be seen in a dump: it has a leaf.
+/// A dump shows a task that waits for a timer, because the timer is a leaf of the trace.
 #[test]
 fn a_task_that_waits_for_a_timer_has_a_leaf_in_a_dump() {
     fn body<T: Time>(uses: Use) -> bool {

@@ -1,15 +1,15 @@
-//! Timers made, polled and kept under another runtime's `enter()` leave the task's own alone.
+//! Timers that a task makes, polls and keeps inside another runtime's `enter()` do not affect its own timers.
 
 use super::prelude::*;
 
 /// How a task makes its first timer in another runtime.
 #[derive(Clone, Copy, Debug)]
 enum First {
-    /// Under its guard, and polls the timer there.
+    /// Inside its `enter()`, where the task also polls the timer.
     Polled,
-    /// Under its guard, and keeps the timer.
+    /// Inside its `enter()`, and keeps the timer.
     Kept,
-    /// Under its guard, and drops the timer there.
+    /// Inside its `enter()`, where the task also drops the timer.
     Dropped,
     /// In its `block_on`, as a blocking client does.
     Nested,
@@ -28,7 +28,7 @@ impl First {
     }
 }
 
-/// By then the other runtime idles, or has ended.
+/// The other runtime is idle by then, or has ended.
 #[test]
 fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     type Case = ((Kind, First), Kind, bool);
@@ -41,7 +41,7 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
             if ends {
                 there.take().into_iter().for_each(end);
             }
-            // Not polled where it was made.
+            // Another task polls this timer first.
             let later = T::sleep(ms(1));
             joined(tokio::spawn(later)).await.unwrap();
             ticks::<T>().await;
@@ -56,7 +56,7 @@ fn a_task_whose_first_timer_was_made_elsewhere_has_later_ones_of_its_own() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The runtime under whose guard a task waits ends.
+/// A task waits inside the `enter()` of a runtime, and that runtime ends.
 #[test]
 fn a_guard_of_a_runtime_that_ends_meanwhile() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> [Result<(), String>; 2] {

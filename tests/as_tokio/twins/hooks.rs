@@ -1,5 +1,5 @@
-//! Hooks for tasks may make timers, though they are called for the driver's own task, too, and while
-//! tokio spawns a task.
+//! A runtime's hooks for tasks may make timers, although the runtime also calls them for the driver task, and while it
+//! spawns a task.
 
 use super::prelude::*;
 
@@ -51,15 +51,15 @@ impl Hook {
             Hook::Polls => {
                 builder.on_before_task_poll(move |_| uses.of::<T>());
                 builder.on_after_task_poll(move |_| uses.of::<T>());
-                // No poll: a runtime that ends terminates the driver's tasks, too, and a timer that
-                // is polled there panics.
+                // This hook does not poll its timer: a runtime that ends also terminates the driver task, and a
+                // timer that is polled there panics.
                 builder.on_task_terminate(|_| Use::Make.of::<T>());
             }
         }
     }
 }
 
-/// The runtime's first timer is the hook's, or the task's that is polled before anything is spawned.
+/// The runtime's first timer is the hook's, or that of a future that is polled before any task is spawned.
 #[test]
 fn a_hook_for_tasks_makes_a_timer() {
     type Case = ((Kind, Hook), Use, bool);

@@ -1,5 +1,6 @@
-//! Timers of a `LocalSet` belong to no runtime for good: runtimes drive the set one after another, and end.
-//! A `LocalRuntime` needs no such set: it runs the tasks of all twins as local tasks.
+//! Several runtimes may drive a `LocalSet` one after another, and end. The timers of its tasks still fire.
+//!
+//! (A `LocalRuntime` needs no such set: all twins run their tasks as its local tasks.)
 
 use super::prelude::*;
 
@@ -8,7 +9,7 @@ use std::sync::mpsc as blocking;
 
 use tokio::sync::Barrier;
 
-/// In the end the second alone, when the first idles or has ended.
+/// In the end, only the second runtime drives the set, and the first is idle or has ended.
 #[test]
 fn a_local_set_that_one_runtime_drives_and_then_another() {
     fn body<T: Time>((one, two, ends): (Kind, Kind, bool)) -> [Result<(), String>; 2] {
@@ -41,7 +42,7 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// Waits, perhaps after other timers, and sends a message once the timer is registered.
+/// Waits for a timer, perhaps after other timers. Sends a message once the timer is armed.
 async fn waits<T: Time>(again: bool, started: blocking::Sender<()>) {
     if again {
         ticks::<T>().await;
@@ -52,7 +53,7 @@ async fn waits<T: Time>(again: bool, started: blocking::Sender<()>) {
     sleep.await;
 }
 
-/// The drop waits for the blocking thread, on which a local task sleeps, or `block_on` itself.
+/// The drop of the runtime waits for a blocking thread. On that thread, a local task sleeps, or the future of `block_on`.
 #[test]
 fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
     fn body<T: Time>((kind, again, is_local): (Kind, bool, bool)) -> Option<Result<(), String>> {

@@ -1,11 +1,11 @@
-//! Under the guard of a runtime without timers, or of a runtime that has ended, panics are tokio's, at tokio's line.
+//! Inside the `enter()` of a runtime without timers, a timer panics with Tokio's message.
 //!
-//! Without any runtime: `tests/api/drop_in.rs`.
+//! `tests/api/drop_in.rs` tests what happens outside any runtime.
 
 use super::prelude::*;
 
-/// On a thread that the driver has found to be a worker, the timer is the worker's own, as under any
-/// guard. Whether the driver has found that depends on the worker.
+/// If the thread is bound to its worker, the timer belongs to the worker's runtime, as inside any `enter()`. Whether it
+/// is bound by then depends on the scheduler.
 #[test]
 fn under_the_guard_of_a_runtime_without_timers() {
     fn body<T: Time>(kind: Kind) -> Result<(), String> {

@@ -1,30 +1,30 @@
-//! Twins: a program ends on these timers as on `tokio::time`, whose behaviour is right by definition.
+//! Twins: a program ends on these timers as it does on `tokio::time`, whose behaviour is right by definition.
 //!
-//! Each body is generic over [`Time`](support::time::Time), takes a case, and is run in a process of its own:
-//! once on tokio's timers and once on ours. Compared are the end (finished, with this value;
-//! panicked, with these words; hung; died) and every panic on the way, on any thread. A twin that
-//! is allowed to differ states tokio's end, and the ends that ours may have instead.
+//! Each body is generic over [`Time`](support::time::Time) and takes a case. It runs twice, each time in a process of
+//! its own: once on Tokio's timers, and once on ours. The twin compares how the two ended (finished with this value,
+//! panicked with this message, hung, or died), and every panic on the way, on any thread. A twin that is allowed to
+//! differ states how Tokio's run ends, and how ours may end instead.
 //!
-//! | file | idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `twin.rs` | runs both, and compares; the watchdog |
-//! | `runtimes.rs` | kinds of runtimes, threads that drive them, and their ends |
-//! | `guards.rs` | timers made, polled and kept under another runtime's `enter()` |
-//! | `wrapped.rs` | timers awaited in another runtime's context, `RuntimeExt::wrap` |
-//! | `blocked.rs` | workers that block, and drive their runtime no more |
-//! | `borrowed.rs` | user code that tokio runs while a task is spawned: destructors in a runtime that shuts down |
-//! | `dumps.rs` | task dumps, which poll without effect (`tokio_unstable`) |
+//! | `twin.rs` | runs a body on both, and compares the ends; the watchdog |
+//! | `runtimes.rs` | kinds of runtimes, threads that drive them, and how they end |
+//! | `guards.rs` | timers that are made, polled and kept inside another runtime's `enter()` |
+//! | `wrapped.rs` | timers that are awaited in another runtime's context (`RuntimeExt::wrap`) |
+//! | `blocked.rs` | workers that block, so that they no longer drive their runtime |
+//! | `borrowed.rs` | user code that Tokio runs while it spawns a task: destructors in a runtime that is shutting down |
+//! | `dumps.rs` | task dumps, whose polls arm nothing (`tokio_unstable`) |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
-//! | `local_sets.rs` | `LocalSet`s: on blocking threads, and driven by one runtime after another |
-//! | `moved.rs` | timers that are polled elsewhere, while runtimes end in any order |
-//! | `pairs.rs` | made in each context, awaited in each |
-//! | `shutdowns.rs` | runtimes that end while their tasks poll timers with wakers of all sorts |
-//! | `subscribers.rs` | subscribers of tokio's own spans (`tokio_unstable`) |
-//! | `threads.rs` | a current-thread runtime per thread, and several on one thread |
-//! | `nothing.rs` | sleeps of nothing, first ticks, deadlines that have passed |
-//! | `misuse.rs` | no runtime, no timers, a runtime that has ended |
+//! | `local_sets.rs` | `LocalSet`s on blocking threads, and `LocalSet`s that one runtime drives after another |
+//! | `moved.rs` | timers that are polled in another runtime, while runtimes end in any order |
+//! | `pairs.rs` | timers that are made in each kind of context, and awaited in each |
+//! | `shutdowns.rs` | runtimes that end while their tasks poll timers with various wakers |
+//! | `subscribers.rs` | subscribers of Tokio's own spans (`tokio_unstable`) |
+//! | `threads.rs` | several runtimes that take turns on one thread |
+//! | `nothing.rs` | zero-length sleeps, first ticks, and deadlines that have passed |
+//! | `misuse.rs` | a runtime without timers |
 //! | `paused.rs` | times on a paused clock (feature `test-util`) |
-#![allow(clippy::async_yields_async, reason = "made here, awaited elsewhere")]
+#![allow(clippy::async_yields_async, reason = "timers are awaited elsewhere")]
 
 mod blocked;
 mod borrowed;

@@ -1,7 +1,7 @@
-//! Timers that are polled in another runtime than they were made in survive the end of either runtime.
+//! A timer that is polled in another runtime than it was made in survives the end of either runtime.
 //!
-//! A timer of tokio's whose runtime has ended panics when polled, in any runtime. Ours goes on, for
-//! the same deadline, in the runtime that polls the timer, if that runtime lives.
+//! A Tokio timer whose runtime has ended panics when it is polled, in any runtime. Ours continues with the same deadline
+//! in the runtime that polls it, if that runtime is running.
 
 use super::prelude::*;
 
@@ -9,12 +9,12 @@ use std::future::pending;
 
 use futures::FutureExt as _;
 
-/// The state that a timer has reached in the runtime that made the timer.
+/// The state that a timer has reached in the runtime that it was made in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
     Registered,
-    /// Reset, which registers the timer, and never polled.
+    /// The timer was reset, which arms it, and was never polled.
     Reset,
     Fired,
 }
@@ -73,11 +73,11 @@ fn a_timer_that_was_polled_in_a_runtime_that_has_ended_fires_in_its_own() {
             let _ready = (&mut sleep).now_or_never();
             (sleep, T::boxed(HOUR))
         });
-        let (mut sleep, theirs) = polled?;
+        let (mut sleep, other) = polled?;
         drop(two);
         sleep.as_mut().reset(Instant::now() + ms(1));
         let end = in_task(&one, sleep);
-        drop(theirs);
+        drop(other);
         one.block_on(ticks::<T>());
         end
     }
@@ -91,7 +91,7 @@ fn polled_reset_and_dropped_after_the_end() {
         let (runtime, other) = (kind.build(), kind.build());
         let (mut sleep, mut kept) = (made::<T>(&runtime, state), made::<T>(&runtime, state));
         let (mut timeout, mut interval) = runtime.block_on(async {
-            let timeout = registered(Box::pin(T::timeout(HOUR, pending::<()>())));
+            let timeout = armed(Box::pin(T::timeout(HOUR, pending::<()>())));
             let mut interval = T::interval(HOUR);
             interval.tick().await;
             (timeout, interval)

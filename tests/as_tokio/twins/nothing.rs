@@ -1,14 +1,13 @@
-//! Sleeps of nothing go by tokio's clock, and do not spin.
+//! A loop of zero-length sleeps follows Tokio's clock, and does not spin.
 //!
-//! The number of rounds has an upper bound by the time that they took: a sleep that goes by the clock
-//! ends once per tick of a millisecond.
+//! A sleep that follows the clock ends once per millisecond. So the time that the rounds took limits their number.
 
 use super::prelude::*;
 
 use std::future::pending;
 use std::time;
 
-const NOTHING: [Duration; 3] = [
+const ZERO_OR_TINY: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_nanos(1),
     Duration::from_micros(5),
@@ -18,11 +17,11 @@ const NOTHING: [Duration; 3] = [
 enum Nap {
     Sleep(Duration),
     Timeout(Duration),
-    /// The same timer, reset in each round.
+    /// Resets the same timer in each round.
     Reset,
-    /// The first tick of a new interval in each round.
+    /// Waits for the first tick of a new interval in each round.
     FirstTick,
-    /// A timeout of nothing around a ready future, which is no nap at all.
+    /// Awaits a zero-length timeout around a ready future, which does not wait.
     None,
 }
 
@@ -60,7 +59,7 @@ async fn pace<T: Time>(nap: Nap) -> Pace {
 }
 
 #[test]
-fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
+fn loops_of_zero_length_sleeps_follow_the_clock() {
     fn body<T: Time>((kind, nap, in_a_task): (Kind, Nap, bool)) -> Result<Pace, String> {
         let runtime = kind.build();
         match in_a_task {
@@ -69,12 +68,12 @@ fn loops_of_sleeps_of_nothing_go_around_with_the_clock() {
         }
     }
     let mut naps = vec![Nap::Reset, Nap::None];
-    naps.extend(NOTHING.map(Nap::Sleep));
-    naps.extend(NOTHING.map(Nap::Timeout));
+    naps.extend(ZERO_OR_TINY.map(Nap::Sleep));
+    naps.extend(ZERO_OR_TINY.map(Nap::Timeout));
     let cases = cross3(KINDS, naps, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 
-    // tokio's first tick waits for its clock; ours completes immediately.
+    // An interval's first tick waits for the clock with Tokio's timers, and completes immediately with ours.
     let cases = KINDS.map(|kind| (kind, Nap::FirstTick, false));
     let (waits, either) = (
         Ok(Pace::OfTheClock),

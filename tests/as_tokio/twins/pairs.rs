@@ -1,8 +1,8 @@
-//! Timers made in each context and awaited in each do as tokio's, also when a runtime has ended.
+//! A timer that is made in one context and awaited in another does what Tokio's does, even after a runtime has ended.
 //!
-//! The maker and the poller each have a runtime, or share the same. A third runtime, the stranger, is
-//! multi-threaded and lives on: wrapped and nested contexts run on its worker. A case is a context in
-//! which timers are made, and runs all contexts in which they are awaited, side by side.
+//! A timer is made in one runtime and polled in another, or in the same. A third runtime, the *host*, has workers and
+//! keeps running: wrapped and nested contexts run on its workers. A case is a context in which timers are made. It runs
+//! all contexts in which they are awaited side by side.
 
 use super::prelude::*;
 
@@ -20,27 +20,27 @@ enum Place {
     /// On a plain thread, under the runtime's guard.
     Entered,
     InLocalSet,
-    /// In a task of the stranger, in place.
+    /// In `block_in_place`, in a task of the host.
     Nested,
-    /// In a task of the stranger, in the runtime's context.
+    /// In a task of the host, wrapped in the runtime's context.
     Wrapped,
-    /// In a task of the stranger.
-    Strange,
-    /// Of any runtime.
+    /// In a task of the host.
+    OnHost,
+    /// Outside any runtime.
     Outside,
 }
 
-use Place::{BlockOn, Blocking, Entered, InLocalSet, Nested, Outside, Strange, Task, Wrapped};
+use Place::{BlockOn, Blocking, Entered, InLocalSet, Nested, OnHost, Outside, Task, Wrapped};
 
 const PLACES: [Place; 9] = [
-    BlockOn, Task, Blocking, Entered, InLocalSet, Nested, Wrapped, Strange, Outside,
+    BlockOn, Task, Blocking, Entered, InLocalSet, Nested, Wrapped, OnHost, Outside,
 ];
 
 impl Place {
     fn run<R: Send + 'static>(
         self,
         runtime: &Handle,
-        stranger: &Handle,
+        host: &Handle,
         work: impl Future<Output = R> + Send + 'static,
     ) -> Result<R, String> {
         let handle = runtime.clone();
@@ -59,16 +59,16 @@ impl Place {
             }
             Nested => {
                 let work = async move { block_in_place(|| handle.block_on(work)) };
-                wait(joined(stranger.spawn(work)))
+                wait(joined(host.spawn(work)))
             }
-            Wrapped => wait(joined(stranger.spawn(TokioContext::new(work, handle)))),
-            Strange => wait(joined(stranger.spawn(work))),
+            Wrapped => wait(joined(host.spawn(TokioContext::new(work, handle)))),
+            OnHost => wait(joined(host.spawn(work))),
             Outside => tried(|| wait(work)),
         }
     }
 
-    fn is_the_strangers(self) -> bool {
-        matches!(self, Nested | Wrapped | Strange)
+    fn is_on_the_host(self) -> bool {
+        matches!(self, Nested | Wrapped | OnHost)
     }
 }
 
@@ -84,7 +84,7 @@ enum Ends {
 struct Case {
     makes: Place,
     maker: Kind,
-    /// None: made and awaited in the same runtime.
+    /// `None` if the timer is awaited in the runtime in which it is made.
     poller: Option<Kind>,
     ends: Ends,
 }
@@ -109,7 +109,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn entry<T: Time>(case: Case, awaits: Place, registered: bool) -> String {
-    let stranger = if case.maker == One { Two } else { One }.driven();
+    let host = if case.maker == One { Two } else { One }.driven();
     let (maker, poller) = (case.maker.driven(), case.poller.map(Kind::driven));
     let handle = poller.as_ref().unwrap_or(&maker).handle.clone();
     let make = async move {
@@ -117,21 +117,21 @@ fn entry<T: Time>(case: Case, awaits: Place, registered: bool) -> String {
         let _pending = registered.then(|| poll_quietly(&mut sleep));
         sleep
     };
-    let sleep = case.makes.run(&maker.handle, &stranger.handle, make);
+    let sleep = case.makes.run(&maker.handle, &host.handle, make);
     let (mut maker, mut poller) = (Some(maker), poller);
     match case.ends {
         Ends::Neither => {}
         Ends::Makers => maker.take().unwrap().end(),
         Ends::Pollers => poller.take().unwrap().end(),
     }
-    let polled = awaits.run(&handle, &stranger.handle, sleep.unwrap());
-    for driven in [maker, poller, Some(stranger)].into_iter().flatten() {
+    let polled = awaits.run(&handle, &host.handle, sleep.unwrap());
+    for driven in [maker, poller, Some(host)].into_iter().flatten() {
         driven.end();
     }
     polled.map_or_else(|words| words, |()| FIRED.to_owned())
 }
 
-/// All entries of a case, each on a thread of its own; a line each.
+/// The results of all entries of a case, one per line. Each entry runs on a thread of its own.
 struct Row(Vec<String>);
 
 impl fmt::Debug for Row {
@@ -156,17 +156,17 @@ fn entries() -> Vec<(Place, bool)> {
     cross(PLACES, [false, true])
 }
 
-/// Where tokio's panics, because the runtime of the timer has ended, ours goes on in any other.
+/// If Tokio's timer panics because its runtime has ended, ours may continue in another runtime instead.
 fn is_right(case: Case, awaits: Place, theirs: &str, ours: &str) -> bool {
     if case.ends != Ends::Makers || !theirs.contains(SHUT_DOWN) {
         return theirs == ours;
     }
     let fired = ours.contains(FIRED);
-    if awaits == Strange || (case.poller.is_some() && awaits != Outside) {
+    if awaits == OnHost || (case.poller.is_some() && awaits != Outside) {
         return fired;
     }
-    let is_the_strangers = case.makes.is_the_strangers() || awaits.is_the_strangers();
-    theirs == ours || (fired && is_the_strangers)
+    let is_on_the_host = case.makes.is_on_the_host() || awaits.is_on_the_host();
+    theirs == ours || (fired && is_on_the_host)
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! A paused clock shows the same times when the clock leaps, and beside runtimes whose clocks tick.
+//! A paused clock shows the same times as with Tokio's timers when it is advanced, and beside runtimes whose clocks run.
 //!
-//! Programs on paused clocks alone are those of `random/`.
+//! `random/` has the programs that use paused clocks only.
 
 use super::prelude::*;
 
@@ -11,12 +11,12 @@ fn since(start: Instant) -> u128 {
     start.elapsed().as_micros()
 }
 
-/// A timer is overdue, because the clock has leapt, while the earliest timer is reset, or dropped.
+/// A timer is overdue because the clock was advanced. Meanwhile, the earliest timer is reset or dropped.
 #[test]
 fn resetting_the_earliest_timer_does_not_delay_one_that_is_overdue() {
     type Case = (Kind, (u64, u64, u64, Option<u64>));
 
-    fn body<T: Time>((kind, (first, second, leapt, to)): Case) -> [u128; 2] {
+    fn body<T: Time>((kind, (first, second, advanced_by, to)): Case) -> [u128; 2] {
         let runtime = kind.built(kind.builder().start_paused(true));
         runtime.block_on(async {
             let start = Instant::now();
@@ -27,8 +27,8 @@ fn resetting_the_earliest_timer_does_not_delay_one_that_is_overdue() {
                 since(start)
             });
             tokio::task::yield_now().await;
-            // The clock moves, and the runtime fires no timer.
-            assert!(pin!(advance(ms(leapt))).now_or_never().is_none());
+            // The clock moves, but the runtime fires no timer yet.
+            assert!(pin!(advance(ms(advanced_by))).now_or_never().is_none());
             match to {
                 Some(to) => earliest.as_mut().reset(start + ms(to)),
                 None => earliest = T::boxed(ms(0)),
@@ -46,7 +46,7 @@ fn resetting_the_earliest_timer_does_not_delay_one_that_is_overdue() {
         (1, 2, 1000, Some(1001)),
         (3, 5, 4, Some(100)),
     ];
-    cases.extend([1, 4, 5, 6, 60_000].map(|leapt| (3, 5, leapt, None)));
+    cases.extend([1, 4, 5, 6, 60_000].map(|advanced_by| (3, 5, advanced_by, None)));
     same(cross([Current, Local], cases), body::<Tokio>, body::<Ours>);
 }
 
@@ -76,12 +76,12 @@ fn a_paused_runtime_nested_in_a_task() {
     same([(false, false), (true, false)], body::<Tokio>, body::<Ours>);
 }
 
-/// Made in a runtime whose clock ticks, awaited in a paused runtime.
+/// The timer was made in a runtime whose clock runs.
 #[test]
-fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
+fn a_paused_runtime_awaits_a_timer_of_one_whose_clock_runs() {
     fn body<T: Time>(registered: bool) -> u128 {
-        let (paused, ticking) = (paused(), One.build());
-        let mut sleep = inside(ticking.handle(), || T::boxed(ms(20)));
+        let (paused, running) = (paused(), One.build());
+        let mut sleep = inside(running.handle(), || T::boxed(ms(20)));
         assert!(!registered || poll_quietly(&mut sleep).is_pending());
         paused.block_on(async {
             let start = Instant::now();
@@ -92,7 +92,7 @@ fn a_paused_runtime_awaits_a_timer_of_one_that_ticks() {
     same([false, true], body::<Tokio>, body::<Ours>);
 }
 
-/// The first task that the hook is called for is the driver's own.
+/// The first task for which the runtime calls the hook is the driver task.
 #[cfg(tokio_unstable)]
 #[test]
 fn a_paused_clock_does_not_stop_at_a_timer_that_a_hook_has_cancelled() {

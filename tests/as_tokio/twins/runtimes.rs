@@ -1,4 +1,4 @@
-//! Kinds of runtimes; threads that drive them; how they end; and the cases that they make.
+//! The kinds of runtimes, the threads that drive them, how they end, and lists of cases.
 
 use support::prelude::*;
 
@@ -9,25 +9,25 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Current,
-    /// tokio's `LocalRuntime`, which stays on its thread.
+    /// A `LocalRuntime`, which stays on its thread.
     Local,
     /// With a single worker.
     One,
-    /// With two.
+    /// With two workers.
     Two,
 }
 
 pub(crate) use Kind::{Current, Local, One, Two};
 
-/// Those that have workers.
+/// The kinds that have workers.
 pub(crate) const MULTI: [Kind; 2] = [One, Two];
 
-/// Those that may be moved to another thread.
+/// The kinds that can be moved to another thread.
 pub(crate) const MOVABLE: [Kind; 3] = [Current, One, Two];
 
 pub(crate) const KINDS: [Kind; 4] = [Current, Local, One, Two];
 
-/// All pairs of the two lists, as cases of a body.
+/// Returns all pairs of the two lists, as cases of a body.
 pub(crate) fn cross<A: Copy, B: Copy>(
     some: impl IntoIterator<Item = A>,
     others: impl IntoIterator<Item = B> + Clone,
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// Built and driven on a thread of its own, until [`Driven::end`].
+    /// Builds the runtime on a thread of its own, which drives it until [`Driven::end`].
     pub(crate) fn driven(self) -> Driven {
         let (send, handle) = mpsc::channel();
         let (end, ended) = oneshot::channel::<()>();
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// A runtime of any kind, which this thread drives. All else is done by its handle.
+/// A runtime of any kind, which this thread drives. Everything else is done through its handle.
 pub(crate) enum Built {
     Movable(Runtime),
     Local(LocalRuntime),
@@ -123,7 +123,7 @@ impl Deref for Built {
     }
 }
 
-/// A runtime that a thread drives.
+/// A runtime that another thread drives.
 pub(crate) struct Driven {
     pub(crate) handle: Handle,
     end: oneshot::Sender<()>,
@@ -131,19 +131,19 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// Drops the runtime, and waits for that. Blocks, in any context.
+    /// Drops the runtime and waits until that is done. Blocks in any context.
     pub(crate) fn end(self) {
         drop(self.end);
         self.thread.join().unwrap();
     }
 }
 
-/// Drops a runtime where tokio forbids the drop, and waits for that.
+/// Drops a runtime in a context in which Tokio forbids that, and waits until it is done.
 pub(crate) fn end(runtime: Runtime) {
     thread::spawn(move || drop(runtime)).join().unwrap();
 }
 
-/// The value that a task returns, or the words of its panic.
+/// Returns the value of a task, or the message of its panic.
 pub(crate) async fn joined<R>(task: JoinHandle<R>) -> Result<R, String> {
     task.await.map_err(|error| match error.try_into_panic() {
         Ok(payload) => words(&*payload),
@@ -151,8 +151,7 @@ pub(crate) async fn joined<R>(task: JoinHandle<R>) -> Result<R, String> {
     })
 }
 
-/// Runs a future as a task of a runtime, which this thread drives meanwhile. A `LocalRuntime` runs the
-/// future as a local task.
+/// Runs a future as a task of a runtime, and drives the runtime meanwhile. A `LocalRuntime` runs it as a local task.
 pub(crate) fn in_task<F>(runtime: &Built, future: F) -> Result<F::Output, String>
 where
     F: Future<Output: Send> + Send + 'static,
@@ -164,7 +163,7 @@ where
     runtime.block_on(joined(task))
 }
 
-/// Whether a clock that ticks in milliseconds goes on here.
+/// Waits for a sleep and a timeout of a millisecond, which shows that timers fire here.
 pub(crate) async fn ticks<T: Time>() {
     T::sleep(ms(1)).await;
     T::timeout(ms(1), std::future::pending::<()>())

@@ -1,8 +1,8 @@
-//! No task panics when its runtime ends, with any way to poll the timers of the task.
+//! No task panics when its runtime ends, however the task polls its timers.
 //!
-//! tokio drops the tasks first and ends time last; the number of panics is compared, too.
-//! Tokio's timers per worker are left out. They do panic in tasks of a runtime that ends, and those
-//! that are due in an hour are ready there.
+//! Tokio drops the tasks first and ends its time driver last. The twins also compare the number of panics. Tokio's
+//! alternative timer is left out: with it, tasks of a runtime that ends do panic, and a timer that is due in an hour is
+//! ready there.
 
 use super::prelude::*;
 
@@ -23,9 +23,9 @@ enum Polls {
     JoinAll,
     SelectAll,
     JoinSet,
-    /// `select!` over a timer that stays and a timer that is made again.
+    /// `select!` over a timer that stays and one that is made again in each round.
     Select,
-    /// Nothing but the task.
+    /// The task polls its timer directly.
     Plain,
 }
 
@@ -57,7 +57,7 @@ async fn polls<T: Time>(how: Polls) {
             },
             Plain => sleeps::<T>(round).next().unwrap().await,
         }
-        // Other workers end the runtime meanwhile.
+        // Gives the thread that ends the runtime a chance to run.
         thread::yield_now();
     }
 }
@@ -78,7 +78,7 @@ where
             });
         }
         drop(alive);
-        // tokio's sleep, not the timers under test: the runtime is to end while these wait.
+        // This is a Tokio sleep, so that the runtime ends while the timers under test are pending.
         runtime.block_on(async { tokio::time::sleep(ms(3)).await });
         runtime.end(end);
         assert!(over.recv().is_err());
@@ -96,8 +96,8 @@ fn no_task_panics_whatever_polls_its_timers_when_its_runtime_ends() {
     same(cross(KINDS, ends), body::<Tokio>, body::<Ours>);
 }
 
-/// The end wakes timers of an hour, by wakers that are not the task's, while the other worker still
-/// runs tasks.
+/// The end of the runtime wakes timers that are due in an hour. Their wakers are not the task's own, and the other worker
+/// still runs tasks.
 #[test]
 fn no_task_panics_that_is_woken_by_the_end_of_its_runtime() {
     fn body<T: Time>((kind, end): (Kind, End)) {

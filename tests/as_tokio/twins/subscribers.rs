@@ -1,5 +1,5 @@
-//! Subscribers of tokio's own spans (`tokio_unstable` and tokio's feature `tracing`), which are user code that
-//! tokio calls in the middle of its timers' operations.
+//! Subscribers of Tokio's own spans (`tokio_unstable` and tokio's feature `tracing`). They are user code, which Tokio
+//! calls in the middle of its timers' operations.
 
 use super::prelude::*;
 
@@ -8,13 +8,13 @@ use tracing::{Event, Metadata, Subscriber};
 
 type Act = Box<dyn Fn() + Send + Sync>;
 
-/// Does something whenever a timer of tokio's reports its deadline, or when a span is closed.
+/// A subscriber that calls a function when a Tokio timer reports its deadline, and another when a span is closed.
 struct Listener {
     on_deadline: Act,
     on_close: Act,
 }
 
-/// Listens on all threads of this process, which runs one body.
+/// Installs the subscriber for all threads of this process, which runs one body.
 fn listen(
     on_deadline: impl Fn() + Send + Sync + 'static,
     on_close: impl Fn() + Send + Sync + 'static,
@@ -53,7 +53,7 @@ impl Subscriber for Listener {
     fn exit(&self, _: &Id) {}
 }
 
-/// The task in which the subscriber panics may end by that. Later timers fire.
+/// The task in which the subscriber panics may end. All later timers fire.
 #[test]
 fn a_subscriber_that_panics_once_stops_no_other_timer() {
     fn body<T: Time>(kind: Kind) {
@@ -103,7 +103,7 @@ fn a_subscriber_may_use_timers() {
     same(cross(KINDS, [0, 5]), body::<Tokio>, body::<Ours>);
 }
 
-/// A driver closes its spans when its runtime ends. All of its timers are woken nevertheless.
+/// A driver closes its spans when its runtime ends. Even if the subscriber panics then, the driver wakes all timers.
 #[test]
 fn a_subscriber_that_panics_while_a_runtime_ends_leaves_no_timer_asleep() {
     fn body<T: Time>(kind: Kind) -> usize {
@@ -113,7 +113,7 @@ fn a_subscriber_that_panics_while_a_runtime_ends_leaves_no_timer_asleep() {
         for timer in &mut timers {
             assert!(poll(timer, &waker).is_pending());
         }
-        // Once, because a second panic while the first unwinds aborts the process.
+        // The subscriber panics only once, because a second panic while the first unwinds would abort the process.
         let fuse = AtomicBool::new(true);
         listen(
             || (),
@@ -121,7 +121,7 @@ fn a_subscriber_that_panics_while_a_runtime_ends_leaves_no_timer_asleep() {
         );
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(runtime)));
         let woken = count.get();
-        // Their own spans are closed when they are dropped.
+        // Dropping the timers would close their own spans, and so call the subscriber again.
         std::mem::forget(timers);
         woken
     }

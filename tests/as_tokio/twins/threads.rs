@@ -1,8 +1,8 @@
-//! Timers go on with a runtime per thread, and with several runtimes on one thread.
+//! Timers fire if several runtimes take turns on one thread.
 
 use super::prelude::*;
 
-/// The others go on when the first has ended.
+/// In half of the cases the first runtime ends, and the others go on.
 #[test]
 fn several_runtimes_take_turns_on_one_thread() {
     fn body<T: Time>((kind, ends): (Kind, bool)) -> Vec<Result<(), String>> {

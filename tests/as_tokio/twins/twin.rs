@@ -1,8 +1,7 @@
 //! Runs a body on both timers, each time in a process of its own, and compares the two ends.
 //!
-//! The process is this test binary once more. A variable tells the process which body to run, and in
-//! which case; a line of JSON tells the end of that. The body runs on a thread, and the main thread is
-//! the watchdog.
+//! The process runs this test binary again. An environment variable selects the body and the case, and the process
+//! prints how the body ended as a line of JSON. The body runs on a thread of its own; the test's thread is the watchdog.
 
 use support::prelude::*;
 
@@ -13,18 +12,18 @@ use std::panic::{self, Location};
 use std::time::Instant;
 use std::{env, process};
 
-/// A body takes milliseconds, on a busy machine a few seconds; or the body hangs.
+/// The seconds after which a body counts as hung. A body takes milliseconds, or a few seconds on a busy machine.
 const LIMIT: f64 = 60.0;
-/// How many times as long as on tokio's timers the body may take on this crate's.
+/// The limit on this crate's timers, as a multiple of the time that the body took on Tokio's.
 const TIMES_LONGER: f64 = 8.0;
-/// Number of failures after which no more cases are run.
+/// Number of failures after which no more cases run.
 const MOST: usize = 3;
-/// A child's order: line, timers, case.
+/// The variable that tells a child what to run: the line of the comparison, the timers, and the case.
 const ORDER: &str = "WHEEL_TWIN";
-/// The seconds after which the child's body hangs.
+/// The variable with the child's limit in seconds.
 const SECONDS: &str = "WHEEL_TWIN_SECONDS";
-/// If set, a file to which each comparison adds its place, and the seconds that its bodies took on
-/// tokio's timers and on ours: those that are to do the same.
+/// A variable that may name a file. Each call of [`same`] adds a line to it: its place in the source, and the seconds that
+/// its bodies took on Tokio's timers and on ours.
 const TIMES: &str = "WHEEL_TWINS_TIMES";
 /// Begins the line of a child's outcome.
 const MARK: &str = "\u{1}outcome ";
@@ -38,18 +37,18 @@ pub(crate) trait Case: Copy + Debug + Send + 'static {}
 
 impl<C: Copy + Debug + Send + 'static> Case for C {}
 
-/// The words of a panic; and the line, if the panic is at a body's line.
+/// The message of a panic, and its line if that is in a body.
 type Panic = (String, Option<String>);
 
 /// How a body ended.
 pub(crate) struct Outcome {
     pub(crate) end: String,
-    /// All of them, on all threads, in alphabetical order.
+    /// All panics on all threads, sorted.
     panics: Vec<Panic>,
     seconds: f64,
 }
 
-/// In each case both end in the same way, with the same panics.
+/// Asserts that in each case both runs end in the same way, with the same panics.
 #[track_caller]
 pub(crate) fn same<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
@@ -65,7 +64,7 @@ pub(crate) fn same<C: Case, R: Debug>(
     }
 }
 
-/// In each case tokio's end with the first value, and ours, as is documented, with any of the others.
+/// Asserts that in each case Tokio's run ends with the first value, and ours with any of the others, as documented.
 #[track_caller]
 pub(crate) fn differs<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
@@ -79,8 +78,7 @@ pub(crate) fn differs<C: Case, R: Debug>(
     });
 }
 
-/// Runs both in all cases, and panics if any case is not right. Returns the seconds that each side
-/// took.
+/// Runs both in all cases, and panics if `is_right` rejects any. Returns how many seconds each of the two took.
 #[track_caller]
 pub(crate) fn compare<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
@@ -104,7 +102,7 @@ pub(crate) fn compare<C: Case, R: Debug>(
         if !is_right(case, &theirs, &ours) {
             failures.push(format!("{case:?}\n  tokio: {theirs}\n  wheel: {ours}"));
         }
-        // They may be hangs.
+        // Stop early, because each of these may be a hang.
         if failures.len() == MOST {
             break;
         }
@@ -114,8 +112,8 @@ pub(crate) fn compare<C: Case, R: Debug>(
     seconds
 }
 
-/// Has a child run the body, for at most `limit` seconds. In a child: runs the body, if that is the
-/// child's.
+/// Runs the body in a child process, for at most `limit` seconds. In a child, runs the body if it is the one that was
+/// ordered.
 fn run<R: Debug>(
     order: String,
     limit: f64,
@@ -149,7 +147,7 @@ fn outcome_of_child(order: &str, limit: f64) -> Outcome {
     }
 }
 
-/// Runs a body in the process that is there for nothing else, and prints the body's end.
+/// Runs a body in a process of its own, and prints how it ended.
 fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static) -> ! {
     let panics = Arc::new(Mutex::new(Vec::<Panic>::new()));
     let hooks = panics.clone();
@@ -180,7 +178,7 @@ fn finished(value: &impl Debug) -> String {
 }
 
 impl Outcome {
-    /// Ours may name the caller's line where tokio's names a line of tokio.
+    /// Returns `true` if the ends are the same. A panic of ours may name the caller's line where Tokio's names a line of Tokio.
     fn agrees_with(&self, theirs: &Outcome) -> bool {
         let agree = |(ours, theirs): (&Panic, &Panic)| {
             ours.0 == theirs.0 && (theirs.1.is_none() || ours.1 == theirs.1)

@@ -1,10 +1,10 @@
-//! Timers awaited in another runtime's context, `RuntimeExt::wrap`, leave later ones alone.
+//! Timers that are awaited in another runtime's context (`RuntimeExt::wrap`) do not affect later ones.
 
 use super::prelude::*;
 
 use tokio_util::context::{RuntimeExt, TokioContext};
 
-/// As in tokio-util's own example: the runtime that polls has no timers at all.
+/// As in tokio-util's own example, the runtime that polls has no timers at all.
 #[test]
 fn a_runtime_without_timers_awaits_those_of_another() {
     fn body<T: Time>(of: Kind) {
@@ -21,15 +21,15 @@ fn a_runtime_without_timers_awaits_those_of_another() {
     same([One, Two], body::<Tokio>, body::<Ours>);
 }
 
-/// Its runtime ends before a wrapped timer of a second is due, which has been polled there. tokio's
-/// panics. Ours, made on a worker of a runtime that lives, may be that worker's, and fires.
+/// A task waits for a timer of one second in another runtime's context, and that runtime ends first. Tokio's timer
+/// panics. Ours may belong to the worker that made it, whose runtime is still running, and then fires.
 #[test]
 fn a_task_of_a_living_runtime_that_waits_in_the_context_of_one_that_ends() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> Result<(), String> {
         let (here, there) = (kind.build(), of.driven());
         let (waits, waiting) = oneshot::channel();
         let wait = async move {
-            let sleep = registered(T::boxed(secs(1)));
+            let sleep = armed(T::boxed(secs(1)));
             waits.send(()).unwrap();
             sleep.await;
         };
@@ -47,7 +47,7 @@ fn a_task_of_a_living_runtime_that_waits_in_the_context_of_one_that_ends() {
     differs(cases, body::<Tokio>, body::<Ours>, panicked(), &either);
 }
 
-/// The context is that of a runtime that has ended before.
+/// The context is that of a runtime that ended earlier.
 #[test]
 fn timers_made_in_the_context_of_a_runtime_that_has_ended() {
     fn body<T: Time>((kind, of): (Kind, Kind)) -> [Result<(), String>; 2] {

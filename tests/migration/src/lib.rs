@@ -1,4 +1,4 @@
-//! A service that names tokio's timers in the ways that services do.
+//! A service that names Tokio's timers in the ways that services do.
 
 pub mod heartbeat;
 pub mod sessions;

@@ -1,27 +1,27 @@
-//! The counts of a storm, which have to balance.
+//! The counts of a storm. They have to balance.
 
 use crate::prelude::*;
 
 use std::sync::atomic::AtomicI64;
 
-/// Each armed timer comes to exactly one of the three ends.
+/// Each armed timer has exactly one of three ends: it has fired, was cancelled, or lost its runtime.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Timers that were polled and pending.
     pub(crate) armed: Count,
-    /// … and seen ready when polled.
+    /// Armed timers that were ready when they were polled.
     pub(crate) fired: Count,
-    /// … and dropped while they were pending.
+    /// Armed timers that were dropped while they were pending.
     pub(crate) cancelled: Count,
-    /// … and lost their runtime.
+    /// Armed timers whose runtime ended.
     pub(crate) ended: Count,
-    /// … or went on with another driver, and came to an end there.
+    /// Armed timers that continued in another runtime, and ended there.
     pub(crate) went_on: Count,
-    /// Deadlines moved.
+    /// Number of resets.
     pub(crate) reset: Count,
-    /// Runtimes that have come and gone.
+    /// Runtimes that have ended.
     pub(crate) runtimes: Count,
-    /// Wakers that exist.
+    /// Witnesses that exist.
     pub(crate) witnesses: AtomicI64,
     failures: Mutex<Vec<String>>,
 }
@@ -40,7 +40,7 @@ impl Count {
 }
 
 impl Counts {
-    /// Notes a failure. Does not panic: a failure may be found in a waker, whose panics a driver catches.
+    /// Notes a failure. This does not panic, because the failure may be found in a waker, whose panics a driver catches.
     pub(crate) fn fail(&self, what: impl fmt::Display) {
         let mut failures = self.failures.lock().unwrap();
         if failures.len() < 20 {
@@ -52,9 +52,9 @@ impl Counts {
         self.failures.lock().unwrap().clone()
     }
 
-    /// Armed timers that have not come to an end.
+    /// Returns the number of armed timers that have not ended.
     pub(crate) fn pending(&self) -> i64 {
-        // The ends first: each is counted after its beginning.
+        // Read the ends first, because each timer's end is counted after its beginning.
         let ends = self.fired.get() + self.cancelled.get() + self.ended.get();
         self.armed.get() as i64 - ends as i64
     }

@@ -1,4 +1,4 @@
-//! A thread outside all runtimes that arms, polls, moves, passes on and drops timers at random.
+//! A hand: a thread outside all runtimes that arms, polls, resets, passes on and drops timers at random.
 
 use crate::prelude::*;
 
@@ -6,20 +6,20 @@ use super::held::Held;
 use super::shared::Shared;
 use super::witness::Deed;
 
-/// Operations between two looks at the gate.
+/// Number of operations between two checks of the gate.
 const AT_ONCE: usize = 64;
-/// From a nanosecond to two minutes, each length in bits as likely as any other.
+/// Number of bits of the longest duration, two minutes. Each number of bits is equally likely.
 const BITS: u64 = 37;
-/// The least time by which an idle timer is reset to a later deadline.
+/// The least duration to which a timer is extended.
 const LONG: Duration = Duration::from_secs(5);
 
 pub(crate) struct Hand {
     shared: Arc<Shared>,
     random: Random,
-    /// Timers to hold at most.
+    /// Maximum number of timers to hold.
     most: usize,
     timers: Vec<Held>,
-    /// The timer to be looked at next.
+    /// The index of the timer to check next.
     cursor: usize,
 }
 
@@ -41,7 +41,7 @@ impl Hand {
             let open = shared.work(|| (0..AT_ONCE).for_each(|_| self.step()));
             if !open {
                 self.cursor = 0;
-                shared.work(|| self.look(self.timers.len()));
+                shared.work(|| self.check(self.timers.len()));
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
@@ -54,13 +54,13 @@ impl Hand {
             9 => self.poll(false),
             10 => self.poll(true),
             11..=12 => self.reset(),
-            // Most timers are cancelled soon.
+            // This cancels most timers soon after they are armed.
             13..=14 => drop(self.timers.pop()),
             15 => drop(self.take()),
             16 => self.pass_on(),
-            _ => self.look(16),
+            _ => self.check(16),
         }
-        self.look(4);
+        self.check(4);
     }
 
     fn duration(&mut self) -> Duration {
@@ -75,7 +75,7 @@ impl Hand {
         let (driver, duration) = (self.shared.driver(&mut self.random), self.duration());
         let free = self.random.one_in(4);
         let mut held = Held::new(&self.shared, driver, duration, free);
-        // A few are moved before they are polled, and a few polled by others only.
+        // A few timers are reset before they are polled, and a few are polled only by other threads.
         match self.random.below(16) {
             0 => held.reset(self.duration(), true),
             1 => return self.shared.leave(held),
@@ -86,7 +86,7 @@ impl Hand {
         }
     }
 
-    /// A waker in thirty does more than to count its wake.
+    /// Returns what a waker does when it is woken. One in thirty does more than count.
     fn deed(&mut self) -> Option<Deed> {
         match self.random.below(150) {
             0 => Some(Deed::Panic),
@@ -121,7 +121,7 @@ impl Hand {
         self.sort_out(at);
     }
 
-    /// Puts a timer off, or less often, moves its deadline anywhere.
+    /// Extends a timer or, less often, moves its deadline anywhere.
     fn reset(&mut self) {
         let duration = match self.random.below(4) {
             0 => self.duration(),
@@ -134,7 +134,7 @@ impl Hand {
         }
     }
 
-    /// Gives a timer away and takes another in its place.
+    /// Leaves a timer to other threads, and takes one that another thread left.
     fn pass_on(&mut self) {
         if let Some(held) = self.take() {
             self.shared.leave(held);
@@ -145,20 +145,20 @@ impl Hand {
         }
     }
 
-    /// Polls those of the next few timers that have woken their witness.
-    fn look(&mut self, count: usize) {
+    /// Checks the next few timers, and polls those whose witness was woken.
+    fn check(&mut self, count: usize) {
         for _ in 0..count {
             if self.cursor >= self.timers.len() {
                 self.cursor = 0;
                 return;
             }
-            self.timers[self.cursor].look();
+            self.timers[self.cursor].check();
             self.sort_out(self.cursor);
             self.cursor += 1;
         }
     }
 
-    /// A timer that is over is reset, for a second life, or dropped.
+    /// If a timer is over, resets it so that it is used again, or drops it.
     fn sort_out(&mut self, at: usize) {
         if self.timers[at].is_over() {
             if self.random.one_in(4) {

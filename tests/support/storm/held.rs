@@ -1,4 +1,4 @@
-//! A timer that a hand polls, moves, passes on and drops; and its part of the counts.
+//! A timer that a hand polls, resets, passes on and drops, and its part of the counts.
 
 use crate::prelude::*;
 
@@ -9,13 +9,13 @@ use super::shared::Shared;
 use super::witness::{Deed, Witness};
 
 /// How long after its deadline a timer that has woken nothing counts as lost, if it has also been
-/// checked [`LOOKS`] times. Time alone does not prove it, because the whole process may be stopped.
+/// checked [`CHECKS`] times. Time alone does not prove it, because the whole process may be stopped.
 const LOST: Duration = Duration::from_secs(60);
-const LOOKS: u32 = 1000;
+const CHECKS: u32 = 1000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Not polled, or reset after its end, and not polled since.
+    /// Not polled yet, or reset after its end and not polled since.
     New,
     /// Polled, and pending.
     Armed,
@@ -32,9 +32,9 @@ pub(crate) struct Held {
     /// The witness that the sleep keeps after its end, to be woken after a reset.
     kept: Option<Arc<Witness>>,
     moved: bool,
-    /// Polled in a runtime when its own was about to end, or had: the timer may belong to either, and is
-    /// tokio's own in the other, so no driver that goes on counts it.
-    wandered: bool,
+    /// Whether the timer was polled in a runtime after its own had begun to end. It may then be a Tokio timer of that
+    /// runtime, which no driver counts.
+    polled_elsewhere: bool,
     overdue: u32,
 }
 
@@ -54,7 +54,7 @@ impl Held {
             witness: None,
             kept: None,
             moved: false,
-            wandered: false,
+            polled_elsewhere: false,
             overdue: 0,
         }
     }
@@ -63,32 +63,32 @@ impl Held {
         self.sleep.deadline().into_std()
     }
 
-    /// Whether its end has come, or its runtime's, and nothing more will.
+    /// Returns `true` if the timer, or its runtime, has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// Whether the witness of the last poll has been woken.
+    /// Returns `true` if the witness of the last poll was woken.
     fn is_woken(&self) -> bool {
         let witness = self.witness.as_ref();
         witness.is_some_and(|witness| witness.is_woken())
     }
 
     /// Polls the timer if its witness has been woken.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn check(&mut self) {
         if self.is_woken() {
             return self.poll(None);
         }
         let late = Instant::now().saturating_duration_since(self.deadline());
         if self.phase == Phase::Armed && late > LOST {
             self.overdue += 1;
-            if self.overdue == LOOKS {
+            if self.overdue == CHECKS {
                 self.shared.counts.fail(format!("lost for {late:?}"));
             }
         }
     }
 
-    /// Polls the timer with the witness of the last poll, or, if that has been woken, with another.
+    /// Polls the timer with the witness of the last poll or, if that was woken, with another.
     pub(crate) fn poll(&mut self, deed: Option<Deed>) {
         let known = self.witness.clone().filter(|known| !known.is_woken());
         match known {
@@ -98,8 +98,8 @@ impl Held {
     }
 
     pub(crate) fn poll_with_another(&mut self, deed: Option<Deed>) {
-        // A waker that panics in a timer of tokio's own ends tokio's worker, and that the process.
-        let deed = deed.filter(|deed| !(self.wandered && matches!(deed, Deed::Panic)));
+        // If a waker panics in a Tokio timer, Tokio's worker ends, and with it the process.
+        let deed = deed.filter(|deed| !(self.polled_elsewhere && matches!(deed, Deed::Panic)));
         let witness = Witness::new(&self.shared, &self.driver, self.deadline(), deed);
         if self.moved {
             witness.move_deadline();
@@ -113,9 +113,9 @@ impl Held {
         // The witness may be woken twice: by the end of its driver, and by the timer's next driver.
         if self.driver.is_ending() && Handle::try_current().is_ok() {
             witness.move_deadline();
-            self.wandered = true;
+            self.polled_elsewhere = true;
         }
-        if !self.wandered {
+        if !self.polled_elsewhere {
             witness.open();
         }
         let mut polled = None;
@@ -128,18 +128,18 @@ impl Held {
         }
     }
 
-    /// The timer's driver has ended, and the timer was polled in a runtime that lives, and goes on
-    /// there; or in a runtime that is about to end, and waits for that.
-    fn goes_on_here(&mut self, witness: &Witness) -> bool {
+    /// Returns `true` if the timer's driver is ending, and the timer was polled inside a runtime. If that runtime is
+    /// running, the timer continues there; if it is ending, the timer stays pending.
+    fn continues_here(&mut self, witness: &Witness) -> bool {
         if !self.driver.is_ending() || Handle::try_current().is_err() {
             return false;
         }
         // A driver that has not quite ended may wake the witness once more. If its end began during the
         // poll, the timer may still belong to it.
-        (self.moved, self.wandered) = (true, true);
+        (self.moved, self.polled_elsewhere) = (true, true);
         witness.move_deadline();
         if let Some(here) = self.shared.driver_here() {
-            witness.go_on_with(&here);
+            witness.continue_with(&here);
             self.shared.counts.went_on.up();
             self.driver = here;
         }
@@ -147,7 +147,7 @@ impl Held {
     }
 
     fn found_pending(&mut self, witness: &Arc<Witness>, was_woken: bool) {
-        if !self.goes_on_here(witness) && was_woken && !self.moved {
+        if !self.continues_here(witness) && was_woken && !self.moved {
             self.shared.counts.fail("woken, and then pending");
         }
         if self.phase != Phase::Armed {
@@ -172,7 +172,7 @@ impl Held {
     }
 
     fn found_ended(&mut self, witness: &Arc<Witness>, message: &str) {
-        if message != SHUT_DOWN || !(self.driver.is_ending() || self.wandered) {
+        if message != SHUT_DOWN || !(self.driver.is_ending() || self.polled_elsewhere) {
             self.shared.counts.fail(format!("panicked: {message}"));
         }
         if self.phase == Phase::Armed {
@@ -181,11 +181,11 @@ impl Held {
         self.end(witness);
     }
 
-    /// A witness that was registered has been woken, or is about to be, unless another has taken its
-    /// place in the poll that was ready. A witness that came too late is kept by the sleep, for a reset.
+    /// Notes that the timer is over. A registered witness was woken, or is about to be, unless the poll that was ready
+    /// replaced it. The sleep keeps the witness of that poll, for a reset.
     fn end(&mut self, last: &Arc<Witness>) {
         if let Some(registered) = self.witness.take() {
-            // After a reset perhaps no witness was registered.
+            // After a reset, no witness may have been registered.
             if self.phase == Phase::Armed && !self.moved && Arc::ptr_eq(&registered, last) {
                 registered.must_be_woken();
             }
@@ -196,8 +196,7 @@ impl Held {
         self.phase = Phase::Over;
     }
 
-    /// Moves the deadline. Whether the timer is polled then or not: the witness of the last poll is
-    /// woken, unless that has been before.
+    /// Resets the timer. Even without another poll, the witness of the last poll is woken, unless it was woken before.
     pub(crate) fn reset(&mut self, duration: Duration, poll: bool) {
         self.moved = true;
         for witness in self.witness.iter().chain(&self.kept) {
@@ -212,18 +211,18 @@ impl Held {
         if poll || self.phase == Phase::New {
             self.poll_with_another(None);
         } else {
-            self.look();
+            self.check();
         }
     }
 
-    /// For a waker: arms a timer that others will take.
+    /// Arms a timer for other threads. A waker calls this.
     pub(crate) fn arm_for_others(shared: &Arc<Shared>, driver: &Arc<Driver>, duration: Duration) {
         let mut held = Held::new(shared, driver.clone(), duration, false);
         held.poll(None);
         shared.leave(held);
     }
 
-    /// For a waker: does something to a timer that another has left.
+    /// Does something to a timer that another thread left. A waker calls this.
     pub(crate) fn meddle(shared: &Arc<Shared>) {
         let mut random = Random::new(shared.counts.armed.get());
         let Some(mut held) = shared.take_any(&mut random) else {

@@ -1,4 +1,4 @@
-//! A runtime's life: its driver, and its end.
+//! A runtime of a storm, with its driver and its end.
 
 use crate::prelude::*;
 
@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 
 use super::shared::Shared;
 
-/// A runtime's driver, which others hold, also after the runtime's end.
+/// A runtime's driver, which other threads use even after the runtime has ended.
 pub(crate) struct Driver {
     runtime: Handle,
     wheel: Timers,
-    /// How many timers the driver should have pending.
+    /// Number of timers that should be pending in the driver.
     pub(crate) gauge: AtomicI64,
-    /// Set before the end begins: from then on timers may wake early, and panic when polled.
+    /// Set before the end begins. From then on, timers may wake early, and may panic when they are polled.
     ending: AtomicBool,
 }
 
@@ -33,13 +33,13 @@ impl Driver {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// Whether the free functions use this driver here.
+    /// Returns `true` if the free functions use this driver on this thread.
     pub(crate) fn is_here(&self) -> bool {
         let here = Handle::try_current().map(|handle| handle.id());
         !self.is_ending() && here.is_ok_and(|here| here == self.runtime.id())
     }
 
-    /// A sleep, made with the handle to the driver, or by a free function inside the runtime.
+    /// Makes a sleep with the handle to the driver, or with the free function inside the runtime.
     pub(crate) fn sleep(&self, duration: Duration, free: bool) -> Sleep {
         match free {
             true => inside(&self.runtime, || wheel::sleep(duration)),
@@ -47,7 +47,7 @@ impl Driver {
         }
     }
 
-    /// Whether the driver has as many timers pending as expected; else both numbers.
+    /// Returns `Ok` if as many timers are pending as expected, or else both numbers.
     pub(crate) fn compare(&self) -> Result<(), (usize, i64)> {
         let now = self.wheel.metrics().snapshot();
         assert_balanced(&now);
@@ -60,7 +60,7 @@ impl Driver {
     }
 }
 
-/// A runtime that lives. A thread of its own drives the runtime, and ends the runtime when told how.
+/// A running runtime. A thread of its own drives it, and ends it in the way that it is told.
 pub(crate) struct Running {
     pub(crate) driver: Arc<Driver>,
     shared: Arc<Shared>,
@@ -88,7 +88,7 @@ impl Running {
         }
     }
 
-    /// Ends the runtime, suddenly or not.
+    /// Ends the runtime in one of three ways.
     pub(crate) fn end(self, random: &mut Random) {
         self.driver.ending.store(true, Ordering::SeqCst);
         let how = match random.below(3) {

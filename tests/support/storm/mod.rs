@@ -1,21 +1,21 @@
-//! A storm: at random, everything that can be done to timers, while runtimes come and go.
+//! A storm: threads do everything that can be done to timers, at random, while runtimes begin and end.
 //!
-//! | file | idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `hand.rs` | a thread that arms, polls, moves, passes on and drops timers |
-//! | `held.rs` | such a timer, and its part of the counts |
-//! | `witness.rs` | its waker, which may panic, block, arm, poll or drop other timers |
+//! | `hand.rs` | a *hand*: a thread that arms, polls, resets, passes on and drops timers |
+//! | `held.rs` | a timer that a hand holds, and its part of the counts |
+//! | `witness.rs` | a *witness*: the timer's waker, which may panic, block, or arm, poll or drop other timers |
 //! | `life.rs` | a runtime, from its start to its end |
 //! | `counts.rs` | the counts |
-//! | `shared.rs` | the state that all share, and the gate that makes all hold still |
+//! | `shared.rs` | the state that all threads share, and the gate that makes them pause |
 //!
 //! # Invariants
 //!
 //! * armed = fired + cancelled + ended + pending, at every moment.
-//! * No timer is ready, and no waker woken, before the deadline, unless its runtime ends.
-//! * A waker is woken at most once for a deadline; that of a timer which fires, or whose runtime ends, is.
-//! * While all hold still, each driver has exactly the armed timers pending.
-//! * In the end nothing is pending, and no waker is kept by anybody.
+//! * No timer is ready, and no waker is woken, before the deadline, unless the runtime ends.
+//! * A waker is woken at most once for each deadline, and at least once if its timer fires or the runtime ends.
+//! * While all threads pause, exactly the armed timers are pending in each driver.
+//! * In the end, no timer is pending, and no waker is left.
 
 mod counts;
 mod hand;
@@ -35,7 +35,7 @@ use self::held::Held;
 use self::life::Running;
 use self::shared::Shared;
 
-/// Timers of a volley, and how long before they are due they are armed.
+/// Number of timers in a volley, and how long before their deadline they are armed.
 const VOLLEY: usize = 1200;
 const VOLLEY_AFTER: Duration = Duration::from_millis(20);
 
@@ -46,9 +46,8 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Begins with threads that handle timers, so many timers that each holds at most, and the workers of
-    /// each runtime; 0 is a current-thread runtime. The first runtime stays, those after the first come
-    /// and go.
+    /// Begins a storm with this many hands, each of which holds at most `held` timers, and with a runtime for each number
+    /// of workers (0 stands for a current-thread runtime). The first runtime stays; the others end and are replaced.
     pub fn begin(seed: u64, hands: usize, held: usize, workers: &[usize]) -> Self {
         let shared = Arc::<Shared>::default();
         let mut random = Random::new(seed);
@@ -78,13 +77,13 @@ impl Storm {
         &self.shared.counts
     }
 
-    /// Has all hold still, and compares the pending timers of each driver with the expected number.
+    /// Makes all threads pause, and compares the number of pending timers of each driver with the expected one.
     pub fn muster(&self) {
-        // A timer may be between its end and its waker when all have been told to hold still, and
-        // is then counted on a single side of the comparison, until polled.
+        // When the threads pause, a timer may have ended without having woken its waker yet. Then only one side of the
+        // comparison counts it, until it is polled.
         let settles = || {
             for mut held in self.shared.take_all() {
-                held.look();
+                held.check();
                 self.shared.leave(held);
             }
             self.settled().inspect(|()| self.volley())
@@ -101,8 +100,8 @@ impl Storm {
         }
     }
 
-    /// Makes more timers than an expiry pass fires due at the same time in each driver, while no other timer is armed
-    /// that would start another pass.
+    /// Arms a volley in each driver: timers that are due together, while no other timer is armed that would start another
+    /// pass.
     fn volley(&self) {
         let volley = self.shared.drivers().into_iter().flat_map(|driver| {
             let arm = move |_| {
@@ -115,7 +114,7 @@ impl Storm {
         wait_for_all(&self.shared.counts, "a volley fires", volley.collect());
     }
 
-    /// Waits for each driver to have the expected number pending; else returns both numbers.
+    /// Waits until each driver has the expected number of pending timers. Returns both numbers if one does not.
     fn settled(&self) -> Result<(), (usize, i64)> {
         let all = || {
             let drivers = self.shared.drivers();
@@ -131,8 +130,8 @@ impl Storm {
         all()
     }
 
-    /// Ends the storm: half of the timers that are left fire soon, the rest is dropped, and all
-    /// counts have to come to nothing. Returns the failures.
+    /// Ends the storm. Lets half of the timers that are left fire soon and drops the others, and then checks that nothing
+    /// is left. Returns the failures.
     pub fn end(self) -> Vec<String> {
         let counts = &self.shared.counts;
         self.shared.stopped.store(true, Ordering::SeqCst);
@@ -161,7 +160,7 @@ impl Storm {
     }
 }
 
-/// A timer is over when its witness was woken; a timer that never wakes its witness is lost.
+/// Lets half of the timers fire and drops the others. A timer that never wakes its witness is lost.
 fn let_half_fire(counts: &Counts, left: Vec<Held>) {
     let mut random = Random::new(left.len() as u64);
     let mut last = Vec::new();
@@ -178,14 +177,13 @@ fn wait_for_all(counts: &Counts, what: &str, timers: Vec<Held>) {
     let timers = RefCell::new(timers);
     wait(counts, what, || {
         let mut timers = timers.borrow_mut();
-        timers.iter_mut().for_each(Held::look);
+        timers.iter_mut().for_each(Held::check);
         timers.retain(|held| !held.is_over());
         timers.is_empty()
     });
 }
 
-/// Waits for a condition that has to come true, however long the machine stalls; not for long after a
-/// failure.
+/// Waits until a condition holds, for very long because the machine may stall, but only briefly after a failure.
 fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
     for tries in 0..30_000 {
         if is_so() {
@@ -196,10 +194,10 @@ fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
         }
         thread::sleep(Duration::from_millis(1));
     }
-    counts.fail(format!("not so: {what}"));
+    counts.fail(format!("this does not hold: {what}"));
 }
 
-/// Ends runtimes and starts others in their places, except the first.
+/// Ends runtimes, except the first, and starts others in their place.
 fn conduct(shared: &Arc<Shared>, mut running: Vec<Running>, random: &mut Random) -> Vec<Running> {
     while !shared.is_stopped() {
         let pause = Instant::now() + Duration::from_millis(random.below(300));

@@ -1,4 +1,4 @@
-//! The state that all threads of a storm share, and the gate that makes them hold still.
+//! The state that all threads of a storm share, and the gate that makes them pause.
 
 use crate::prelude::*;
 
@@ -8,41 +8,41 @@ use super::counts::Counts;
 use super::held::Held;
 use super::life::Driver;
 
-/// Timers that are left for others, at most.
+/// Maximum number of timers that are left for other threads.
 const POOL: usize = 1000;
 
 #[derive(Default)]
 pub(crate) struct Shared {
     pub(crate) counts: Counts,
-    /// The drivers of runtimes that live.
+    /// The drivers of runtimes that are running.
     pub(crate) drivers: Mutex<Vec<Arc<Driver>>>,
-    /// Timers that are left for others. No timer is touched under this lock.
+    /// Timers that are left for other threads. Use no timer under this lock.
     pool: Mutex<Vec<Held>>,
-    /// Read by threads that work; written to have them hold still.
+    /// Working threads lock this for reading. Locking it for writing makes them pause.
     gate: RwLock<()>,
-    /// The gate is closed, or about to be.
+    /// Whether the gate is closed, or about to be.
     closed: AtomicBool,
     pub(crate) stopped: AtomicBool,
 }
 
 impl Shared {
-    /// Of the runtimes that live, or have just ceased to.
+    /// Returns the drivers of the runtimes that are running, or have just ended.
     pub(crate) fn drivers(&self) -> Vec<Arc<Driver>> {
         self.drivers.lock().unwrap().clone()
     }
 
-    /// Any of these drivers.
+    /// Returns any of these drivers.
     pub(crate) fn driver(&self, random: &mut Random) -> Arc<Driver> {
         let drivers = self.drivers.lock().unwrap();
         drivers[random.below(drivers.len() as u64) as usize].clone()
     }
 
-    /// The driver that the free functions use here, if its runtime lives.
+    /// Returns the driver that the free functions use on this thread, if its runtime is running.
     pub(crate) fn driver_here(&self) -> Option<Arc<Driver>> {
         self.drivers().into_iter().find(|driver| driver.is_here())
     }
 
-    /// Leaves a timer to others; too many are dropped.
+    /// Leaves a timer to other threads, or drops it if too many are left already.
     pub(crate) fn leave(&self, held: Held) {
         let mut pool = self.pool.lock().unwrap();
         if pool.len() < POOL {
@@ -63,14 +63,14 @@ impl Shared {
         std::mem::take(&mut self.pool.lock().unwrap())
     }
 
-    /// Works while the gate is open; `false` when the gate is about to be closed.
+    /// Calls a function while the gate is open. Returns `false` if the gate is about to be closed.
     pub(crate) fn work(&self, f: impl FnOnce()) -> bool {
         let _open = self.gate.read().unwrap();
         f();
         !self.closed.load(Ordering::SeqCst)
     }
 
-    /// Does something while no thread works.
+    /// Calls a function while no thread works.
     pub(crate) fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
         self.closed.store(true, Ordering::SeqCst);
         let _closed = self.gate.write().unwrap();

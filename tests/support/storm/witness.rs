@@ -1,14 +1,13 @@
-//! Wakers that are counted, some of which do things that wakers should not.
+//! Witnesses: wakers that are counted, some of which do things that wakers should not do.
 //!
 //! # Ground rules
 //!
-//! * A witness is registered with a single timer, and woken at most once for each deadline of the timer.
-//!   After a wake the owner takes another witness.
-//! * While a witness is registered it is *open*, and its driver's gauge counts it. The wake, or the
-//!   owner that takes the witness back, closes it and counts it out again: so the gauge is the number
-//!   that the driver should have pending.
-//! * A witness whose timer was seen ready, or lost its runtime, must have been woken by the time
-//!   nothing refers to the witness any more.
+//! * A witness is registered with one timer, and is woken at most once for each deadline of that timer. After a wake-up,
+//!   the timer's owner uses another witness.
+//! * While a witness is registered, it is *open*, and its driver's gauge counts it. A wake-up closes it, as does the owner
+//!   that replaces it, and the gauge no longer counts it. So the gauge is the number of timers that should be pending in
+//!   the driver.
+//! * If a witness's timer was ready or lost its runtime, the witness must have been woken before it is dropped.
 
 use crate::prelude::*;
 
@@ -20,14 +19,14 @@ use super::held::Held;
 use super::life::Driver;
 use super::shared::Shared;
 
-/// A waker's deed when woken, besides counting the wake.
+/// What a waker does when it is woken, besides counting.
 pub(crate) enum Deed {
     Panic,
-    /// Drops these timers; a waker that is never woken drops them with itself.
+    /// Drops these timers. (A waker that is never woken drops them when it is dropped.)
     Drop(Vec<Held>),
-    /// Arms another timer, and leaves that timer to others.
+    /// Arms another timer, and leaves it to other threads.
     Arm(Arc<Driver>, Duration),
-    /// Polls, moves or drops a timer that another has left.
+    /// Polls, resets or drops a timer that another thread left.
     Meddle,
     /// Keeps the driver busy for this long.
     Block(Duration),
@@ -36,9 +35,9 @@ pub(crate) enum Deed {
 pub(crate) struct Witness {
     shared: Arc<Shared>,
     driver: Mutex<Arc<Driver>>,
-    /// Not to be woken before.
+    /// The instant before which this must not be woken.
     deadline: Instant,
-    /// How often the deadline was moved: each move allows another wake.
+    /// How often the deadline was moved. Each move allows another wake-up.
     moves: AtomicU32,
     open: AtomicBool,
     wakes: AtomicU32,
@@ -59,7 +58,7 @@ impl Witness {
             driver: Mutex::new(driver.clone()),
             deadline,
             moves: AtomicU32::new(0),
-            // Set before any wake can come.
+            // `open` sets this before the witness can be woken.
             open: AtomicBool::new(false),
             wakes: AtomicU32::new(0),
             must_be_woken: AtomicBool::new(false),
@@ -67,7 +66,7 @@ impl Witness {
         })
     }
 
-    /// To be called before the poll that may register the witness.
+    /// Opens the witness. Call this before the poll that may register it.
     pub(crate) fn open(&self) {
         if !self.open.swap(true, Ordering::SeqCst) {
             self.driver().gauge.fetch_add(1, Ordering::SeqCst);
@@ -78,8 +77,8 @@ impl Witness {
         self.driver.lock().unwrap().clone()
     }
 
-    /// Its timer goes on as tokio's own in the runtime of another driver, because the last driver has ended.
-    pub(crate) fn go_on_with(&self, driver: &Arc<Driver>) {
+    /// Notes that the timer continues as a Tokio timer in another driver's runtime, because its own driver has ended.
+    pub(crate) fn continue_with(&self, driver: &Arc<Driver>) {
         self.close();
         *self.driver.lock().unwrap() = driver.clone();
     }
@@ -108,7 +107,7 @@ impl Witness {
             Deed::Arm(driver, duration) => Held::arm_for_others(&self.shared, &driver, duration),
             Deed::Meddle => Held::meddle(&self.shared),
             Deed::Block(duration) => thread::sleep(duration),
-            // Without a word from the panic hook.
+            // The panic hook does not report this panic.
             Deed::Panic => resume_unwind(Box::new("a waker that panics")),
         }
     }

@@ -1,5 +1,5 @@
 //! HttpArena's `GET /delay/{ms}`: a hyper server on a current-thread runtime that answers after that many milliseconds.
-//! Every timer fires. What is measured is the server; the load comes from another process.
+//! Every timer fires. Only the server is measured; the load comes from another process.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn run(seconds: f64) -> Result<()> {
                 tasks.push(tokio::spawn(serve(stream, connection, load.clone())));
             }
             load.measure(seconds).await?;
-            // The connections end when the other end has closed them.
+            // The connections end when the peer closes them.
             let answered = spawn_blocking(|| peer.served()).await??;
             join(tasks).await?;
             anyhow::ensure!(
@@ -73,7 +73,7 @@ async fn serve(stream: TcpStream, connection: usize, load: Load) {
     served.expect("whole requests");
 }
 
-/// The load: every connection asks again as soon as it is answered.
+/// The load: every connection sends its next request as soon as it is answered.
 fn peer(port: u16) -> Result<()> {
     let load = Load::new(CONNECTIONS);
     let stop = load.clone();

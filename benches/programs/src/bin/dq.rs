@@ -1,11 +1,11 @@
-//! `DelayQueue`s: tokio-util's on tokio, and tokio-wheel's own in the whole tree.
+//! `DelayQueue`s: tokio-util's on Tokio, and tokio-wheel's own in the whole tree.
 //!
 //! With a size of 1 or 2, each of as many tasks has a queue with 100,000 entries of 30 to 60 s. An operation removes an
 //! entry, inserts one, resets one, and polls the queue. Every eighth operation also inserts an entry of 1 to 5 ms, which
 //! expires.
 //!
-//! With a larger size, as many packets are under way, as in a node of a mix network: each is inserted with a random
-//! delay, expires, and is sent to a second task, which sends it to the queue's task again. An operation is such a round.
+//! With a larger size, this many packets are in circulation, as in a node of a mix network. Each is inserted with a random
+//! delay, expires, and is sent to a second task, which sends it back to the queue's task. An operation is one such round.
 
 use std::future::poll_fn;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Hidden by tokio's module of this name in the whole tree, as in `load`'s module `timers`.
+/// In the whole tree, Tokio's module of this name hides this one, as in `src/timers.rs`.
 #[allow(dead_code)]
 mod wheel {
     pub(super) use tokio_util::time::DelayQueue;
@@ -91,7 +91,7 @@ async fn churn(task: usize, load: Load) {
         let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
         assert!(!expired.expect("an entry").into_inner());
     }
-    assert_eq!(queue.len(), PENDING, "entries are lost");
+    assert_eq!(queue.len(), PENDING, "entries were lost");
 }
 
 async fn node(mut packets: UnboundedReceiver<usize>, to_sink: UnboundedSender<usize>) {
@@ -134,5 +134,5 @@ async fn sink(
             }
         }
     }
-    assert_eq!(ended, size, "packets are lost");
+    assert_eq!(ended, size, "packets were lost");
 }

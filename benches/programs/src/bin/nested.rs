@@ -49,7 +49,7 @@ async fn echo(stream: &mut TcpStream, number: u64) -> std::io::Result<u64> {
     stream.read_u64().await
 }
 
-/// Sends back what it reads, in whole numbers.
+/// Sends back the whole numbers that it reads.
 fn peer() -> Result<()> {
     serve(|requests, answers| {
         let length = requests.len() / 8 * 8;

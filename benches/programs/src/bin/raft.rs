@@ -38,7 +38,7 @@ impl RaftNetworkFactory<TypeConfig> for Network {
 
 struct Connection(u64, Node);
 
-/// Implements each call by the function of the other node that has its name.
+/// Implements each call with the function of the same name of the other node.
 macro_rules! calls {
     ($($name:ident($request:ty) -> $response:ty, $error:ty;)*) => {
         impl RaftNetwork<TypeConfig> for Connection {

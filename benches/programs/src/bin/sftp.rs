@@ -20,7 +20,7 @@ impl Handler for Server {
         StatusCode::OpUnsupported
     }
 
-    /// The size of a file is its name.
+    /// Reports a file's name as its size.
     async fn stat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
         self.1.done(self.0);
         let mut attrs = FileAttributes::empty();

@@ -31,7 +31,7 @@ async fn queries(task: usize, server: SocketAddr, load: Load) {
         .timeout(LIMIT);
     let client = AsyncSntpClient::with_config(client);
     loop {
-        // It checks that the answer repeats the time at which it asked.
+        // The client checks that the answer repeats the time of its query.
         let answer = client.synchronize(server).await.expect("an answer in time");
         assert_eq!(
             answer.reference_identifier(),
@@ -43,7 +43,7 @@ async fn queries(task: usize, server: SocketAddr, load: Load) {
     }
 }
 
-/// Answers each query with the time that was asked at.
+/// Answers each query with the time at which it was sent.
 fn peer() -> Result<()> {
     let socket = UdpSocket::bind(("127.0.0.1", 0))?;
     println!("{}", socket.local_addr()?.port());
@@ -51,10 +51,10 @@ fn peer() -> Result<()> {
     let mut packet = [0; 48];
     loop {
         let (_, client) = socket.recv_from(&mut packet)?;
-        // Version 4, a server, of stratum 1, called so.
+        // The answer has version 4, and comes from a server of stratum 1.
         packet[..2].copy_from_slice(&[0x24, 1]);
         packet[12..16].copy_from_slice(NAME.as_bytes());
-        // The time at which the client sent its query stands at the end.
+        // The last field of a query is the time at which the client sent it.
         for timestamp in [16, 24, 32] {
             packet.copy_within(40..48, timestamp);
         }

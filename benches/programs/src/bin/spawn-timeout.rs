@@ -1,5 +1,5 @@
 //! An acceptor that spawns each unit of work as `tokio::spawn(timeout(30 s, work))`. A unit calls three servers over
-//! channels. As many units are under way as there are servers.
+//! channels. There are as many units at a time as there are servers.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
 }
 
 async fn accept(size: usize, servers: Arc<[Server]>, load: Load) {
-    // The places of units that may begin.
+    // The servers that no unit is using.
     let (free, mut places) = mpsc::unbounded_channel();
     (0..size).for_each(|place| free.send(place).expect("the acceptor"));
     let mut number = 0;
@@ -47,7 +47,7 @@ async fn accept(size: usize, servers: Arc<[Server]>, load: Load) {
         tokio::spawn(timeout(30 * LIMIT, work));
         number += CALLS;
     }
-    // Every unit has to give its place back.
+    // Every unit has to give its server back.
     for _ in 0..size {
         places.recv().await.expect("a place");
     }

@@ -34,7 +34,7 @@ impl Service<u64> for Channels {
     }
 }
 
-/// As many further attempts.
+/// Number of further attempts.
 #[derive(Clone)]
 struct Attempts(usize);
 
@@ -54,7 +54,7 @@ impl retry::Policy<u64, u64, BoxError> for Attempts {
     }
 }
 
-/// Counts the second requests.
+/// Counts the second requests that the hedge sends.
 #[derive(Clone, Default)]
 struct Hedged(Arc<AtomicU64>);
 

@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     )
 }
 
-/// Returns how many simulations took that long, and how many timers their clients' runtimes registered.
+/// Returns how many simulations ran in the given time, and how many timers their clients' runtimes registered.
 fn simulate_for(time: Duration) -> Result<(u64, u64)> {
     let (start, mut simulations, mut timers) = (Instant::now(), 0, 0);
     while start.elapsed() < time {

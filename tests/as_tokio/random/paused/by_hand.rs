@@ -1,8 +1,8 @@
-//! The interpreter of programs that treat timers by hand, with wakers that are watched.
+//! The interpreter of programs that poll timers by hand, with wakers that it watches.
 //!
-//! Compared are the result of each poll, when which waker is woken by the clock, deadlines, and whether
-//! they have elapsed. Of this crate's timers alone: a waker is freed as soon as nothing can wake the
-//! waker any more, and `pending` counts the timers that are registered and not yet due.
+//! It compares the result of each poll, when each waker is woken, the deadlines, and whether they have elapsed. For this
+//! crate's timers it also checks that a waker is freed as soon as nothing can wake it any more, and that `pending` counts
+//! the timers that are armed and not due yet.
 
 use support::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::random::task::Place;
 use support::time::{InTime, Interval, Sleep, Time};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
-/// The longest time that the clock passes by itself, from timer to timer, with a timer a day.
+/// The longest time that a program lets the clock advance by itself.
 const PATIENCE: Duration = Duration::from_secs(30 * 86_400);
 
 pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
@@ -33,11 +33,11 @@ pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
     hands.finish(&place.at(all.len())).await;
 }
 
-/// Notes when the waker was woken, by the clock of the runtime.
+/// A waker that notes when it is woken, by the runtime's clock.
 #[derive(Default)]
 struct Witness {
     wakes: Mutex<Vec<Instant>>,
-    /// Notified of the first wake, for which the root may wait.
+    /// Notified of the first wake-up, for which the root may wait.
     woken: Notify,
 }
 
@@ -51,7 +51,7 @@ impl Wake for Witness {
 enum Inner<T: Time> {
     Sleep(Pin<Box<T::Sleep>>),
     Interval(T::Interval, Duration, MissedTickBehavior),
-    /// And the switch that makes its future ready.
+    /// A timeout, and the switch that makes its future ready.
     Timeout(
         Pin<Box<dyn Future<Output = InTime<()>> + Send>>,
         Arc<AtomicBool>,
@@ -62,7 +62,7 @@ fn from_now(span: Duration) -> Instant {
     Instant::now() + span.min(40 * YEAR)
 }
 
-/// Of the types of `T`, which `By` makes.
+/// Makes a timer of one of `T`'s types with the functions of `By`.
 fn make<T, By>(kind: Kind, span: Duration) -> Inner<T>
 where
     T: Time,
@@ -93,12 +93,12 @@ struct Timer<T: Time> {
     inner: Inner<T>,
     coarse: bool,
     deadline: Instant,
-    /// The last poll's, until this witness is woken or can be woken no more.
+    /// The witness of the last poll, until it is woken or nothing can wake it any more.
     witness: Option<Arc<Witness>>,
-    /// The last poll was pending, or a reset has followed.
+    /// Whether the last poll was pending, or a reset has followed it.
     waits: bool,
     registered: bool,
-    /// The last record.
+    /// What was recorded last.
     shown: String,
 }
 
@@ -106,7 +106,7 @@ struct Hands<T: Time> {
     coarse: Coarse,
     timers: Vec<Timer<T>>,
     made: usize,
-    /// Wakers that are not to be woken any more, nor kept, and how often each has been.
+    /// Wakers that must not be woken or kept any more, and how often each was woken before.
     gone: Vec<(Arc<Witness>, usize)>,
 }
 
@@ -195,7 +195,7 @@ impl<T: Time> Hands<T> {
         self.gone.push((witness, wakes));
     }
 
-    /// A deadline that is too far away, or no instant at all, is replaced by the end.
+    /// Resets a timer. A deadline that is too far away is replaced by the end of the clock's range.
     fn reset(&mut self, at: usize, deadline: Option<Instant>) {
         let timer = &mut self.timers[at];
         let end = Instant::now() + 40 * YEAR;
@@ -215,11 +215,11 @@ impl<T: Time> Hands<T> {
         timer.witness.into_iter().for_each(|old| self.retire(old));
     }
 
-    /// Nothing but the timers themselves makes the clock move on.
+    /// Waits for a timer. Only the timers themselves advance the clock.
     async fn wait_for(&mut self, place: &Place<T>, at: usize) {
         let name = self.timers[at].name;
         self.poll(place, at, false);
-        // The timer may be over.
+        // The poll may have ended the timer.
         let Some(timer) = self.timers.get(at).filter(|timer| timer.name == name) else {
             return;
         };
@@ -228,12 +228,12 @@ impl<T: Time> Hands<T> {
         let Some(witness) = timer.witness.clone().filter(|_| waits) else {
             return;
         };
-        // The limit makes a lost timer a difference instead of a program that does not end.
+        // With the limit, a lost timer shows as a difference instead of a program that does not end.
         drop(tokio::time::timeout_at(due + DAY, witness.woken.notified()).await);
     }
 
     async fn check(&mut self, place: &Place<T>) {
-        // After a wake-up that comes too early, the driver's task sets another alarm.
+        // After a wake-up that comes too early, the driver task re-arms the alarm.
         for _ in 0..3 {
             yield_now().await;
         }
@@ -245,7 +245,7 @@ impl<T: Time> Hands<T> {
         for (witness, wakes) in self.gone.drain(..) {
             if T::OURS {
                 let woken = witness.wakes.lock().unwrap().len();
-                assert_eq!(woken, wakes, "woken by a timer it left");
+                assert_eq!(woken, wakes, "woken though it was replaced");
                 assert_eq!(Arc::strong_count(&witness), 1, "its waker is kept");
             }
         }
@@ -269,7 +269,7 @@ impl<T: Time> Hands<T> {
         );
     }
 
-    /// All that is near fires, and the rest is cancelled; then nothing is left.
+    /// Lets the near timers fire and drops the rest. After that, nothing may be left.
     async fn finish(&mut self, place: &Place<T>) {
         for pick in 0..self.timers.len() {
             if let Some(at) = pick.checked_rem(self.timers.len()) {
@@ -285,7 +285,7 @@ impl<T: Time> Hands<T> {
 }
 
 impl<T: Time> Timer<T> {
-    /// The result of the poll, and whether the timer is ready.
+    /// Returns the result of a poll, and whether the timer is ready.
     fn poll(&mut self, place: &Place<T>, waker: &Waker) -> (String, bool) {
         let mut cx = Context::from_waker(waker);
         let ready = match &mut self.inner {
@@ -305,7 +305,7 @@ impl<T: Time> Timer<T> {
         }
     }
 
-    /// The deadline as the driver rounds it.
+    /// Returns the deadline as the driver rounds it.
     fn due(&self, coarse: &Coarse) -> Instant {
         match self.coarse {
             true => coarse.rounded_up(self.deadline),
@@ -313,7 +313,7 @@ impl<T: Time> Timer<T> {
         }
     }
 
-    /// Certainly not, certainly, or, within tokio's millisecond of the deadline, either.
+    /// Returns whether the timer is pending, or `None` within Tokio's millisecond of the deadline, when it may be either.
     fn is_pending(&self, place: &Place<T>, coarse: &Coarse) -> Option<bool> {
         let (now, due) = (Instant::now(), self.due(coarse));
         if !self.registered || is_due(&place.world.handles[0], due, now) {
@@ -322,7 +322,7 @@ impl<T: Time> Timer<T> {
         (due > now).then_some(true)
     }
 
-    /// Records changes; returns a waker that was woken.
+    /// Records changes, and returns a waker that was woken.
     fn check(&mut self, place: &Place<T>, coarse: &Coarse) -> Option<Arc<Witness>> {
         if let Inner::Sleep(sleep) = &self.inner {
             let due = place.world.since_start(0, sleep.deadline());

@@ -1,4 +1,4 @@
-//! Runtimes with paused clocks that agree.
+//! Builds runtimes whose paused clocks agree.
 
 use support::prelude::*;
 
@@ -7,8 +7,8 @@ use tokio::time::advance;
 use super::rules;
 use crate::random::world::START;
 
-/// Runtimes whose clocks show the same instant, up to half a millisecond, each a whole
-/// number of milliseconds, and the offset, after its runtime's beginning.
+/// Returns runtimes whose clocks differ by less than half a millisecond. Each clock is a whole number of milliseconds plus
+/// the offset after its runtime's start.
 pub(crate) fn runtimes(count: usize, offset: Duration) -> Vec<(Runtime, Instant)> {
     let first = paused();
     let base = begin(&first);
@@ -17,10 +17,10 @@ pub(crate) fn runtimes(count: usize, offset: Duration) -> Vec<(Runtime, Instant)
         let next = paused();
         let nanos = (begin(&next) - base).as_nanos() as u64;
         let (millis, rest) = (nanos / 1_000_000, nanos % 1_000_000);
-        // Real time goes on while they are built: a runtime that does not fit is built again.
+        // Real time passes while runtimes are built, so one that does not fit is built again.
         if (1_000..400_000).contains(&rest) {
             let ahead = START.saturating_sub(Duration::from_millis(millis));
-            assert!(!ahead.is_zero(), "too slow a machine");
+            assert!(!ahead.is_zero(), "this machine is too slow");
             all.push((next, ahead));
         }
     }

@@ -1,13 +1,13 @@
-//! A driver with a tick of its own, beside the default driver, as programs compare both.
+//! A driver with a configured tick beside the default driver. Programs use the timers of both.
 
 use support::prelude::*;
 
 use support::time::{Time, by_handle};
 
-/// The tick.
+/// The tick of that driver.
 pub(crate) const COARSE: Duration = Duration::from_millis(7);
 
-/// The driver. On tokio's side its rule only: deadlines are rounded up.
+/// The driver. In a run with Tokio's timers there is only its rule: deadlines are rounded up.
 #[derive(Clone)]
 pub(crate) struct Coarse {
     since: Instant,
@@ -27,7 +27,7 @@ impl Coarse {
         }
     }
 
-    /// Timers that the function makes belong to this driver.
+    /// Calls a function whose timers belong to this driver.
     pub(crate) fn make<R>(&self, make: impl FnOnce() -> R) -> R {
         MADE_BY.set(Some(self.clone()));
         let made = by_handle::with(&self.wheel, make);
@@ -35,7 +35,7 @@ impl Coarse {
         made
     }
 
-    /// The driver whose timers are being made, if not the default driver.
+    /// Returns the driver whose timers are being made, unless it is the default driver.
     pub(crate) fn current() -> Option<Coarse> {
         MADE_BY.with_borrow(Option::clone)
     }

@@ -1,21 +1,21 @@
-//! Runs a program with tokio's timers and with ours, and says by which rules they do the same.
+//! Runs a program with Tokio's timers and with ours, and finds the rules by which both runs are the same.
 
 use support::prelude::*;
 
-use super::rules::{GOES_ON, LOOKS, Ruled};
+use super::rules::{CONTINUES, LATE_IS_READY, Ruled};
 use super::thread::run;
 use crate::random::program::Program;
 use crate::random::trace::Trace;
 
-/// Runs by each set of [rules](super::rules); the bits of the index are the rules of the set.
+/// Runs a program by each set of [rules](super::rules). The bits of the index are the rules of the set.
 const ORACLES: [fn(&Program) -> Trace; 4] = [
     run::<Tokio>,
-    run::<Ruled<GOES_ON>>,
-    run::<Ruled<LOOKS>>,
-    run::<Ruled<{ GOES_ON | LOOKS }>>,
+    run::<Ruled<CONTINUES>>,
+    run::<Ruled<LATE_IS_READY>>,
+    run::<Ruled<{ CONTINUES | LATE_IS_READY }>>,
 ];
 
-/// A program takes a millisecond.
+/// The limit for a program, which takes about a millisecond.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The failure of a program that does not end.
@@ -32,13 +32,13 @@ pub(crate) fn watched<R: Send + 'static>(run: fn(&Program) -> R, program: &Progr
     result.recv_timeout(PATIENCE).ok()
 }
 
-/// Returns the rules by which the program does the same, or else the difference.
+/// Returns the rules by which both runs are the same, or the smallest difference.
 pub(crate) fn compare(program: &Program) -> Result<u8, String> {
     let ours = watched(run::<Ours>, program).ok_or(HANGS)?;
     let mut differences = Vec::new();
     for (rules, oracle) in (0..).zip(ORACLES) {
         let theirs = watched(oracle, program);
-        let theirs = theirs.unwrap_or_else(|| panic!("{HANGS} with tokio's timers: {program}"));
+        let theirs = theirs.unwrap_or_else(|| panic!("{HANGS} with Tokio's timers: {program}"));
         if theirs == ours {
             return Ok(rules);
         }

@@ -1,4 +1,4 @@
-//! A random program from a seed.
+//! Generates a random program from a seed.
 
 use support::prelude::*;
 
@@ -6,7 +6,7 @@ use super::hand;
 use crate::random::program::{Between, Body, Now, Op, Program, Rt, Slot, Step, Style, Task, Ticks};
 use crate::random::world::LANES;
 
-/// Timers that programs share.
+/// Number of timers that the tasks of a program share.
 const SLOTS: u64 = 4;
 
 pub(crate) fn program(seed: u64) -> Program {
@@ -49,18 +49,18 @@ struct Generator {
     style: Style,
     runtimes: usize,
     tasks: usize,
-    /// Each task is spawned in one place at most.
+    /// The tasks that no operation spawns yet. Each is spawned in one place at most.
     unspawned: Vec<Task>,
 }
 
 /// The operations that a list may contain.
 #[derive(Clone, Copy, Default)]
 struct Allowed {
-    /// How deep they may be nested.
+    /// How deeply they may be nested.
     depth: usize,
-    /// The future is a root's own, not a part of another future.
+    /// Whether the future is a root's own, and not part of another future.
     root: bool,
-    /// Nothing that others notice: for futures that are polled in any order.
+    /// Whether no other task may notice them, because the futures are polled in any order.
     plain: bool,
     local: bool,
 }
@@ -88,7 +88,7 @@ impl Generator {
         }
     }
 
-    /// Seldom any, and not where it would bring timers out of their lanes.
+    /// Returns an offset for one program in eight, but none if it would move timers out of their lanes.
     fn offset(&mut self) -> Duration {
         let some = self.style != Style::Lanes && self.random.one_in(8);
         match self.below(3) {
@@ -103,7 +103,7 @@ impl Generator {
         self.random.below(end as u64) as usize
     }
 
-    /// From 1 to `most` values.
+    /// Returns from 1 to `most` values.
     fn some<T>(&mut self, most: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..1 + self.below(most)).map(|_| one(self)).collect()
     }
@@ -112,8 +112,8 @@ impl Generator {
         self.below(self.runtimes)
     }
 
-    fn another_rt(&mut self, in_so_many: u64) -> Option<Rt> {
-        self.random.one_in(in_so_many).then(|| self.rt())
+    fn another_rt(&mut self, one_in: u64) -> Option<Rt> {
+        self.random.one_in(one_in).then(|| self.rt())
     }
 
     fn slot(&mut self) -> Slot {
@@ -190,7 +190,7 @@ impl Generator {
         ops
     }
 
-    /// A timer whose runtime ends.
+    /// Makes a timer, ends its runtime, and awaits the timer.
     fn outlive(&mut self, ops: &mut Body) {
         let (slot, rt) = (self.slot(), self.rt());
         ops.push(Op::Now(slot, self.make(Some(rt), 2)));
@@ -299,7 +299,7 @@ impl Generator {
     fn ticks(&mut self, allowed: Allowed) -> Ticks {
         let lanes = self.style == Style::Lanes;
         let period = match self.below(4) {
-            // Ticks stay in the lane that the first is in.
+            // All ticks stay in the lane of the first.
             _ if lanes => ms(2 * LANES as u64 * (1 + self.random.below(2))),
             0 => Duration::from_micros(500),
             _ => self.short(),

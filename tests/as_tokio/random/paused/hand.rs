@@ -1,4 +1,4 @@
-//! Operations on timers by hand, and their lengths of time.
+//! The operations on timers by hand, and the durations that they use.
 
 use support::prelude::*;
 
@@ -7,27 +7,27 @@ use crate::random::program::{Program, Step, Style};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Hand {
     Make(Kind, Duration),
-    /// For a driver with a tick of its own.
+    /// Makes a timer of the driver with a configured tick.
     MakeCoarse(Kind, Duration),
-    /// The clock jumps.
+    /// Advances the clock in one step.
     Advance(Duration),
-    /// The clock moves on by itself, from timer to timer.
+    /// Lets the clock advance by itself, from timer to timer.
     Pass(Duration),
-    /// Done to the timer whose place is this number's remainder among those there are.
+    /// Does something to a timer, which this number selects modulo the number of timers.
     To(usize, Act),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Sleep,
-    /// With this period.
+    /// An interval with this period.
     Interval(Duration, MissedTickBehavior),
     Timeout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Act {
-    /// With the waker of the last poll, or with another.
+    /// Polls with the waker of the last poll, or with another.
     Poll {
         same: bool,
     },
@@ -39,16 +39,16 @@ pub(crate) enum Act {
     Extend(Duration),
     /// Resets to this much earlier than before.
     MoveEarlier(Duration),
-    /// An interval is to make up for missed ticks in another way.
+    /// Changes the missed-tick behaviour of an interval.
     Behave(MissedTickBehavior),
-    /// The future inside a timeout becomes ready, and wakes nothing.
+    /// Makes the future inside a timeout ready, which wakes nothing.
     Complete,
     Drop,
-    /// The clock moves on by itself until the timer wakes its waker.
+    /// Lets the clock advance by itself until the timer wakes its waker.
     Await,
 }
 
-/// Up to eighty things, where the clock may stand anywhere in a millisecond.
+/// Generates a program of up to eighty operations. Its clock begins anywhere in a millisecond.
 pub(crate) fn program(random: &mut Random) -> Program {
     let offset = match random.below(2) {
         0 => Duration::ZERO,
@@ -104,7 +104,7 @@ pub(crate) fn behavior(random: &mut Random) -> MissedTickBehavior {
     [Burst, Delay, Skip][random.below(3) as usize]
 }
 
-/// Lengths at which a wheel, a driver or tokio's own wheel may have a seam.
+/// Returns a duration near a boundary of the wheel, the driver, or Tokio's own wheel.
 fn span(random: &mut Random) -> Duration {
     let nanos = match random.below(17) {
         0 => 0,
@@ -118,7 +118,7 @@ fn span(random: &mut Random) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Some are further away than the clock will ever come.
+/// Returns such a duration, or one that the clock never reaches.
 fn far(random: &mut Random) -> Duration {
     match random.below(22) {
         0 => Duration::MAX,

@@ -1,21 +1,21 @@
-//! In virtual time, on current-thread runtimes: programs finish the same operations, at the same time
-//! by the runtime's clock, in the same way, or as a documented rule says.
+//! Programs in virtual time on current-thread runtimes. They finish the same operations in the same way, and at the same
+//! time by the runtime's clock, except where a documented rule allows a difference.
 //!
-//! | file | idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `mod.rs` | thousands of seeds; programs that differ are made small and printed |
-//! | `generate.rs` | a program from a seed |
+//! | `mod.rs` | runs thousands of seeds, makes the programs that differ small, and prints them |
+//! | `generate.rs` | generates a program from a seed |
 //! | `thread.rs` | the interpreter of the thread's steps, which drives the runtimes |
 //! | `hand.rs`, `by_hand.rs` | timers that are polled by hand, with wakers that are watched |
-//! | `coarse.rs` | a driver with a tick of its own |
+//! | `coarse.rs` | a driver with a configured tick |
 //! | `clocks.rs` | runtimes with paused clocks that agree |
-//! | `rules.rs` | tokio's timers by the rules that are documented, each a constant |
-//! | `compare.rs` | by which rules two runs are the same |
-//! | `shrink.rs` | the smallest program that fails |
+//! | `rules.rs` | Tokio's timers, changed by the documented rules, each of which is a constant |
+//! | `compare.rs` | finds the rules by which two runs are the same |
+//! | `shrink.rs` | makes a failing program smaller |
 //!
 //! `SEED=464 SEEDS=1 cargo test --all-features --test as_tokio programs -- --nocapture` runs
-//! a single program. `SHOW` is the number of failed programs that are made small, `FAILURES` the number
-//! after which to stop.
+//! a single program. `SHOW` is the number of failed programs that are made small and printed, and `FAILURES`
+//! the number after which the test stops.
 
 mod by_hand;
 mod clocks;
@@ -30,7 +30,7 @@ mod thread;
 use support::prelude::*;
 
 use self::compare::{HANGS, compare, watched};
-use self::rules::{GOES_ON, LOOKS};
+use self::rules::{CONTINUES, LATE_IS_READY};
 use crate::random::program::{Program, Style};
 use crate::random::{number, seeds};
 
@@ -44,7 +44,7 @@ fn programs_do_what_they_do_with_tokio() {
             failed.push((seed, program, failure));
         }
         if failed.len() as u64 == number("FAILURES", 20) {
-            println!("enough seen, no more than {seed} seeds");
+            println!("stopped at seed {seed}");
             break;
         }
     }
@@ -53,10 +53,11 @@ fn programs_do_what_they_do_with_tokio() {
         println!("\nseed {seed}: {small}");
     }
     let seeds: Vec<_> = failed.iter().map(|(seed, ..)| seed).collect();
-    assert!(seeds.is_empty(), "{} are different: {seeds:?}", seeds.len());
+    assert!(seeds.is_empty(), "{} differ: {seeds:?}", seeds.len());
 }
 
-/// On a busy machine threads that were left behind may come in between; a fault stays.
+/// Compares up to five times. On a busy machine, threads that were left behind may disturb a run; a real fault shows
+/// every time.
 fn compare_patiently(program: &Program) -> Result<u8, String> {
     let patiently = (0..4).find_map(|_| compare(program).ok());
     patiently.map_or_else(|| compare(program), Ok)
@@ -76,15 +77,15 @@ fn smallest(program: &Program, failure: &str) -> String {
     }
 }
 
-/// Without a rule, programs would fail that do another thing than with tokio.
+/// Some programs differ from Tokio's unless the rule is applied.
 #[test]
 fn each_rule_is_needed() {
     let programs = (0..1000).map(generate::program);
-    // By hand, timers of another driver are tokio's by some rule only.
+    // In programs by hand, the rules also apply to timers of the driver with a configured tick.
     let programs = programs.filter(|program| program.style != Style::Hand);
     let applied = programs.filter_map(|program| compare(&program).ok());
     let applied: Vec<_> = applied.collect();
-    for rule in [GOES_ON, LOOKS] {
+    for rule in [CONTINUES, LATE_IS_READY] {
         assert!(applied.iter().any(|rules| rules & rule != 0), "{rule}");
     }
 }

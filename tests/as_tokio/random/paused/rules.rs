@@ -1,5 +1,5 @@
-//! tokio's timers, changed by the documented rules of this crate: the oracle for programs that do
-//! another thing with tokio.
+//! Tokio's timers, changed by this crate's documented rules. They are the oracle for programs that do something else on
+//! Tokio's unchanged timers.
 
 use support::prelude::*;
 
@@ -15,26 +15,26 @@ use support::time::{InTime, Interval, Sleep, Time};
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// A timer whose runtime has ended, and that is polled in the context of another that lives, goes on
-/// there for the same deadline, as a timer of tokio's own: once. tokio's panics.
-pub(crate) const GOES_ON: u8 = 1;
+/// If a timer's runtime has ended, and the timer is polled in another runtime that is running, it continues there with the
+/// same deadline, as a Tokio timer. It does so once. Tokio's timer panics.
+pub(crate) const CONTINUES: u8 = 1;
 
-/// A timer that is first polled, or reset, more than a millisecond after its deadline is ready.
-/// tokio's goes by its driver, which sees an `advance` only when the run queue is empty;
-/// tokio documents that such a timer may be late.
-pub(crate) const LOOKS: u8 = 2;
+/// A timer that is first polled, or reset, more than a millisecond after its deadline is ready. Tokio's timer depends on
+/// the time driver, which notices an `advance` only when the run queue is empty. Tokio documents that such a timer may
+/// be late.
+pub(crate) const LATE_IS_READY: u8 = 2;
 
-/// tokio's timers, changed by these rules.
+/// Tokio's timers, changed by these rules.
 pub(crate) struct Ruled<const RULES: u8>;
 
-/// When runtimes began: from there tokio counts milliseconds.
+/// When each runtime was built. Tokio counts milliseconds from there.
 static BEGINNINGS: LazyLock<Mutex<HashMap<Id, Instant>>> = LazyLock::new(Mutex::default);
 
 pub(crate) fn began(runtime: &Handle, at: Instant) {
     BEGINNINGS.lock().unwrap().insert(runtime.id(), at);
 }
 
-/// Whether tokio counts a deadline as passed, in whole milliseconds since the runtime began.
+/// Returns `true` if Tokio counts a deadline as passed, in whole milliseconds since the runtime was built.
 pub(crate) fn is_due(runtime: &Handle, deadline: Instant, now: Instant) -> bool {
     let began = BEGINNINGS.lock().unwrap()[&runtime.id()];
     let deadline = deadline.saturating_duration_since(began);
@@ -53,11 +53,11 @@ pub(crate) struct RuledSleep<const RULES: u8> {
     inner: Pin<Box<time::Sleep>>,
     owner: Handle,
     registered: bool,
-    /// Goes on elsewhere, as tokio's own.
+    /// Whether it continues in another runtime, as a Tokio timer.
     has_gone_on: bool,
-    /// Found to have passed, though tokio's driver may not have fired the timer.
+    /// Whether the deadline was found to have passed, although Tokio may not have fired the timer.
     passed: bool,
-    /// Of a poll that was pending.
+    /// The waker of the last poll, if that was pending.
     waker: Option<Waker>,
 }
 
@@ -79,11 +79,11 @@ impl<const RULES: u8> RuledSleep<RULES> {
         }
     }
 
-    /// Before the timer is registered.
+    /// Checks, before the timer is registered, whether its deadline has passed.
     fn prepare(&mut self) {
         let _guard = self.owner.enter();
         let (due, earlier) = (due(&self.coarse, self.deadline), Instant::now() - MILLI);
-        self.passed = RULES & LOOKS != 0 && is_due(&self.owner, due, earlier);
+        self.passed = RULES & LATE_IS_READY != 0 && is_due(&self.owner, due, earlier);
     }
 
     fn register(&mut self) {
@@ -99,7 +99,7 @@ impl<const RULES: u8> RuledSleep<RULES> {
             Err(panic) => panic,
         };
         let elsewhere = Handle::try_current().is_ok_and(|here| here.id() != self.owner.id());
-        let may_go_on = RULES & GOES_ON != 0 && !self.has_gone_on;
+        let may_go_on = RULES & CONTINUES != 0 && !self.has_gone_on;
         if !may_go_on || !elsewhere || words(&*panic) != SHUT_DOWN {
             resume_unwind(panic);
         }
@@ -158,7 +158,7 @@ pub(crate) struct RuledInterval<const RULES: u8> {
     behavior: MissedTickBehavior,
 }
 
-/// The tick after a tick that was due at `due` and is seen `now`, as tokio documents.
+/// Returns when the next tick is due if one was due at `due` and is seen at `now`, as Tokio documents.
 pub(crate) fn next_tick(
     due: Instant,
     now: Instant,
@@ -218,7 +218,7 @@ impl<const RULES: u8> Time for Ruled<RULES> {
     type ByHandle = Self;
 
     fn sleep(duration: Duration) -> Self::Sleep {
-        // Beyond the end of time, tokio takes thirty years.
+        // If the deadline is no instant, Tokio uses thirty years.
         let far = || Instant::now() + 30 * 365 * DAY;
         RuledSleep::new(Instant::now().checked_add(duration).unwrap_or_else(far))
     }
@@ -254,7 +254,7 @@ impl<const RULES: u8> Time for Ruled<RULES> {
     }
 }
 
-/// The future is polled first, and its timer then.
+/// Polls the future first, and its timer second.
 async fn in_time<F: Future>(delay: impl Sleep + Unpin, future: F) -> InTime<F::Output> {
     tokio::select! {
         biased;

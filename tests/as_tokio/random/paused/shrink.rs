@@ -1,8 +1,8 @@
-//! Makes a program that fails smaller, as long as the rest still fails.
+//! Makes a failing program smaller, as long as the rest still fails.
 
 use crate::random::program::{Op, Program, Step};
 
-/// Leaves out one thing after another, with all that is in it, until each thing that is left is needed.
+/// Leaves out one operation after another, with everything inside it, until each one that is left is needed.
 pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     loop {
         let (before, mut at) = (program.clone(), 0);
@@ -18,7 +18,7 @@ pub(crate) fn shrink(mut program: Program, mut fails: impl FnMut(&Program) -> bo
     }
 }
 
-/// `None` if the program has no more things than that.
+/// Leaves out the operation at a position. Returns `None` if the program has no more than `at` operations.
 fn without(mut program: Program, mut at: usize) -> Option<Program> {
     let mut tasks = program.tasks.iter_mut();
     let is_out = leave_out(&mut program.steps, &mut at, in_step)
@@ -26,7 +26,7 @@ fn without(mut program: Program, mut at: usize) -> Option<Program> {
     is_out.then_some(program)
 }
 
-/// Leaves out the thing at a place, of those in the list and those inside each.
+/// Leaves out the operation at a position, counting those in the list and those inside each of them.
 fn leave_out<T>(list: &mut Vec<T>, at: &mut usize, inside: fn(&mut T, &mut usize) -> bool) -> bool {
     for index in 0..list.len() {
         if *at == 0 {

@@ -1,5 +1,4 @@
-//! The interpreter of the thread's steps: a whole program, from its runtimes' beginning to their
-//! end.
+//! The interpreter of the thread's steps. It runs a whole program, from building its runtimes to dropping them.
 
 use support::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A random program for workers from a seed.
+//! Generates a random program for workers from a seed.
 
 use support::prelude::*;
 
@@ -26,7 +26,7 @@ pub(super) fn program(seed: u64) -> Program {
 struct Generator {
     random: Random,
     tasks: Vec<Body>,
-    /// Each shared timer has a place of its own.
+    /// The number of shared timers so far. Each has a place of its own.
     slots: Slot,
 }
 
@@ -44,7 +44,7 @@ impl Generator {
         self.tasks.len() - 1
     }
 
-    /// A few milliseconds, or less than a millisecond.
+    /// Returns a few milliseconds, or less than one.
     fn span(&mut self) -> Duration {
         let micros = match self.below(8) {
             0 => 0,
@@ -54,13 +54,13 @@ impl Generator {
         Duration::from_micros(micros)
     }
 
-    /// Operations of a worker, or of a thread that drives a runtime meanwhile.
+    /// Generates operations of a worker, or of a thread that drives a runtime meanwhile.
     fn ops(&mut self, depth: u32, most: u64, on_worker: bool) -> Body {
         let groups = 0..1 + self.below(most);
         groups.flat_map(|_| self.group(depth, on_worker)).collect()
     }
 
-    /// An operation, or some that belong together.
+    /// Generates an operation, or several that belong together.
     fn group(&mut self, depth: u32, on_worker: bool) -> Body {
         let deeper = depth.saturating_sub(1);
         let op = match self.below(if depth > 0 { 23 } else { 14 }) {
@@ -75,7 +75,7 @@ impl Generator {
                 let soon = Op::Sleep(self.span());
                 self.race(soon, 3)
             }
-            // Many timers are cancelled.
+            // This cancels many timers.
             8 => self.race(Op::Yield(1), 40),
             9 => return self.reset_often(),
             10 => return self.await_elsewhere(),
@@ -103,7 +103,7 @@ impl Generator {
         bodies.map(|_| self.ops(depth, 2, on_worker)).collect()
     }
 
-    /// Spawned in the current runtime, which may be a client's.
+    /// Generates a task that is spawned in the current runtime, which may be a new one.
     fn child(&mut self, depth: u32, on_worker: bool) -> Task {
         let body = self.ops(depth, 2, on_worker);
         self.task(body)
@@ -113,7 +113,7 @@ impl Generator {
         (!self.random.one_in(3)).then(|| self.rt())
     }
 
-    /// Against waits of an hour, which are cancelled.
+    /// Lets an operation race against waits of an hour, which are then cancelled.
     fn race(&mut self, first: Op, most: u64) -> Op {
         let others = 1 + self.below(most);
         let mut branches = vec![vec![first]];
@@ -137,7 +137,7 @@ impl Generator {
         }
     }
 
-    /// A timer that is not awaited yet, for this runtime or by a guard for another.
+    /// Makes a timer that is not awaited yet, perhaps inside another runtime's `enter()`.
     fn make(&mut self, within: Option<Rt>, span: Duration) -> (Slot, Body) {
         self.slots += 1;
         let make = Op::Now(self.slots, Now::Make(within, span));
@@ -161,7 +161,7 @@ impl Generator {
         ops
     }
 
-    /// Made here, polled or not, and awaited in a task of either runtime.
+    /// Makes a timer here, polls it or not, and awaits it in a task of either runtime.
     fn await_elsewhere(&mut self) -> Body {
         let span = self.span();
         let (slot, mut ops) = self.make(None, span);
@@ -177,7 +177,7 @@ impl Generator {
         vec![Op::Spawn(task, Some(self.rt())), Op::Join(task)]
     }
 
-    /// A task that waits for an hour.
+    /// Spawns a task that waits for an hour, and aborts it.
     fn abort(&mut self) -> Body {
         let task = self.task(vec![Op::Sleep(HOUR)]);
         let spawn = Op::Spawn(task, Some(self.rt()));

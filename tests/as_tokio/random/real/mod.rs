@@ -1,15 +1,14 @@
-//! In real time, on multi-thread runtimes, whose workers have timers of their own: there the driver
-//! finds which thread is a worker of which runtime, and takes that path from then on.
+//! Programs in real time on multi-thread runtimes. There, the driver binds threads to workers, and a bound thread makes
+//! timers of its worker's runtime.
 //!
-//! | file | idea |
+//! | file | contents |
 //! | --- | --- |
-//! | `mod.rs` | batches of seeds side by side; differences, and early timers |
-//! | `generate.rs` | a program from a seed |
+//! | `mod.rs` | runs the programs of a batch of seeds side by side, and compares them |
+//! | `generate.rs` | generates a program from a seed |
 //!
-//! The machine decides how long anything takes. So no program depends on that: a race is always
-//! between a wait that is over soon and a wait of an hour. Compared are the events of each task, in the
-//! task's own order, which tokio promises and so do we. Besides, nothing is early, and every program
-//! ends.
+//! No program depends on how long anything takes, because that depends on the machine. A race is always between a wait
+//! that ends soon and a wait of an hour. The test compares the events of each task, in the task's own order. It also
+//! checks that no timer is early, and that every program ends.
 //!
 //! `SEED=7 SEEDS=1 cargo test --test as_tokio random::real -- --nocapture` runs a single program.
 
@@ -25,9 +24,9 @@ use crate::random::trace::Trace;
 use crate::random::world::World;
 use crate::random::{be_precise, seeds};
 
-/// Programs that run side by side, so that workers are busy and tasks move.
+/// Number of programs that run side by side, so that workers are busy and tasks are stolen.
 const BATCH: u64 = 50;
-/// A batch takes a fraction of a second. With a machine that has much else to do, some.
+/// The limit for a batch, which takes a fraction of a second, or some seconds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A runtime in which only probes make timers.
@@ -50,16 +49,15 @@ impl Quiet {
         })
     }
 
-    /// On a worker, makes a timer inside `enter()` of this runtime, registers the timer outside, and
-    /// checks which runtime has it. By the rule, that is the worker's runtime. If the thread is not bound
-    /// to its worker, the current handle decides, which is this runtime's.
+    /// On a worker, makes a timer inside this runtime's `enter()`, polls it outside, and checks which runtime it belongs
+    /// to: the worker's, if the thread is bound to its worker, or else this one, whose handle was current.
     pub(crate) fn probe<T: Time>(&self, waker: &Waker) -> Poll<()> {
         if worker_index().is_none() {
             return Poll::Ready(());
         }
-        // A probe at a time: a timer that is pending there is this probe's.
+        // Only one probe runs at a time, so a timer that is pending there is this probe's.
         let wheel = self.wheel.lock().unwrap();
-        let sleep = registered_with(inside(&self.handle, || T::boxed(HOUR)), waker);
+        let sleep = armed_with(inside(&self.handle, || T::boxed(HOUR)), waker);
         self.probes.fetch_add(1, Ordering::Relaxed);
         if wheel.pending() == 0 {
             self.bound.fetch_add(1, Ordering::Relaxed);
@@ -70,9 +68,9 @@ impl Quiet {
     }
 }
 
-/// What the programs of these seeds do, side by side, each in a task of one of two runtimes.
+/// Runs the programs of these seeds side by side, each in a task of one of two runtimes, and returns their traces.
 fn batch<T: Time>(seeds: Range<u64>, prepare: fn(&Handle)) -> (Vec<Trace>, Arc<Quiet>) {
-    // Blocking threads drive programs that wait for other programs' blocking threads.
+    // There are many blocking threads, because some of them wait for others.
     let many = with_workers(2).max_blocking_threads(4096).build().unwrap();
     let runtimes = [many, multi_thread(3), multi_thread(1)];
     let [one, two, quiet] = runtimes.each_ref().map(Runtime::handle);
@@ -130,20 +128,20 @@ fn programs_on_workers_do_what_they_do_with_tokio() {
     }
     println!("{bound} of {probes} probes ran on a thread that was bound");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    assert!(probes > 0, "no program asks whose a timer is");
+    assert!(probes > 0, "no program has made a probe");
     let some = bound * 10 > probes;
     assert!(some, "the thread was bound at {bound} of {probes} probes");
 }
 
-/// Outcomes can be told apart: programs have all kinds of events.
+/// The comparison means something, because the programs have all kinds of events.
 #[test]
-fn programs_come_to_all_that_can_be_told() {
+fn programs_have_all_kinds_of_events() {
     let (traces, _) = batch::<Tokio>(0..BATCH, |_| ());
     let said: String = traces.iter().map(Trace::to_string).collect();
     let all = "slept, in time, elapsed, tick, branch 0, all done, it is done, joined, \
         was cancelled, was dropped, has finished, in place";
     for what in all.split(", ") {
-        assert!(said.contains(what), "no program says: {what}");
+        assert!(said.contains(what), "no program has the event {what}");
     }
     assert!(
         !said.contains("early") && !said.contains("panicked"),
