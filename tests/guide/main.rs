@@ -1,7 +1,7 @@
-//! The links, files and commands on the pages exist, and so do the tests that the table of hazards names.
+//! The pages' links, files and commands, and the tests that the table of hazards names, exist.
 //!
 //! rustdoc checks the links between items (`cargo doc --document-private-items`). These tests read the whole
-//! repository, so they need more than a copy of the crate.
+//! repository, which a copy of the crate alone may not have.
 
 use std::fs;
 use std::path::Path;

@@ -14,8 +14,8 @@
 //! [`timeout`](crate::timeout()) around it. The inner reader or writer is polled before the timer, so
 //! if it is ready, its result is returned even after the deadline.
 //!
-//! The timer is created by the first wait. Each further wait resets it to a later deadline, which is
-//! cheaper than arming another timer. A read that finds data does not use the timer.
+//! The timer is created by the first wait. Each further wait resets it to a later deadline, which costs
+//! less than arming another timer. A read that finds data does not use the timer.
 //!
 //! Names and behaviour match the crate tokio-io-timeout.
 //!
