@@ -49,8 +49,8 @@ pub fn metrics() -> Metrics {
 /// still pending count as cancelled. (A handle that was made before the runtime's first timer, and is read
 /// for the first time after the runtime's end, shows zeros.)
 ///
-/// Each call of [`snapshot`](Self::snapshot) reads the counts again. It locks one shard after the other, and
-/// first frees the entries of cancelled timers that are still queued there.
+/// Each call of [`snapshot`](Self::snapshot) reads the counts again. It locks each shard in turn, and
+/// applies the cancels that are queued there.
 ///
 /// # Examples
 ///

@@ -96,19 +96,6 @@ fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
 }
 
 #[test]
-fn a_timer_that_takes_over_a_cached_entry_counts_as_registered() {
-    let runtime = multi_thread(1);
-    let metrics = runtime.block_on(async { metrics() });
-    let calls = runtime.spawn(async {
-        for _ in 0..100 {
-            timeout(HOUR, tokio::task::yield_now()).await.unwrap();
-        }
-    });
-    runtime.block_on(calls).unwrap();
-    assert_eq!(counts(&metrics), (100, 0, 100, 0));
-}
-
-#[test]
 fn the_end_of_a_runtime_cancels_what_is_pending() {
     for (name, runtime) in runtimes() {
         let wheel = runtime.block_on(async { Timers::current() });

@@ -155,12 +155,6 @@ fn same_lines(lines: &[String], expected: &str) {
     assert_eq!(lines.len(), expected.lines().count());
 }
 
-/// A timer is one word larger than without the feature, even if there is no subscriber.
-#[test]
-fn a_timer_is_one_word_larger_with_the_feature() {
-    assert_eq!(size_of::<wheel::Sleep>(), 56);
-}
-
 /// Arms a timer whenever a program emits an event of its own.
 struct ArmsTimers;
 
