@@ -39,10 +39,10 @@
 //! * [The guide](docs): [getting started](docs::getting_started), [whether to
 //!   switch](docs::should_you_switch), [migrating](docs::migrating), [patterns](docs::patterns),
 //!   [recipes](docs::recipes) for other crates, [testing with paused time](docs::testing),
-//!   [tuning](docs::tuning), [patching the whole dependency tree](docs::whole_tree), and
+//!   [tuning](docs::tuning), [high resolution](docs::high_resolution), [patching the whole dependency tree](docs::whole_tree), and
 //!   [troubleshooting](docs::troubleshooting).
-//! * [Guarantees](docs::guarantees): what the crate promises, each difference from `tokio::time`,
-//!   and what is unspecified.
+//! * [Guarantees](docs::guarantees): what the crate promises, and what is unspecified.
+//!   [Differences](docs::differences): each difference from `tokio::time`.
 //! * [Design](docs::design): how the timers work. The [glossary](docs::glossary) has the terms, and
 //!   [benchmarks](docs::benchmarks) what they cost.
 //! * [`DelayQueue`]: values that are returned when their deadlines have passed, as in tokio-util.

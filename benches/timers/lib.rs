@@ -166,9 +166,9 @@ pub enum Precise<const MICROS: u64> {}
 #[cfg(feature = "high-resolution")]
 impl<const MICROS: u64> Timers for Precise<MICROS> {
     const NAME: &'static str = match MICROS {
-        1 => "tick of 1 µs",
+        1 => "spacing of 1 µs",
         50 => "tokio-wheel, high resolution",
-        100 => "tick of 100 µs",
+        100 => "spacing of 100 µs",
         200 => "spacing of 200 µs",
         500 => "spacing of 500 µs",
         _ => "another spacing",
