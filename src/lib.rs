@@ -14,7 +14,7 @@
 //! tokio-wheel = { path = "../tokio-wheel" }
 //! ```
 //!
-//! Then write [`wheel::time`](time) instead of `tokio::time`, and change nothing else:
+//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change:
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};

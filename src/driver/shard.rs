@@ -96,8 +96,8 @@ use crate::timing_wheel::core::Core;
 
 /// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
 /// goes down, each time at the cost of a cache miss. With 64 slots, timers would start one or two
-/// levels higher.
-/// With 512, a slot that cascades would hold more entries than stay in a cache until they fire.
+/// levels higher. With 512, a slot that cascades would hold more entries than stay in a cache until
+/// they fire.
 const SLOTS: usize = 256;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;

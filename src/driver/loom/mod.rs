@@ -1,4 +1,5 @@
-//! Models, which run the races between threads of a driver in every order.
+//! Models, which run the races between threads of a driver in every order that has at most four
+//! preemptions.
 //!
 //! The driver, its shards, its alarm, its timers and its passes are real. `platform/model/fake.rs` replaces
 //! tokio's interval and clock, and the kernel's timer. A model sets something up and lets two threads
