@@ -104,7 +104,7 @@ impl Polling<'_> {
     }
 }
 
-pub(super) fn text(_drivers: &[crate::WheelMetrics]) -> String {
+pub(super) fn text(_drivers: &[crate::Metrics]) -> String {
     let lines = LINES.iter().filter_map(|line| Some((line, line.location.get()?)));
     let lines = lines.map(|(line, at)| {
         let counts = [&line.armed, &line.cancelled, &line.fired, &line.reset, &line.micros];

@@ -11,7 +11,7 @@ use super::{counts, original};
 
 const PAUSE: Duration = Duration::from_millis(200);
 
-static DRIVERS: Mutex<Vec<crate::WheelMetrics>> = Mutex::new(Vec::new());
+static DRIVERS: Mutex<Vec<crate::Metrics>> = Mutex::new(Vec::new());
 static START: OnceLock<Instant> = OnceLock::new();
 
 #[track_caller]

@@ -2,7 +2,7 @@
 
 pub(crate) use super::original::Operation;
 
-pub(super) fn text(drivers: &[crate::WheelMetrics]) -> String {
+pub(super) fn text(drivers: &[crate::Metrics]) -> String {
     let counts = drivers.iter().map(|driver| {
         let now = driver.snapshot();
         let (armed, cancelled, fired) = (now.registered, now.cancelled, now.fired);
