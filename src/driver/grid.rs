@@ -1,8 +1,9 @@
 //! [`Grid`]: when Tokio's milliseconds begin.
 //!
 //! Tokio fires at whole milliseconds since the runtime was built, and does not say when that was. So
-//! the first timer of a driver that is less than a millisecond ahead asks Tokio, through a probe,
-//! whether it has reached given deadlines. (On a current-thread runtime the first pass may ask
+//! the first timer of a driver that is less than a millisecond ahead (or, if the clock may be
+//! paused, the first one of all) asks Tokio, through a probe, whether it has reached given
+//! deadlines. (On a current-thread runtime the first pass may ask
 //! instead.) The latest deadline that it has reached is the end of one of its milliseconds, and the
 //! others follow at intervals of one millisecond.
 

@@ -24,9 +24,10 @@
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
 //!   reset. This is done immediately only if the clock may be paused, because Tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
-//!   deadline, with one exception: in the last three milliseconds before it
-//!   ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or `timeout` checks whether
-//!   the old timer was cancelled, and if so re-arms the alarm.
+//!   deadline until something searches the shard: a pass in which a timer of the shard is due; a
+//!   pass in which nothing is due, if this shard's `next` is the earliest; or, in the last three
+//!   milliseconds before the deadline ([`SOON`](shard::SOON)), a thread that makes a timer with
+//!   `sleep` or `timeout`.
 //!
 //! # Files
 //!
@@ -93,7 +94,8 @@
 //!   exempt, because they concern only the driver's own wakers: Tokio clones and drops the alarm's
 //!   waker when the alarm is armed, under the alarm's mutex; Tokio may wake it there, and it then
 //!   only records that the alarm fired; and the driver task's waker is cloned under the mutex that
-//!   protects it.
+//!   protects it. (User code other than wakers may run under the alarm's mutex: see
+//!   `alarm/interval.rs`.)
 //! * **Timer operations tolerate panics and re-entry.** While one runs, Tokio may call user code,
 //!   such as a runtime hook or a destructor, and that code may panic or use timers itself. An
 //!   operation must therefore keep no flag that such a panic would leave set. It must not enter a
@@ -101,7 +103,8 @@
 //!   (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
-//!   waits only if every shard is locked. Three operations wait while the shard is busy, usually for
+//!   waits only if every shard is locked. (A queued cancel, and a thread that applies queued
+//!   cancels, wait for the lock of their list.) Three operations wait while the shard is busy, usually for
 //!   one critical section: a reset; a poll with another waker; and, if the clock may be paused, the
 //!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows

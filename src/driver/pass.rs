@@ -109,7 +109,8 @@ impl Driver {
     }
 
     /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is
-    /// no waker yet, and none is needed, because the runtime polls the task anyway.
+    /// no waker yet, and none is needed, because the runtime polls the task anyway, unless a hook
+    /// panicked while the task was spawned.
     #[cold]
     pub(super) fn request_pass(&self) {
         let task = lock(&self.task).clone();

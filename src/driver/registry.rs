@@ -37,7 +37,8 @@ type Registry = HashMap<runtime::Id, Running>;
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
-/// Ends the installing of a runtime's driver when dropped, even if a hook panics.
+/// Ends the installing of a runtime's driver when dropped, even if a hook panics. (After such a
+/// panic the driver stays open until the runtime ends, but its task is never polled.)
 struct Installing(runtime::Id);
 
 impl Drop for Installing {

@@ -20,8 +20,10 @@
 //! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
 //!   deadlock. Memory is freed after the release, too.
-//! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, or
-//!   applies at most [`BATCH`] late cancels. In addition, memory may be allocated: a page of 32 KiB,
+//! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
+//!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan a page
+//!   that gives its memory back, or copy the histogram of lateness. In addition, memory may be
+//!   allocated: a page of 32 KiB,
 //!   or the lists of a new level. Only copies of lists take longer: when the list of keys of a slot
 //!   grows or gives memory back, or when the list of late cancels grows, it is copied, at four or
 //!   sixteen bytes per timer.
@@ -29,7 +31,8 @@
 //!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
 //!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
 //!   list of late cancels. A reset, and a poll with another waker, wait for one critical section:
-//!   they spin, then yield, then sleep (see `platform.rs`).
+//!   they spin, then yield, then sleep (see `platform.rs`). A cancel that is queued waits for the
+//!   lock of the list, which a thread holds while it applies late cancels.
 //!
 //! # Late cancels
 //!
@@ -415,7 +418,8 @@ impl Shard {
         self.published.late_cancels.load(Ordering::Relaxed) != 0
     }
 
-    /// Queues the cancel of a timer. Never waits for the lock of the shard.
+    /// Queues the cancel of a timer. Never waits for the lock of the shard, but may wait for that of
+    /// the list, which a thread holds while it applies late cancels.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
         // Do not queue a cancel that would be refused. Most timers that are dropped elsewhere have
         // fired, and after a shutdown nothing would empty the list.

@@ -20,10 +20,10 @@
 //!
 //! # After the end of the driver
 //!
-//! A driver shuts down with its runtime. All of its pending timers have then elapsed, and are woken.
-//! The next poll of each timer hands over to a timer of Tokio's own with the same deadline, in the
-//! runtime of that poll. A poll outside any runtime panics with Tokio's message. In a runtime that
-//! is shutting down, Tokio's timer stays pending while tasks are still polled, and panics after
+//! A driver shuts down with its runtime, or if its task panics. All of its pending timers have then
+//! elapsed, and are woken. The next poll of each timer hands over to a timer of Tokio's own with the
+//! same deadline, in the runtime of that poll. A poll outside any runtime panics with Tokio's
+//! message. In a runtime that is shutting down, Tokio's timer stays pending while tasks are still polled, and panics after
 //! that.
 //!
 //! **Poll Tokio's timer a second time if it is ready.** A runtime that shuts down sets a mark and

@@ -4,7 +4,8 @@
 //! # Ground rules
 //!
 //! * **Use an [`AlarmTimer`] only under the alarm's mutex**, and take no other lock there than
-//!   Tokio's own.
+//!   Tokio's own. Tokio's polls may run user code there: a panic hook, and, without the feature
+//!   `tracing`, a subscriber of Tokio's spans. That code must not use timers.
 //! * **Once created, an [`AlarmTimer`] does not need the runtime to be current**, because a timer
 //!   of Tokio's knows its runtime. So arming works wherever a timer is used, even in a destructor
 //!   that runs inside Tokio.
@@ -56,8 +57,8 @@ pub(in crate::driver) struct AlarmTimer {
     /// The alarm as tokio-console shows it.
     _resource: spans::Resource,
     pub(in crate::driver) interval: Interval,
-    /// The probe. It is never left registered. (It is a sleep, because polling an interval reads
-    /// the clock.)
+    /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
+    /// because polling an interval reads the clock.)
     probe: Pin<Box<Sleep>>,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     precise: Option<HighResolution>,
