@@ -300,10 +300,7 @@ fn the_pages_name_the_constants_of_the_code() {
             page,
             format!("It takes up to {BATCH} timers out of a shard"),
         ),
-        (
-            page,
-            "timers less than a millisecond apart fire together".into(),
-        ),
+        (page, "became due within the last millisecond".into()),
         (
             page,
             format!(
