@@ -25,10 +25,6 @@ impl Timers for Hrtime {
         tokio_hrtime::sleep_until(at.into_std())
     }
 
-    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
-        sleep.set(Self::sleep_until(at));
-    }
-
     fn timeout<F>(
         after: Duration,
         future: F,

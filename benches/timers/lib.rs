@@ -36,8 +36,11 @@ pub trait Timers: Send + Sync + 'static {
     /// Like the function of `tokio::time`.
     fn sleep_until(at: Instant) -> Self::Sleep;
 
-    /// Like the function of `tokio::time`.
-    fn reset(sleep: Pin<&mut Self::Sleep>, at: Instant);
+    /// Like the function of `tokio::time`. Without one of its own, an implementation makes another timer.
+    #[inline]
+    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
+        sleep.set(Self::sleep_until(at));
+    }
 
     /// Like the function of `tokio::time`.
     fn timeout<F>(

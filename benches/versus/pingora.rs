@@ -1,7 +1,6 @@
 //! `pingora_timeout`: 10 ms ticks; timers that share a deadline share an entry, and nothing is ever removed.
 
 use std::future::{Future, Pending, pending};
-use std::pin::Pin;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -27,10 +26,6 @@ impl Timers for Pingora {
     #[inline]
     fn sleep_until(at: Instant) -> Self::Sleep {
         Self::sleep(at.saturating_duration_since(Instant::now()))
-    }
-
-    fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
-        sleep.set(Self::sleep_until(at));
     }
 
     #[inline]
