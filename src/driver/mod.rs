@@ -12,8 +12,7 @@
 //! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
-//!   armed for: the earliest `next` of all shards, or a time on the way there if that is more than
-//!   a second ahead.
+//!   armed for: the earliest `next` of all shards.
 //! * **Fast path.** Each shard publishes `fast_path_from`. A deadline at or after it needs no
 //!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is *near*,
 //!   and takes the slow path, which asks `near.rs` when the timer fires.
@@ -24,10 +23,9 @@
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
 //!   reset. This is done immediately only if the clock may be paused, because Tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
-//!   deadline until something searches the shard: a pass in which a timer of the shard is due; a
-//!   pass in which nothing is due, if this shard's `next` is the earliest; or, in the last three
-//!   milliseconds before the deadline ([`SOON`](shard::SOON)), a thread that makes a timer with
-//!   `sleep` or `timeout`.
+//!   deadline until something searches the shard: the pass at that deadline, or, in the last three
+//!   milliseconds before it ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or
+//!   `timeout`.
 //!
 //! # Files
 //!
@@ -103,8 +101,8 @@
 //!   (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
-//!   waits only if every shard is locked. (A queued cancel, and a thread that applies queued
-//!   cancels, wait for the lock of their list.) Three operations wait while the shard is busy, usually for
+//!   waits only if every shard is locked. (The list of queued cancels has a lock, too, which a
+//!   thread holds only to copy cancels.) Three operations wait while the shard is busy, usually for
 //!   one critical section: a reset; a poll with another waker; and, if the clock may be paused, the
 //!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows

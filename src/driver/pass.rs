@@ -93,11 +93,6 @@ impl Driver {
         self.passes.fetch_add(1, Ordering::Relaxed);
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
-            // Nothing was due, so the timer with the earliest deadline may have been cancelled.
-            // Search that shard for its next deadline. Otherwise the alarm would approach a distant
-            // one in several steps.
-            let earliest = self.shards().min_by_key(|shard| shard.next());
-            earliest.map(|shard| shard.try_refresh());
         }
         // Slow wakers may have made `seen` too old for a timerfd, but not for Tokio's milliseconds.
         match self.settings().is_precise {
@@ -109,8 +104,7 @@ impl Driver {
     }
 
     /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is
-    /// no waker yet, and none is needed, because the runtime polls the task anyway, unless a hook
-    /// panicked while the task was spawned.
+    /// no waker yet, and none is needed, because the runtime polls the task anyway.
     #[cold]
     pub(super) fn request_pass(&self) {
         let task = lock(&self.task).clone();

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 
@@ -19,6 +20,7 @@ use tokio::runtime::{self, Handle};
 
 use super::alarm::interval::{AlarmTimer, HighResolution};
 use super::lifecycle::Driver;
+use super::wakers::contain;
 use crate::platform::is_traced;
 use crate::settings::Settings;
 use crate::spans;
@@ -37,8 +39,7 @@ type Registry = HashMap<runtime::Id, Running>;
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
-/// Ends the installing of a runtime's driver when dropped, even if a hook panics. (After such a
-/// panic the driver stays open until the runtime ends, but its task is never polled.)
+/// Ends the installing of a runtime's driver when dropped, even if a hook panics.
 struct Installing(runtime::Id);
 
 impl Drop for Installing {
@@ -114,6 +115,16 @@ pub(crate) fn start(
     Service::new(handle, settings, precise).spawn(handle)
 }
 
+/// Closes a driver when dropped: one whose task Tokio will never poll, because a hook of the runtime
+/// panicked while the task was spawned. The next timer starts another driver.
+struct Taskless<'a>(&'a Driver);
+
+impl Drop for Taskless<'_> {
+    fn drop(&mut self) {
+        contain(|| drop(self.0.close()));
+    }
+}
+
 /// Keeps a driver running. The driver task owns it, and its drop closes the driver.
 struct Service(Arc<Driver>);
 
@@ -142,7 +153,9 @@ impl Service {
             }
             Poll::Pending
         });
+        let taskless = Taskless(&driver);
         spans::spawn(task, handle);
+        mem::forget(taskless);
         driver.begin();
         driver
     }

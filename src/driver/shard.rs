@@ -31,8 +31,8 @@
 //!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
 //!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
 //!   list of late cancels. A reset, and a poll with another waker, wait for one critical section:
-//!   they spin, then yield, then sleep (see `platform.rs`). A cancel that is queued waits for the
-//!   lock of the list, which a thread holds while it applies late cancels.
+//!   they spin, then yield, then sleep (see `platform.rs`). A cancel that is queued may wait for the
+//!   lock of the list, under which [`BATCH`] cancels are copied, or all of them if the list grows.
 //!
 //! # Late cancels
 //!
@@ -394,18 +394,25 @@ impl Shard {
     #[cold]
     #[inline(never)]
     fn unlock_and_tidy(&self, mut state: Held<'_>) {
+        let mut batch = [EntryRef {
+            key: 0,
+            when: Tick::ZERO,
+        }; BATCH];
         let mut wakers = [const { None }; BATCH];
         let mut cancels = platform::wait(&self.late.0);
         let rest = cancels.len().saturating_sub(BATCH);
-        for (entry, waker) in cancels.drain(rest..).zip(&mut wakers) {
-            if self.admit(entry.when).is_ok() {
-                *waker = state.retire(entry.key);
-            }
-        }
+        let batch = &mut batch[..cancels.len() - rest];
+        batch.copy_from_slice(&cancels[rest..]);
+        cancels.truncate(rest);
         self.published.late_cancels.store(rest, Ordering::Relaxed);
         let is_too_large = rest == 0 && cancels.capacity() > KEPT;
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
         drop(cancels);
+        for (entry, waker) in batch.iter().zip(&mut wakers) {
+            if self.admit(entry.when).is_ok() {
+                *waker = state.retire(entry.key);
+            }
+        }
         let garbage = state.entries.take_garbage();
         drop(state);
         drop((emptied, garbage));
@@ -419,7 +426,7 @@ impl Shard {
     }
 
     /// Queues the cancel of a timer. Never waits for the lock of the shard, but may wait for that of
-    /// the list, which a thread holds while it applies late cancels.
+    /// the list.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
         // Do not queue a cancel that would be refused. Most timers that are dropped elsewhere have
         // fired, and after a shutdown nothing would empty the list.

@@ -188,8 +188,7 @@ fn timers_at_the_end_of_a_long_pass_are_later_than_those_at_its_beginning() {
     });
 }
 
-/// The timer is distant enough that the alarm approaches its deadline in steps. With `test-util` the
-/// alarm is re-armed after a cancel, because of paused clocks.
+/// With `test-util` the alarm is re-armed after a cancel, because of paused clocks.
 #[cfg(not(feature = "test-util"))]
 #[tokio::test]
 async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_once() {

@@ -100,6 +100,26 @@ fn a_hook_that_starts_timers_in_an_ended_runtime_does_not_recur() {
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 }
 
+/// Tokio never polls a task whose spawn a hook has interrupted. So the driver of that task closes, and the next timer
+/// starts another one.
+#[cfg(tokio_unstable)]
+#[test]
+fn a_hook_that_panics_leaves_no_driver_without_a_task() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let fuse = AtomicBool::new(true);
+        builder.enable_time();
+        builder.on_task_spawn(move |_| assert!(!fuse.swap(false, Ordering::SeqCst), "by a hook"));
+        let runtime = builder.build().unwrap();
+        runtime.block_on(async {
+            let first = catch_unwind(AssertUnwindSafe(|| sleep(HOUR)));
+            assert!(first.is_err());
+            on_time(sleep(ms(5))).await;
+        });
+        // Tokio keeps the first task until the runtime ends.
+        assert_eq!(runtime.metrics().num_alive_tasks(), 2);
+    }
+}
+
 /// The worker that resets the timer requests a binding, which calls the hook.
 #[cfg(tokio_unstable)]
 #[test]

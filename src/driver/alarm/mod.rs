@@ -17,8 +17,8 @@
 //!
 //! # From a deadline to Tokio's timer
 //!
-//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the *target*, the tick
-//! to arm for, publishes it as `armed_for` and in each shard's `fast_path_from`, and looks at the
+//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the *target*, the earliest
+//! deadline, publishes it as `armed_for` and in each shard's `fast_path_from`, and looks at the
 //! shards again until none has an earlier deadline. [`set`](Alarm::set) arms Tokio's interval, or
 //! the timerfd.
 //!
@@ -63,9 +63,6 @@ use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 use crate::settings::Settings;
-
-/// Deadlines further ahead than this many nanoseconds are approached in steps.
-const DISTANT: u64 = 1_000 * MILLISECOND;
 
 /// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
@@ -263,32 +260,16 @@ impl Alarm {
     /// sequentially consistent, so if that thread has not seen what this one stores, this one sees
     /// its `next`.
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
-        let target = || self.target(earliest(shards.clone()), now);
         loop {
-            let settled = target();
+            let settled = earliest(shards.clone());
             self.armed_for.store(settled.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_from(settled.max(now));
             for shard in shards.clone() {
                 shard.publish_alarm(fast_path_from, self.may_pause());
             }
-            if target() >= settled {
+            if earliest(shards.clone()) >= settled {
                 return settled;
             }
-        }
-    }
-
-    /// Returns the tick to arm for, if the earliest deadline is `earliest` and the time is `now`.
-    ///
-    /// A distant deadline is approached in steps of seven eighths of the distance. So if each new
-    /// timer is due a little before the one before it, only a few of them have to move the alarm.
-    /// The price is a few wake-ups on the way to a distant deadline. A paused clock would stop at
-    /// each step, so there are no steps if the clock may be paused.
-    fn target(&self, earliest: Tick, now: Tick) -> Tick {
-        let ahead = earliest.0.saturating_sub(now.0);
-        if ahead > DISTANT && earliest != Tick::NEVER && !self.may_pause() {
-            Tick(now.0 + ahead / 8 * 7)
-        } else {
-            earliest
         }
     }
 
