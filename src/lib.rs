@@ -36,9 +36,9 @@
 //! # }
 //! ```
 //!
-//! The first timer of a runtime starts a *driver*, which keeps the runtime's timers and fires
-//! them. [Tests under a paused clock](docs::testing) work as before; turn on the feature `test-util` for
-//! them. New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
+//! The first timer of a runtime starts a *driver*, which keeps the runtime's timers and fires them.
+//! [Tests under a paused clock](docs::testing) work as before; turn on the feature `test-util` for them.
+//! New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
 //! # Where to find what
