@@ -1,16 +1,21 @@
-//! Timers for Tokio services that arm a timeout for every request, connection or packet, and cancel
-//! nearly all of them before they fire.
+//! Timers for Tokio programs whose tasks call each other under a timeout per call, on several workers.
 //!
-//! `tokio::time` keeps all of a runtime's timers behind one lock, which a timeout takes when it is
-//! armed (first polled) and again when it is cancelled (dropped). tokio-wheel gives each worker its
-//! own [hierarchical timing wheel](timing_wheel), behind the same API. A timer that is cancelled
-//! before it fires, as most are, usually writes only memory of its own worker.
+//! `tokio::time` keeps all of a runtime's timers behind one lock. A timeout takes that lock when it is
+//! armed (first polled) and again when it is cancelled (dropped). tokio-wheel gives each worker its own
+//! [hierarchical timing wheel](timing_wheel), behind the same API. Most timers are cancelled before they
+//! fire, and such a timer usually writes only memory of its own worker.
+//!
+//! An ordinary HTTP server does not need this crate, because timers are a small share of its work. [Should
+//! you switch?](docs::should_you_switch) helps you decide.
+//!
+//! # Usage
 //!
 //! The package is called `tokio-wheel`, and its library `wheel`. It is not published yet, so depend on
 //! a clone of its repository:
 //!
 //! ```toml
 //! [dependencies]
+//! tokio = { version = "1.54", features = ["macros", "rt-multi-thread"] }
 //! tokio-wheel = { path = "../tokio-wheel" }
 //! ```
 //!
@@ -31,49 +36,48 @@
 //! # }
 //! ```
 //!
+//! The first timer of a runtime starts a *driver*, which keeps the runtime's timers and fires them.
+//! [Tests under a paused clock](docs::testing) work as before; turn on the feature `test-util` for them.
 //! New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
 //! # Where to find what
 //!
-//! * [The guide](docs): [getting started](docs::getting_started), [whether to
-//!   switch](docs::should_you_switch), [migrating](docs::migrating), [patterns](docs::patterns),
-//!   [recipes](docs::recipes) for other crates, [testing with paused time](docs::testing),
-//!   [tuning](docs::tuning), [high resolution](docs::high_resolution), [patching the whole dependency tree](docs::whole_tree), and
-//!   [troubleshooting](docs::troubleshooting).
-//! * [Guarantees](docs::guarantees): what the crate promises, and what is unspecified.
-//!   [Differences](docs::differences): each difference from `tokio::time`.
-//! * [Design](docs::design): how the timers work. The [glossary](docs::glossary) has the terms, and
-//!   [benchmarks](docs::benchmarks) what they cost.
-//! * [`DelayQueue`]: values that are returned when their deadlines have passed, as in tokio-util.
-//! * [`Handle`] and [`Builder`]: custom drivers, and the settings of a driver.
-//! * [`metrics()`]: how many timers are pending, cancelled and fired, and how late they fire.
-//! * [`TimingWheel`]: the data structure alone, for programs that measure time in their own way.
-//! * [`ext`]: extensions for futures, streams, hyper, tower and the `metrics` crate, and idle
-//!   timeouts for readers and writers.
+//! | if you want to | see |
+//! | --- | --- |
+//! | wait, or limit the time of a future | [`sleep()`], [`timeout()`], [`interval()`], and [`FutureExt`](ext::FutureExt) |
+//! | keep many values until their deadlines pass | [`DelayQueue`], as in tokio-util |
+//! | count timers, and see how late they fire | [`metrics()`] |
+//! | use a driver with other settings beside the default one | [`Builder`], and the [`Handle`] that it returns |
+//! | use the timers with streams, hyper, tower, readers and writers | [`ext`] |
+//! | use the data structure alone, with a clock of your own | [`TimingWheel`] |
+//! | write a first program, or move an existing one | [Getting started](docs::getting_started), [Migrating](docs::migrating) |
+//! | solve a common task, or find out why timers are late | [Patterns](docs::patterns), [Recipes](docs::recipes), [Troubleshooting](docs::troubleshooting) |
+//! | know what is promised, and what differs from `tokio::time` | [Guarantees](docs::guarantees), [Differences](docs::differences) |
+//! | know what it costs, and how it works | [Benchmarks](docs::benchmarks), [Design](docs::design) |
+//!
+//! [The guide](docs) lists all pages.
 //!
 //! # Limits
 //!
-//! * A runtime's clock may advance by at most 500 years. Deadlines beyond that do not elapse.
-//! * A shard, which is a worker's part of the timers, can hold fewer than 2³² timers.
-//! * On a worker thread that has entered another runtime, a timer usually belongs to the [worker's
-//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to), rather than to the one that was entered.
+//! * A runtime's clock may advance by at most 500 years. A timer with a later deadline never fires.
+//! * A driver has one *shard* per worker, a wheel with its own lock. A shard can hold just under 2³² timers.
+//! * If a worker thread has entered another runtime, a timer that is created there usually belongs to the
+//!   [worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to) rather than to the entered one.
 //!
 //! # Features
 //!
 //! No feature is on by default. `full` turns on all except `test-util`.
 //!
-//! * `high-resolution`: [`Builder::high_resolution`], on Linux. Turns on Tokio's `net`.
-//! * `hyper`: [`WheelTimer`](ext::hyper::WheelTimer), for the builders of hyper and hyper-util.
-//! * `metrics`: a [reporter](ext::metrics) that publishes the [counts](docs::metrics) to the
-//!   `metrics` crate.
-//! * `stream`: [`DelayQueue`] as a `Stream`, and tokio-stream's time [methods](ext::StreamExt) and
-//!   [`IntervalStream`](ext::stream::IntervalStream).
-//! * `test-util`: `pause`, `resume` and `advance`. Turns on Tokio's own `test-util`.
-//! * `tower`: [`TimeoutLayer`](ext::tower::TimeoutLayer) and timeouts for bodies, for tower's and
-//!   axum's stacks.
-//! * `tracing`: the spans and events that Tokio's timers emit, so that tokio-console shows these
-//!   timers. Turns on Tokio's own `tracing`.
+//! | feature | enables | turns on in Tokio |
+//! | --- | --- | --- |
+//! | `high-resolution` | [`Builder::high_resolution`], on Linux | `net` |
+//! | `hyper` | [`WheelTimer`](ext::hyper::WheelTimer), for the builders of hyper and hyper-util | |
+//! | `metrics` | a [reporter](ext::metrics) that publishes the [counts](docs::metrics) to the `metrics` crate | |
+//! | `stream` | [`DelayQueue`] as a `Stream`, tokio-stream's time [methods](ext::StreamExt), and [`IntervalStream`](ext::stream::IntervalStream) | |
+//! | `test-util` | `pause`, `resume` and `advance` | `test-util` |
+//! | `tower` | [`TimeoutLayer`](ext::tower::TimeoutLayer) and timeouts for bodies, for the stacks of tower and axum | |
+//! | `tracing` | the spans and events that Tokio's timers emit, so that tokio-console shows timers | `tracing` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The guide describes all features, and is compiled only with all of them.
 #![cfg_attr(
