@@ -1,8 +1,8 @@
 //! On a worker of a multi-thread runtime, a timer belongs to the worker's runtime; anywhere else, it belongs to the
 //! current runtime.
 //!
-//! Also tested are a consequence of that rule, the remedy (`Timers::current()`), and workers that move to another
-//! thread.
+//! These tests also cover a consequence of that rule, its remedy (`wheel::Handle::current()`, here called `Timers`), and
+//! workers that move to another thread.
 
 use crate::everywhere::*;
 

@@ -1,5 +1,5 @@
-//! The alarm, whose interval fires late, early, spuriously, and while it is being armed. No thread
-//! forgets that the alarm has fired, and none takes an old firing for a later one.
+//! The alarm. Its interval may fire late, early, spuriously, or while a thread is arming it. The driver
+//! must always notice that the alarm has fired, and must not take an old firing for a later one.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -8,7 +8,7 @@ use super::model::{Model, Wakes, assert_dropped, check, shards};
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::fake;
 
-/// This thread arms an earlier deadline than the alarm's, so it re-arms the alarm, too.
+/// While the alarm fires, this thread arms an earlier deadline, for which it re-arms the alarm.
 #[test]
 fn loom_alarm_and_rearm() {
     check(shards(2), |model| {
@@ -62,8 +62,8 @@ fn loom_a_spurious_alarm_and_another() {
     });
 }
 
-/// The driver task, which was woken for a pass, is faster than the alarm, and re-arms the alarm
-/// while that fires.
+/// The alarm is late. The driver task runs a pass before the alarm fires, and re-arms the alarm while
+/// it fires.
 #[test]
 fn loom_a_pass_and_a_late_alarm() {
     check(shards(2), |model| {
@@ -111,7 +111,8 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     });
 }
 
-/// A check does nothing if another thread holds the shard: the alarm then fires once for nothing.
+/// If another thread holds the shard's lock, the check does nothing, and the alarm fires once for
+/// nothing.
 #[test]
 fn loom_a_check_and_arm() {
     check(shards(2), |model| {
@@ -126,8 +127,8 @@ fn loom_a_check_and_arm() {
     });
 }
 
-/// A thread has stored an earlier deadline, and was preempted before it arms the alarm. No later
-/// timer of the shard relies on that thread.
+/// A thread stores an earlier deadline, and is preempted before it arms the alarm. The next timer of
+/// the shard must then arm the alarm itself.
 #[test]
 fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     check(shards(1), |model| {
@@ -172,8 +173,8 @@ fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
     });
 }
 
-/// A check disarms the alarm while it fires. The present millisecond then begins after the shard's
-/// clock.
+/// A check disarms the alarm while the alarm fires. Tokio's present millisecond then begins later than
+/// the shard's clock.
 #[test]
 fn loom_arm_in_a_pass_after_a_check() {
     check(shards(1), |model| {

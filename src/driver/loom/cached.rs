@@ -1,5 +1,5 @@
-//! The cached entry: a timer takes it over, or it is removed, in every race with a pass, with a
-//! count, with other timers or with the end of the driver.
+//! The cached entry. Either a timer takes it over, or a thread removes it: a pass, a thread that counts
+//! the timers, one that arms another timer, or the end of the driver.
 
 use super::model::{Armed, Model, assert_dropped, check, shards};
 
@@ -89,7 +89,7 @@ fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
     });
 }
 
-/// Two threads use the same shard as its worker: each caches an entry or finds one cached.
+/// Both threads use the shard as its worker does: each caches an entry, or finds one cached.
 #[test]
 fn loom_cache_and_cache() {
     check(shards(1), |model| {

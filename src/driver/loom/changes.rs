@@ -1,5 +1,6 @@
-//! Late cancels, which the next thread that locks the shard applies: cancels from threads that are
-//! not the shard's worker, and cancels that find the shard busy. And resets, which wait for the shard.
+//! Late cancels and resets. A cancel is queued if it comes from a thread that is not the shard's worker,
+//! or finds the shard locked; the next thread that locks the shard applies it. A reset waits for the
+//! shard instead.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -104,7 +105,7 @@ fn loom_reset_to_earlier_and_fire_the_last() {
     reset_while_firing(1, 0, &[20]);
 }
 
-/// Each of the two deadlines is the earliest at its time.
+/// Whichever thread is first, each stores a deadline that is the earliest at that moment.
 #[test]
 fn loom_reset_to_earlier_and_arm_on_one_shard() {
     check(shards(1), |model| {
@@ -114,7 +115,8 @@ fn loom_reset_to_earlier_and_arm_on_one_shard() {
     });
 }
 
-/// If the clock may be paused, the alarm is armed neither for the old waker nor for the new one.
+/// If the clock may be paused, the alarm does not stay armed for a timer that was dropped, whichever
+/// waker it had.
 #[test]
 fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
     check(current_thread(2), |model| {
@@ -144,7 +146,7 @@ fn loom_more_cancels_than_one_critical_section_applies() {
     });
 }
 
-/// A thread that cancels applies late cancels, while the worker caches an entry.
+/// One thread cancels a timer, and applies late cancels, while the worker caches an entry.
 #[test]
 fn loom_apply_and_cache() {
     check(shards(1), |model| {

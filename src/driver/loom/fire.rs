@@ -32,7 +32,7 @@ fn loom_drop_and_fire_and_the_next_tenant_of_the_place() {
     });
 }
 
-/// If the other timer has got the key, the extended timer does not extend that one.
+/// The new timer may get the key of the timer that has fired. The reset must not extend the new timer.
 #[test]
 fn loom_extend_and_fire_and_arm() {
     check(shards(1), |model| {

@@ -2,7 +2,7 @@
 //! preemptions.
 //!
 //! The driver, its shards, its alarm, its timers and its passes are real. `platform/model/fake.rs` replaces
-//! tokio's interval and clock, and the kernel's timer. A model sets something up and lets two threads
+//! Tokio's interval and clock, and the kernel's timer. A model sets something up and lets two threads
 //! race. After that, it lets the runtime run alone until nothing is armed, which shows every wake-up
 //! that was lost. If an entry is freed twice, the wheel panics. If a stale key is used, another timer is
 //! late or gone.

@@ -128,7 +128,7 @@ impl Model {
         self.driver.rearm();
     }
 
-    /// Tells the driver when tokio's milliseconds begin, so that it reads no clock for timers that
+    /// Tells the driver when Tokio's milliseconds begin, so that it reads no clock for timers that
     /// are due in the alarm's millisecond.
     pub(super) fn know_the_grid(&self) {
         let grid = &self.driver.alarm.grid;
@@ -183,7 +183,7 @@ impl Model {
         self.race_outside(enter, own)
     }
 
-    /// Runs `own` while another thread polls tokio's time driver at this time, which fires the
+    /// Runs `own` while another thread polls Tokio's time driver at this time, which fires the
     /// alarm.
     pub(super) fn while_firing<T>(&self, now: u64, own: impl FnOnce() -> T) -> T {
         self.race(move |model| model.poll_at(now), own).1
@@ -197,12 +197,12 @@ impl Model {
 
 /// What the runtime does.
 impl Model {
-    /// Polls tokio's time driver at this time.
+    /// Polls Tokio's time driver at this time.
     pub(super) fn poll_at(&self, now: u64) -> bool {
         self.time.poll_at(Tick(now).to_instant())
     }
 
-    /// Polls tokio's I/O driver, which has the descriptor, at this time.
+    /// Polls Tokio's I/O driver, which has the descriptor, at this time.
     pub(super) fn descriptor_polled_at(&self, now: u64) -> bool {
         let io = self.io.as_ref();
         io.is_some_and(|io| io.poll_at(Tick(now).to_instant()))

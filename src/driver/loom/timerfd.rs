@@ -1,8 +1,8 @@
-//! High resolution: the descriptor fires for near deadlines, and tokio's interval for far ones. If
-//! one of them fires while the other is being set, no timer is lost.
+//! High resolution. The descriptor fires for near deadlines, and Tokio's interval for far ones. If one
+//! of them fires while the other is being set, no timer is lost.
 //!
-//! In the models, deadlines up to 15 ns ahead are near, and for a far deadline tokio fires 15 ns
-//! before it; see `alarm/interval.rs`.
+//! In the models, a deadline is near if it is at most 15 ns ahead. For a far one, Tokio fires 15 ns
+//! before the deadline; see `alarm/interval.rs`.
 
 use super::model::{Model, assert_dropped, check, precise};
 use crate::clock::Tick;
@@ -44,9 +44,9 @@ fn loom_the_descriptor_fires_and_tokio_is_armed() {
     });
 }
 
-/// The driver task has fired the timer that was due and has set the descriptor again, when tokio
-/// delivers the wake-up of the first expiry. That takes the waker. After that, the driver task may
-/// wait behind a task that blocks.
+/// The driver task fires the timer that is due and sets the descriptor again. Only then does Tokio
+/// deliver the wake-up of the first expiry, which takes the waker. The driver task is not polled
+/// again, as if it waited behind a task that blocks.
 #[test]
 fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     check(precise(1), |model| {
@@ -61,8 +61,9 @@ fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     });
 }
 
-/// The driver task arms the interval while the descriptor fires, and forgets that it has. The next
-/// near deadline does not wait for the wake-up of the descriptor, which was delivered.
+/// The driver task arms the interval while the descriptor fires, and forgets that the descriptor has
+/// fired. The next near deadline must set the descriptor again, because its wake-up was delivered
+/// already.
 #[test]
 fn loom_the_descriptor_fires_while_the_interval_is_armed() {
     check(precise(1), |model| {
