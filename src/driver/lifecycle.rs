@@ -210,7 +210,7 @@ impl Home {
     /// paused. Without this, Tokio would advance the paused clock to the old deadline.
     #[inline(always)]
     pub(super) fn retract(&self) {
-        if self.shard.retracts() {
+        if self.alarm.may_pause() {
             self.retract_now();
         }
     }

@@ -158,7 +158,8 @@ impl Home {
     /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
     /// busy.
     pub(super) fn leave_cancelled_out(&self) {
-        if self.shard.try_refresh() {
+        let held = self.shard.try_lock();
+        if held.is_some_and(|state| self.shard.refresh(state)) {
             self.rearm();
         }
     }

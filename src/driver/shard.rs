@@ -91,9 +91,7 @@ use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
-use crate::platform::{
-    self, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering,
-};
+use crate::platform::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::settings::BATCH;
 use crate::timing_wheel::core::Core;
 
@@ -157,8 +155,6 @@ struct Published {
     /// [`Tick::NEVER`] if none does. Stored under the alarm's mutex, and by `close`, when the driver
     /// has no alarm any more.
     fast_path_from: AtomicU64,
-    /// Whether a cancel has to retract the alarm, because the clock may be paused.
-    retracts: AtomicBool,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
     /// Incremented whenever the shard's worker thread changes, without any lock. A thread that was
@@ -266,7 +262,7 @@ impl Shard {
         // it comes before every sequentially consistent store in the single total order.
         shard.move_clock(now);
         shard.publish(Tick::NEVER);
-        shard.publish_alarm(Tick::NEVER, false);
+        shard.publish_fast_path(Tick::NEVER);
         shard
     }
 
@@ -298,19 +294,12 @@ impl Shard {
         Tick(self.published.fast_path_from.load(Ordering::SeqCst))
     }
 
-    /// Returns `true` if a cancel has to retract the alarm, because the clock may be paused.
-    #[inline]
-    pub(super) fn retracts(&self) -> bool {
-        self.published.retracts.load(Ordering::Relaxed)
-    }
-
-    /// Publishes what timers have to know of the alarm, if it is new.
-    pub(super) fn publish_alarm(&self, fast_path_from: Tick, retracts: bool) {
-        if self.fast_path_from() != fast_path_from || self.retracts() != retracts {
-            let published = &self.published;
-            published.retracts.store(retracts, Ordering::Relaxed);
-            let from = fast_path_from.0;
-            published.fast_path_from.store(from, Ordering::SeqCst);
+    /// Publishes from which deadline on a timer takes the fast path, if that is new.
+    pub(super) fn publish_fast_path(&self, from: Tick) {
+        if self.fast_path_from() != from {
+            self.published
+                .fast_path_from
+                .store(from.0, Ordering::SeqCst);
         }
     }
 

@@ -159,6 +159,7 @@ impl Alarm {
     }
 
     /// Returns `true` if the clock is, or may be, paused.
+    #[inline]
     pub(super) fn may_pause(&self) -> bool {
         self.may_pause.load(Ordering::Relaxed)
     }
@@ -265,7 +266,7 @@ impl Alarm {
             self.armed_for.store(settled.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_from(settled.max(now));
             for shard in shards.clone() {
-                shard.publish_alarm(fast_path_from, self.may_pause());
+                shard.publish_fast_path(fast_path_from);
             }
             if earliest(shards.clone()) >= settled {
                 return settled;

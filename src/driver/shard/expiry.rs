@@ -103,12 +103,6 @@ impl Shard {
         before != self.next()
     }
 
-    /// [Refreshes](Self::refresh) the shard, unless it is busy. Returns `true` if its earliest
-    /// deadline changed.
-    pub(in crate::driver) fn try_refresh(&self) -> bool {
-        self.try_lock().is_some_and(|state| self.refresh(state))
-    }
-
     /// Returns the number of timers that are armed and have not fired.
     pub(crate) fn pending(&self) -> usize {
         self.count(ShardState::pending)
@@ -137,7 +131,7 @@ impl Shard {
         self.move_clock(Tick::NEVER);
         self.publish(Tick::NEVER);
         self.end_binding();
-        self.publish_alarm(Tick::NEVER, false);
+        self.publish_fast_path(Tick::NEVER);
         let entries = state.entries.take();
         drop(state);
         entries.into_values().filter_map(|(_, waker)| waker)

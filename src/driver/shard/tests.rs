@@ -13,7 +13,7 @@ const LAST: Tick = Tick(2_000_000);
 /// Returns a shard at tick 1 with this many timers, and their entries.
 fn shard_of(timers: usize) -> (&'static Shard, Vec<EntryRef>) {
     let shard: &Shard = Box::leak(Box::new(Shard::new(Tick(1), 0)));
-    shard.publish_alarm(FIRST, false);
+    shard.publish_fast_path(FIRST);
     let arm_one = |_| {
         let key = arm(shard, FIRST);
         entry(key.expect("no thread holds the lock"), FIRST)
@@ -223,7 +223,7 @@ fn a_timer_that_has_fired_extends_no_entry() {
 fn a_cached_entry_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
-    assert!(shard.try_refresh());
+    assert!(shard.refresh(shard.wait()));
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
