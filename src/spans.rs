@@ -93,11 +93,6 @@ mod on {
             Resource(resource_span!("tokio::time::interval", "Interval"))
         }
 
-        /// Creates the resource of a driver's alarm.
-        pub(crate) fn alarm() -> Self {
-            Resource(resource_span!("wheel::driver", "wheel::Alarm"))
-        }
-
         /// Begins a call of `tick`.
         pub(crate) fn tick(&self) -> Operation {
             Operation::on(&self.0, |resource| {
@@ -267,10 +262,6 @@ mod off {
     impl Resource {
         #[inline]
         pub(crate) fn interval() -> Self {
-            Resource
-        }
-
-        pub(crate) fn alarm() -> Self {
             Resource
         }
 

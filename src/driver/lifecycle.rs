@@ -122,8 +122,7 @@ impl Driver {
 
     /// Returns the home for a worker's index, or for any other thread's number.
     pub(crate) fn home(&self, number: usize) -> &Arc<Home> {
-        let own = self.homes.get(number);
-        own.unwrap_or_else(|| &self.homes[number % self.homes.len()])
+        &self.homes[number % self.homes.len()]
     }
 
     /// Returns `true` if the driver is still running.

@@ -84,14 +84,10 @@ impl Metrics {
     /// Returns the driver, or `None` if the runtime has had no timer yet, or had shut down by the first
     /// reading after that.
     fn driver(&self) -> Option<&Arc<Driver>> {
-        let found = self
-            .driver
-            .get()
-            .is_none()
-            .then_some(self.runtime)
-            .flatten();
-        if let Some(driver) = found.and_then(registry::find) {
-            let _ = self.driver.set(driver);
+        if let (None, Some(runtime)) = (self.driver.get(), self.runtime) {
+            if let Some(driver) = registry::find(runtime) {
+                let _ = self.driver.set(driver);
+            }
         }
         self.driver.get()
     }

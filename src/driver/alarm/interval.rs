@@ -54,8 +54,6 @@ use crate::spans;
 
 /// A runtime's interval, and the tick that it is armed for.
 pub(in crate::driver) struct AlarmTimer {
-    /// The alarm as tokio-console shows it.
-    _resource: spans::Resource,
     pub(in crate::driver) interval: Interval,
     /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
     /// because polling an interval reads the clock.)
@@ -83,7 +81,6 @@ impl AlarmTimer {
     /// runtime without timers.
     #[track_caller]
     pub(in crate::driver) fn new(runtime: &Handle, precise: Option<HighResolution>) -> Self {
-        let resource = spans::Resource::alarm();
         let _unseen = spans::unseen();
         // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
         // would not.
@@ -91,7 +88,6 @@ impl AlarmTimer {
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         AlarmTimer {
-            _resource: resource,
             interval,
             probe,
             precise,
