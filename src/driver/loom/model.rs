@@ -22,10 +22,10 @@ use crate::settings::Settings;
 const START: Tick = Tick(1);
 /// Maximum number of times that the driver has something to do.
 const ROUNDS: usize = 20;
-/// The alarm is armed at least this far ahead; see `alarm/mod.rs`.
-const AHEAD: u64 = 1;
+/// How late the alarm may be: by Tokio's millisecond, which is one tick in a model, or by the spacing.
+const LATENESS: u64 = 1;
 /// The spacing of a driver with high resolution, which is as short as possible.
-const SPACING: Duration = Duration::from_nanos(AHEAD);
+const SPACING: Duration = Duration::from_nanos(LATENESS);
 
 fn clock() -> Tick {
     Tick::of(fake::clock())
@@ -264,7 +264,7 @@ impl Model {
             return;
         }
         let at = self.fires_at().expect("a lost wake-up: nothing is armed");
-        let latest = earliest.0.max(clock().0 + AHEAD);
+        let latest = earliest.0.max(clock().0 + LATENESS);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
         let armed_for = self.driver.alarm.armed_for();
         assert!(armed_for <= earliest, "published too late");
@@ -396,7 +396,7 @@ impl Armed {
             assert_eq!(wakes.len(), 1, "woken at {wakes:?}");
         }
         let settled = fake::settled().map_or(Tick::ZERO, Tick::of);
-        let latest = self.deadline.max(settled).0 + AHEAD;
+        let latest = self.deadline.max(settled).0 + LATENESS;
         for &(at, at_home) in &wakes {
             assert!(at.0 <= latest, "woken late, at {at:?}");
             assert!(at >= self.deadline, "woken early, at {at:?}");
