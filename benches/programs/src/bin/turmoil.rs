@@ -24,7 +24,7 @@ fn main() -> Result<()> {
             let (simulations, timers) = simulate_for(Duration::from_secs_f64(seconds))?;
             usage.print(simulations, timers)
         },
-        |_| anyhow::bail!("this program has no other end"),
+        load::no_peer,
     )
 }
 
