@@ -51,9 +51,6 @@ const SLOW: Duration = Duration::from_millis(20);
 /// One call in this many is never answered; as many requests have such a call.
 const CALLS_PER_NEVER: u64 = 1_000;
 
-/// A free port of this machine.
-const ANYWHERE: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 /// Much longer than a run takes.
 const GIVE_UP: Duration = Duration::from_secs(150);
 

@@ -3,7 +3,6 @@
 use std::future::{Future, Ready, ready};
 use std::hint::black_box;
 use std::pin::pin;
-use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use timers::shapes::Shape;
 use timers::{Timers, arm};
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{DELAYS, Stage, delays, each, seeded};
+use crate::stage::{DELAYS, Stage, delays, each, each_after, seeded};
 
 /// Arms and cancels, each worker on its own, while `others` stay pending. The slowest worker counts.
 pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
@@ -20,19 +19,13 @@ pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measu
     const COUNT: usize = 400_000;
     let stage = Stage::new::<T>(workers);
     let crowd = stage.crowd::<T>(others);
-    let costs = stage.on_each_worker::<T, _>(|cx, barrier| arm_and_cancel::<T>(cx, barrier, COUNT));
+    let costs = stage.on_each_worker::<T, _>(|cx, barrier| {
+        let (delays, start) = (delays(), || _ = barrier.wait());
+        each_after(COUNT, start, |some| cancel_loop::<T>(cx, &delays, some))
+    });
     drop(crowd);
     let slowest = costs.into_iter().fold(0.0, f64::max);
     Measured::cancelled([Value::nanos("each", slowest)], COUNT * workers)
-}
-
-fn arm_and_cancel<T: Timers>(cx: &mut Context<'_>, barrier: &Barrier, count: usize) -> f64 {
-    let delays = delays();
-    cancel_loop::<T>(cx, &delays, count / 10);
-    barrier.wait();
-    let begin = Instant::now();
-    cancel_loop::<T>(cx, &delays, count);
-    begin.elapsed().as_nanos() as f64 / count as f64
 }
 
 fn cancel_loop<T: Timers>(cx: &mut Context<'_>, delays: &[Duration; DELAYS], count: usize) {

@@ -64,11 +64,7 @@ fn left<T: Timers>(one_in: usize) -> u64 {
 /// Drops the other timers in the order in which they were created.
 fn keep_some<T: Timers>(all: Sleeps<T>, one_in: usize) -> Sleeps<T> {
     let mut some = Vec::with_capacity(TIMERS.div_ceil(one_in));
-    for (index, sleep) in all.into_iter().enumerate() {
-        if index % one_in == 0 {
-            some.push(sleep);
-        }
-    }
+    some.extend(all.into_iter().step_by(one_in));
     some
 }
 

@@ -142,8 +142,14 @@ pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
 }
 
 /// Returns the nanoseconds for each of `count` operations. `run` does as many as its argument; a tenth of them run first as a warm-up.
-pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
+pub(crate) fn each(count: usize, run: impl FnMut(usize)) -> f64 {
+    each_after(count, || (), run)
+}
+
+/// Does the same, and calls `start` after the warm-up.
+pub(crate) fn each_after(count: usize, start: impl FnOnce(), mut run: impl FnMut(usize)) -> f64 {
     run(count / 10);
+    start();
     let begin = Instant::now();
     run(count);
     begin.elapsed().as_nanos() as f64 / count as f64

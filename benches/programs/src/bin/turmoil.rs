@@ -64,11 +64,8 @@ fn simulate() -> Result<u64> {
     }
     let end = simulation.run();
     ensure!(end.is_ok(), "{end:?}");
-    ensure!(
-        served.get() == CLIENTS * REQUESTS,
-        "{} were served",
-        served.get()
-    );
+    let served = served.get();
+    ensure!(served == CLIENTS * REQUESTS, "{served} were served");
     Ok(timers.get())
 }
 
