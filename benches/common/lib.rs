@@ -3,6 +3,9 @@
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write as _};
 use std::process::exit;
+use std::thread::available_parallelism;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 pub mod conditions;
 pub mod line;
@@ -25,6 +28,25 @@ pub fn print_line(line: Arguments<'_>) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
         Err(error) => panic!("cannot print: {error}"),
     }
+}
+
+/// Returns the rounds and, in each, all implementations: by number, and in alternating order, so that disturbances affect all.
+pub fn alternate(rounds: usize, implementations: usize) -> impl Iterator<Item = (usize, usize)> {
+    let last = implementations - 1;
+    let index = move |round, at| if round % 2 == 0 { at } else { last - at };
+    (0..rounds).flat_map(move |round| (0..=last).map(move |at| (round, index(round, at))))
+}
+
+/// Returns the number of processors, or 1 if it is not known.
+pub fn processors() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// Returns names for the command line, with their descriptions.
+pub fn names(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    let all = all.into_iter();
+    let all = all.map(|(name, about)| PossibleValue::new(name).help(about));
+    all.collect::<Vec<_>>().into()
 }
 
 /// Returns the word that stands for this value on the command line.

@@ -5,8 +5,10 @@
 //! core to two cores and back.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::{available_parallelism, scope};
+use std::thread::scope;
 use std::time::{Duration, Instant};
+
+use crate::processors;
 
 /// Number of transfers per turn of a thread, as `benches/transfers` counts them: one for the store, which invalidates the
 /// waiting thread's copy of the line, and one for that thread's next load.
@@ -27,7 +29,7 @@ struct Line(AtomicU32);
 /// Returns `None` if they did not run at the same time, as on a single processor.
 #[must_use]
 pub fn nanos() -> Option<f64> {
-    if available_parallelism().ok()?.get() < 2 {
+    if processors() < 2 {
         return None;
     }
     let line = &Line(AtomicU32::new(0)).0;

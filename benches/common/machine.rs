@@ -4,9 +4,9 @@ use std::env::consts::{ARCH, OS};
 use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::process::Command;
-use std::thread::available_parallelism;
 
 use crate::process::field;
+use crate::processors;
 
 /// The machine and the versions that a result depends on.
 #[derive(Debug)]
@@ -22,13 +22,13 @@ impl Circumstances {
     pub fn look() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = field(&cpu, "model name").unwrap_or(ARCH);
-        let processors = available_parallelism().map_or(1, usize::from);
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         // The rest is the name of the distribution or of the machine.
         let release = release.split(['-', '+', '\n']).next().unwrap_or_default();
+        let locked = |package| locked(include_str!("../../Cargo.lock"), package);
         let (wheel, tokio) = (locked("tokio-wheel"), locked("tokio"));
         Self {
-            machine: format!("{cpu}, {processors} processors, {OS} {release}"),
+            machine: format!("{cpu}, {} processors, {OS} {release}", processors()),
             versions: format!("tokio-wheel {wheel}, tokio {tokio}, {}", compiler()),
         }
     }
@@ -40,11 +40,12 @@ impl Display for Circumstances {
     }
 }
 
-/// Returns the version that Cargo chose.
-fn locked(package: &str) -> &'static str {
+/// Returns the version of a package in a lock file.
+pub fn locked<'a>(lock: &'a str, package: &str) -> &'a str {
     let begin = format!("name = \"{package}\"\nversion = \"");
-    let lock = include_str!("../../Cargo.lock").split_once(&begin);
-    let version = lock.and_then(|(_, rest)| rest.split('"').next());
+    let version = lock
+        .split_once(&begin)
+        .and_then(|(_, rest)| rest.split('"').next());
     version.unwrap_or("unknown")
 }
 

@@ -1,11 +1,11 @@
-//! What Linux reports about this process (other systems: `None`), and threads that keep processors busy.
+//! What Linux reports about this process (other systems: `None`), and programs that print numbers.
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
 
 /// A tick in `/proc/*/stat`. Linux reports 100 ticks per second to programs, whatever its own clock.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
@@ -66,25 +66,11 @@ pub fn resident() -> Option<u64> {
     memory.split_whitespace().next()?.parse().ok()
 }
 
-/// Threads that compute until this is dropped. They stand for other work on the machine.
-#[derive(Debug)]
-pub struct Busy(Arc<AtomicBool>);
-
-impl Busy {
-    /// Starts this many threads.
-    #[must_use]
-    pub fn start(threads: usize) -> Self {
-        let busy = Busy(Arc::new(AtomicBool::new(true)));
-        for _ in 0..threads {
-            let goes_on = Arc::clone(&busy.0);
-            thread::spawn(move || while goes_on.load(Ordering::Relaxed) {});
-        }
-        busy
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
+/// Runs a program, and returns the numbers that it printed.
+pub fn numbers(command: &mut Command) -> Result<Vec<f64>> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{command:?}: {}", output.status);
+    let printed = String::from_utf8(output.stdout)?;
+    let numbers = printed.split_whitespace().map(str::parse);
+    numbers.collect::<Result<_, _>>().context(printed)
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use common::conditions::Conditions;
-use common::table::{markdown, number};
-use common::{median, println, range};
+use common::table::{markdown, number, spread};
+use common::{alternate, println};
 use timers::shapes::Shape;
-use timers::{Alt, Timers, Tokio, Wheel};
+use timers::{Alt, Timers, Tokio, Wheel, service};
 
 use crate::worker_counts;
 
@@ -24,7 +24,7 @@ fn of<T: Timers>() -> Measure {
 }
 
 /// Measures and prints a table.
-pub(crate) fn run(rounds: u64) -> Result<()> {
+pub(crate) fn run(rounds: usize) -> Result<()> {
     let mut all = vec![of::<Tokio>()];
     all.extend(cfg!(tokio_unstable).then(of::<Alt>));
     all.push(of::<Wheel>());
@@ -33,19 +33,13 @@ pub(crate) fn run(rounds: u64) -> Result<()> {
     let mut table = markdown(["workers"].into_iter().chain(names));
     for workers in worker_counts() {
         let mut measured = vec![Vec::new(); all.len()];
-        for _ in 0..rounds {
+        for (_, at) in alternate(rounds, all.len()) {
             conditions.sample();
-            for ((_, measure), measured) in all.iter().zip(&mut measured) {
-                measured.push(measure(workers) / 1e6);
-            }
+            measured[at].push((all[at].1)(workers) / 1e6);
         }
         let mark = conditions.mark();
-        let cell = |millions: &Vec<f64>| {
-            let (middle, (least, most)) = (median(millions), range(millions));
-            number(format!("{middle:.2} ({least:.2}–{most:.2}){mark}"))
-        };
-        let cells = measured.iter().map(cell);
-        table.add_row([number(workers)].into_iter().chain(cells));
+        let cells = measured.iter().map(|millions| spread(millions, 2) + mark);
+        table.add_row([number(workers)].into_iter().chain(cells.map(number)));
     }
     conditions.warn();
     println!("{table}");
@@ -60,18 +54,11 @@ pub(crate) fn run(rounds: u64) -> Result<()> {
 }
 
 fn timers_per_second<T: Timers>(workers: usize) -> f64 {
-    let runtime = T::runtime(workers);
-    let shape = Shape::Conns(4 * workers);
-    // As in a service, another timer is always due earlier than the measured ones.
-    runtime.spawn(async {
-        loop {
-            T::sleep(Duration::from_millis(500)).await;
-        }
-    });
+    let (runtime, shape) = (service::<T>(workers), Shape::Conns(4 * workers));
     let mut count = 10_000 * workers;
     loop {
         let began = Instant::now();
-        let task = runtime.spawn(shape.play::<T>(workers, count));
+        let task = runtime.spawn(shape.play::<T>(count));
         let done = runtime.block_on(task).expect("no panic");
         let took = began.elapsed();
         if took >= ENOUGH {

@@ -1,6 +1,5 @@
 //! Draws the chart as SVG, for light and for dark pages. Each of its four panels has a bar or a curve per implementation.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use common::thousands;
@@ -30,10 +29,10 @@ pub(crate) fn draw(tasks: u64, rounds: &[Rounds], note: &str) -> String {
          all other timeouts are cancelled."
     );
     svg.text("pale", (MARGIN, 74.0), &about);
-    for (index, one) in IMPLEMENTATIONS.iter().enumerate() {
+    for (index, (name, _)) in IMPLEMENTATIONS.iter().enumerate() {
         let x = MARGIN + 20.0 + 150.0 * index as f64;
         svg.bar(index, (x - 20.0, 90.0), (14.0, 14.0));
-        svg.text("head", (x, 102.0), one.name);
+        svg.text("head", (x, 102.0), name);
     }
     for (line, text) in note.lines().enumerate() {
         svg.text("pale", (MARGIN, 866.0 + 18.0 * line as f64), text);
@@ -49,34 +48,22 @@ pub(crate) fn draw(tasks: u64, rounds: &[Rounds], note: &str) -> String {
     svg.bars(&panel, &groups, |millions| format!("{millions:.1}"));
 
     let names = TAIL.map(|(name, _)| name.to_owned());
-    let mut at = counts.len();
-    for (index, title, about) in [
-        (
-            1,
-            "Lateness under load",
-            "after the deadline, logarithmic; less is better",
-        ),
-        (
-            2,
-            "Arming while all others expire",
-            "time to arm and cancel a timer, logarithmic; less is better",
-        ),
-    ] {
-        let points: Vec<_> = (at..at + TAIL.len()).map(|at| medians(at, 1.0)).collect();
-        let panel = svg.panel(
-            index,
-            title,
-            about,
-            "share of timers that took at most this long",
-            &names,
-        );
-        svg.curves(&panel, &points);
-        at += TAIL.len();
-    }
+    let mut tail = |index: usize, title, about| {
+        let first = counts.len() + (index - 1) * TAIL.len();
+        let points = (first..first + TAIL.len()).map(|at| medians(at, 1.0));
+        let axis = "share of timers that took at most this long";
+        let panel = svg.panel(index, title, about, axis, &names);
+        svg.curves(&panel, &points.collect::<Vec<_>>());
+    };
+    let about = "after the deadline, logarithmic; less is better";
+    tail(1, "Lateness under load", about);
+    let about = "time to arm and cancel a timer, logarithmic; less is better";
+    tail(2, "Arming while all others expire", about);
     if counts_memory() {
         let about = "per pending timer: its box, and what the driver keeps for it; less is better";
         let panel = svg.panel(3, "Memory", about, "", &[String::new()]);
-        svg.bars(&panel, &[medians(at, 1.0)], bytes);
+        let memory = medians(counts.len() + 2 * TAIL.len(), 1.0);
+        svg.bars(&panel, &[memory], bytes);
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1120 918\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
@@ -100,16 +87,12 @@ struct Panel {
 impl Svg {
     fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
         let text = text.replace('&', "&amp;").replace('<', "&lt;");
-        let _ = writeln!(
-            self.0,
-            "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\">{text}</text>"
-        );
+        self.0 += &format!("<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\">{text}</text>\n");
     }
 
     fn bar(&mut self, color: usize, (x, y): (f64, f64), (width, height): (f64, f64)) {
-        let _ = writeln!(
-            self.0,
-            "<rect class=\"c{color}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+        self.0 += &format!(
+            "<rect class=\"c{color}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
         );
     }
 
@@ -133,11 +116,8 @@ impl Svg {
             let middle = left + group * (at as f64 + 0.5);
             self.text("pale middle", (middle, bottom + 18.0), name);
         }
-        self.text(
-            "pale middle",
-            (left + (width - 58.0) / 2.0, bottom + 38.0),
-            axis,
-        );
+        let middle = left + (width - 58.0) / 2.0;
+        self.text("pale middle", (middle, bottom + 38.0), axis);
         Panel {
             left,
             right: x + width,
@@ -151,19 +131,14 @@ impl Svg {
     fn rule(&mut self, panel: &Panel, part: f64, label: &str) {
         let (x, y) = (panel.left, panel.bottom - part * panel.height);
         let right = panel.right;
-        let path = format!("<path class=\"rule\" d=\"M{x:.0} {y:.1}H{right:.0}\"/>");
-        let _ = writeln!(self.0, "{path}");
+        self.0 += &format!("<path class=\"rule\" d=\"M{x:.0} {y:.1}H{right:.0}\"/>\n");
         self.text("pale end", (x - 8.0, y + 4.0), label);
     }
 
     /// Draws groups of bars, with their heights as `text` above them.
     fn bars(&mut self, panel: &Panel, groups: &[Vec<f64>], text: impl Fn(f64) -> String) {
-        let highest = groups
-            .iter()
-            .flatten()
-            .copied()
-            .fold(f64::MIN_POSITIVE, f64::max)
-            * 1.1;
+        let values = groups.iter().flatten().copied();
+        let highest = 1.1 * values.fold(f64::MIN_POSITIVE, f64::max);
         for quarter in 0..=4 {
             let part = f64::from(quarter) / 4.0;
             self.rule(panel, part, &text(part * highest));
@@ -200,7 +175,7 @@ impl Svg {
                 format!("{x:.0},{:.1} ", panel.bottom - part * panel.height)
             };
             let points: String = points.iter().enumerate().map(point).collect();
-            let _ = writeln!(self.0, "<polyline class=\"c{index}\" points=\"{points}\"/>");
+            self.0 += &format!("<polyline class=\"c{index}\" points=\"{points}\"/>\n");
         }
     }
 }

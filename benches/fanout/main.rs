@@ -12,7 +12,7 @@
 //! (`benches/timers/expiry.rs`).
 //!
 //! The implementations run in alternating order. Each round of each runs in a process of its own, so that none uses memory that
-//! another has freed. Every task must return a known value, which the benchmark checks. `--busy 2` runs other work alongside.
+//! another has freed. Every task must return a known value, which the benchmark checks.
 //!
 //! `--ceiling` measures how many timers per second this machine's processors can arm together (`ceiling.rs`).
 //!
@@ -26,15 +26,14 @@ mod rounds;
 use std::fs;
 use std::iter::successors;
 use std::path::PathBuf;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, value_parser};
 use common::conditions::Conditions;
-use common::process::{self, Busy};
-use common::table::Columns;
-use common::{println, thousands};
+use common::process::resident;
+use common::table::{Table, row, terminal};
+use common::{println, processors, thousands};
 
 use self::rounds::{IMPLEMENTATIONS, Rounds, TAIL};
 
@@ -57,10 +56,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u64).range(1..=1000))]
     rounds: u64,
 
-    /// Run N CPU-bound threads alongside the benchmark
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    busy: usize,
-
     /// Measure how many timers per second can be armed, by one worker up to one per processor
     #[arg(long)]
     ceiling: bool,
@@ -74,14 +69,9 @@ pub(crate) struct Options {
     implementation: Option<usize>,
 }
 
-/// Returns the number of processors.
-fn workers() -> usize {
-    available_parallelism().map_or(1, usize::from)
-}
-
 /// Returns the numbers of workers to measure with: powers of two, and one worker per processor.
 fn worker_counts() -> impl Iterator<Item = usize> {
-    let most = workers();
+    let most = processors();
     let powers = successors(Some(1), |workers| Some(workers * 2));
     let below = powers.take_while(move |&workers| workers < most);
     below.chain([most])
@@ -91,7 +81,7 @@ fn main() -> Result<()> {
     let options = Options::parse();
     match options.implementation {
         Some(index) => rounds::run(index, options.tasks),
-        None if options.ceiling => ceiling::run(options.rounds),
+        None if options.ceiling => ceiling::run(options.rounds as usize),
         None => compare(&options),
     }
 }
@@ -112,9 +102,7 @@ fn compare(options: &Options) -> Result<()> {
     file.with_context(cannot_write)?;
 
     let conditions = Conditions::watch();
-    let busy = Busy::start(options.busy);
-    let rounds = rounds::all(options.rounds, &conditions)?;
-    drop(busy);
+    let rounds = rounds::all(options.rounds as usize, &conditions)?;
     conditions.warn();
     println!("{}", table(&rounds, conditions.mark()));
     println!(
@@ -156,11 +144,11 @@ fn rows() -> Vec<(String, Show)> {
     rows
 }
 
-fn table<'a>(rounds: &'a [Rounds], mark: &str) -> Columns<'a, Rounds> {
-    let mut columns = Columns::new(rounds.iter().map(|one| (one.of.name, one)));
+fn table(rounds: &[Rounds], mark: &str) -> Table {
+    let mut table = terminal(rounds.iter().map(|one| one.name));
     for (at, (label, show)) in rows().into_iter().enumerate() {
         let first = rounds[0].median(at);
-        columns.row(label, |one| {
+        let cell = |one: &Rounds| {
             let (median, (least, most)) = (one.median(at), one.range(at));
             let ratio = match first {
                 0.0 => String::new(),
@@ -168,14 +156,15 @@ fn table<'a>(rounds: &'a [Rounds], mark: &str) -> Columns<'a, Rounds> {
             };
             let [least, middle, most] = [least, median, most].map(show);
             format!("{middle}{ratio}{mark}\n{least} – {most}{mark}")
-        });
+        };
+        table.add_row(row(label, rounds.iter().map(cell)));
     }
-    columns
+    table
 }
 
 /// Only Linux reports the memory of a process.
 fn counts_memory() -> bool {
-    process::resident().is_some()
+    resident().is_some()
 }
 
 fn bytes(bytes: f64) -> String {

@@ -1,39 +1,26 @@
 //! The implementations and their rounds. Each round runs in a process of its own, which prints its results as numbers.
 
 use std::env;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use common::conditions::Conditions;
-use common::{median, process, range};
+use common::process::{numbers, resident};
+use common::{alternate, median, processors, range};
 use hdrhistogram::Histogram;
 use timers::{Precise, Timers, Tokio, Wheel, expiry};
 
-use crate::{TIMEOUTS, counts_memory, load, rows, worker_counts, workers};
+use crate::{TIMEOUTS, counts_memory, load, rows, worker_counts};
 
-/// Timers to compare.
-#[derive(Debug)]
-pub(crate) struct Implementation {
-    pub(crate) name: &'static str,
-    measure: fn(u64) -> Result<Vec<f64>>,
-}
+/// Timers to compare, and the function that measures them once.
+type Implementation = (&'static str, fn(u64) -> Result<Vec<f64>>);
 
-impl Implementation {
-    const fn of<T: Timers>() -> Self {
-        Self {
-            name: T::NAME,
-            measure: measure::<T>,
-        }
-    }
-}
-
-/// Returns the implementations that this system has.
+/// The implementations that this system has.
 pub(crate) const IMPLEMENTATIONS: &[Implementation] = &[
-    Implementation::of::<Tokio>(),
-    Implementation::of::<Wheel>(),
+    (Tokio::NAME, measure::<Tokio>),
+    (Wheel::NAME, measure::<Wheel>),
     #[cfg(target_os = "linux")]
-    Implementation::of::<Precise<50>>(),
+    (Precise::<50>::NAME, measure::<Precise<50>>),
 ];
 
 /// The parts of a distribution that are shown.
@@ -54,7 +41,7 @@ fn tail(nanos: &Histogram<u64>) -> impl Iterator<Item = f64> {
 /// All rounds of one implementation: a number for each of [`rows`].
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    pub(crate) of: &'static Implementation,
+    pub(crate) name: &'static str,
     results: Vec<Vec<f64>>,
 }
 
@@ -74,43 +61,33 @@ impl Rounds {
 }
 
 /// Runs every implementation this many times in alternating order, so that disturbances affect all of them.
-pub(crate) fn all(rounds: u64, conditions: &Conditions) -> Result<Vec<Rounds>> {
-    let mut order: Vec<_> = IMPLEMENTATIONS.iter().enumerate().collect();
-    let mut results = vec![Vec::new(); order.len()];
-    let began = Instant::now();
-    for round in 1..=rounds {
-        for &(index, one) in &order {
-            eprintln!("[{round}/{rounds}] {}", one.name);
-            conditions.sample();
-            results[index].push(in_a_process(index).context(one.name)?);
-        }
-        let left = began.elapsed() * (rounds - round) as u32 / round as u32;
-        eprintln!("About {} seconds remaining.", left.as_secs());
-        order.reverse();
+pub(crate) fn all(rounds: usize, conditions: &Conditions) -> Result<Vec<Rounds>> {
+    let mut results = vec![Vec::new(); IMPLEMENTATIONS.len()];
+    for (round, index) in alternate(rounds, IMPLEMENTATIONS.len()) {
+        let (name, _) = IMPLEMENTATIONS[index];
+        eprintln!("[{}/{rounds}] {name}", round + 1);
+        conditions.sample();
+        results[index].push(in_a_process(index).context(name)?);
     }
     let all = IMPLEMENTATIONS.iter().zip(results);
-    Ok(all.map(|(of, results)| Rounds { of, results }).collect())
+    Ok(all
+        .map(|(&(name, _), results)| Rounds { name, results })
+        .collect())
 }
 
 /// Runs one round with the options of this process.
 fn in_a_process(index: usize) -> Result<Vec<f64>> {
-    let output = Command::new(env::current_exe()?)
-        .args(env::args_os().skip(1))
-        .args(["--implementation", &index.to_string()])
-        .stderr(Stdio::inherit())
-        .output()?;
-    ensure!(output.status.success(), "failed: {}", output.status);
-    let text = String::from_utf8(output.stdout)?;
-    let numbers = text.split_whitespace().map(str::parse);
-    let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
-    ensure!(numbers.len() == rows().len(), "no results: {text}");
+    let mut this = Command::new(env::current_exe()?);
+    this.args(env::args_os().skip(1));
+    let numbers = numbers(this.args(["--implementation", &index.to_string()]))?;
+    ensure!(numbers.len() == rows().len(), "no results: {numbers:?}");
     Ok(numbers)
 }
 
 /// Runs one round of this implementation in this process.
 pub(crate) fn run(index: usize, tasks: u64) -> Result<()> {
-    let one = IMPLEMENTATIONS.get(index).context("no such index")?;
-    for number in (one.measure)(tasks)? {
+    let (_, measure) = IMPLEMENTATIONS.get(index).context("no such index")?;
+    for number in measure(tasks)? {
         println!("{number}");
     }
     Ok(())
@@ -118,12 +95,12 @@ pub(crate) fn run(index: usize, tasks: u64) -> Result<()> {
 
 /// Returns a number for each of [`rows`].
 fn measure<T: Timers>(tasks: u64) -> Result<Vec<f64>> {
-    let (workers, count) = (workers(), tasks as usize);
+    let (workers, count) = (processors(), tasks as usize);
     // Measure memory first, because whatever runs later uses memory that others have freed.
     let runtime = T::runtime(workers);
-    let before = process::resident().unwrap_or(0);
+    let before = resident().unwrap_or(0);
     let sleeps = expiry::arm_far::<T>(runtime.handle(), count);
-    let grown = process::resident().unwrap_or(0).saturating_sub(before);
+    let grown = resident().unwrap_or(0).saturating_sub(before);
     drop((sleeps, runtime));
     let expiry = expiry::run::<T>(T::runtime(workers).handle(), workers, count);
     ensure!(expiry.fired == tasks, "{} timers expired", expiry.fired);

@@ -1,11 +1,11 @@
 //! What is counted, and how often.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use common::word;
+use rayon::prelude::*;
 
 use crate::simulate::{Build, Simulator};
 
@@ -57,11 +57,8 @@ fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let mut all = Vec::new();
     for &build in Build::value_variants() {
         for &runtime in Runtime::value_variants() {
-            all.extend(
-                Shape::value_variants()
-                    .iter()
-                    .map(|&shape| (build, runtime, shape)),
-            );
+            let shapes = Shape::value_variants().iter();
+            all.extend(shapes.map(|&shape| (build, runtime, shape)));
         }
     }
     all.retain(|(.., shape)| shapes.is_empty() || shapes.contains(shape));
@@ -73,22 +70,9 @@ fn operations(shapes: &[Shape]) -> Vec<Operation> {
 
 /// Counts all of them, as many at a time as there are processors, because a busy machine does not change a simulation.
 pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
-    let operations = operations(shapes);
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let work = |first: usize| -> Result<Rows> {
-        let some = operations.iter().skip(first).step_by(processors);
-        some.map(|&operation| Ok((operation, row(simulator, operation)?)))
-            .collect()
-    };
-    let mut rows = Rows::new();
-    thread::scope(|scope| {
-        let start = |first| scope.spawn(move || work(first));
-        let threads: Vec<_> = (0..processors).map(start).collect();
-        for thread in threads {
-            rows.extend(thread.join().expect("no panic")?);
-        }
-        Ok(rows)
-    })
+    let operations = operations(shapes).into_par_iter();
+    let count = |operation| Ok((operation, row(simulator, operation)?));
+    operations.map(count).collect()
 }
 
 fn row(simulator: &Simulator, (build, runtime, shape): Operation) -> Result<Row> {

@@ -20,14 +20,13 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use common::conditions::Conditions;
 use common::process::cpu_time;
-use common::table::Columns;
-use common::{println, thousands};
+use common::table::{Table, row, terminal};
+use common::{println, processors, thousands};
 use timers::{Tokio, Wheel};
 use tokio::time::timeout;
 
@@ -52,9 +51,6 @@ const SLOW: Duration = Duration::from_millis(20);
 /// One call in this many is never answered; as many requests have such a call.
 const CALLS_PER_NEVER: u64 = 1_000;
 
-/// A free port of this machine.
-const ANYWHERE: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 /// Much longer than a run takes.
 const GIVE_UP: Duration = Duration::from_secs(150);
 
@@ -121,8 +117,7 @@ fn run<T: Stack>() -> Result<Run> {
     let before = cpu_time();
     let tally = Arc::<Tally>::default();
     let work = async { client::run_all(start::<T>(&tally)?, &tally).await };
-    let workers = available_parallelism().map_or(1, usize::from);
-    let runtime = T::runtime(workers);
+    let runtime = T::runtime(processors());
     // This timeout always uses Tokio's timer, which notices if the measured timers lose a wake-up.
     let ended = runtime.block_on(async { timeout(GIVE_UP, work).await });
     let ended = ended.context("a timer was lost, or this is too much work");
@@ -149,26 +144,29 @@ fn start<T: Stack>(tally: &Arc<Tally>) -> Result<SocketAddr> {
     server::start::<T>(routes, HEAD_TIMEOUT, Arc::clone(tally))
 }
 
-fn table<'a>(runs: &'a [Run], mark: &str) -> Columns<'a, Run> {
-    let mut columns = Columns::new(runs.iter().map(|run| (run.name, run)));
+fn table(runs: &[Run], mark: &str) -> Table {
+    let mut table = terminal(runs.iter().map(|run| run.name));
+    let mut add = |label: &str, cell: &dyn Fn(&Run) -> String| {
+        table.add_row(row(label, runs.iter().map(cell)));
+    };
     for (index, (label, ..)) in counts(&runs[0]).iter().enumerate() {
-        columns.row(label, |run| thousands(counts(run)[index].2));
+        add(label, &|run| thousands(counts(run)[index].2));
     }
-    columns.row("requests per second", |run| {
+    add("requests per second", &|run| {
         format!("{:.0}{mark}", REQUESTS as f64 / run.took.as_secs_f64())
     });
     for (label, quantile) in [("latency p50", 0.5), ("  p99", 0.99), ("  p99.9", 0.999)] {
-        columns.row(label, |run| {
+        add(label, &|run| {
             let micros = run.latency.value_at_quantile(quantile);
             format!("{:.2?}{mark}", Duration::from_micros(micros))
         });
     }
     // This is the CPU time of the whole process, which includes the clients, the gateway and the backends.
-    columns.row("CPU time per request", |run| {
+    add("CPU time per request", &|run| {
         let cpu = run.cpu.map(|cpu| cpu / REQUESTS as u32);
         cpu.map_or("unknown".to_owned(), |cpu| format!("{cpu:.1?}{mark}"))
     });
-    columns
+    table
 }
 
 /// Returns an error if a count is not what it must be.

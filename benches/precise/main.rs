@@ -16,14 +16,15 @@
 
 use std::env;
 use std::fs;
-use std::process::{Command, Stdio, id};
+use std::process::{Command, id};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Parser;
 use common::conditions::Conditions;
+use common::process::numbers;
 use common::table::{Cell, markdown, number, spread};
-use common::{println, thousands};
+use common::{alternate, println, thousands};
 use timers::{Precise, Timers, Tokio, Wheel};
 
 use crate::peers::{Hrtime, Timerd, Timerfd};
@@ -105,14 +106,10 @@ fn main() -> Result<()> {
     ]);
     for sleepers in SLEEPERS {
         let mut runs = vec![Vec::new(); ALL.len()];
-        for round in 0..arguments.rounds {
+        for (_, at) in alternate(arguments.rounds, ALL.len()) {
             conditions.sample();
-            for at in 0..ALL.len() {
-                let reversed = ALL.len() - 1 - at;
-                let at = if round % 2 == 0 { at } else { reversed };
-                let mut command = Command::new(env::current_exe()?);
-                runs[at].push(run(&mut command, ALL[at].0, sleepers, arguments.seconds)?);
-            }
+            let this = Command::new(env::current_exe()?);
+            runs[at].push(run(this, ALL[at].0, sleepers, arguments.seconds)?);
         }
         for ((name, _), runs) in ALL.iter().zip(runs) {
             let show = |at: usize, digits| {
@@ -137,17 +134,9 @@ fn main() -> Result<()> {
 }
 
 /// Adds this program's arguments to a command, and returns what the program printed.
-fn run(command: &mut Command, name: &str, sleepers: u64, seconds: f64) -> Result<Vec<f64>> {
-    let output = command
-        .args(["--seconds", &seconds.to_string(), "--play", name])
-        .arg(sleepers.to_string())
-        .stderr(Stdio::inherit())
-        .output()?;
-    let status = output.status;
-    ensure!(status.success(), "{name}, {sleepers}: {status}");
-    let printed = String::from_utf8(output.stdout)?;
-    let values = printed.split_whitespace().map(str::parse);
-    Ok(values.collect::<Result<_, _>>()?)
+fn run(mut command: Command, name: &str, sleepers: u64, seconds: f64) -> Result<Vec<f64>> {
+    command.args(["--seconds", &seconds.to_string()]);
+    numbers(command.args(["--play", name, &sleepers.to_string()]))
 }
 
 /// Returns the number of system calls per sleep or timeout, if strace can count them.
@@ -161,7 +150,7 @@ fn calls(name: &str, sleepers: u64, seconds: f64) -> Result<Option<f64>> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-c", "-o"]).arg(&path);
     strace.arg(env::current_exe()?);
-    let values = run(&mut strace, name, sleepers, seconds)?;
+    let values = run(strace, name, sleepers, seconds)?;
     let summary = fs::read_to_string(&path)?;
     fs::remove_file(&path)?;
     // % time, seconds, µs per call, calls, and the errors if there are any.

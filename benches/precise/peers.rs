@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use timers::Timers;
+use timers::{Timeout, Timers, Work};
 use tokio::time::Instant;
 
 /// tokio-hrtime. Its sleeps cannot be reset after they have completed.
@@ -25,13 +25,7 @@ impl Timers for Hrtime {
         tokio_hrtime::sleep_until(at.into_std())
     }
 
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
+    fn timeout<F: Work>(after: Duration, future: F) -> impl Timeout<F::Output, Self::Elapsed> {
         tokio_hrtime::timeout(after, future)
     }
 }
@@ -70,10 +64,7 @@ macro_rules! delays {
                 sleep.0.reset(at.into_std());
             }
 
-            async fn timeout<F>(after: Duration, future: F) -> Result<F::Output, ()>
-            where
-                F: Future<Output: Send> + Send,
-            {
+            async fn timeout<F: Work>(after: Duration, future: F) -> Result<F::Output, ()> {
                 let limit = Self::sleep(after);
                 tokio::select! {
                     biased;

@@ -97,8 +97,10 @@ impl<T: Timers> Volley<T> {
         let mut lead = (TO_ARM * count as u32).max(AT_LEAST);
         loop {
             let (fired, due) = (Arc::new(Count::default()), Instant::now() + lead);
-            let counter = Arc::clone(&fired);
-            let sleeps = on_worker(runtime, move || arm_all::<T>(count, due, spread, counter));
+            let waker = Waker::from(Arc::clone(&fired));
+            let sleeps = on_worker(runtime, waker, move |cx| {
+                arm_all::<T>(cx, count, due, spread)
+            });
             if let Some(sleeps) = sleeps {
                 return Volley { due, fired, sleeps };
             }
@@ -139,27 +141,31 @@ pub fn run<T: Timers>(runtime: &Handle, workers: usize, count: usize) -> Expiry 
 /// Arms timers that are not due for a long time.
 pub fn arm_far<T: Timers>(runtime: &Handle, count: usize) -> Sleeps<T> {
     let (far, spread) = (Instant::now() + FAR, Duration::from_millis(1));
-    let sleeps = on_worker(runtime, move || {
-        arm_all::<T>(count, far, spread, Arc::default())
+    let waker = Waker::from(Arc::<Count>::default());
+    let sleeps = on_worker(runtime, waker, move |cx| {
+        arm_all::<T>(cx, count, far, spread)
     });
     sleeps.expect("they are far away")
 }
 
-/// Runs `work` in a task without a cooperative budget.
-fn on_worker<R: Send + 'static>(runtime: &Handle, work: impl FnOnce() -> R + Send + 'static) -> R {
-    let task = runtime.spawn(unconstrained(on_task(|_| work())));
+/// Runs `work` in a task without a cooperative budget, with another waker.
+fn on_worker<R: Send + 'static>(
+    runtime: &Handle,
+    waker: Waker,
+    work: impl FnOnce(&mut Context<'_>) -> R + Send + 'static,
+) -> R {
+    let work = on_task(move |_| work(&mut Context::from_waker(&waker)));
+    let task = runtime.spawn(unconstrained(work));
     runtime.block_on(task).expect("the task panicked")
 }
 
-/// Returns `None` if a timer was due already.
-fn arm_all<T: Timers>(
+/// Arms timers that are due at random within `spread` after `due`. Returns `None` if one was due already.
+pub fn arm_all<T: Timers>(
+    cx: &mut Context<'_>,
     count: usize,
     due: Instant,
     spread: Duration,
-    fired: Arc<Count>,
 ) -> Option<Sleeps<T>> {
-    let waker = Waker::from(fired);
-    let cx = &mut Context::from_waker(&waker);
     let mut random = SmallRng::seed_from_u64(0x7143);
     let mut sleeps: Sleeps<T> = Vec::with_capacity(count);
     for _ in 0..count {

@@ -18,6 +18,16 @@ pub mod shapes;
 /// The name of all worker threads. Benchmarks use it to find their CPU time.
 pub const WORKER: &str = "timers-worker";
 
+/// A future that a timeout is put around.
+pub trait Work: Future<Output: Send> + Send {}
+
+impl<F: Future<Output: Send> + Send> Work for F {}
+
+/// A future with a timeout around it.
+pub trait Timeout<T, E>: Future<Output = Result<T, E>> + Send {}
+
+impl<F: Future<Output = Result<T, E>> + Send, T, E> Timeout<T, E> for F {}
+
 /// An implementation of timers.
 pub trait Timers: Send + Sync + 'static {
     /// Its name in tables.
@@ -43,21 +53,13 @@ pub trait Timers: Send + Sync + 'static {
     }
 
     /// Like the function of `tokio::time`.
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send;
+    fn timeout<F: Work>(after: Duration, future: F) -> impl Timeout<F::Output, Self::Elapsed>;
 
     /// The cheapest timeout around a future that may be ready. Without one of its own, an implementation uses `timeout`.
-    fn timeout_if_pending<F>(
+    fn timeout_if_pending<F: Work>(
         after: Duration,
         future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
+    ) -> impl Timeout<F::Output, Self::Elapsed> {
         Self::timeout(after, future)
     }
 
@@ -76,6 +78,18 @@ pub fn builder(workers: usize) -> Builder {
     builder.worker_threads(workers.max(1)).thread_name(WORKER);
     builder.enable_all();
     builder
+}
+
+/// Creates a runtime on which another timer is always due before the measured ones, as in a service. Without that timer, each
+/// measured timer would be the earliest, and Tokio would write to its eventfd for it.
+pub fn service<T: Timers>(workers: usize) -> Runtime {
+    let runtime = T::runtime(workers);
+    runtime.spawn(async {
+        loop {
+            T::sleep(Duration::from_millis(500)).await;
+        }
+    });
+    runtime
 }
 
 /// Implements [`Timers`] for a module with the API of `tokio::time`.
@@ -101,13 +115,10 @@ macro_rules! as_in_tokio {
         }
 
         #[inline]
-        fn timeout<F>(
+        fn timeout<F: $crate::Work>(
             after: ::std::time::Duration,
             future: F,
-        ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-        where
-            F: Future<Output: Send> + Send,
-        {
+        ) -> impl $crate::Timeout<F::Output, Self::Elapsed> {
             $($time)::+::timeout(after, future)
         }
     };
@@ -150,13 +161,10 @@ impl Timers for Wheel {
     as_in_tokio!(wheel);
 
     #[inline]
-    fn timeout_if_pending<F>(
+    fn timeout_if_pending<F: Work>(
         after: Duration,
         future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
+    ) -> impl Timeout<F::Output, Self::Elapsed> {
         wheel::ext::FutureExt::timeout_if_pending(future, after)
     }
 }
@@ -216,26 +224,17 @@ impl<const READS_CLOCK: bool> Timers for Bare<READS_CLOCK> {
     fn reset(_: Pin<&mut Self::Sleep>, _: Instant) {}
 
     #[inline]
-    fn timeout<F>(
-        _: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
+    fn timeout<F: Work>(_: Duration, future: F) -> impl Timeout<F::Output, Self::Elapsed> {
         read_clock::<READS_CLOCK>();
         future.map(Ok)
     }
 
     /// Reads no clock, because a ready future needs none.
     #[inline]
-    fn timeout_if_pending<F>(
+    fn timeout_if_pending<F: Work>(
         _: Duration,
         future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
+    ) -> impl Timeout<F::Output, Self::Elapsed> {
         future.map(Ok)
     }
 }

@@ -18,15 +18,13 @@ pub enum Shape {
     Conns(usize),
     /// Pairs of tasks that call each other, with every wait under a timeout.
     Calls(usize),
-    /// A new task for every timer, spawned in batches of this size.
-    Fresh(usize),
     /// A new task under a timeout for every unit of work, spawned by an acceptor. At most this many units exist at a time.
     Units(usize),
 }
 
 impl Shape {
-    /// Runs about `count` operations and returns how many. `spawners` tasks spawn the new tasks of [`Fresh`](Self::Fresh).
-    pub async fn play<T: Timers>(self, spawners: usize, count: usize) -> u64 {
+    /// Runs about `count` operations and returns how many.
+    pub async fn play<T: Timers>(self, count: usize) -> u64 {
         match self {
             Self::Conns(tasks) => {
                 let each = (count / tasks) as u64;
@@ -35,10 +33,6 @@ impl Shape {
             Self::Calls(pairs) => {
                 let each = (count / pairs) as u64;
                 all((0..pairs as u64).map(|seed| pair::<T>(seed, each))).await
-            }
-            Self::Fresh(batch) => {
-                let batches = count / spawners / batch;
-                all((0..spawners).map(|_| spawner::<T>(batch, batches))).await
             }
             Self::Units(places) => all([acceptor::<T>(places, count)].into_iter()).await,
         }
@@ -63,18 +57,6 @@ async fn connection<T: Timers>(seed: u64, count: u64) -> u64 {
         arm_and_cancel::<T>(7 * seed + index).await;
     }
     count
-}
-
-async fn spawner<T: Timers>(batch: usize, batches: usize) -> u64 {
-    let task = |seed| async move {
-        arm_and_cancel::<T>(seed).await;
-        1
-    };
-    let mut spawned = 0;
-    for _ in 0..batches {
-        spawned += all((0..batch as u64).map(task)).await;
-    }
-    spawned
 }
 
 /// Spawns a task for each unit of work, as soon as another unit has freed its place. Every place has a server, which the unit

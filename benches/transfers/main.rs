@@ -7,21 +7,20 @@
 //!
 //! Nothing is timed: QEMU simulates the processors and a plugin their caches (`plugin.c` explains how), so that a machine with
 //! two cores, busy or not, shows what happens on 64. The results are medians of five runs. Runs differ because threads meet
-//! in another order each time: by tenths for `conns` and `calls`, by one or two for `fresh` and `units`. *Own* is the count less that of `bare`,
+//! in another order each time: by tenths for `conns` and `calls`, by one or two for `units`. *Own* is the count less that of `bare`,
 //! the same work without a timer. *In lock* counts those of Tokio's own transfers that happen while the lock of its timers
 //! is taken or held. They happen one after the other, whatever the number of workers. Tokio's alternative timer needs
 //! `tokio_unstable`.
 //!
 //! The benchmark needs cc and binutils, and Debian's apt and dpkg, with which it gets QEMU without installing it.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use clap::{Parser, ValueEnum as _};
 use common::machine::Circumstances;
 use common::{median, println};
+use timers::{Timers as _, Tokio};
 
-use crate::play::{Case, Implementation, Service};
+use crate::play::{Case, Service, implementations};
 use crate::simulate::{Counted, Emulator};
 use crate::table::Row;
 
@@ -46,8 +45,8 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 16, 64])]
     workers: Vec<usize>,
     /// Be the simulated program
-    #[arg(long, hide = true, value_enum)]
-    play: Option<Implementation>,
+    #[arg(long, hide = true)]
+    play: Option<String>,
     /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
@@ -68,7 +67,7 @@ fn main() -> Result<()> {
         cases.extend(workers.map(|&workers| Case { service, workers }));
     }
     match arguments.play {
-        Some(implementation) => cases[0].play(implementation),
+        Some(implementation) => cases[0].play(&implementation),
         None => count(&cases),
     }
 }
@@ -79,15 +78,15 @@ fn count(cases: &[Case]) -> Result<()> {
     let emulator = Emulator::new()?;
     let mut rows = Vec::new();
     for &case in cases {
-        let (mut counts, mut in_lock) = (BTreeMap::new(), None);
-        for implementation in Implementation::all() {
+        let (mut counts, mut in_lock) = (Vec::new(), 0.0);
+        for (implementation, _) in implementations() {
             let runs = (0..RUNS).map(|_| emulator.count(case, implementation));
             let runs = runs.collect::<Result<Vec<_>>>()?;
             let transfers = runs.iter().map(Counted::transfers);
-            counts.insert(implementation, median(&transfers.collect::<Vec<_>>()));
-            if implementation == Implementation::Tokio {
+            counts.push(median(&transfers.collect::<Vec<_>>()));
+            if implementation == Tokio::NAME {
                 let held = runs.iter().map(Counted::in_tokios_lock);
-                in_lock = Some(median(&held.collect::<Result<Vec<_>>>()?));
+                in_lock = median(&held.collect::<Result<Vec<_>>>()?);
             }
         }
         rows.push(Row {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use common::word;
 
 use crate::code::{functions, holds_tokios_lock};
-use crate::play::{Case, Implementation};
+use crate::play::Case;
 
 /// QEMU and the plugin, in the target directory.
 pub(crate) struct Emulator {
@@ -29,9 +29,8 @@ impl Emulator {
     }
 
     /// Simulates one run.
-    pub(crate) fn count(&self, case: Case, implementation: Implementation) -> Result<Counted> {
-        let (service, implementation) = (word(&case.service), word(&implementation));
-        let workers = case.workers.to_string();
+    pub(crate) fn count(&self, case: Case, implementation: &str) -> Result<Counted> {
+        let (service, workers) = (word(&case.service), case.workers.to_string());
         eprintln!("{service} {implementation} {workers} …");
         let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
         let qemu = format!("usr/bin/qemu-{}", env::consts::ARCH);
@@ -42,7 +41,7 @@ impl Emulator {
             .arg("-plugin")
             .arg(self.directory.join("plugin.so"))
             .arg(env::current_exe()?)
-            .args(["--play", &implementation, &service, "--workers", &workers])
+            .args(["--play", implementation, &service, "--workers", &workers])
             .env("LD_LIBRARY_PATH", self.directory.join(libraries))
             .output()?;
         let report = String::from_utf8_lossy(&output.stderr);

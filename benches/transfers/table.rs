@@ -1,39 +1,32 @@
 //! Prints the counts as a table.
 
-use std::collections::BTreeMap;
-
 use common::table::{Cell, Table, markdown, number};
 use common::word;
 
-use crate::play::{Case, Implementation};
+use crate::play::{Case, implementations};
 
 /// Transfers per operation with each implementation, and those of Tokio's under the lock of its timers.
 pub(crate) struct Row {
     pub(crate) case: Case,
-    pub(crate) counts: BTreeMap<Implementation, f64>,
-    pub(crate) in_lock: Option<f64>,
+    /// The first is without a timer.
+    pub(crate) counts: Vec<f64>,
+    pub(crate) in_lock: f64,
 }
 
 pub(crate) fn table(rows: &[Row]) -> Table {
-    let all = || Implementation::all();
-    let timers = || all().filter(|one| *one != Implementation::Bare);
+    let names = implementations().map(|(name, _)| name.to_owned());
+    let own = implementations().skip(1);
+    let own = own.map(|(name, _)| format!("own: {name}"));
     let mut header = vec!["transfers".to_owned(), "workers".to_owned()];
-    header.extend(all().map(|one| word(&one)));
-    header.extend(timers().map(|one| format!("own: {}", word(&one))));
+    header.extend(names.chain(own));
     header.push("in lock: tokio".to_owned());
     let mut table = markdown(header);
-    for Row {
-        case,
-        counts,
-        in_lock,
-    } in rows
-    {
-        let own = |one| counts[&one] - counts[&Implementation::Bare];
-        let mut cells = vec![Cell::new(word(&case.service)), number(case.workers)];
-        cells.extend(all().map(|one| cell(counts[&one])));
-        cells.extend(timers().map(|one| cell(own(one))));
-        cells.extend(in_lock.map(cell));
-        table.add_row(cells);
+    for row in rows {
+        let (case, counts) = (row.case, &row.counts);
+        let own = counts.iter().skip(1).map(|count| count - counts[0]);
+        let counts = counts.iter().copied().chain(own).chain([row.in_lock]);
+        let place = [Cell::new(word(&case.service)), number(case.workers)];
+        table.add_row(place.into_iter().chain(counts.map(cell)));
     }
     table
 }

@@ -1,5 +1,6 @@
 //! A benchmark: implementations that do the same work, round after round and in alternating order.
 
+use common::alternate;
 use common::conditions::Conditions;
 
 /// How many timers were reset, fired and cancelled.
@@ -27,14 +28,12 @@ impl Measured {
     }
 }
 
+/// Less is better of all.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     Nanos,
     Bytes,
-    /// Fewer are better.
     Count,
-    /// More are better only of this unit.
-    PerSecond,
 }
 
 /// A measured value.
@@ -68,32 +67,27 @@ pub(crate) struct Benchmark {
 }
 
 impl Benchmark {
-    /// Runs all implementations, in reverse order every second time. Returns what each measured, round by round.
+    /// Runs all implementations in each round. Returns what each measured, round by round.
     pub(crate) fn run(&self, rounds: Option<u32>, conditions: &Conditions) -> Vec<Vec<Measured>> {
-        let rounds = 0..rounds.unwrap_or(self.rounds);
-        let round = |number| {
+        let implementations = &self.implementations;
+        let mut all: Vec<_> = implementations.iter().map(|_| Vec::new()).collect();
+        let rounds = rounds.unwrap_or(self.rounds) as usize;
+        for (_, at) in alternate(rounds, implementations.len()) {
             conditions.sample();
-            self.round(number)
-        };
-        rounds.map(round).collect()
-    }
-
-    fn round(&self, number: u32) -> Vec<Measured> {
-        let mut order: Vec<_> = self.implementations.iter().enumerate().collect();
-        if number % 2 == 0 {
-            order.reverse();
+            // tokio-wheel is the last one in the first round.
+            let at = implementations.len() - 1 - at;
+            all[at].push((implementations[at].1)());
         }
-        let measure = |(at, (_, measure)): (usize, &Implementation)| (at, measure());
-        let mut measured: Vec<_> = order.into_iter().map(measure).collect();
-        measured.sort_by_key(|(at, _)| *at);
-        for (at, one) in &measured {
-            let (benchmark, name) = (self.name, self.implementations[*at].0);
+        for ((name, _), measured) in implementations.iter().zip(&all) {
+            let did = |rounds: &[Measured]| rounds.iter().map(|one| one.did).collect::<Vec<_>>();
             assert_eq!(
-                one.did, measured[0].1.did,
-                "{benchmark}: {name} (left) and {} did different work",
-                self.implementations[0].0
+                did(measured),
+                did(&all[0]),
+                "{}: {name} (left) and {} did different work",
+                self.name,
+                implementations[0].0
             );
         }
-        measured.into_iter().map(|(_, one)| one).collect()
+        all
     }
 }

@@ -6,13 +6,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
 
-use rand::Rng;
 use timers::Timers;
-use timers::expiry::Sleeps;
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Unit, Value};
-use crate::stage::{Stage, armed, seeded};
+use crate::stage::{Stage, crowd};
 
 thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
@@ -63,14 +61,9 @@ unsafe impl GlobalAlloc for Counting {
 pub(crate) fn bytes<T: Timers>() -> Measured {
     const TIMERS: usize = 1_000_000;
     let (grown, crowd) = Stage::new::<T>(1).on_worker(|cx| {
-        let mut rng = seeded();
         let start = Instant::now() + Duration::from_secs(60);
         let before = LIVE.get();
-        let mut crowd: Sleeps<T> = Vec::with_capacity(TIMERS);
-        for _ in 0..TIMERS {
-            let after = Duration::from_millis(rng.random_range(0..1_800_000));
-            crowd.push(armed::<T>(cx, start + after));
-        }
+        let crowd = crowd::<T>(cx, TIMERS, start, Duration::from_secs(1800));
         (LIVE.get() - before, crowd)
     });
     drop(crowd);

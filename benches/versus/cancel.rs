@@ -3,7 +3,6 @@
 use std::future::{Future, Ready, ready};
 use std::hint::black_box;
 use std::pin::pin;
-use std::sync::Barrier;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use timers::shapes::Shape;
 use timers::{Timers, arm};
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{DELAYS, Stage, delays, each, seeded};
+use crate::stage::{DELAYS, Stage, delays, each, each_after, seeded};
 
 /// Arms and cancels, each worker on its own, while `others` stay pending. The slowest worker counts.
 pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
@@ -20,19 +19,13 @@ pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measu
     const COUNT: usize = 400_000;
     let stage = Stage::new::<T>(workers);
     let crowd = stage.crowd::<T>(others);
-    let costs = stage.on_each_worker::<T, _>(|cx, barrier| arm_and_cancel::<T>(cx, barrier, COUNT));
+    let costs = stage.on_each_worker::<T, _>(|cx, barrier| {
+        let (delays, start) = (delays(), || _ = barrier.wait());
+        each_after(COUNT, start, |some| cancel_loop::<T>(cx, &delays, some))
+    });
     drop(crowd);
     let slowest = costs.into_iter().fold(0.0, f64::max);
     Measured::cancelled([Value::nanos("each", slowest)], COUNT * workers)
-}
-
-fn arm_and_cancel<T: Timers>(cx: &mut Context<'_>, barrier: &Barrier, count: usize) -> f64 {
-    let delays = delays();
-    cancel_loop::<T>(cx, &delays, count / 10);
-    barrier.wait();
-    let begin = Instant::now();
-    cancel_loop::<T>(cx, &delays, count);
-    begin.elapsed().as_nanos() as f64 / count as f64
 }
 
 fn cancel_loop<T: Timers>(cx: &mut Context<'_>, delays: &[Duration; DELAYS], count: usize) {
@@ -62,30 +55,12 @@ pub(crate) fn cancel_in_random_order<T: Timers>() -> Measured {
 pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     const MOVING: usize = 200_000;
     let stage = Stage::new::<T>(workers);
-    let play = |count| stage.run(shape.play::<T>(workers.max(1), count));
+    let play = |count| stage.run(shape.play::<T>(count));
     play(MOVING / 10);
     let begin = Instant::now();
     let count = play(MOVING);
     let cost = begin.elapsed().as_nanos() as f64 / count as f64;
     Measured::cancelled([Value::nanos("each", cost)], count as usize)
-}
-
-/// Arms timers of which each is due before all earlier ones, so the alarm is re-armed each time.
-pub(crate) fn earliest<T: Timers>() -> Measured {
-    const TIMERS: usize = 100_000;
-    let stage = Stage::bare::<T>(1);
-    let far = stage.crowd::<T>(1);
-    let cost = stage.on_worker(|cx| {
-        let mut at = tokio::time::Instant::now() + Duration::from_secs(1700);
-        each(TIMERS, |some| {
-            for _ in 0..some {
-                at -= Duration::from_millis(1);
-                arm(black_box(pin!(T::sleep_until(at))), cx);
-            }
-        })
-    });
-    drop(far);
-    Measured::cancelled([Value::nanos("each", cost)], TIMERS)
 }
 
 /// Makes timeouts around a future that is ready, which need no timer.

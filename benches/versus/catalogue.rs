@@ -1,17 +1,16 @@
 //! All benchmarks: what each runs, on which implementations, and how often.
 
-use timers::shapes::Shape::{Calls, Conns, Fresh};
+use timers::shapes::Shape::{Calls, Conns};
 use timers::{Alt, Bare, Precise, Timers, Tokio, Wheel};
 
 use crate::benchmark::{Benchmark, Measured};
 use crate::blocked::blocked;
 use crate::busy::busy;
 use crate::bytes::bytes;
-use crate::cancel::{cancel_in_random_order, earliest, moving, ready_timeout, register_cancel};
-use crate::cold::cold;
+use crate::cancel::{cancel_in_random_order, moving, ready_timeout, register_cancel};
 use crate::fire::{fire_counting, fire_tasks};
 use crate::lateness::lateness;
-use crate::loops::{loops, select};
+use crate::loops::loops;
 use crate::peak::peak;
 use crate::pending::{repoll, reset_later};
 use crate::pingora::Pingora;
@@ -41,13 +40,9 @@ pub(crate) fn all() -> Vec<Benchmark> {
         "register-cancel-2", 11, [Wheel, Tokio, Alt, Bare, Pingora], register_cancel::<T>(2, 0), "arm and cancel, two workers";
         "register-cancel-2-million", 5, [Wheel, Tokio, Alt, Bare], register_cancel::<T>(2, 1_000_000), "the same while a million timers are pending";
         "cancel-million-random", 5, [Wheel, Tokio, Alt, Bare], cancel_in_random_order::<T>(), "cancel a million pending timers in random order";
-        "cold", 5, [Wheel, Tokio, Alt, Bare], cold::<T>(), "arm and cancel with caches evicted in between";
         "conns-0", 9, [Wheel, Tokio, Bare], moving::<T>(Conns(1000), 0), "a thousand tasks in turn, each with a timer, current-thread runtime";
         "conns-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Conns(1000), 2), "the same on two workers";
         "calls-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Calls(64), 2), "64 pairs of tasks call each other under timeouts, two workers";
-        "fresh-1", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Fresh(100), 1), "a new task per timer, one worker";
-        "fresh-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Fresh(100), 2), "the same on two workers";
-        "earliest", 7, [Wheel, Tokio, Alt, Bare], earliest::<T>(), "every timer is due before all earlier ones";
         "ready-timeout", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T, _, _>(T::timeout), "a timeout around a ready future";
         "ready-pending", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T, _, _>(T::timeout_if_pending), "the same with timeout_if_pending, which Tokio lacks";
         "repoll", 11, [Wheel, Tokio, Alt, Bare], repoll::<T>(), "poll a pending timer again";
@@ -63,7 +58,6 @@ pub(crate) fn all() -> Vec<Benchmark> {
         "lateness-busy", 5, [Wheel, Tokio, Alt], lateness::<T>(true, 40, Some(0.99)), "the same with every worker busy, in tasks that arm timers";
         "precise-10000", 5, [Precise<50>, Wheel, Tokio, Precise<1>, Precise<100>, Precise<200>, Precise<500>],
             lateness::<T>(false, 100, None), "high resolution: lateness and CPU of 10,000 timers per second, with ticks of 1 to 500 µs";
-        "select-zero", 3, [Precise<50>, Wheel, Tokio], select::<T>(), "high resolution: steps of a loop that waits for a message or sleep(ZERO)";
         "quiet-1", 9, [Wheel, Tokio, Alt], quiet::<T>(), "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker that is idle in between";
         "loops-zero", 3, [Wheel, Tokio], loops::<T>(0..1), "iterations and CPU per second of tasks that call sleep(ZERO)";
         "loops-short", 3, [Wheel, Tokio], loops::<T>(0..1_000_000), "the same with random sleeps below a millisecond";

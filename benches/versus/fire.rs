@@ -6,11 +6,10 @@ use std::time::Duration;
 use rand::Rng;
 use timers::Timers;
 use timers::expiry::{Count, Volley};
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{Stage, WORKERS, cpu_while, seeded};
+use crate::stage::{Stage, WORKERS, cpu_while, seeded, spawn_many};
 
 const MILLION: usize = 1_000_000;
 /// The timers are due within this time.
@@ -30,7 +29,11 @@ pub(crate) fn fire_tasks<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
     let start = Instant::now() + Duration::from_secs(4);
     let [begun, awake] = [(); 2].map(|()| Arc::new(Count::default()));
-    stage.run(spawn_sleepers::<T>(start, [&begun, &awake].map(Arc::clone)));
+    let (counts, mut rng) = ([&begun, &awake].map(Arc::clone), seeded());
+    stage.run(spawn_many(MILLION, move || {
+        let at = start + rng.random_range(Duration::ZERO..SPREAD);
+        sleep_until::<T>(at, counts.clone())
+    }));
     begun.wait_for(MILLION);
     assert!(Instant::now() < start, "the tasks took too long to start");
     let cpu = cpu_while(start, || awake.wait_for(MILLION));
@@ -38,19 +41,8 @@ pub(crate) fn fire_tasks<T: Timers>() -> Measured {
     Measured::fired([each], awake.get() as u64)
 }
 
-/// Spawns tasks that sleep until some moment after `start`.
-async fn spawn_sleepers<T: Timers>(start: Instant, counts: [Arc<Count>; 2]) {
-    let mut rng = seeded();
-    for index in 0..MILLION {
-        let at = start + rng.random_range(Duration::ZERO..SPREAD);
-        let [begun, awake] = counts.clone();
-        tokio::spawn(async move {
-            begun.add();
-            T::sleep_until(at).await;
-            awake.add();
-        });
-        if index % 100 == 99 {
-            yield_now().await;
-        }
-    }
+async fn sleep_until<T: Timers>(at: Instant, [begun, awake]: [Arc<Count>; 2]) {
+    begun.add();
+    T::sleep_until(at).await;
+    awake.add();
 }

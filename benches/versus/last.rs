@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use timers::Timers;
 use timers::expiry::Count;
-use tokio::task::yield_now;
 use tokio::time::Instant;
+
+use crate::stage::spawn_many;
 
 /// Records how late timers fire. As a waker it records its wakes.
 pub(crate) struct Last {
@@ -50,16 +51,12 @@ impl Wake for Last {
 
 /// Spawns tasks that are all due at the same time.
 pub(crate) async fn spawn_sleepers<T: Timers>(count: usize, last: Arc<Last>) {
-    for index in 0..count {
-        let last = Arc::clone(&last);
-        tokio::spawn(async move {
-            T::sleep_until(last.due).await;
-            last.note();
-        });
-        if index % 100 == 99 {
-            yield_now().await;
-        }
-    }
+    spawn_many(count, || sleep::<T>(Arc::clone(&last))).await;
+}
+
+async fn sleep<T: Timers>(last: Arc<Last>) {
+    T::sleep_until(last.due).await;
+    last.note();
 }
 
 /// Returns the nanoseconds since `due`.

@@ -1,8 +1,7 @@
 //! Measures loops of tasks that do nothing except wait for very short timers.
 //!
 //! With Tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often and uses
-//! more CPU, and a runtime full of such tasks never parks and polls I/O late. More iterations are useful only with high
-//! resolution, which `select` measures.
+//! more CPU, and a runtime full of such tasks never parks and polls I/O late.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use timers::Timers;
 use timers::expiry::Count;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::benchmark::{Measured, Unit, Value};
 use crate::stage::Stage;
@@ -41,24 +40,6 @@ pub(crate) fn loops<T: Timers>(nanos: Range<u64>) -> Measured {
         }
     }
     Measured::cancelled(values, 0)
-}
-
-/// Measures the steps per second of a task that handles messages, and does a step of its own work if there is none.
-pub(crate) fn select<T: Timers>() -> Measured {
-    let stage = Stage::bare::<T>(2);
-    let (count, (_sender, mut messages)) = (Arc::new(Count::default()), mpsc::channel::<()>(1));
-    let steps = Arc::clone(&count);
-    stage.runtime.spawn(async move {
-        loop {
-            tokio::select! {
-                Some(()) = messages.recv() => {}
-                () = T::sleep(Duration::ZERO) => steps.add(),
-            }
-        }
-    });
-    let [steps, cpu] = watch(stage, count);
-    let steps = Value::new("steps", steps, Unit::PerSecond);
-    Measured::cancelled([steps, Value::nanos("CPU", cpu)], 0)
 }
 
 /// Returns the count per second and the CPU time per second.

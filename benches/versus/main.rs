@@ -20,7 +20,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::conditions::Conditions;
 use common::println;
 
@@ -32,7 +31,6 @@ mod busy;
 mod bytes;
 mod cancel;
 mod catalogue;
-mod cold;
 mod fire;
 mod last;
 mod lateness;
@@ -52,7 +50,7 @@ mod waits;
 )]
 struct Arguments {
     /// Benchmarks to run [default: all]
-    #[arg(value_parser = names())]
+    #[arg(value_parser = common::names(catalogue::all().iter().map(|one| (one.name, one.about))))]
     names: Vec<String>,
     /// List the benchmarks instead of running them
     #[arg(long)]
@@ -66,14 +64,6 @@ struct Arguments {
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-fn names() -> PossibleValuesParser {
-    let all = catalogue::all().into_iter();
-    let all: Vec<_> = all
-        .map(|one| PossibleValue::new(one.name).help(one.about))
-        .collect();
-    all.into()
 }
 
 fn main() -> ExitCode {
@@ -104,7 +94,7 @@ fn main() -> ExitCode {
         rows.extend(
             outcome
                 .into_iter()
-                .flat_map(|rounds| Row::all(benchmark, &rounds)),
+                .flat_map(|measured| Row::all(benchmark, &measured)),
         );
     }
     conditions.warn();

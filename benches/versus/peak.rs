@@ -4,18 +4,17 @@
 //! every free page before the memory is read, so what stays is what the remaining timers keep in use.
 
 use std::env;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use common::process::resident;
-use rand::Rng;
+use common::process::{numbers, resident};
 use timers::expiry::Sleeps;
 use timers::{Timers, Tokio, Wheel};
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Unit, Value};
-use crate::stage::{Stage, armed, seeded};
+use crate::stage::{Stage, crowd};
 
 const TIMERS: usize = 10_000_000;
 /// A duration after which no timer is due during the measurement.
@@ -35,14 +34,9 @@ pub(crate) fn peak<T: Timers>() -> Measured {
 /// Runs [`alone`] in a process of this program.
 fn in_a_process(name: &str, one_in: usize) -> f64 {
     let program = env::current_exe().expect("this program");
-    let output = Command::new(program)
-        .args(["--peak", name, &one_in.to_string()])
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("a process");
-    assert!(output.status.success(), "{name}: {}", output.status);
-    let bytes = String::from_utf8(output.stdout).expect("a number");
-    bytes.trim().parse().expect("a number of bytes")
+    let one_in = one_in.to_string();
+    let printed = numbers(Command::new(program).args(["--peak", name, &one_in]));
+    printed.expect("a process")[0]
 }
 
 /// Returns the bytes that stay resident in this process.
@@ -57,10 +51,7 @@ pub(crate) fn alone(name: &str, one_in: usize) -> u64 {
 fn left<T: Timers>(one_in: usize) -> u64 {
     let stage = Stage::new::<T>(1);
     let some = stage.on_worker(move |cx| {
-        let start = Instant::now() + FAR;
-        let mut rng = seeded();
-        let mut at = || start + rng.random_range(Duration::ZERO..FAR);
-        let all: Sleeps<T> = (0..TIMERS).map(|_| armed::<T>(cx, at())).collect();
+        let all = crowd::<T>(cx, TIMERS, Instant::now() + FAR, FAR);
         keep_some::<T>(all, one_in)
     });
     thread::sleep(SETTLE);
@@ -73,11 +64,7 @@ fn left<T: Timers>(one_in: usize) -> u64 {
 /// Drops the other timers in the order in which they were created.
 fn keep_some<T: Timers>(all: Sleeps<T>, one_in: usize) -> Sleeps<T> {
     let mut some = Vec::with_capacity(TIMERS.div_ceil(one_in));
-    for (index, sleep) in all.into_iter().enumerate() {
-        if index % one_in == 0 {
-            some.push(sleep);
-        }
-    }
+    some.extend(all.into_iter().step_by(one_in));
     some
 }
 

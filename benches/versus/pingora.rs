@@ -1,13 +1,13 @@
 //! `pingora_timeout`: 10 ms ticks; timers that share a deadline share an entry, and nothing is ever removed.
 
-use std::future::{Future, Pending, pending};
+use std::future::{Pending, pending};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::Map;
+use pingora_timeout::Elapsed;
 use pingora_timeout::fast_timeout::{FastOrTokioTimeout, fast_timeout};
-use pingora_timeout::{Elapsed, Timeout};
-use timers::Timers;
+use timers::{Timeout, Timers, Work};
 use tokio::time::Instant;
 
 pub(crate) struct Pingora;
@@ -15,7 +15,8 @@ pub(crate) struct Pingora;
 impl Timers for Pingora {
     const NAME: &'static str = "pingora";
     /// The type of pingora's `fast_sleep` cannot be named, so this is a timeout around a future that never completes.
-    type Sleep = Map<Timeout<Pending<()>, FastOrTokioTimeout>, fn(Result<(), Elapsed>)>;
+    type Sleep =
+        Map<pingora_timeout::Timeout<Pending<()>, FastOrTokioTimeout>, fn(Result<(), Elapsed>)>;
     type Elapsed = Elapsed;
 
     #[inline]
@@ -29,13 +30,7 @@ impl Timers for Pingora {
     }
 
     #[inline]
-    fn timeout<F>(
-        after: Duration,
-        future: F,
-    ) -> impl Future<Output = Result<F::Output, Self::Elapsed>> + Send
-    where
-        F: Future<Output: Send> + Send,
-    {
+    fn timeout<F: Work>(after: Duration, future: F) -> impl Timeout<F::Output, Self::Elapsed> {
         fast_timeout(after, future)
     }
 }

@@ -22,26 +22,26 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// `rounds` has what each implementation measured; the first is tokio-wheel's.
-    pub(crate) fn all(benchmark: &Benchmark, rounds: &[Vec<Measured>]) -> Vec<Self> {
+    /// `measured` has what each implementation measured, round by round; the first is tokio-wheel.
+    pub(crate) fn all(benchmark: &Benchmark, measured: &[Vec<Measured>]) -> Vec<Self> {
         let names = benchmark.implementations.iter().map(|(name, _)| *name);
         let names: Vec<_> = names.collect();
         let bare = names.iter().position(|name| *name == "bare");
         let mut rows = Vec::new();
-        for (index, value) in rounds[0][0].values.iter().enumerate() {
+        for (index, value) in measured[0][0].values.iter().enumerate() {
             let amounts = |at: usize| -> Vec<f64> {
-                let amounts = rounds.iter().map(|round| round[at].values[index].amount);
-                amounts.collect()
+                let rounds = measured[at].iter();
+                rounds.map(|round| round.values[index].amount).collect()
             };
             let row = |other: usize, bare: Option<usize>| {
                 let without = if bare.is_some() { ", without bare" } else { "" };
                 let bare = bare.map(|bare| median(&amounts(bare)));
                 let both = [amounts(other), amounts(0)];
-                let (medians, ratios) = compare(value.unit, both, bare);
+                let (medians, ratios) = compare(both, bare);
                 let ratio = match bare {
                     None => median(&ratios),
                     // The difference of a single round is too uncertain to divide by.
-                    Some(_) => ratio(value.unit, medians),
+                    Some(_) => ratio(medians),
                 };
                 Self {
                     benchmark: benchmark.name,
@@ -63,22 +63,18 @@ impl Row {
 }
 
 /// Returns the medians and the ratio of each round, after subtracting the time of `bare`.
-fn compare(unit: Unit, both: [Vec<f64>; 2], bare: Option<f64>) -> ([f64; 2], Vec<f64>) {
+fn compare(both: [Vec<f64>; 2], bare: Option<f64>) -> ([f64; 2], Vec<f64>) {
     // A smaller difference cannot be distinguished from zero.
     const LEAST: f64 = 1.0;
     let less = |value: f64| bare.map_or(value, |bare| (value - bare).max(LEAST));
     let [other, wheel] = both.map(|values| values.into_iter().map(less).collect::<Vec<_>>());
-    let ratios = zip(&other, &wheel).map(|(&other, &wheel)| ratio(unit, [other, wheel]));
+    let ratios = zip(&other, &wheel).map(|(&other, &wheel)| ratio([other, wheel]));
     let ratios = ratios.collect();
     ([median(&other), median(&wheel)], ratios)
 }
 
-fn ratio(unit: Unit, [other, wheel]: [f64; 2]) -> f64 {
-    match unit {
-        _ if other == wheel => 1.0,
-        Unit::PerSecond => wheel / other,
-        _ => other / wheel,
-    }
+fn ratio([other, wheel]: [f64; 2]) -> f64 {
+    if other == wheel { 1.0 } else { other / wheel }
 }
 
 pub(crate) fn table(rows: &[Row], mark: &str) -> Table {
@@ -127,6 +123,6 @@ fn amount(value: f64, unit: Unit) -> String {
         Unit::Nanos => format!("{:.2} ms", value / 1e6),
         Unit::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
         Unit::Bytes => format!("{value:.1} B"),
-        Unit::Count | Unit::PerSecond => format!("{value:.0}"),
+        Unit::Count => format!("{value:.0}"),
     }
 }

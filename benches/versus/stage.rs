@@ -13,8 +13,8 @@ use std::time::Duration;
 use common::process::cpu_of_threads;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use timers::expiry::Sleeps;
-use timers::{Timers, WORKER, arm, on_task};
+use timers::expiry::{Sleeps, arm_all};
+use timers::{Timers, WORKER, arm, on_task, service};
 use tokio::runtime::Runtime;
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
@@ -33,25 +33,19 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Creates a runtime on which another timer is always due before those under test, as in a service. Without that timer, each
-    /// measured timer would be the earliest, and Tokio would write to its eventfd for it.
+    /// Creates a runtime on which another timer is always due before those under test.
     pub(crate) fn new<T: Timers>(workers: usize) -> Self {
-        let stage = Self::bare::<T>(workers);
-        stage.runtime.spawn(async {
-            loop {
-                T::sleep(Duration::from_millis(500)).await;
-            }
-        });
-        thread::sleep(SETTLE);
-        stage
+        Self::on(service::<T>(workers), workers)
     }
 
     /// Creates a runtime without any timer.
     pub(crate) fn bare<T: Timers>(workers: usize) -> Self {
-        let runtime = T::runtime(workers);
-        let stage = Self { runtime, workers };
+        Self::on(T::runtime(workers), workers)
+    }
+
+    fn on(runtime: Runtime, workers: usize) -> Self {
         thread::sleep(SETTLE);
-        stage
+        Self { runtime, workers }
     }
 
     /// Runs `future` as a spawned task.
@@ -98,12 +92,30 @@ impl Stage {
 
     /// Arms `count` timers that are due in half an hour to one and a half hours.
     pub(crate) fn crowd<T: Timers>(&self, count: usize) -> Sleeps<T> {
-        self.on_worker(move |cx| {
-            let start = Instant::now() + HOUR / 2;
-            let mut rng = seeded();
-            let mut at = || start + rng.random_range(Duration::ZERO..HOUR);
-            (0..count).map(|_| armed::<T>(cx, at())).collect()
-        })
+        self.on_worker(move |cx| crowd::<T>(cx, count, Instant::now() + HOUR / 2, HOUR))
+    }
+}
+
+/// Arms `count` timers that are due at random within `spread` after `due`.
+pub(crate) fn crowd<T: Timers>(
+    cx: &mut Context<'_>,
+    count: usize,
+    due: Instant,
+    spread: Duration,
+) -> Sleeps<T> {
+    arm_all::<T>(cx, count, due, spread).expect("arming took too long")
+}
+
+/// Spawns `count` tasks, and lets others run now and then.
+pub(crate) async fn spawn_many<F>(count: usize, mut task: impl FnMut() -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    for index in 0..count {
+        tokio::spawn(task());
+        if index % 100 == 99 {
+            yield_now().await;
+        }
     }
 }
 
@@ -130,8 +142,14 @@ pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
 }
 
 /// Returns the nanoseconds for each of `count` operations. `run` does as many as its argument; a tenth of them run first as a warm-up.
-pub(crate) fn each(count: usize, mut run: impl FnMut(usize)) -> f64 {
+pub(crate) fn each(count: usize, run: impl FnMut(usize)) -> f64 {
+    each_after(count, || (), run)
+}
+
+/// Does the same, and calls `start` after the warm-up.
+pub(crate) fn each_after(count: usize, start: impl FnOnce(), mut run: impl FnMut(usize)) -> f64 {
     run(count / 10);
+    start();
     let begin = Instant::now();
     run(count);
     begin.elapsed().as_nanos() as f64 / count as f64

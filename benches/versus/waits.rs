@@ -13,16 +13,15 @@ use std::thread;
 use std::time::{Duration, Instant as StdInstant};
 
 use hdrhistogram::Histogram;
-use rand::Rng;
 use timers::Timers;
-use timers::expiry::{Count, Sleeps};
+use timers::expiry::Count;
 use timers::{arm, on_task};
 use tokio::task::coop::unconstrained;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{Stage, armed, seeded};
+use crate::stage::{Stage, crowd};
 
 const MILLION: usize = 1_000_000;
 /// Number of mass expiries for each kind of waker, because one is over after a few thousand operations.
@@ -91,18 +90,14 @@ fn while_a_million_fires<T: Timers>(stage: &Stage, workers: usize, wakers: Waker
     let (fired, due) = (Arc::new(Count::default()), Instant::now() + LEAD);
     let count = MILLION / workers;
     let waker = Waker::from(Arc::clone(&fired));
-    let sleeps = stage.on_each_worker::<T, _>(move |_, _| arm_some::<T>(count, due, &waker));
+    let sleeps = stage.on_each_worker::<T, _>(move |_, _| {
+        crowd::<T>(&mut Context::from_waker(&waker), count, due, SPREAD)
+    });
     assert!(Instant::now() < due, "arming took too long");
     thread::sleep(due.saturating_duration_since(Instant::now()));
     let waits = stage.run(operate::<T>(wakers, Arc::clone(&fired), count * workers));
     drop(sleeps);
     (waits, fired.get() as u64)
-}
-
-fn arm_some<T: Timers>(count: usize, due: Instant, waker: &Waker) -> Sleeps<T> {
-    let (cx, mut random) = (&mut Context::from_waker(waker), seeded());
-    let mut at = || due + random.random_range(Duration::ZERO..SPREAD);
-    (0..count).map(|_| armed::<T>(cx, at())).collect()
 }
 
 /// Operates on timers until all others have fired.

@@ -92,8 +92,7 @@ fn number<'a, S: LookupSpan<'a>>(span: &tracing_subscriber::registry::SpanRef<'a
 
 /// Runs a program on a current-thread runtime whose clock is paused, and returns what it emitted.
 fn record(program: impl Future<Output = ()>) -> Vec<String> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+    let runtime = support::paused();
     // The driver starts before the subscriber listens.
     runtime.block_on(async { wheel::sleep(wheel::Duration::from_millis(1)).await });
     let record = Record::default();
@@ -170,12 +169,10 @@ impl<S: Subscriber> Layer<S> for ArmsTimers {
 /// `tracing` panics if a library sets another subscriber while a scoped one handles an event.
 #[test]
 fn a_scoped_subscriber_may_use_timers() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = support::current_thread();
     let subscriber = tracing_subscriber::registry().with(ArmsTimers);
     tracing::subscriber::with_default(subscriber, || {
         let program = async { tracing::info!(target: "program", "starts the driver") };
-        runtime.unwrap().block_on(program);
+        runtime.block_on(program);
     });
 }

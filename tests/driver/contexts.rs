@@ -24,9 +24,7 @@ async fn be_bound() {
 /// runtime, and how many in the other one.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
-    let local = Builder::new_current_thread()
-        .enable_all()
-        .build_local(Default::default());
+    let local = with_workers(0).build_local(Default::default());
     let (current, local, multi) = (current_thread(), local.unwrap(), multi_thread(2));
     for other in [current.handle(), local.handle(), multi.handle()] {
         let (here, handle) = (multi_thread(1), other.clone());

@@ -83,25 +83,23 @@ pub const HOUR: Duration = Duration::from_secs(3600);
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-pub fn multi_thread(workers: usize) -> Runtime {
-    with_workers(workers).build().unwrap()
+    on_workers(0)
 }
 
 /// Builds a runtime with this many workers, or a current-thread runtime if the number is 0.
 pub fn on_workers(workers: usize) -> Runtime {
-    match workers {
-        0 => current_thread(),
-        _ => multi_thread(workers),
-    }
+    with_workers(workers).build().unwrap()
 }
 
-/// Returns the builder of a runtime with this many workers.
+pub use on_workers as multi_thread;
+
+/// Returns the builder of such a runtime.
 pub fn with_workers(workers: usize) -> Builder {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(workers).enable_all();
+    let mut builder = match workers {
+        0 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    builder.worker_threads(workers.max(1)).enable_all();
     builder
 }
 
@@ -119,19 +117,16 @@ impl StartPaused for Builder {}
 
 /// Builds a runtime whose clock is paused, and whose blocking threads are [`QUIET`]. Needs the feature `test-util`.
 pub fn paused() -> Runtime {
-    Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .thread_name(QUIET)
-        .build()
-        .unwrap()
+    let mut builder = with_workers(0);
+    builder.start_paused(true).thread_name(QUIET);
+    builder.build().unwrap()
 }
 
 /// Builds a paused runtime, and reports its clock's time at each return from a park. Needs the feature `test-util`.
 pub fn watched() -> (Runtime, mpsc::Receiver<Instant>) {
     let (log, seen) = mpsc::channel();
-    let mut builder = Builder::new_current_thread();
-    builder.enable_all().start_paused(true);
+    let mut builder = with_workers(0);
+    builder.start_paused(true);
     builder.on_thread_unpark(move || _ = log.send(Instant::now()));
     (builder.build().unwrap(), seen)
 }

@@ -11,6 +11,16 @@ use tokio::time::{Instant, MissedTickBehavior};
 /// The output of a timeout. It is an error if the deadline has elapsed.
 pub type InTime<T> = Result<T, ()>;
 
+/// A future that a timeout is put around.
+pub trait Work: Future<Output: Send> + Send {}
+
+impl<F: Future<Output: Send> + Send> Work for F {}
+
+/// A future with a timeout around it.
+pub trait Timeout<T>: Future<Output = InTime<T>> + Send {}
+
+impl<F: Future<Output = InTime<T>> + Send, T> Timeout<T> for F {}
+
 pub trait Time: Send + Sync + 'static {
     /// Whether these are this crate's timers.
     const OURS: bool = false;
@@ -24,14 +34,8 @@ pub trait Time: Send + Sync + 'static {
     fn sleep_until(deadline: Instant) -> Self::Sleep;
     fn interval(period: Duration) -> Self::Interval;
     fn interval_at(start: Instant, period: Duration) -> Self::Interval;
-    fn timeout<F: Future<Output: Send> + Send>(
-        duration: Duration,
-        future: F,
-    ) -> impl Future<Output = InTime<F::Output>> + Send;
-    fn timeout_at<F: Future<Output: Send> + Send>(
-        deadline: Instant,
-        future: F,
-    ) -> impl Future<Output = InTime<F::Output>> + Send;
+    fn timeout<F: Work>(duration: Duration, future: F) -> impl Timeout<F::Output>;
+    fn timeout_at<F: Work>(deadline: Instant, future: F) -> impl Timeout<F::Output>;
 
     #[track_caller]
     fn boxed(duration: Duration) -> Pin<Box<Self::Sleep>> {
@@ -153,10 +157,7 @@ macro_rules! functions {
 macro_rules! timeouts {
     ($module:ident; $($name:ident($limit:ident: $type:ty);)+) => {$(
         #[track_caller]
-        fn $name<F: Future<Output: Send> + Send>(
-            $limit: $type,
-            future: F,
-        ) -> impl Future<Output = InTime<F::Output>> + Send {
+        fn $name<F: Work>($limit: $type, future: F) -> impl Timeout<F::Output> {
             let timeout = $module::$name($limit, future);
             async { timeout.await.map_err(drop) }
         }

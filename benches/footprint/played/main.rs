@@ -10,8 +10,6 @@
 use std::env;
 use std::thread;
 
-use tokio::runtime::{Builder, Runtime};
-
 use crate::window::COUNTED;
 use timers::{Bare, Timers, Tokio, Wheel};
 
@@ -41,23 +39,12 @@ fn main() {
 
 fn play<T: Timers>(shape: &str, runtime: &str) {
     // One worker, so that nothing else runs between two marks; a second one if timers are dropped there.
-    let workers = if shape == "elsewhere" { 2 } else { 1 };
-    let runtime = match runtime {
-        "multi-thread" => multi_thread(workers),
-        "current-thread" => current_thread(),
+    let workers = match (runtime, shape) {
+        ("current-thread", _) => 0,
+        ("multi-thread", "elsewhere") => 2,
+        ("multi-thread", _) => 1,
         _ => panic!("unknown runtime: {runtime}"),
     };
-    let operations = shapes::play::<T>(shape, &runtime);
+    let operations = shapes::play::<T>(shape, &T::runtime(workers));
     window::tell(format!("operations {operations}"));
-}
-
-fn multi_thread(workers: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(workers).enable_all();
-    builder.build().expect("a runtime")
-}
-
-fn current_thread() -> Runtime {
-    let mut builder = Builder::new_current_thread();
-    builder.enable_all().build().expect("a runtime")
 }

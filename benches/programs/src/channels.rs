@@ -25,13 +25,12 @@ impl Server {
 /// Starts a server for each count of `served`.
 pub fn servers(served: &Load) -> (Vec<Server>, Vec<JoinHandle<()>>) {
     let mut servers = Vec::new();
-    let tasks = served.spawn(|server| {
+    let tasks = served.spawn(|counter| {
         let (sender, mut requests) = mpsc::unbounded_channel::<(u64, oneshot::Sender<u64>)>();
         servers.push(Server(sender));
-        let served = served.clone();
         async move {
             while let Some((number, reply)) = requests.recv().await {
-                served.done(server);
+                counter.done();
                 // If two requests were sent, nobody waits for the slower one.
                 let _ = reply.send(number + 1);
             }

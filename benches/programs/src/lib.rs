@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use common::process::cpu_time;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -35,37 +35,46 @@ pub fn main(
     }
 }
 
-/// Runs a program on two workers in a single process.
-pub fn on_two_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
-    let run = |seconds, size| {
-        let runtime = two_workers()?;
-        let result = runtime.block_on(run(seconds, size));
-        // Some crates leave tasks behind that do not end.
-        runtime.shutdown_background();
-        result
-    };
-    main(run, |_| bail!("this program has no other end"))
+/// The other end of a program that has none.
+pub fn no_peer(_: u16) -> Result<()> {
+    bail!("this program has no other end")
 }
 
-/// Builds a runtime with two workers. If built with `--cfg tokio_unstable`, it uses Tokio's alternative timer.
-pub fn two_workers() -> Result<Runtime> {
+/// Runs a program on two workers in a single process.
+pub fn on_two_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
+    main(|seconds, size| two_workers(run(seconds, size)), no_peer)
+}
+
+/// Runs a future on two workers. If built with `--cfg tokio_unstable`, they use Tokio's alternative timer.
+pub fn two_workers(future: impl Future<Output = Result<()>>) -> Result<()> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(2).enable_all();
     #[cfg(tokio_unstable)]
     builder.enable_alt_timer();
-    Ok(builder.build()?)
+    let runtime = builder.build()?;
+    let result = runtime.block_on(future);
+    // Some crates leave tasks behind that do not end.
+    runtime.shutdown_background();
+    result
+}
+
+/// Runs a future on a current-thread runtime.
+pub fn on_one_thread(future: impl Future<Output = Result<()>>) -> Result<()> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build()?.block_on(future)
 }
 
 /// Counts operations, per task and on cache lines of their own, so that counting is not what is measured.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Load(Arc<Shared>);
 
+#[derive(Debug)]
 struct Shared {
     counts: Vec<Count>,
     stopped: AtomicBool,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
 
@@ -78,23 +87,18 @@ impl Load {
         }))
     }
 
+    /// Returns the counter of each task.
+    pub fn counters(&self) -> impl Iterator<Item = Counter> {
+        let tasks = 0..self.0.counts.len();
+        tasks.map(|task| Counter(self.clone(), task))
+    }
+
     /// Spawns the tasks that make the operations.
-    pub fn spawn<F>(&self, task: impl FnMut(usize) -> F) -> Vec<JoinHandle<()>>
+    pub fn spawn<F>(&self, task: impl FnMut(Counter) -> F) -> Vec<JoinHandle<()>>
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        (0..self.0.counts.len())
-            .map(task)
-            .map(tokio::spawn)
-            .collect()
-    }
-
-    /// Counts an operation. Returns `true` if the task should make another one.
-    pub fn done(&self, task: usize) -> bool {
-        let count = &self.0.counts[task].0;
-        // Only this task writes this count.
-        count.store(count.load(Relaxed) + 1, Relaxed);
-        self.goes_on()
+        self.counters().map(task).map(tokio::spawn).collect()
     }
 
     /// Returns `true` if the tasks should make further operations.
@@ -130,6 +134,56 @@ impl Load {
         );
         usage.print(done.iter().sum(), registered() - timers)
     }
+
+    /// Measures, and then stops and joins the tasks. Returns the number of all operations.
+    pub async fn run(&self, seconds: f64, tasks: Vec<JoinHandle<()>>) -> Result<u64> {
+        self.measure(seconds).await?;
+        self.stop();
+        join(tasks).await?;
+        Ok(self.total())
+    }
+
+    /// Does the same, and checks that the other end has counted as many operations.
+    pub async fn finish(
+        &self,
+        seconds: f64,
+        tasks: Vec<JoinHandle<()>>,
+        served: impl FnOnce() -> Result<u64>,
+    ) -> Result<()> {
+        let (done, served) = (self.run(seconds, tasks).await?, served()?);
+        ensure!(
+            served == done,
+            "{done} operations were completed, and {served} were served"
+        );
+        Ok(())
+    }
+}
+
+/// Counts the operations of one task.
+#[derive(Clone, Debug)]
+pub struct Counter(Load, usize);
+
+impl Counter {
+    /// Returns the number of the task.
+    pub fn task(&self) -> usize {
+        self.1
+    }
+
+    /// Counts an operation. Returns `true` if the task should make another one.
+    pub fn done(&self) -> bool {
+        let Load(shared) = &self.0;
+        let count = &shared.counts[self.1].0;
+        // Only this task writes this count.
+        count.store(count.load(Relaxed) + 1, Relaxed);
+        self.0.goes_on()
+    }
+
+    /// Returns the number of the task and the numbers after it, one for each operation. Taking the next one counts the
+    /// operation before.
+    pub fn numbers(self) -> impl Iterator<Item = u64> + Send {
+        let first = self.1 as u64;
+        (first..).take_while(move |&number| number == first || self.done())
+    }
 }
 
 /// The time, and the processor time of this process.
@@ -163,49 +217,25 @@ pub async fn join(tasks: Vec<JoinHandle<()>>) -> Result<()> {
     Ok(())
 }
 
-/// Measures; stops and joins the tasks; and checks that the other end has counted as many operations.
-pub async fn finish(
-    load: Load,
-    tasks: Vec<JoinHandle<()>>,
-    seconds: f64,
-    served: impl FnOnce() -> Result<u64>,
-) -> Result<()> {
-    load.measure(seconds).await?;
-    load.stop();
-    join(tasks).await?;
-    let (served, done) = (served()?, load.total());
-    ensure!(
-        served == done,
-        "{done} operations were completed, and {served} were served"
-    );
-    Ok(())
-}
-
-/// Starts as many callers as there are actors. Each caller calls one actor after another, and each begins with a different
-/// one. An actor returns the number that it was called with, plus one.
-pub async fn call<A, F>(
-    seconds: f64,
-    actors: Vec<A>,
-    served: Load,
+/// Starts actors, and as many callers. Each caller calls one actor after another, and each begins with a different one. An
+/// actor counts its calls, and returns the number that it was called with, plus one.
+pub fn call<A, F>(
+    start: impl AsyncFnOnce(Vec<Counter>) -> Result<Vec<A>>,
     call: impl Fn(&'static A, u64) -> F + Copy + Send + 'static,
 ) -> Result<()>
 where
     A: Sync + 'static,
     F: Future<Output = u64> + Send + 'static,
 {
-    let load = Load::new(actors.len());
-    let actors: &'static [A] = actors.leak();
-    let tasks = load.spawn(|caller| {
-        let load = load.clone();
-        async move {
-            for number in caller.. {
-                let answer = call(&actors[number % actors.len()], number as u64).await;
-                assert_eq!(answer, number as u64 + 1);
-                if !load.done(caller) {
-                    break;
-                }
+    on_two_workers(async |seconds, size| {
+        let (load, served) = (Load::new(size), Load::new(size));
+        let actors: &'static [A] = start(served.counters().collect()).await?.leak();
+        let tasks = load.spawn(|caller| async move {
+            for number in caller.numbers() {
+                let actor = &actors[number as usize % actors.len()];
+                assert_eq!(call(actor, number).await, number + 1);
             }
-        }
-    });
-    finish(load, tasks, seconds, || Ok(served.total())).await
+        });
+        load.finish(seconds, tasks, || Ok(served.total())).await
+    })
 }

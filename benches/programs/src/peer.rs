@@ -14,6 +14,9 @@ use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
+
+use crate::{Load, main, two_workers};
 
 /// The environment variable with the path of the binary that is the peer of all sides.
 pub const BINARY: &str = "PROGRAMS_PEER";
@@ -57,6 +60,21 @@ impl Peer {
     }
 }
 
+/// Runs a program on two workers against its peer. `start` gets the peer's port, and spawns the tasks of the load.
+pub fn against_peer(
+    start: impl AsyncFnOnce(u16, &Load) -> Result<Vec<JoinHandle<()>>>,
+    peer: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let run = |seconds, size| {
+        let (mut peer, load) = (Peer::start(0)?, Load::new(size));
+        two_workers(async {
+            let tasks = start(peer.port()?, &load).await?;
+            load.finish(seconds, tasks, || peer.served()).await
+        })
+    };
+    main(run, |_| peer())
+}
+
 /// Operations that this process has counted as a peer.
 pub static SERVED: AtomicU64 = AtomicU64::new(0);
 
@@ -80,16 +98,14 @@ pub fn end_with_program() {
 /// was read, and returns their length in bytes and their number.
 pub fn serve(answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64)) -> Result<()> {
     end_with_program();
-    Builder::new_current_thread()
-        .enable_io()
-        .build()?
-        .block_on(async {
-            let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-            println!("{}", listener.local_addr()?.port());
-            loop {
-                tokio::spawn(serve_connection(listener.accept().await?.0, answer));
-            }
-        })
+    let mut builder = Builder::new_current_thread();
+    builder.enable_io().build()?.block_on(async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        println!("{}", listener.local_addr()?.port());
+        loop {
+            tokio::spawn(serve_connection(listener.accept().await?.0, answer));
+        }
+    })
 }
 
 async fn serve_connection(

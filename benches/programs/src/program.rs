@@ -1,6 +1,7 @@
 //! The programs, by name.
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
+use common::machine;
 
 /// A published crate under load.
 pub(crate) struct Program {
@@ -48,10 +49,7 @@ pub(crate) const ALL: &[Program] = programs! {
 impl Program {
     /// Returns the names, for the command line.
     pub(crate) fn names() -> PossibleValuesParser {
-        let names = ALL
-            .iter()
-            .map(|one| PossibleValue::new(one.name).help(one.about));
-        names.collect::<Vec<_>>().into()
+        common::names(ALL.iter().map(|one| (one.name, one.about)))
     }
 
     /// Whether its crates allow tokio 1.44.
@@ -78,8 +76,5 @@ impl Program {
 
 /// Returns the version of a package in the lock file.
 pub(crate) fn locked(package: &str) -> &'static str {
-    let begin = format!("name = \"{package}\"\nversion = \"");
-    let lock = include_str!("../Cargo.lock").split_once(&begin);
-    let version = lock.and_then(|(_, rest)| rest.split('"').next());
-    version.unwrap_or_default()
+    machine::locked(include_str!("../Cargo.lock"), package)
 }

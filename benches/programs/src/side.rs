@@ -75,13 +75,10 @@ impl Side {
             }
             Side::Sharded => {
                 // The lock file keeps no other crate, because many do not allow this Tokio.
-                let optional = ["http", "hyper", "ractor", "rsntp"];
+                let kept = ["delay", "http", "hyper", "ractor", "rsntp", "sntp"];
                 let folder = copy(&target.join("sharded"), |line| {
-                    optional.iter().any(|name| line.starts_with(name))
+                    kept.iter().any(|name| line.starts_with(name))
                         || !line.contains("optional") && !line.contains("\"dep:")
-                        || ["delay", "ractor", "sntp"]
-                            .iter()
-                            .any(|name| line.starts_with(name))
                 })?;
                 let update = ["update", "--quiet", "tokio", "--precise", "1.44.2"];
                 finished(Command::new("cargo").args(update).current_dir(&folder))?;

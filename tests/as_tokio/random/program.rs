@@ -9,7 +9,7 @@ use crate::random::paused::hand::Hand;
 
 /// The steps of a thread. It drives one runtime after another and uses timers in between, or spawns a task on runtimes
 /// that have workers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Program {
     pub(crate) style: Style,
     /// Number of runtimes.
@@ -24,8 +24,9 @@ pub(crate) struct Program {
 }
 
 /// Which orders are promised, and therefore what a program may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Style {
+    #[default]
     /// There are no tasks, only the steps of a single thread, at any time.
     Solo,
     /// Tasks share nothing, and their timers may be due in the same millisecond.

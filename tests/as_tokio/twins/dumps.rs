@@ -91,11 +91,8 @@ fn a_traced_poll_leaves_a_timer_as_it_was() {
             }
         }
     }
-    same(
-        cross3(cross(KINDS, PLACES), USES, [false, true]),
-        body::<Tokio>,
-        body::<Ours>,
-    );
+    let cases = cross3(cross(KINDS, PLACES), USES, [false, true]);
+    same(cases, body::<Tokio>, body::<Ours>);
 }
 
 /// The timers of these tasks become due before the dump, during it, or after it.
@@ -177,9 +174,6 @@ fn a_task_that_waits_for_a_timer_has_a_leaf_in_a_dump() {
             dumped.is_some_and(|dumped| !dumped.trace().to_string().is_empty())
         })
     }
-    same(
-        [Use::Sleep(0), Use::Interval, Use::Timeout],
-        body::<Tokio>,
-        body::<Ours>,
-    );
+    let uses = [Use::Sleep(0), Use::Interval, Use::Timeout];
+    same(uses, body::<Tokio>, body::<Ours>);
 }

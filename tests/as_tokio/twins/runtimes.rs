@@ -47,13 +47,11 @@ pub(crate) fn cross3<A: Copy, B: Copy, C: Copy>(
 
 impl Kind {
     pub(crate) fn builder(self) -> Builder {
-        let mut builder = match self {
-            Current | Local => Builder::new_current_thread(),
-            One => with_workers(1),
-            Two => with_workers(2),
-        };
-        builder.enable_all();
-        builder
+        with_workers(match self {
+            Current | Local => 0,
+            One => 1,
+            Two => 2,
+        })
     }
 
     pub(crate) fn build(self) -> Built {

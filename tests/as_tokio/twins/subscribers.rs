@@ -6,28 +6,20 @@ use super::prelude::*;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-type Act = Box<dyn Fn() + Send + Sync>;
+trait Act: Fn() + Send + Sync + 'static {}
+
+impl<F: Fn() + Send + Sync + 'static> Act for F {}
 
 /// A subscriber that calls a function when a Tokio timer reports its deadline, and another when a span is closed.
-struct Listener {
-    on_deadline: Act,
-    on_close: Act,
-}
+struct Listener<D, C>(D, C);
 
 /// Installs the subscriber for all threads of this process, which runs one body.
-fn listen(
-    on_deadline: impl Fn() + Send + Sync + 'static,
-    on_close: impl Fn() + Send + Sync + 'static,
-) {
-    let (on_deadline, on_close) = (Box::new(on_deadline), Box::new(on_close));
-    let listener = Listener {
-        on_deadline,
-        on_close,
-    };
+fn listen(on_deadline: impl Act, on_close: impl Act) {
+    let listener = Listener(on_deadline, on_close);
     tracing::subscriber::set_global_default(listener).unwrap();
 }
 
-impl Subscriber for Listener {
+impl<D: Act, C: Act> Subscriber for Listener<D, C> {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -38,12 +30,12 @@ impl Subscriber for Listener {
 
     fn event(&self, event: &Event<'_>) {
         if event.metadata().target() == "runtime::resource::state_update" {
-            (self.on_deadline)();
+            (self.0)();
         }
     }
 
     fn try_close(&self, _: Id) -> bool {
-        (self.on_close)();
+        (self.1)();
         true
     }
 
@@ -115,10 +107,8 @@ fn a_subscriber_that_panics_while_a_runtime_ends_leaves_no_timer_asleep() {
         }
         // The subscriber panics only once, because a second panic while the first unwinds would abort the process.
         let fuse = AtomicBool::new(true);
-        listen(
-            || (),
-            move || assert!(!fuse.swap(false, Ordering::SeqCst), "by a subscriber"),
-        );
+        let act = move || assert!(!fuse.swap(false, Ordering::SeqCst), "by a subscriber");
+        listen(|| (), act);
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(runtime)));
         let woken = count.get();
         // Dropping the timers would close their own spans, and so call the subscriber again.

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -12,10 +12,9 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use load::peer::{Peer, at_end_of_input};
-use load::{Load, join};
+use load::{Counter, Load, join, on_one_thread};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -27,44 +26,31 @@ fn main() -> Result<()> {
 }
 
 fn run(seconds: f64) -> Result<()> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(async {
-            let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-            let peer = Peer::start(listener.local_addr()?.port())?;
-            let load = Load::new(CONNECTIONS);
-            let mut tasks = Vec::new();
-            for connection in 0..CONNECTIONS {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                tasks.push(tokio::spawn(serve(stream, connection, load.clone())));
-            }
-            load.measure(seconds).await?;
-            // The connections end when the peer closes them.
-            let answered = spawn_blocking(|| peer.served()).await??;
-            join(tasks).await?;
-            anyhow::ensure!(
-                answered == load.total(),
-                "{answered} answers arrived, of {}",
-                load.total()
-            );
-            Ok(())
-        })
+    on_one_thread(async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let peer = Peer::start(listener.local_addr()?.port())?;
+        let (load, mut tasks) = (Load::new(CONNECTIONS), Vec::new());
+        for counter in load.counters() {
+            let (stream, _) = listener.accept().await?;
+            stream.set_nodelay(true)?;
+            tasks.push(tokio::spawn(serve(stream, counter)));
+        }
+        load.measure(seconds).await?;
+        // The connections end when the peer closes them.
+        let answered = spawn_blocking(|| peer.served()).await??;
+        join(tasks).await?;
+        let sent = load.total();
+        ensure!(answered == sent, "{answered} of {sent} answers arrived");
+        Ok(())
+    })
 }
 
-async fn serve(stream: TcpStream, connection: usize, load: Load) {
+async fn serve(stream: TcpStream, counter: Counter) {
     let answer = service_fn(async |request: Request<Incoming>| {
-        let millis = request
-            .uri()
-            .path()
-            .strip_prefix("/delay/")
-            .and_then(|millis| millis.parse().ok());
-        sleep(Duration::from_millis(
-            millis.expect("a number of milliseconds"),
-        ))
-        .await;
-        load.done(connection);
+        let millis = request.uri().path().strip_prefix("/delay/");
+        let millis = millis.and_then(|millis| millis.parse().ok());
+        sleep(Duration::from_millis(millis.expect("a number"))).await;
+        counter.done();
         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
     });
     let served = http1::Builder::new()
@@ -78,42 +64,34 @@ fn peer(port: u16) -> Result<()> {
     let load = Load::new(CONNECTIONS);
     let stop = load.clone();
     at_end_of_input(move || stop.stop());
-    Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(async {
-            let tasks = load.spawn(|connection| {
-                let load = load.clone();
-                async move { ask(port, connection, load).await.expect("an answer") }
-            });
-            for task in tasks {
-                task.await?;
-            }
-            println!("{}", load.total());
-            Ok(())
-        })
+    on_one_thread(async {
+        let tasks = load.spawn(|counter| async move {
+            ask(port, counter).await.expect("an answer");
+        });
+        for task in tasks {
+            task.await?;
+        }
+        println!("{}", load.total());
+        Ok(())
+    })
 }
 
-async fn ask(port: u16, connection: usize, load: Load) -> Result<()> {
+async fn ask(port: u16, counter: Counter) -> Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.set_nodelay(true)?;
     let mut answer = Vec::new();
-    loop {
+    for _ in counter.numbers() {
         stream.write_all(REQUEST).await?;
         answer.clear();
         while !answer.ends_with(b"\r\n\r\nok") {
             let count = stream.read_buf(&mut answer).await?;
-            (count > 0)
-                .then_some(())
-                .context("the server closed the connection")?;
+            ensure!(count > 0, "the server closed the connection");
         }
-        anyhow::ensure!(
+        ensure!(
             answer.starts_with(b"HTTP/1.1 200"),
             "{}",
             String::from_utf8_lossy(&answer)
         );
-        if !load.done(connection) {
-            return Ok(());
-        }
     }
+    Ok(())
 }

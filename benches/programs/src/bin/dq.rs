@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::task::Poll;
 use std::time::Duration;
 
-use anyhow::Result;
-use load::{Load, join, on_two_workers};
+use anyhow::{Context as _, Result};
+use load::{Counter, Load, on_two_workers};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -35,34 +35,34 @@ fn main() -> Result<()> {
         let (load, tasks) = match size {
             1 | 2 => {
                 let load = Load::new(size);
-                let tasks = load.spawn(|task| churn(task, load.clone()));
+                let tasks = load.spawn(churn);
                 (load, tasks)
             }
             _ => {
                 let load = Load::new(1);
+                let counter = load.counters().next().context("a counter")?;
                 let (to_node, packets) = unbounded_channel();
                 let (to_sink, expired) = unbounded_channel();
                 (0..size).try_for_each(|packet| to_node.send(packet))?;
                 let node = tokio::spawn(node(packets, to_sink));
-                let sink = tokio::spawn(sink(size, expired, to_node, load.clone()));
+                let sink = tokio::spawn(sink(size, expired, to_node, counter));
                 (load, vec![node, sink])
             }
         };
-        load.measure(seconds).await?;
-        load.stop();
-        join(tasks).await
+        load.run(seconds, tasks).await?;
+        Ok(())
     })
 }
 
-async fn churn(task: usize, load: Load) {
+async fn churn(counter: Counter) {
     #[allow(unused_imports)]
     use tokio::*;
-    let mut random = SmallRng::seed_from_u64(task as u64);
+    let mut random = SmallRng::seed_from_u64(counter.task() as u64);
     let mut queue = wheel::DelayQueue::new();
     let long = (0..PENDING).map(|_| queue.insert(true, random.random_range(LONG)));
     let mut keys: Vec<_> = long.collect();
     let mut short = 0;
-    for step in 0.. {
+    for (step, _) in (0..).zip(counter.numbers()) {
         let [one, other] = [(); 2].map(|()| random.random_range(0..PENDING));
         assert!(queue.remove(&keys[one]).into_inner());
         keys[one] = queue.insert(true, random.random_range(LONG));
@@ -82,9 +82,6 @@ async fn churn(task: usize, load: Load) {
         .await;
         if step % 16 == 0 {
             task::yield_now().await;
-        }
-        if !load.done(task) {
-            break;
         }
     }
     for _ in 0..short {
@@ -118,7 +115,7 @@ async fn sink(
     size: usize,
     mut expired: UnboundedReceiver<usize>,
     to_node: UnboundedSender<usize>,
-    load: Load,
+    counter: Counter,
 ) {
     let (mut to_node, mut ended) = (Some(to_node), 0);
     let mut rounds = vec![0; size];
@@ -127,7 +124,7 @@ async fn sink(
         assert_eq!(packet / size, *round, "a packet was lost or came twice");
         *round += 1;
         match &to_node {
-            Some(to_node) if load.done(0) => to_node.send(packet + size).expect("the node"),
+            Some(to_node) if counter.done() => to_node.send(packet + size).expect("the node"),
             _ => {
                 to_node = None;
                 ended += 1;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use hydra::{ExitReason, From, GenServer, GenServerOptions, Pid, Process};
-use load::{Load, finish, on_two_workers};
+use load::{Counter, Load, on_two_workers};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, oneshot};
 
-struct Adder(usize, Load);
+struct Adder(Counter);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Number(u64);
@@ -25,7 +25,7 @@ impl GenServer for Adder {
     }
 
     async fn handle_call(&mut self, number: Number, _: From) -> Result<Option<Number>, ExitReason> {
-        self.1.done(self.0);
+        self.0.done();
         Ok(Some(Number(number.0 + 1)))
     }
 }
@@ -33,12 +33,12 @@ impl GenServer for Adder {
 fn main() -> Result<()> {
     on_two_workers(async |seconds, size| {
         let (load, served) = (Load::new(size), Load::new(size));
-        let actors = actors(size, served.clone()).await?;
+        let actors = actors(served.counters().collect()).await?;
         // hydra registers a process after it has spawned the process, and loses messages for a process that is not
         // registered. So no process makes a call before all are registered.
         let registered = Arc::new(Barrier::new(size + 1));
         let tasks = load.spawn(|caller| {
-            let calls = calls(caller, actors.clone(), load.clone());
+            let calls = calls(caller, actors.clone());
             let (registered, (ended, end)) = (registered.clone(), oneshot::channel());
             Process::spawn(async move {
                 registered.wait().await;
@@ -48,17 +48,17 @@ fn main() -> Result<()> {
             async { end.await.expect("a process that does not panic") }
         });
         registered.wait().await;
-        finish(load, tasks, seconds, || Ok(served.total())).await
+        load.finish(seconds, tasks, || Ok(served.total())).await
     })
 }
 
 /// Starts the servers from a process, which has to live as long as they do.
-async fn actors(size: usize, served: Load) -> Result<Vec<Pid>> {
+async fn actors(counters: Vec<Counter>) -> Result<Vec<Pid>> {
     let (started, actors) = oneshot::channel();
     Process::spawn(async move {
         let mut actors = Vec::new();
-        for actor in 0..size {
-            let server = Adder(actor, served.clone()).start(GenServerOptions::new());
+        for counter in counters {
+            let server = Adder(counter).start(GenServerOptions::new());
             actors.push(server.await.expect("a server"));
         }
         started.send(actors).expect("a task that waits");
@@ -67,13 +67,10 @@ async fn actors(size: usize, served: Load) -> Result<Vec<Pid>> {
     Ok(actors.await?)
 }
 
-async fn calls(caller: usize, actors: Vec<Pid>, load: Load) {
-    for number in caller.. {
-        let call = Adder::call(actors[number % actors.len()], Number(number as u64), None);
-        let answer = call.await.expect("an answer in time");
-        assert_eq!(answer.0, number as u64 + 1);
-        if !load.done(caller) {
-            break;
-        }
+async fn calls(caller: Counter, actors: Vec<Pid>) {
+    for number in caller.numbers() {
+        let actor = actors[number as usize % actors.len()];
+        let answer = Adder::call(actor, Number(number), None).await;
+        assert_eq!(answer.expect("an answer in time").0, number + 1);
     }
 }

@@ -5,9 +5,9 @@ use kameo::Actor;
 use kameo::actor::{ActorRef, Spawn};
 use kameo::error::Infallible;
 use kameo::message::{Context, Message};
-use load::{LIMIT, Load, call, on_two_workers};
+use load::{Counter, LIMIT, call};
 
-struct Adder(usize, Load);
+struct Adder(Counter);
 
 struct Add(u64);
 
@@ -24,24 +24,17 @@ impl Message<Add> for Adder {
     type Reply = u64;
 
     async fn handle(&mut self, Add(number): Add, _: &mut Context<Self, u64>) -> u64 {
-        self.1.done(self.0);
+        self.0.done();
         number + 1
     }
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
-        let served = Load::new(size);
-        let actors = (0..size).map(|actor| Adder::spawn(Adder(actor, served.clone())));
-        call(
-            seconds,
-            actors.collect(),
-            served.clone(),
-            |actor, number| async move {
-                let answer = actor.ask(Add(number)).reply_timeout(LIMIT).await;
-                answer.expect("an answer in time")
-            },
-        )
-        .await
-    })
+    call(
+        async |counters| Ok(counters.into_iter().map(Adder).map(Adder::spawn).collect()),
+        |actor, number| async move {
+            let answer = actor.ask(Add(number)).reply_timeout(LIMIT).await;
+            answer.expect("an answer in time")
+        },
+    )
 }

@@ -2,45 +2,29 @@
 //! client, which had one around each operation and one around each of its reads and writes.
 
 use anyhow::Result;
-use load::peer::{Peer, serve};
-use load::{LIMIT, Load, finish, two_workers};
+use load::peer::{against_peer, serve};
+use load::{Counter, LIMIT, Load};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 fn main() -> Result<()> {
-    load::main(run, |_| peer())
+    let start = async |port, load: &Load| Ok(load.spawn(|counter| operations(port, counter)));
+    against_peer(start, peer)
 }
 
-fn run(seconds: f64, size: usize) -> Result<()> {
-    let mut peer = Peer::start(0)?;
-    let port = peer.port()?;
-    two_workers()?.block_on(async {
-        let load = Load::new(size);
-        let tasks = load.spawn(|task| operations(task, port, load.clone()));
-        finish(load, tasks, seconds, || peer.served()).await
-    })
-}
-
-async fn operations(task: usize, port: u16, load: Load) {
+async fn operations(port: u16, counter: Counter) {
     let mut stream = TcpStream::connect(("127.0.0.1", port))
         .await
         .expect("a connection");
     stream.set_nodelay(true).expect("an open socket");
-    let mut number = task as u64;
-    loop {
+    for number in counter.numbers() {
         let operation = timeout(LIMIT, echo(&mut stream, number));
         let answer = timeout(4 * LIMIT, timeout(3 * LIMIT, timeout(2 * LIMIT, operation))).await;
-        let answer = answer
-            .expect("an answer")
-            .expect("in")
-            .expect("time")
-            .expect("for all");
+        let Ok(Ok(Ok(Ok(answer)))) = answer else {
+            panic!("no answer in time");
+        };
         assert_eq!(answer.expect("an open socket"), number);
-        number += 1;
-        if !load.done(task) {
-            break;
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `call_t!` between ractor's actors: a timeout per call, all in one process.
 
 use anyhow::Result;
-use load::{LIMIT, Load, call, on_two_workers};
+use load::{Counter, LIMIT, call};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call_t};
 
 struct Adder;
@@ -12,38 +12,40 @@ enum Message {
 
 impl Actor for Adder {
     type Msg = Message;
-    type State = (usize, Load);
-    type Arguments = (usize, Load);
+    type State = Counter;
+    type Arguments = Counter;
 
     async fn pre_start(
         &self,
         _: ActorRef<Message>,
-        counts: Self::Arguments,
-    ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(counts)
+        counter: Counter,
+    ) -> Result<Counter, ActorProcessingErr> {
+        Ok(counter)
     }
 
     async fn handle(
         &self,
         _: ActorRef<Message>,
         Message::Add(number, reply): Message,
-        (actor, served): &mut Self::State,
+        counter: &mut Counter,
     ) -> Result<(), ActorProcessingErr> {
-        served.done(*actor);
+        counter.done();
         Ok(reply.send(number + 1)?)
     }
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
-        let (served, mut actors) = (Load::new(size), Vec::new());
-        for actor in 0..size {
-            actors.push(Actor::spawn(None, Adder, (actor, served.clone())).await?.0);
-        }
-        call(seconds, actors, served, |actor, number| async move {
+    call(
+        async |counters| {
+            let mut actors = Vec::new();
+            for counter in counters {
+                actors.push(Actor::spawn(None, Adder, counter).await?.0);
+            }
+            Ok(actors)
+        },
+        |actor, number| async move {
             let answer = call_t!(actor, Message::Add, LIMIT.as_millis() as u64, number);
             answer.expect("an answer in time")
-        })
-        .await
-    })
+        },
+    )
 }

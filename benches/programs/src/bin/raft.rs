@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, ensure};
-use load::{LIMIT, Load, join, on_two_workers};
+use load::{Counter, LIMIT, Load, on_two_workers};
 use openraft::error::{InstallSnapshotError, RPCError, RaftError, RemoteError};
 use openraft::network::{RPCOption, RaftNetwork, RaftNetworkFactory};
 use openraft::raft::{
@@ -81,10 +81,8 @@ fn main() -> Result<()> {
             .await?;
         let leader = network.node(elected.current_leader.context("a leader")?);
         let load = Load::new(size);
-        let tasks = load.spawn(|client| writes(client, leader.clone(), load.clone()));
-        load.measure(seconds).await?;
-        load.stop();
-        join(tasks).await?;
+        let tasks = load.spawn(|client| writes(client, leader.clone()));
+        let done = load.run(seconds, tasks).await?;
         let last = leader.metrics().borrow().last_log_index;
         for (id, store) in (0..).zip(stores) {
             wait(network.node(id))
@@ -92,30 +90,24 @@ fn main() -> Result<()> {
                 .await?;
             let machine = store.get_state_machine().await;
             let writes = machine.client_serial_responses.values();
-            let (written, done) = (
-                writes.map(|(serial, _)| serial + 1).sum::<u64>(),
-                load.total(),
-            );
+            let written: u64 = writes.map(|(serial, _)| serial + 1).sum();
             ensure!(written == done, "node {id} has {written} of {done} writes");
         }
         Ok(())
     })
 }
 
-async fn writes(client: usize, leader: Node, load: Load) {
-    let mut before = None;
-    for serial in 0.. {
-        let (client_name, status) = (client.to_string(), format!("status {serial}"));
+async fn writes(client: Counter, leader: Node) {
+    let (name, mut before) = (client.task().to_string(), None);
+    for (serial, _) in (0..).zip(client.numbers()) {
+        let status = format!("status {serial}");
         let request = ClientRequest {
-            client: client_name,
+            client: name.clone(),
             serial,
             status: status.clone(),
         };
         let answer = leader.client_write(request).await.expect("a write");
         assert_eq!(answer.data.0, before, "the client's status before");
         before = Some(status);
-        if !load.done(client) {
-            break;
-        }
     }
 }

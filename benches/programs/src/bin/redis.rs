@@ -2,38 +2,25 @@
 //! another process.
 
 use anyhow::Result;
-use load::peer::{Peer, serve};
-use load::{Load, finish, two_workers};
+use load::peer::{against_peer, serve};
+use load::{Counter, Load};
+use redis::RedisResult;
 use redis::aio::MultiplexedConnection;
 
 fn main() -> Result<()> {
-    load::main(run, |_| peer())
-}
-
-fn run(seconds: f64, size: usize) -> Result<()> {
-    let mut peer = Peer::start(0)?;
-    let client = redis::Client::open(format!("redis://127.0.0.1:{}", peer.port()?))?;
-    two_workers()?.block_on(async {
+    let start = async |port, load: &Load| {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{port}"))?;
         let connection = client.get_multiplexed_async_connection().await?;
-        let load = Load::new(size);
-        let tasks = load.spawn(|task| get(task, connection.clone(), load.clone()));
-        finish(load, tasks, seconds, || peer.served()).await
-    })
+        Ok(load.spawn(|counter| get(counter, connection.clone())))
+    };
+    against_peer(start, peer)
 }
 
-async fn get(task: usize, mut connection: MultiplexedConnection, load: Load) {
-    let mut number = task as u64;
-    loop {
-        let value: u64 = redis::cmd("GET")
-            .arg(number)
-            .query_async(&mut connection)
-            .await
-            .expect("a value in time");
-        assert_eq!(value, number, "the value of a key is the key");
-        number += 1;
-        if !load.done(task) {
-            break;
-        }
+async fn get(counter: Counter, mut connection: MultiplexedConnection) {
+    for number in counter.numbers() {
+        let mut command = redis::cmd("GET");
+        let value: RedisResult<u64> = command.arg(number).query_async(&mut connection).await;
+        assert_eq!(value.expect("a value in time"), number);
     }
 }
 

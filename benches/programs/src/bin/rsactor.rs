@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 
 use anyhow::Result;
-use load::{LIMIT, Load, call, on_two_workers};
+use load::{Counter, LIMIT, call};
 use rsactor::{Actor, ActorRef, message_handlers, spawn};
 
-struct Adder(usize, Load);
+struct Adder(Counter);
 
 struct Add(u64);
 
@@ -24,24 +24,20 @@ impl Actor for Adder {
 impl Adder {
     #[handler]
     async fn add(&mut self, Add(number): Add, _: &ActorRef<Self>) -> u64 {
-        self.1.done(self.0);
+        self.0.done();
         number + 1
     }
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
-        let served = Load::new(size);
-        let actors = (0..size).map(|actor| spawn::<Adder>(Adder(actor, served.clone())).0);
-        call(
-            seconds,
-            actors.collect(),
-            served.clone(),
-            |actor, number| async move {
-                let answer = actor.ask_with_timeout(Add(number), LIMIT).await;
-                answer.expect("an answer in time")
-            },
-        )
-        .await
-    })
+    call(
+        async |counters| {
+            let start = |counter| spawn::<Adder>(Adder(counter)).0;
+            Ok(counters.into_iter().map(start).collect())
+        },
+        |actor, number| async move {
+            let answer = actor.ask_with_timeout(Add(number), LIMIT).await;
+            answer.expect("an answer in time")
+        },
+    )
 }

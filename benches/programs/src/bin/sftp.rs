@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use load::{Load, finish, on_two_workers};
+use load::{Counter, Load, on_two_workers};
 use russh_sftp::client::SftpSession;
 use russh_sftp::protocol::{Attrs, FileAttributes, StatusCode};
 use russh_sftp::server::{self, Handler};
 
 const CALLERS: usize = 64;
 
-struct Server(usize, Load);
+struct Server(Counter);
 
 impl Handler for Server {
     type Error = StatusCode;
@@ -22,7 +22,7 @@ impl Handler for Server {
 
     /// Reports a file's name as its size.
     async fn stat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
-        self.1.done(self.0);
+        self.0.done();
         let mut attrs = FileAttributes::empty();
         attrs.size = Some(path.parse().map_err(|_| StatusCode::NoSuchFile)?);
         Ok(Attrs { id, attrs })
@@ -32,23 +32,22 @@ impl Handler for Server {
 fn main() -> Result<()> {
     on_two_workers(async |seconds, size| {
         let (load, served, mut sessions) = (Load::new(CALLERS), Load::new(size), Vec::new());
-        for session in 0..size {
+        for counter in served.counters() {
             let (client, stream) = tokio::io::duplex(64 * 1024);
-            server::run(stream, Server(session, served.clone())).await;
+            server::run(stream, Server(counter)).await;
             sessions.push(Arc::new(SftpSession::new(client).await?));
         }
-        let session = |caller: usize| sessions[caller % size].clone();
-        let tasks = load.spawn(|caller| requests(caller, session(caller), load.clone()));
-        finish(load, tasks, seconds, || Ok(served.total())).await
+        let tasks = load.spawn(|caller| {
+            let session = sessions[caller.task() % size].clone();
+            requests(caller, session)
+        });
+        load.finish(seconds, tasks, || Ok(served.total())).await
     })
 }
 
-async fn requests(caller: usize, session: Arc<SftpSession>, load: Load) {
-    for number in caller as u64.. {
+async fn requests(caller: Counter, session: Arc<SftpSession>) {
+    for number in caller.numbers() {
         let answer = session.metadata(number.to_string()).await;
         assert_eq!(answer.expect("an answer in time").size, Some(number));
-        if !load.done(caller) {
-            break;
-        }
     }
 }

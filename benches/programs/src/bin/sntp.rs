@@ -5,41 +5,32 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
-use load::peer::{Peer, SERVED, end_with_program};
-use load::{LIMIT, Load, finish, two_workers};
+use load::peer::{SERVED, against_peer, end_with_program};
+use load::{Counter, LIMIT, Load};
 use rsntp::{AsyncSntpClient, Config, ReferenceIdentifier};
 
 const NAME: &str = "LOOP";
 
 fn main() -> Result<()> {
-    load::main(run, |_| peer())
+    let start = async |port, load: &Load| {
+        let server = SocketAddr::from(([127, 0, 0, 1], port));
+        Ok(load.spawn(|counter| queries(counter, server)))
+    };
+    against_peer(start, peer)
 }
 
-fn run(seconds: f64, size: usize) -> Result<()> {
-    let mut peer = Peer::start(0)?;
-    let server = SocketAddr::from(([127, 0, 0, 1], peer.port()?));
-    two_workers()?.block_on(async {
-        let load = Load::new(size);
-        let tasks = load.spawn(|task| queries(task, server, load.clone()));
-        finish(load, tasks, seconds, || peer.served()).await
-    })
-}
-
-async fn queries(task: usize, server: SocketAddr, load: Load) {
+async fn queries(counter: Counter, server: SocketAddr) {
     let client = Config::default()
         .bind_address(([127, 0, 0, 1], 0).into())
         .timeout(LIMIT);
     let client = AsyncSntpClient::with_config(client);
-    loop {
+    for _ in counter.numbers() {
         // The client checks that the answer repeats the time of its query.
         let answer = client.synchronize(server).await.expect("an answer in time");
         assert_eq!(
             answer.reference_identifier(),
             &ReferenceIdentifier::ASCII(NAME.into())
         );
-        if !load.done(task) {
-            break;
-        }
     }
 }
 

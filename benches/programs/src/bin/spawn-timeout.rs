@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use load::channels::{Server, servers};
-use load::{LIMIT, Load, join, on_two_workers};
+use load::{LIMIT, Load, on_two_workers};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -15,11 +15,9 @@ fn main() -> Result<()> {
     on_two_workers(async |seconds, size| {
         let (load, served) = (Load::new(size), Load::new(size));
         let (servers, _) = servers(&served);
-        let acceptor = tokio::spawn(accept(size, servers.into(), load.clone()));
-        load.measure(seconds).await?;
-        load.stop();
-        join(vec![acceptor]).await?;
-        let (served, done) = (served.total(), load.total());
+        let acceptor = tokio::spawn(accept(servers.into(), load.clone()));
+        let done = load.run(seconds, vec![acceptor]).await?;
+        let served = served.total();
         ensure!(
             served == CALLS * done,
             "{done} units were completed, with {served} calls"
@@ -28,27 +26,29 @@ fn main() -> Result<()> {
     })
 }
 
-async fn accept(size: usize, servers: Arc<[Server]>, load: Load) {
-    // The servers that no unit is using.
+async fn accept(servers: Arc<[Server]>, load: Load) {
+    // One for each unit that may start.
     let (free, mut places) = mpsc::unbounded_channel();
-    (0..size).for_each(|place| free.send(place).expect("the acceptor"));
+    for place in load.counters() {
+        free.send(place).expect("the acceptor");
+    }
     let mut number = 0;
     while load.goes_on() {
         let place = places.recv().await.expect("a place");
-        let (servers, load, free) = (servers.clone(), load.clone(), free.clone());
+        let (servers, free) = (servers.clone(), free.clone());
         let work = async move {
             for call in number..number + CALLS {
                 let answer = servers[call as usize % servers.len()].call(call).await;
                 assert_eq!(answer.expect("an answer"), call + 1);
             }
-            load.done(place);
+            place.done();
             free.send(place).expect("the acceptor");
         };
         tokio::spawn(timeout(30 * LIMIT, work));
         number += CALLS;
     }
     // Every unit has to give its server back.
-    for _ in 0..size {
+    for _ in load.counters() {
         places.recv().await.expect("a place");
     }
 }

@@ -1,11 +1,11 @@
 //! `request` between spawned-concurrency's actors, under the crate's default timeout of 5 s.
 
 use anyhow::Result;
-use load::{Load, call, on_two_workers};
+use load::{Counter, call};
 use spawned_concurrency::message::Message;
 use spawned_concurrency::tasks::{Actor, ActorStart as _, Context, Handler};
 
-struct Adder(usize, Load);
+struct Adder(Counter);
 
 struct Add(u64);
 
@@ -17,24 +17,20 @@ impl Message for Add {
 
 impl Handler<Add> for Adder {
     async fn handle(&mut self, Add(number): Add, _: &Context<Self>) -> u64 {
-        self.1.done(self.0);
+        self.0.done();
         number + 1
     }
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
-        let served = Load::new(size);
-        let actors = (0..size).map(|actor| Adder(actor, served.clone()).start());
-        call(
-            seconds,
-            actors.collect(),
-            served.clone(),
-            |actor, number| async move {
-                let answer = actor.request(Add(number)).await;
-                answer.expect("an answer in time")
-            },
-        )
-        .await
-    })
+    call(
+        async |counters| {
+            let start = |counter| Adder(counter).start();
+            Ok(counters.into_iter().map(start).collect())
+        },
+        |actor, number| async move {
+            let answer = actor.request(Add(number)).await;
+            answer.expect("an answer in time")
+        },
+    )
 }

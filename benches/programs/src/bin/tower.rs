@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use load::channels::{Server, servers};
-use load::{LIMIT, Load, join, on_two_workers};
+use load::{Counter, LIMIT, Load, join, on_two_workers};
 use tower::hedge::{self, Hedge};
 use tower::retry::{self, Retry};
 use tower::timeout::Timeout;
@@ -74,15 +74,12 @@ fn main() -> Result<()> {
         let (load, served, hedged) = (Load::new(size), Load::new(size), Hedged::default());
         let (servers, serving) = servers(&served);
         let channels = Channels(servers.into());
-        let call = |caller| calls(caller, channels.clone(), hedged.clone(), load.clone());
-        let tasks = load.spawn(call);
-        load.measure(seconds).await?;
-        load.stop();
-        join(tasks).await?;
+        let tasks = load.spawn(|caller| calls(caller, channels.clone(), hedged.clone()));
+        let done = load.run(seconds, tasks).await?;
         drop(channels);
         join(serving).await?;
         // If the machine stops for 50 ms, second requests are sent.
-        let (served, done, hedged) = (served.total(), load.total(), hedged.0.load(Relaxed));
+        let (served, hedged) = (served.total(), hedged.0.load(Relaxed));
         ensure!(
             served == done + hedged,
             "{done} + {hedged} requests were sent, and {served} were served"
@@ -91,18 +88,15 @@ fn main() -> Result<()> {
     })
 }
 
-async fn calls(caller: usize, channels: Channels, hedged: Hedged, load: Load) {
+async fn calls(caller: Counter, channels: Channels, hedged: Hedged) {
     let attempts = Retry::new(Attempts(2), Timeout::new(channels, LIMIT));
     // The delay is a percentile of recorded latencies, in whole milliseconds. These are not replaced within the hour.
     let hour = Duration::from_secs(3600);
     let hedge = Hedge::new_with_mock_latencies(attempts, hedged, 10, 0.9, hour, &[50; 100]);
     let mut stack = Timeout::new(hedge, 5 * LIMIT);
-    for number in caller as u64.. {
+    for number in caller.numbers() {
         let stack = stack.ready().await.expect("a stack that is ready");
         let answer = stack.call(number).await;
         assert_eq!(answer.expect("an answer in time"), number + 1);
-        if !load.done(caller) {
-            break;
-        }
     }
 }

@@ -24,7 +24,7 @@ fn main() -> Result<()> {
             let (simulations, timers) = simulate_for(Duration::from_secs_f64(seconds))?;
             usage.print(simulations, timers)
         },
-        |_| anyhow::bail!("this program has no other end"),
+        load::no_peer,
     )
 }
 
@@ -64,11 +64,8 @@ fn simulate() -> Result<u64> {
     }
     let end = simulation.run();
     ensure!(end.is_ok(), "{end:?}");
-    ensure!(
-        served.get() == CLIENTS * REQUESTS,
-        "{} were served",
-        served.get()
-    );
+    let served = served.get();
+    ensure!(served == CLIENTS * REQUESTS, "{served} were served");
     Ok(timers.get())
 }
 

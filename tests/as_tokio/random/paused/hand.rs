@@ -59,9 +59,8 @@ pub(crate) fn program(random: &mut Random) -> Program {
         style: Style::Hand,
         runtimes: 1,
         offset,
-        precise: false,
-        tasks: Vec::new(),
         steps: vec![Step::Hands(hands)],
+        ..Program::default()
     }
 }
 

@@ -16,10 +16,9 @@ pub(super) fn program(seed: u64) -> Program {
     Program {
         style: Style::Workers,
         runtimes: 2,
-        offset: Duration::ZERO,
-        precise: false,
         tasks: generator.tasks,
         steps,
+        ..Program::default()
     }
 }
 
