@@ -39,8 +39,8 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Panics
 ///
 /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
-/// message, and the caller's line. A poll after the timer's runtime has shut down panics too, except in
-/// [another runtime that is running](crate::docs::guarantees#when-a-runtime-shuts-down).
+/// message, and the caller's line. A poll after the timer's runtime has shut down [may panic
+/// too](crate::docs::guarantees#when-a-runtime-shuts-down).
 ///
 /// # Cancel safety
 ///
