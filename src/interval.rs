@@ -16,10 +16,10 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 
 /// Creates an [`Interval`] that ticks every `period`, for the first time immediately.
 ///
-/// The first tick completes immediately. Later ticks are due one `period` after the previous tick was
-/// *due*, however long the code between two ticks takes. So an interval does not drift, and this is how it
-/// differs from a loop of sleeps: `loop { work().await; sleep(period).await }` takes one `period` plus the
-/// time of `work` per round.
+/// The first tick is due immediately, so it completes in tokio's next millisecond, as tokio's own does.
+/// Later ticks are due one `period` after the previous tick was *due*, however long the code between two
+/// ticks takes. So an interval does not drift, and this is how it differs from a loop of sleeps:
+/// `loop { work().await; sleep(period).await }` takes one `period` plus the time of `work` per round.
 ///
 /// If the code between two ticks takes longer than `period`, ticks are missed, and [`MissedTickBehavior`]
 /// decides when the next ones are due. The default is [`MissedTickBehavior::Burst`];
@@ -48,9 +48,9 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 /// # async fn main() {
 /// let start = Instant::now();
 /// let mut interval = interval(Duration::from_millis(10));
-/// interval.tick().await; // completes immediately
-/// interval.tick().await; // completes after 10 ms
-/// interval.tick().await; // completes after 20 ms
+/// interval.tick().await; // due immediately
+/// interval.tick().await; // due after 10 ms
+/// interval.tick().await; // due after 20 ms
 /// assert!(start.elapsed() >= Duration::from_millis(20));
 /// # }
 /// ```
@@ -122,8 +122,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 ///
 /// # Differences from tokio
 ///
-/// The timer is a part of the `Interval`, so making an interval allocates nothing. A tick that is due is
-/// ready when the interval is polled. With tokio, it becomes ready only at the end of the millisecond.
+/// The timer is a part of the `Interval`, so making an interval allocates nothing.
 #[derive(Debug)]
 pub struct Interval {
     delay: Sleep,
@@ -217,7 +216,7 @@ impl Interval {
         self.delay.reset_to(deadline_after(self.period));
     }
 
-    /// Resets the interval so that the next tick completes immediately.
+    /// Resets the interval so that the next tick is due immediately.
     ///
     /// The ticks after that are `period` apart again.
     ///

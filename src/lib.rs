@@ -1,9 +1,10 @@
-//! Timers for Tokio programs whose tasks call each other under a timeout per call, on several workers.
+//! A replacement for `tokio::time`, for programs with several workers whose tasks send each other requests
+//! and wait for each reply under a timeout.
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. A timeout takes that lock when it is
 //! armed (first polled) and again when it is cancelled (dropped). tokio-wheel gives each worker its own
 //! [hierarchical timing wheel](timing_wheel), behind the same API. Most timers are cancelled before they
-//! fire, and such a timer usually writes only memory of its own worker.
+//! fire, and arming and cancelling such a timer usually writes only memory of the worker that runs the task.
 //!
 //! An ordinary HTTP server does not need this crate, because timers are a small share of its work. [Should
 //! you switch?](docs::should_you_switch) helps you decide.
@@ -37,7 +38,8 @@
 //! ```
 //!
 //! The first timer of a runtime starts a *driver*, which keeps the runtime's timers and fires them.
-//! [Tests under a paused clock](docs::testing) work as before; turn on the feature `test-util` for them.
+//! [Tests under a paused clock](docs::testing) need no change except tokio-wheel's feature `test-util`
+//! in `[dev-dependencies]`.
 //! New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
@@ -48,7 +50,7 @@
 //! | wait, or limit the time of a future | [`sleep()`], [`timeout()`], [`interval()`], and [`FutureExt`](ext::FutureExt) |
 //! | keep many values until their deadlines pass | [`DelayQueue`], as in tokio-util |
 //! | count timers, and see how late they fire | [`metrics()`] |
-//! | use a driver with other settings beside the default one | [`Builder`], and the [`Handle`] that it returns |
+//! | change the driver's settings, or run a second driver | [`Builder`], and the [`Handle`] that it returns |
 //! | use the timers with streams, hyper, tower, readers and writers | [`ext`] |
 //! | use the data structure alone, with a clock of your own | [`TimingWheel`] |
 //! | write a first program, or move an existing one | [Getting started](docs::getting_started), [Migrating](docs::migrating) |
@@ -61,7 +63,8 @@
 //! # Limits
 //!
 //! * A runtime's clock may advance by at most 500 years. A timer with a later deadline never fires.
-//! * A driver has one *shard* per worker, a wheel with its own lock. A shard can hold just under 2³² timers.
+//! * A driver has one *shard* per worker. A shard is a wheel with its own lock, and holds just under 2³²
+//!   timers at most.
 //! * If a worker thread has entered another runtime, a timer that is created there usually belongs to the
 //!   [worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to) rather than to the entered one.
 //!

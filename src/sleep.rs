@@ -39,8 +39,8 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Panics
 ///
 /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
-/// message, and the caller's line. A poll after the timer's runtime has shut down panics too, except in
-/// [another runtime that is running](crate::docs::guarantees#when-a-runtime-shuts-down).
+/// message, and the caller's line. A poll after the timer's runtime has shut down [may panic
+/// too](crate::docs::guarantees#when-a-runtime-shuts-down).
 ///
 /// # Cancel safety
 ///
@@ -192,9 +192,10 @@ impl Sleep {
 
     /// Resets the timer to a new deadline, whether or not the old one was reached.
     ///
-    /// The task that last polled the timer is woken at the new deadline, even if it does not poll again, and
-    /// is not woken at the old one. If the new deadline passed more than a millisecond ago, the task is woken immediately, or when the driver
-    /// next runs. Never panics, even if the runtime has shut down.
+    /// The task that last polled the timer is woken at the new deadline, even if it does not poll again. It
+    /// is no longer woken at the old one, unless the driver is firing the timer during the reset. If the new
+    /// deadline passed more than a millisecond ago, the task is woken immediately, or when the driver next
+    /// runs. Never panics, even if the runtime has shut down.
     ///
     /// If you have a `&mut Sleep`, use [`reset_unpin`](Self::reset_unpin).
     ///
