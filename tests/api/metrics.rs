@@ -146,13 +146,19 @@ fn shards_add_up_and_there_is_none_beyond() {
     let runtime = multi_thread(2);
     let wheel = runtime.block_on(async { Timers::current() });
     let arm = |wheel: Timers| thread::spawn(move || armed(wheel.sleep(HOUR)));
-    let held: Vec<_> = (0..6).map(|_| arm(wheel.clone()).join().unwrap()).collect();
+    // Threads of other tests take turns with these.
+    let held: Vec<_> = (0..32)
+        .map(|_| arm(wheel.clone()).join().unwrap())
+        .collect();
     let metrics = wheel.metrics();
-    let each: Vec<_> = (0..2).map(|index| metrics.shard(index).pending).collect();
-    assert_eq!(each, [3, 3], "threads take turns");
-    assert_eq!(metrics.snapshot().pending, 6);
+    let [first, second] = [0, 1].map(|index| metrics.shard(index).pending);
+    assert!(
+        first > 0 && second > 0,
+        "threads are spread over the shards"
+    );
+    assert_eq!((first + second, metrics.snapshot().pending), (32, 32));
     drop(held);
-    assert_eq!(metrics.shard(1).cancelled, 3);
+    assert_eq!(metrics.shard(1).cancelled, second as u64);
     let message = message_of(|| metrics.shard(2));
     assert_eq!(message, "shard index 2 is out of range: there are 2 shards");
 }
