@@ -1,5 +1,6 @@
 //! What a program takes: cargo runs it by this command, as its `runner`.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,37 +8,28 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 
+use crate::counts::VARIABLE;
 use crate::process;
-
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Where to write it down. Without a folder the program is not run.
-    #[arg(long)]
-    folder: Option<PathBuf>,
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    program: Vec<OsString>,
-}
 
 /// Wall time, user CPU and system CPU in seconds, context switches, and peak memory in megabytes.
 pub(crate) type Taken = [f64; 5];
 
-pub(crate) fn measure(options: &Options) -> Result<u8> {
-    let Some(folder) = &options.folder else {
+/// Runs a program, if there is a folder where to write down what it takes.
+pub(crate) fn measure(program: &[OsString]) -> Result<u8> {
+    let Some(folder) = env::var_os(VARIABLE).map(PathBuf::from) else {
         return Ok(0);
     };
     let (before, start) = (usage()?, Instant::now());
-    let mut command = Command::new(&options.program[0]);
-    let child = command.args(&options.program[1..]).spawn();
-    let mut child = child.with_context(|| options.program[0].display().to_string())?;
+    let child = Command::new(&program[0]).args(&program[1..]).spawn();
+    let mut child = child.with_context(|| program[0].display().to_string())?;
     fs::write(folder.join("id"), child.id().to_string())?;
     let status = child.wait()?;
     let wall = start.elapsed().as_secs_f64();
-    let mut taken = usage()?;
-    taken[0] = wall;
+    let [_, user, system, switches, peak] = usage()?;
     // The peak is no sum.
-    (1..4).for_each(|at| taken[at] -= before[at]);
+    let taken = [wall, user - before[1], system - before[2], switches - before[3], peak];
     let mut file = File::options().create(true).append(true).open(folder.join("taken"))?;
     writeln!(file, "{}", taken.map(|number| number.to_string()).join(" "))?;
     Ok(process::code(status))
@@ -47,19 +39,14 @@ pub(crate) fn measure(options: &Options) -> Result<u8> {
 #[cfg(unix)]
 fn usage() -> Result<Taken> {
     use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::TimeValLike as _;
+    use nix::sys::time::{TimeVal, TimeValLike as _};
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let [user, system] =
-        [usage.user_time(), usage.system_time()].map(|time| time.num_microseconds() as f64 / 1e6);
+    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
+    let (user, system) = (seconds(usage.user_time()), seconds(usage.system_time()));
     // In kilobytes, except on Apple's systems.
     let unit = if cfg!(target_vendor = "apple") { 1e6 } else { 1e3 };
-    Ok([
-        0.0,
-        user,
-        system,
-        usage.voluntary_context_switches() as f64,
-        usage.max_rss() as f64 / unit,
-    ])
+    let switches = usage.voluntary_context_switches() as f64;
+    Ok([0.0, user, system, switches, usage.max_rss() as f64 / unit])
 }
 
 #[cfg(not(unix))]
@@ -69,14 +56,11 @@ fn usage() -> Result<Taken> {
 
 /// Reads what was written down. `cargo bench` and `cargo test` run several programs.
 pub(crate) fn read(folder: &Path) -> Result<Taken> {
-    let text = fs::read_to_string(folder.join("taken")).unwrap_or_default();
+    const NONE: &str = "cargo has run no program: name a command that does, such as run or bench";
+    let text = fs::read_to_string(folder.join("taken")).context(NONE)?;
     let mut sum: Taken = [0.0; 5];
-    ensure!(
-        !text.is_empty(),
-        "cargo has run no program: name a command that does, such as run or bench"
-    );
     for line in text.lines() {
-        for (at, number) in line.split(' ').enumerate().take(sum.len()) {
+        for (at, number) in line.split(' ').enumerate() {
             let number: f64 = number.parse()?;
             sum[at] = if at == 4 { sum[at].max(number) } else { sum[at] + number };
         }

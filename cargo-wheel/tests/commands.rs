@@ -245,7 +245,7 @@ fn timers_names_the_lines() {
         }
     "#;
     let service = Service::new("timers", "", main);
-    let (out, err) = service.unchanged(|| service.run("timers --every 1 -- run", 0));
+    let (out, err) = service.unchanged(|| service.run("timers -- run", 0));
     let table = out.rsplit_once("have armed timers:\n").unwrap().1;
     let row = |line: &str| {
         table.lines().find(|row| row.contains(line)).unwrap_or_else(|| panic!("{out}{err}"))
@@ -273,7 +273,7 @@ fn an_interruption_restores_everything() {
     service.cargo("update tokio --precise 1.49.0");
     for (command, at) in [
         ("try -- run", "it runs"),
-        ("try -- build", "running "),
+        ("try -- build --release", "running "),
         ("compare --rounds 1 -- run", "tokio-wheel/"),
     ] {
         let start = Instant::now();

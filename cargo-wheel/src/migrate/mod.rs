@@ -2,30 +2,33 @@
 //!
 //! | file | subject |
 //! | --- | --- |
-//! | `tokens.rs` | the tokens of a Rust file, and their byte ranges |
 //! | `moves.rs` | tables of the paths that move, and advice on those that stay |
-//! | `imports.rs` | `use` statements |
 //! | `rewrite.rs` | the changes of one file |
+//! | `imports.rs` | its `use` statements |
 //! | `manifest.rs` | the changes of one `Cargo.toml` |
-//! | `service.rs` | all files and manifests of a service |
 
 mod imports;
-pub(crate) mod manifest;
-pub(crate) mod moves;
-pub(crate) mod rewrite;
-mod service;
-mod tokens;
+mod manifest;
+mod moves;
+mod rewrite;
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{Context as _, Result, ensure};
+use cargo_metadata::Package;
+use similar::TextDiff;
+use toml_edit::{DocumentMut, InlineTable, Item, value};
 
-use self::service::Service;
-pub(crate) use self::service::{is_source, shown};
+use self::manifest::{add_wheel, edited, remove_wheel};
+use self::moves::Direction;
+use self::rewrite::File;
+use crate::service::{Service, shown, sources};
 use crate::tree;
 
-#[derive(clap::Parser)]
+#[derive(clap::Args)]
 pub(crate) struct Options {
     /// Write the changes to the files
     #[arg(long)]
@@ -42,37 +45,119 @@ pub(crate) struct Options {
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
     git: Option<String>,
-    /// The files to change are below this directory, by default the manifest's
-    directory: Option<PathBuf>,
 }
 
-pub(crate) fn main(manifest: Option<&Path>, options: &Options) -> anyhow::Result<u8> {
-    let here = manifest.and_then(Path::parent).filter(|path| *path != Path::new(""));
-    let directory = options.directory.as_deref().or(here).unwrap_or(Path::new("."));
-    let (report, changes) = migrate(directory, options)?;
-    // If the output is a closed pipe, this fails, so the files have been written before.
-    io::stdout().write_all(report.as_bytes())?;
-    Ok(u8::from(options.check && changes > 0))
-}
-
-/// Returns what to print, and the number of files that change.
-pub(crate) fn migrate(directory: &Path, options: &Options) -> anyhow::Result<(String, usize)> {
-    const SOURCE: &str = "name where tokio-wheel comes from, by --path DIRECTORY or by --git URL: this command is from a clone, whose version may not be published";
-    let is_open =
-        options.path.is_none() && options.git.is_none() && !options.back && tree::clone().is_some();
-    ensure!(!(is_open && options.write), "{SOURCE}");
-    let service = Service::migrate(directory, options)?;
-    if options.write {
-        service.write()?;
+impl Options {
+    /// Returns the dependency on tokio-wheel. A path is relative to the manifest's folder.
+    fn dependency(&self, folder: &Path) -> Item {
+        let relative = |to: &PathBuf| {
+            let relative = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.clone());
+            relative.display().to_string().replace(MAIN_SEPARATOR, "/")
+        };
+        let entry = match (&self.path, &self.git) {
+            (Some(to), _) => ("path", relative(to)),
+            (_, Some(git)) => ("git", git.clone()),
+            _ if tree::clone().is_some() => ("path", "<--path, or --git>".to_owned()),
+            _ => ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        };
+        value(InlineTable::from_iter([entry]))
     }
-    let changes = service.changes.len();
-    let advice = match options.write {
-        _ if changes == 0 => "No file changes.".to_owned(),
-        true => format!("Changed {changes} files. Now run: cargo fmt && cargo check --all-targets"),
-        false if is_open => {
-            format!("{changes} files would change. To change them, run with --write, and {SOURCE}.")
+}
+
+/// What changes in a service, and what is left alone.
+#[derive(Default)]
+struct Changes {
+    /// The files, with their text before and after.
+    files: Vec<(PathBuf, String, String)>,
+    left: Vec<String>,
+}
+
+pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
+    const SOURCE: &str = "name where tokio-wheel comes from, by --path DIRECTORY or by --git URL: this command is from a clone, whose version may not be published";
+    let is_named = options.path.is_some() || options.git.is_some();
+    let is_open = !is_named && !options.back && tree::clone().is_some();
+    ensure!(!(is_open && options.write), "{SOURCE}");
+    let root: DocumentMut = read(&service.manifest())?.parse()?;
+    let inherited = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
+    let inherited = inherited.cloned().unwrap_or_default();
+    let mut changes = Changes::default();
+    for package in &service.packages {
+        changes.add_package(package, options, &inherited)?;
+    }
+    if options.write {
+        for (path, _, after) in &changes.files {
+            fs::write(path, after).with_context(|| shown(path))?;
         }
-        false => format!("{changes} files would change. Run with --write to change them."),
+    }
+    let count = changes.files.len();
+    let advice = match options.write {
+        _ if count == 0 => "No file changes.".to_owned(),
+        true => format!("Changed {count} files. Now run: cargo fmt && cargo check --all-targets"),
+        false if is_open => {
+            format!("{count} files would change. To change them, run with --write, and {SOURCE}.")
+        }
+        false => format!("{count} files would change. Run with --write to change them."),
     };
-    Ok((format!("{}\n{advice}\n", service.report()), changes))
+    // If the output is a closed pipe, this fails, so the files have been written before.
+    writeln!(io::stdout(), "{}\n{advice}", changes.report())?;
+    Ok(u8::from(options.check && count > 0))
+}
+
+impl Changes {
+    fn add_package(
+        &mut self,
+        package: &Package,
+        options: &Options,
+        inherited: &Item,
+    ) -> Result<()> {
+        let to = if options.back { Direction::Back } else { Direction::Forth };
+        let (mut uses_wheel, mut needs) = (false, BTreeSet::new());
+        for path in sources(package) {
+            let before = read(&path)?;
+            let file = File::read(&before, to);
+            uses_wheel |= file.uses_wheel;
+            needs.extend(&file.needs);
+            let after = file.text();
+            // With --write, the lines are those of the new file.
+            let listed = if options.write { &after } else { &before };
+            for (line, what) in File::read(listed, to).left {
+                self.left.push(format!("{}:{line}: {what}", shown(&path)));
+            }
+            self.add(path, before, after);
+        }
+        let path: PathBuf = package.manifest_path.clone().into();
+        let new = options.dependency(path.parent().unwrap_or(&path));
+        let before = read(&path)?;
+        let after = edited(&before, |document| match to {
+            Direction::Forth if uses_wheel => add_wheel(document, &needs, &new, inherited),
+            Direction::Back if !uses_wheel => remove_wheel(document, needs, inherited),
+            _ => {}
+        });
+        self.add(path, before, after?);
+        Ok(())
+    }
+
+    fn add(&mut self, path: PathBuf, before: String, after: String) {
+        if before != after {
+            self.files.push((path, before, after));
+        }
+    }
+
+    /// Returns the changes as a diff, and the list of what is left alone.
+    fn report(&self) -> String {
+        let mut report = String::new();
+        for (path, before, after) in &self.files {
+            let (lines, path) = (TextDiff::from_lines(before, after), shown(path));
+            let mut diff = lines.unified_diff();
+            report += &diff.context_radius(0).header(&path, &path).to_string();
+        }
+        if !self.left.is_empty() {
+            report += &format!("\nLook at these:\n  {}\n", self.left.join("\n  "));
+        }
+        report
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| shown(path))
 }
