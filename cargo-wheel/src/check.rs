@@ -13,7 +13,6 @@ use crate::service::{Service, shown, sources, timer_users};
 use crate::tree::TOKIO;
 
 /// Packages with timers of their own, which neither way moves.
-#[rustfmt::skip]
 const OWN_TIMERS: [(&str, &str); 11] = [
     ("async-io", "a heap, in the thread of its reactor"),
     ("async-timer", "a timer of the system for each"),
@@ -29,7 +28,7 @@ const OWN_TIMERS: [(&str, &str); 11] = [
 ];
 
 pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
-    let _saved = Saved::of([service.lock()]);
+    let _saved = Saved::of(service.lock());
     let metadata = service.metadata(arguments)?;
     let users = timer_users(&metadata);
     let is_own = |package: &&&Package| metadata.workspace_members.contains(&package.id);
@@ -80,14 +79,9 @@ pub(crate) fn requirements(metadata: &Metadata) -> Vec<String> {
     };
     let mut told = Vec::new();
     for (package, on) in dependents(metadata, "tokio").filter(|(_, on)| excludes(&on.req)) {
-        let remedy = match package.source {
-            Some(_) => {
-                format!("cargo update {}@{}, or use another", package.name, package.version)
-            }
-            None => format!("require \"{}.{}\" there", ours.major, ours.minor),
-        };
-        let place = place_of(package, on);
-        told.push(format!("{place} requires tokio {}, and the tree has {TOKIO}: {remedy}", on.req));
+        let (place, wanted, name) = (place_of(package, on), &on.req, &package.name);
+        let remedy = format!("change that, or cargo update {name}@{}", package.version);
+        told.push(format!("{place} requires tokio {wanted}, and the tree has {TOKIO}: {remedy}"));
     }
     told.dedup();
     told
@@ -114,10 +108,8 @@ fn old_tokios(metadata: &Metadata) -> Vec<String> {
 
 /// Calls of `enable_alt_timer`, in the packages that depend on tokio.
 fn alternative_timers(metadata: &Metadata) -> Vec<String> {
-    let users = dependents(metadata, "tokio").map(|(package, _)| package);
-    let users = users.filter(|package| !package.name.starts_with("tokio"));
     let mut told = Vec::new();
-    for file in users.flat_map(sources) {
+    for file in dependents(metadata, "tokio").flat_map(|(package, _)| sources(package)) {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let calls = text.lines().zip(1..).filter(|(line, _)| line.contains(".enable_alt_timer()"));
         let place = shown(&file);

@@ -1,6 +1,8 @@
 //! Runs a service in turns on tokio and on the tree.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,11 +14,13 @@ use regex_lite::Regex;
 use toml_edit::{Array, Value};
 
 use crate::counts::{self, Report, VARIABLE, short};
-use crate::measure;
 use crate::process::{self, Running, put};
 use crate::service::{Service, without_the_tree};
 use crate::tree::{Counting, TOKIO};
 use crate::verdict::{Measure, Spread, verdict};
+
+/// How long a server starts before the load does.
+const START: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -33,9 +37,6 @@ pub(crate) struct Options {
     /// The service is a server: start it, run this shell command beside it, and end it
     #[arg(long, value_name = "COMMAND")]
     load: Option<String>,
-    /// How long a server starts before the load does
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, requires = "load")]
-    warm_up: f64,
     /// The signal that ends the server
     #[arg(long, default_value = "SIGTERM", requires = "load")]
     signal: String,
@@ -55,7 +56,7 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     }
     // Hidden unless this is a terminal.
     let bar = ProgressBar::new(options.rounds.into());
-    let mut rounds = Vec::new();
+    let mut measures = Vec::new();
     for number in 0..options.rounds {
         bar.suspend(|| eprintln!("round {} of {}", number + 1, options.rounds));
         // Each side is the first in every second round.
@@ -65,10 +66,9 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
         };
         pair.rotate_left(usize::from(number % 2));
         bar.inc(1);
-        rounds.push(pair);
+        add_round(&mut measures, pair);
     }
     bar.finish_and_clear();
-    let measures = measures(&rounds);
     print(&measures);
     println!("Both sides are on tokio {TOKIO}, with the same lock file.");
     let (sentence, is_slower) = verdict(&measures);
@@ -79,15 +79,14 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
 /// A number of a round: what it is, whether more is better if the verdict depends on it, and its value.
 type Number = (String, Option<bool>, f64);
 
-/// Turns rounds of all measures into measures of all rounds.
-fn measures(rounds: &[[Vec<Number>; 2]]) -> Vec<Measure> {
-    let numbers = rounds[0][0].iter().enumerate();
-    let measures = numbers.map(|(at, (name, more_is_better, _))| Measure {
-        name: name.clone(),
-        more_is_better: *more_is_better,
-        rounds: rounds.iter().map(|pair| [pair[0][at].2, pair[1][at].2]).collect(),
-    });
-    measures.collect()
+fn add_round(measures: &mut Vec<Measure>, [tokio, tree]: [Vec<Number>; 2]) {
+    for (at, ((name, more_is_better, tokio), (.., tree))) in tokio.into_iter().zip(tree).enumerate()
+    {
+        if at == measures.len() {
+            measures.push(Measure { name, more_is_better, rounds: Vec::new() });
+        }
+        measures[at].rounds.push([tokio, tree]);
+    }
 }
 
 fn print(measures: &[Measure]) {
@@ -139,7 +138,7 @@ impl Side {
         let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
         let printed = ["log", "load"].map(read).concat();
         let load = load.with_context(|| printed.clone())?;
-        let [wall, user, system, switches, peak] = measure::read(&folder)?;
+        let [wall, user, system, switches, peak] = taken(&folder)?;
         let wall = load.unwrap_or(wall);
         let mut numbers = Vec::new();
         let more = options.metric.iter().map(|regex| (regex, true));
@@ -183,7 +182,7 @@ fn drive(folder: &Path, program: &mut Running, options: &Options) -> Result<Opti
     while !folder.join("id").exists() {
         ensure!(program.poll()?.is_none(), "the server has not started");
     }
-    thread::sleep(Duration::from_secs_f64(options.warm_up));
+    thread::sleep(START);
     ensure!(program.poll()?.is_none(), "the server has ended before the load");
     let mut command = Command::new("sh");
     process::log_to(command.args(["-c", load]), &folder.join("load"))?;
@@ -199,4 +198,59 @@ fn drive(folder: &Path, program: &mut Running, options: &Options) -> Result<Opti
         ensure!(!is_late, "the server runs 10 s after {}: name another --signal", options.signal);
     }
     Ok(Some(seconds))
+}
+
+/// Wall time, user CPU and system CPU in seconds, context switches, and peak memory in megabytes.
+type Taken = [f64; 5];
+
+/// Runs a program in cargo's stead, if there is a folder where to write down what it takes.
+pub(crate) fn measure(program: &[OsString]) -> Result<u8> {
+    let Some(folder) = env::var_os(VARIABLE).map(PathBuf::from) else {
+        return Ok(0);
+    };
+    let (before, start) = (usage()?, Instant::now());
+    let child = Command::new(&program[0]).args(&program[1..]).spawn();
+    let mut child = child.with_context(|| program[0].display().to_string())?;
+    fs::write(folder.join("id"), child.id().to_string())?;
+    let status = child.wait()?;
+    let wall = start.elapsed().as_secs_f64();
+    let [_, user, system, switches, peak] = usage()?;
+    // The peak is no sum.
+    let taken = [wall, user - before[1], system - before[2], switches - before[3], peak];
+    let mut file = File::options().create(true).append(true).open(folder.join("taken"))?;
+    writeln!(file, "{}", taken.map(|number| number.to_string()).join(" "))?;
+    Ok(process::code(status))
+}
+
+/// What the children of this process have taken that it has waited for.
+#[cfg(unix)]
+fn usage() -> Result<Taken> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::{TimeVal, TimeValLike as _};
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
+    let (user, system) = (seconds(usage.user_time()), seconds(usage.system_time()));
+    // In kilobytes, except on Apple's systems.
+    let unit = if cfg!(target_vendor = "apple") { 1e6 } else { 1e3 };
+    let switches = usage.voluntary_context_switches() as f64;
+    Ok([0.0, user, system, switches, usage.max_rss() as f64 / unit])
+}
+
+#[cfg(not(unix))]
+fn usage() -> Result<Taken> {
+    Ok([0.0; 5])
+}
+
+/// Reads what was written down. `cargo bench` and `cargo test` run several programs.
+fn taken(folder: &Path) -> Result<Taken> {
+    const NONE: &str = "cargo has run no program: name a command that does, such as run or bench";
+    let text = fs::read_to_string(folder.join("taken")).context(NONE)?;
+    let mut sum: Taken = [0.0; 5];
+    for line in text.lines() {
+        for (at, number) in line.split(' ').enumerate() {
+            let number: f64 = number.parse()?;
+            sum[at] = if at == 4 { sum[at].max(number) } else { sum[at] + number };
+        }
+    }
+    Ok(sum)
 }

@@ -26,11 +26,11 @@ const EVERY: Duration = Duration::from_secs(5);
 const MOST: usize = 20;
 
 /// The counts of all processes by line of code, and the seconds of the one that has run longest. The
-/// counts are: armed, cancelled, fired, reset, and the sum of the durations in microseconds.
+/// counts are: armed, cancelled, fired, and the sum of the durations in microseconds.
 #[derive(Default)]
 pub(crate) struct Report {
     seconds: f64,
-    lines: BTreeMap<String, [u64; 5]>,
+    lines: BTreeMap<String, [u64; 4]>,
 }
 
 impl Report {
@@ -69,21 +69,13 @@ impl Report {
     fn print(&self) {
         let mut lines: Vec<_> = self.lines.iter().filter(|(_, counts)| counts[0] > 0).collect();
         lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts[0]));
-        let mut table =
-            table(["line", "armed/s", "cancelled", "fired", "resets/s", "usual duration"]);
-        let rate = |count: u64| short(count as f64 / self.seconds);
+        let mut table = table(["line", "armed/s", "cancelled", "fired", "usual duration"]);
         for (place, counts) in lines.iter().take(MOST) {
-            let [armed, cancelled, fired, reset, micros] = **counts;
+            let [armed, cancelled, fired, micros] = **counts;
+            let rate = short(armed as f64 / self.seconds);
             let share = |part: u64| format!("{} %", (100 * part + armed / 2) / armed);
             let usual = format!("{:?}", Duration::from_millis((micros / armed + 500) / 1000));
-            table.add_row([
-                place,
-                &rate(armed),
-                &share(cancelled),
-                &share(fired),
-                &rate(reset),
-                &usual,
-            ]);
+            table.add_row([place, &rate, &share(cancelled), &share(fired), &usual]);
         }
         let (seconds, count) = (self.seconds, lines.len());
         println!("In {seconds:.1} seconds, {count} lines of code have armed timers:\n{table}");

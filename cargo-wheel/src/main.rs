@@ -6,14 +6,13 @@
 //! | `service.rs` | the workspace of a service, and how its lock file takes the tree's tokio |
 //! | `process.rs` | running programs; interruption; files that are restored |
 //! | `check.rs`, `patch.rs` | the commands of these names |
-//! | `compare.rs`, `measure.rs`, `verdict.rs` | rounds on both sides, what a round takes, and the sentence |
+//! | `compare.rs`, `verdict.rs` | rounds on both sides, what a round takes, and the sentence |
 //! | `counts.rs` | the counts that a counting tree reports, and the command `timers` |
 //! | `migrate/` | the command that changes imports |
 
 mod check;
 mod compare;
 mod counts;
-mod measure;
 mod migrate;
 mod patch;
 mod process;
@@ -126,7 +125,7 @@ fn run(options: Options) -> Result<u8> {
         Command::Patch(options) => patch::patch(&service()?, &options),
         Command::Audit { arguments } => audit(&service()?, &arguments),
         Command::Migrate(options) => migrate::migrate(&service()?, &options),
-        Command::Measure { program } => measure::measure(&program),
+        Command::Measure { program } => compare::measure(&program),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Puts a service on the tree for good, and takes it off again.
 
-use std::fs;
+use std::{fs, mem};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -29,12 +29,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns where a package of the tree comes from, as in a manifest.
-    fn source(&self, package: &str) -> Vec<String> {
+    /// Returns where a package of the tree comes from, as in its table in a manifest.
+    fn source(&self, package: &str) -> String {
         match (&self.git, &self.tag) {
-            (None, _) => vec![format!("path = \"{FOLDER}/{package}\"")],
-            (Some(url), None) => vec![format!("git = \"{url}\"")],
-            (Some(url), Some(tag)) => vec![format!("git = \"{url}\""), format!("tag = \"{tag}\"")],
+            (None, _) => format!("path = \"{FOLDER}/{package}\""),
+            (Some(url), None) => format!("git = \"{url}\""),
+            (Some(url), Some(tag)) => format!("git = \"{url}\"\ntag = \"{tag}\""),
         }
     }
 }
@@ -46,16 +46,17 @@ pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
     service.has_no_other_patch()?;
     let folder = service.root.join(FOLDER);
     ensure!(!folder.exists(), "{}: this is in the way: remove it first", folder.display());
-    let saved = Saved::of([service.manifest(), service.lock()]);
+    let saved = [service.manifest(), service.lock()].map(Saved::of);
     if let Err(error) = write(service, options) {
         // It may not be there yet.
         let _ = fs::remove_dir_all(&folder);
         return Err(error);
     }
-    saved.keep();
+    // Nothing is to be restored.
+    mem::forget(saved);
     println!("on the tree: {}, tokio {TOKIO}{MARK}", service.root.display());
     println!("If another tokio is ever locked, cargo only warns. This makes it an error:");
-    println!("    tokio-wheel-guard = {{ {} }}", options.source("guard").join(", "));
+    println!("    tokio-wheel-guard = {{ {} }}", options.source("guard").replace('\n', ", "));
     Ok(0)
 }
 
@@ -67,7 +68,7 @@ fn write(service: &Service, options: &Options) -> Result<()> {
     }
     let manifest = fs::read_to_string(service.manifest())?;
     let end = if manifest.ends_with('\n') { "" } else { "\n" };
-    let source = options.source("tokio").join("\n");
+    let source = options.source("tokio");
     let section = format!("{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}");
     put(&service.manifest(), manifest + end + &section)?;
     service.take_the_tree()?;

@@ -124,30 +124,25 @@ pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     made.and_then(|()| fs::write(file, text)).with_context(|| file.display().to_string())
 }
 
-/// Restores files as they were, unless they are to be kept.
-pub(crate) struct Saved(Vec<(PathBuf, Option<Vec<u8>>)>);
+/// A file that is restored as it was when this is dropped.
+pub(crate) struct Saved {
+    file: PathBuf,
+    text: Option<Vec<u8>>,
+}
 
 impl Saved {
-    pub(crate) fn of<const N: usize>(files: [PathBuf; N]) -> Self {
-        Saved(files.map(|file| (file.clone(), fs::read(file).ok())).into())
-    }
-
-    pub(crate) fn keep(mut self) {
-        self.0.clear();
+    pub(crate) fn of(file: PathBuf) -> Self {
+        Saved { text: fs::read(&file).ok(), file }
     }
 }
 
 impl Drop for Saved {
     fn drop(&mut self) {
-        for (file, text) in &self.0 {
-            let restored = match text {
-                Some(text) => put(file, text),
-                None if file.exists() => fs::remove_file(file).map_err(Into::into),
-                None => Ok(()),
-            };
-            if let Err(error) = restored {
-                eprintln!("error: not restored: {error:#}");
-            }
-        }
+        let restored = match &self.text {
+            Some(text) => put(&self.file, text),
+            None if self.file.exists() => fs::remove_file(&self.file).map_err(Into::into),
+            None => Ok(()),
+        };
+        let _ = restored.inspect_err(|error| eprintln!("error: not restored: {error:#}"));
     }
 }

@@ -111,7 +111,7 @@ impl Service {
         tree::write(&folder, self, counting)?;
         let path = Value::from(folder.join("tokio").display().to_string());
         self.settings.push(format!("patch.crates-io.tokio.path={path}"));
-        let saved = Saved::of([self.lock()]);
+        let saved = Saved::of(self.lock());
         self.take_the_tree()?;
         eprintln!("on the tree: tokio {TOKIO}{MARK}; Cargo.lock is restored at the end");
         Ok(saved)
@@ -129,10 +129,9 @@ impl Service {
         if !self.lock().exists() {
             self.relock(&["generate-lockfile"])?;
         }
-        let is_tokio = |package: &cargo_lock::Package| {
-            package.name.as_str() == "tokio" && package.version.major == 1
-        };
-        let has_tokio = self.read_lock()?.packages.iter().any(is_tokio);
+        let locked = self.read_lock()?.packages;
+        let mut tokios = locked.iter().filter(|package| package.name.as_str() == "tokio");
+        let has_tokio = tokios.any(|tokio| tokio.version.major == 1);
         ensure!(has_tokio, "{}: there is no tokio 1", self.lock().display());
         const OLD: &str = "registry+https://github.com/rust-lang/crates.io-index#tokio@1";
         let tree = format!("{TOKIO}{MARK}");

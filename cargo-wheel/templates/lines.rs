@@ -13,7 +13,6 @@ struct Line {
     armed: AtomicU64,
     cancelled: AtomicU64,
     fired: AtomicU64,
-    reset: AtomicU64,
     /// The sum of the durations, in microseconds.
     micros: AtomicU64,
 }
@@ -53,9 +52,8 @@ impl Operation {
     }
 
     pub(crate) fn reset(&mut self, deadline: Tick) {
-        match self.is_armed.swap(true, Relaxed) {
-            true => _ = self.line.reset.fetch_add(1, Relaxed),
-            false => self.line.arm(deadline),
+        if !self.is_armed.swap(true, Relaxed) {
+            self.line.arm(deadline);
         }
     }
 
@@ -94,7 +92,7 @@ impl Polling<'_> {
 pub(super) fn text(_drivers: &[crate::Metrics]) -> String {
     let lines = LINES.read().expect("not poisoned");
     let lines = lines.iter().map(|(at, line)| {
-        let counts = [&line.armed, &line.cancelled, &line.fired, &line.reset, &line.micros];
+        let counts = [&line.armed, &line.cancelled, &line.fired, &line.micros];
         let counts = counts.map(|count| count.load(Relaxed).to_string());
         format!("{}\t{}:{}\n", counts.join("\t"), at.file(), at.line())
     });

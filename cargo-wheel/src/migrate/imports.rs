@@ -7,31 +7,6 @@ use proc_macro2::TokenTree;
 
 use super::rewrite::{File, is};
 
-/// A tree such as `tokio::{net, time::{self, sleep}}`, by its places in the text. A glob is a name.
-struct Tree {
-    names: Vec<Range<usize>>,
-    children: Vec<Tree>,
-    range: Range<usize>,
-}
-
-impl Tree {
-    fn parse(trees: &[TokenTree]) -> Self {
-        let place = |tree: &TokenTree| tree.span().byte_range();
-        let path = trees.iter().take_while(|tree| tree.to_string() != "as");
-        let names = path.filter(|tree| matches!(tree, TokenTree::Ident(_)) || is(tree, '*'));
-        let children = match trees.last() {
-            Some(TokenTree::Group(group)) => {
-                let inner: Vec<_> = group.stream().into_iter().collect();
-                let parts = inner.split(|tree| is(tree, ','));
-                parts.filter(|part| !part.is_empty()).map(Tree::parse).collect()
-            }
-            _ => Vec::new(),
-        };
-        let range = place(&trees[0]).start..place(&trees[trees.len() - 1]).end;
-        Tree { names: names.map(place).collect(), children, range }
-    }
-}
-
 /// What moves out of a group.
 #[derive(Default)]
 struct Split {
@@ -48,12 +23,12 @@ impl File<'_> {
         if statement.first().is_none_or(|first| is(first, '<')) {
             return 1;
         }
-        let tree = Tree::parse(statement);
+        let tree = range_of(statement);
         let mut split = Split::default();
-        let is_empty = self.split(&tree, &[], &mut split);
+        let is_empty = self.split(statement, &[], &mut split);
         // Each module gets a statement of its own, with the same indentation, attributes and visibility.
-        let between = self.between(self.start(trees, at), tree.range.start);
-        let is_absolute = self.source[tree.range.start..].starts_with("::");
+        let between = self.between(self.start(trees, at), tree.start);
+        let is_absolute = self.source[tree.start..].starts_with("::");
         let colons = if is_absolute { "::" } else { "" };
         let paths = split.moved.iter().map(|(module, items)| match &items[..] {
             [item] => format!("{colons}{module}::{item}"),
@@ -61,26 +36,24 @@ impl File<'_> {
         });
         let new = paths.collect::<Vec<_>>().join(&between);
         if is_empty {
-            self.edits.push((tree.range, new));
+            self.edits.push((tree, new));
         } else if !new.is_empty() {
             split.removed.sort_by_key(|range| range.start);
             self.edits.extend(split.removed.into_iter().map(|range| (range, String::new())));
-            self.edits.push((tree.range.end..tree.range.end, between + &new));
+            self.edits.push((tree.end..tree.end, between + &new));
         }
         1 + statement.len()
     }
 
     /// Returns where a statement begins, with its attributes and visibility.
     fn start(&self, trees: &[TokenTree], at: usize) -> usize {
-        let text = |tree| self.text_of(tree);
+        let begins = |tree, start| self.text_of(tree).starts_with(start);
         let mut before = &trees[..at];
         loop {
             before = match before {
-                [rest @ .., hash, list] if text(hash) == "#" && text(list).starts_with('[') => rest,
-                [rest @ .., word, scope] if text(word) == "pub" && text(scope).starts_with('(') => {
-                    rest
-                }
-                [rest @ .., word] if text(word) == "pub" => rest,
+                [rest @ .., a, b] if begins(a, "#") && begins(b, "[") => rest,
+                [rest @ .., a, b] if begins(a, "pub") && begins(b, "(") => rest,
+                [rest @ .., a] if begins(a, "pub") => rest,
                 _ => return trees[before.len()].span().byte_range().start,
             };
         }
@@ -94,31 +67,38 @@ impl File<'_> {
         format!(";{end}{indent}{}", &self.source[start..tree])
     }
 
-    /// Splits a tree below a path. Returns `true` if nothing of the tree stays.
-    fn split(&mut self, tree: &Tree, above: &[&str], split: &mut Split) -> bool {
-        let source = self.source;
-        let names = tree.names.iter().map(|name| &source[name.clone()]);
-        let path: Vec<&str> = above.iter().copied().chain(names).collect();
+    /// Splits a tree such as `tokio::{net, time::{self, sleep}}`, below a path. Returns `true` if nothing
+    /// of it stays.
+    fn split(&mut self, tree: &[TokenTree], above: &[&str], split: &mut Split) -> bool {
+        let range = range_of(tree);
+        let names = tree.iter().take_while(|tree| self.text_of(tree) != "as");
+        // A glob is a name.
+        let names = names.filter(|tree| matches!(tree, TokenTree::Ident(_)) || is(tree, '*'));
+        let names: Vec<_> = names.collect();
+        let texts = names.iter().map(|name| self.text_of(name));
+        let path: Vec<&str> = above.iter().copied().chain(texts).collect();
         if let Some(moved) = self.moves(&path) {
-            let item = tree.names[moved.count - above.len()].start;
-            let item = source[item..tree.range.end].to_owned();
+            let item = names[moved.count - above.len()].span().byte_range().start;
+            let item = self.source[item..range.end].to_owned();
             split.moved.entry(moved.module).or_default().push(item);
             return true;
         }
-        if tree.children.is_empty() {
-            self.list(tree.range.start, &path);
+        let Some(TokenTree::Group(group)) = tree.last() else {
+            self.list(range.start, &path);
             return false;
+        };
+        let inner: Vec<_> = group.stream().into_iter().collect();
+        let children = inner.split(|tree| is(tree, ',')).filter(|child| !child.is_empty());
+        let (gone, stay): (Vec<_>, Vec<_>) =
+            children.partition(|child| self.split(child, &path, split));
+        if !stay.is_empty() {
+            split.removed.extend(gone.iter().map(|child| self.with_comma(range_of(child))));
         }
-        let children = tree.children.iter();
-        let gone: Vec<_> = children.filter(|child| self.split(child, &path, split)).collect();
-        if gone.len() < tree.children.len() {
-            split.removed.extend(gone.iter().map(|child| self.with_comma(&child.range)));
-        }
-        gone.len() == tree.children.len()
+        stay.is_empty() && !gone.is_empty()
     }
 
     /// Extends a range by the comma and the space that follow it, or else by the comma before.
-    fn with_comma(&self, range: &Range<usize>) -> Range<usize> {
+    fn with_comma(&self, range: Range<usize>) -> Range<usize> {
         let (before, after) = (&self.source[..range.start], &self.source[range.end..]);
         if let Some(after) = after.trim_start().strip_prefix(',') {
             return range.start..self.source.len() - after.trim_start().len();
@@ -126,4 +106,9 @@ impl File<'_> {
         let before = before.trim_end().strip_suffix(',').unwrap_or(before);
         before.len()..range.end
     }
+}
+
+fn range_of(trees: &[TokenTree]) -> Range<usize> {
+    let place = |at: usize| trees[at].span().byte_range();
+    place(0).start..place(trees.len() - 1).end
 }

@@ -28,9 +28,7 @@ pub(crate) fn add_wheel(toml: &mut DocumentMut, features: &Names, new: &Item, in
     let tables = tables(toml.as_table_mut());
     let has = |package: &&str| tables.iter().any(|(_, table)| find(*table, package).is_some());
     let companions = COMPANIONS.iter().map(|(package, _)| *package);
-    let Some(beside) = [WHEEL].into_iter().chain(companions).find(has) else {
-        return;
-    };
+    let beside = [WHEEL].into_iter().chain(companions).find(has).unwrap_or(WHEEL);
     let mut is_there = false;
     for (is_dev, table) in tables {
         let Some((key, item)) = find(table, beside) else {

@@ -90,13 +90,11 @@ pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
         }
     }
     let count = changes.files.len();
-    let advice = match options.write {
-        _ if count == 0 => "No file changes.".to_owned(),
-        true => format!("Changed {count} files. Now run: cargo fmt && cargo check --all-targets"),
-        false if is_open => {
-            format!("{count} files would change. To change them, run with --write, and {SOURCE}.")
-        }
-        false => format!("{count} files would change. Run with --write to change them."),
+    let source = if is_open { format!(", and {SOURCE}") } else { String::new() };
+    let advice = match (count, options.write) {
+        (0, _) => "No file changes.".to_owned(),
+        (_, true) => format!("Changed {count} files. Now: cargo fmt && cargo check --all-targets"),
+        (_, false) => format!("{count} files would change. To change them, use --write{source}."),
     };
     // If the output is a closed pipe, this fails, so the files have been written before.
     writeln!(io::stdout(), "{}\n{advice}", changes.report())?;

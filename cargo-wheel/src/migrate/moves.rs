@@ -116,9 +116,5 @@ fn starts_with(path: &[&str], start: &str) -> bool {
 }
 
 /// The packages that tokio-wheel replaces parts of, and the versions to depend on.
-#[rustfmt::skip]
-pub(crate) const COMPANIONS: [(&str, &str); 3] = [
-    ("tokio", "1.54"),
-    ("tokio-util", "0.7.16"),
-    ("tokio-stream", "0.1"),
-];
+pub(crate) const COMPANIONS: [(&str, &str); 3] =
+    [("tokio", "1.54"), ("tokio-util", "0.7.16"), ("tokio-stream", "0.1")];

@@ -16,9 +16,6 @@ use super::moves::{CHECK, Direction, Moved};
 /// that uses it as one names one of these.
 const STREAMS: [&str; 5] = ["IntervalStream", "Stream", "StreamExt", "StreamMap", "TryStreamExt"];
 
-/// Functions that ask for the type of an error.
-const CASTS: [&str; 5] = ["downcast", "downcast_mut", "downcast_ref", "is", "of"];
-
 #[derive(Default)]
 pub(crate) struct File<'a> {
     pub(crate) source: &'a str,
@@ -32,18 +29,13 @@ pub(crate) struct File<'a> {
     /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
     has_streams: bool,
-    /// The names of errors called `Elapsed` in this file.
-    errors: Vec<&'a str>,
 }
 
 impl<'a> File<'a> {
     /// Finds what moves in a file.
     pub(crate) fn read(source: &'a str, direction: Direction) -> Self {
-        let mut file = File { source, direction, errors: vec!["Elapsed"], ..File::default() };
-        let renamed = Regex::new(r"\bElapsed\s+as\s+(\w+)").expect("a regular expression");
-        file.errors.extend(
-            renamed.captures_iter(source).map(|found| found.extract().1).map(|[name]| name),
-        );
+        let mut file = File { source, direction, ..File::default() };
+        file.list_casts();
         // The places of the tokens leave a byte order mark out, and three spaces are as long.
         match source.replace('\u{feff}', "   ").parse::<TokenStream>() {
             Ok(stream) => file.walk(stream),
@@ -52,6 +44,7 @@ impl<'a> File<'a> {
                 file.left.push((line, "the file is not valid Rust from here on".to_owned()));
             }
         }
+        file.left.sort_by_key(|(line, _)| *line);
         if !file.has_streams {
             file.needs.remove("stream");
         }
@@ -73,6 +66,21 @@ impl<'a> File<'a> {
 
     pub(crate) fn text_of(&self, tree: &TokenTree) -> &'a str {
         &self.source[tree.span().byte_range()]
+    }
+
+    /// Lists where the type of an error is asked for, as by `error.is::<Elapsed>()`. No compiler notices if
+    /// the error is another crate's.
+    fn list_casts(&mut self) {
+        let regex = |text: &str| Regex::new(text).expect("a regular expression");
+        let renamed = regex(r"\bElapsed\s+as\s+(\w+)");
+        let renamed = renamed.captures_iter(self.source).map(|found| found.extract().1);
+        let names: Vec<_> = renamed.map(|[name]| name).chain(["Elapsed"]).collect();
+        let names = names.join("|");
+        let asked = format!(r"::<\s*(?:[\w:]*:)?(?:{names})\s*,?\s*>");
+        let casts = regex(&(r"\b(downcast|downcast_mut|downcast_ref|is|of)".to_owned() + &asked));
+        for cast in casts.captures_iter(self.source).filter_map(|found| found.get(1)) {
+            self.leave(cast.start(), &format!("{}::<Elapsed>", cast.as_str()), CHECK);
+        }
     }
 
     fn walk(&mut self, stream: TokenStream) {
@@ -114,7 +122,6 @@ impl<'a> File<'a> {
         }
         let start = names[0].span().byte_range().start;
         let texts: Vec<&str> = names.iter().map(|name| self.text_of(name)).collect();
-        self.list_cast(&trees[..at], &texts, start);
         match self.moves(&texts) {
             Some(moved) => {
                 let end = names[moved.count - 1].span().byte_range().end;
@@ -123,24 +130,6 @@ impl<'a> File<'a> {
             None => self.list(start, &texts),
         }
         3 * names.len() - 2
-    }
-
-    /// Lists a path that is the type in `error.is::<Elapsed>()`. No compiler notices if the error is
-    /// another crate's.
-    fn list_cast(&mut self, before: &[TokenTree], path: &[&str], at: usize) {
-        let is_error = path.last().is_some_and(|name| self.errors.contains(name));
-        let before = match before {
-            [before @ .., a, b] if is(a, ':') && is(b, ':') => before,
-            before => before,
-        };
-        if let [.., cast, _, colon, bracket] = before
-            && is_error
-            && is(colon, ':')
-            && is(bracket, '<')
-            && CASTS.contains(&self.text_of(cast))
-        {
-            self.leave(at, &format!("{}::<Elapsed>", self.text_of(cast)), CHECK);
-        }
     }
 
     /// Returns the new module of a path that moves, and records what that needs.
