@@ -35,8 +35,7 @@ pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
     let (own, others): (Vec<_>, Vec<_>) = users.iter().partition(is_own);
     list("On tokio's timers", users.iter().map(named));
     list("moved by changed imports (cargo wheel migrate)", own.into_iter().map(named));
-    let by_tree = "moved only by the patched tree (cargo wheel try, cargo wheel patch)";
-    list(by_tree, others.into_iter().map(named));
+    list("moved only by the patched tree (cargo wheel try)", others.into_iter().map(named));
     let stay = metadata.packages.iter().filter_map(|package| {
         let row = OWN_TIMERS.iter().find(|row| *package.name == *row.0)?;
         Some(format!("{}: {}", named(&package), row.1))
@@ -47,9 +46,7 @@ pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
     list("In the way", obstacles.iter().cloned());
     let next = match (users.is_empty(), obstacles.is_empty()) {
         (true, _) => "No package asks for tokio's timers, so there is nothing to gain.",
-        (_, true) => {
-            "Nothing is in the way. Next, for example: cargo wheel compare -- run --release"
-        }
+        (_, true) => "Nothing is in the way. Next: cargo wheel compare -- run --release",
         (_, false) => "Remove what is in the way, and check again.",
     };
     println!("{next}");

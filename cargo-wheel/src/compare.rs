@@ -60,11 +60,10 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     for number in 0..options.rounds {
         bar.suspend(|| eprintln!("round {} of {}", number + 1, options.rounds));
         // Each side is the first in every second round.
-        let mut pair = match number % 2 {
-            0 => [tokio.round(options)?, tree.round(options)?],
-            _ => [tree.round(options)?, tokio.round(options)?],
-        };
-        pair.rotate_left(usize::from(number % 2));
+        let is_swapped = number % 2 == 1;
+        let [first, second] = if is_swapped { [&tree, &tokio] } else { [&tokio, &tree] };
+        let mut pair = [first.round(options)?, second.round(options)?];
+        pair.rotate_left(usize::from(is_swapped));
         bar.inc(1);
         add_round(&mut measures, pair);
     }

@@ -88,8 +88,10 @@ fn undo(service: &Service) -> Result<u8> {
     })?;
     put(&path, format!("{before}{after}"))?;
     let read = |name| fs::read_to_string(folder.join(name));
-    match (read("before.lock"), read("after.lock")) {
-        (Ok(before), Ok(after)) if after == fs::read_to_string(&lock)? => put(&lock, &before)?,
+    let is_kept = read("after.lock").ok() == fs::read_to_string(&lock).ok();
+    match read("before.lock") {
+        Ok(before) if is_kept => put(&lock, before)?,
+        Err(_) if is_kept => fs::remove_file(&lock)?,
         _ => put(&lock, without_the_tree(service.read_lock()?))?,
     }
     fs::remove_dir_all(&folder)?;

@@ -105,10 +105,9 @@ pub(crate) fn log_to(command: &mut Command, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The status with which to exit as a program did.
+/// The status with which to exit as a program did. 130 stands for a signal.
 pub(crate) fn code(status: ExitStatus) -> u8 {
-    const INTERRUPTED: u8 = 130;
-    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(INTERRUPTED)
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(130)
 }
 
 pub(crate) fn cargo() -> Command {

@@ -1,7 +1,7 @@
 //! The workspace of a service, and its lock file with the tree's tokio and without it.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -67,8 +67,8 @@ impl Service {
     }
 
     /// Returns cargo, on the tree if this service is.
-    pub(crate) fn cargo(&self, arguments: &[OsString]) -> Result<Command> {
-        let mut own = arguments.iter().take_while(|word| *word != "--");
+    pub(crate) fn cargo(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Command> {
+        let mut own = arguments.iter().map(AsRef::as_ref).take_while(|word| *word != "--");
         let is_named = own.any(|word| word.to_string_lossy().starts_with("--manifest-path"));
         ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
         let mut cargo = process::cargo();
@@ -85,8 +85,7 @@ impl Service {
     /// Changes the lock file, or returns the error that cargo prints.
     fn relock(&self, arguments: &[&str]) -> Result<()> {
         process::go_on()?;
-        let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
-        let output = self.cargo(&arguments)?.output()?;
+        let output = self.cargo(arguments)?.output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         Ok(())
     }

@@ -3,8 +3,6 @@
 
 #[path = "../src/migrate/imports.rs"]
 mod imports;
-#[path = "../src/migrate/manifest.rs"]
-mod manifest;
 #[path = "../src/migrate/moves.rs"]
 mod moves;
 #[path = "../src/migrate/rewrite.rs"]
@@ -12,12 +10,10 @@ mod rewrite;
 #[allow(dead_code, reason = "the tests of the commands use all of it")]
 mod support;
 
-use std::collections::BTreeSet;
 use std::path::MAIN_SEPARATOR_STR;
 
-use toml_edit::{DocumentMut, InlineTable, value};
+use regex_lite::Regex;
 
-use manifest::{add_wheel, edited, remove_wheel};
 use moves::Direction;
 use rewrite::File;
 use support::Service;
@@ -78,37 +74,44 @@ fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     assert_eq!(file.uses_wheel, uses_wheel, "from: {before}");
 }
 
+/// Writes a package that has this crate's name and features.
+fn write_wheel(service: &Service) {
+    let head = "[package]\nname = \"tokio-wheel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    let features = "[features]\nstream = []\ntest-util = []\ntower = []\n";
+    service.write("wheel/Cargo.toml", &format!("{head}{features}"));
+    service.write("wheel/src/lib.rs", "");
+}
+
 #[test]
 fn each_manifest_changes() {
+    let service = Service::new("manifests", "", "");
+    write_wheel(&service);
     for (to, text) in sections(include_str!("manifests.txt")) {
         for form in text.trim_end().split("\n\n") {
-            check_manifest(form, to, "\n");
-            check_manifest(form, to, "\r\n");
+            check_manifest(&service, form, to);
         }
     }
 }
 
-fn check_manifest(form: &'static str, to: Direction, end: &str) {
-    let lines = |signs: &[char]| -> Vec<&'static str> {
+fn check_manifest(service: &Service, form: &str, to: Direction) {
+    let lines = |signs: &[char]| -> Vec<&str> {
         let lines = form.lines().filter(|line| line.starts_with(signs));
         lines.filter_map(|line| line.get(2..)).collect()
     };
-    let text = |sign: char| lines(&[' ', sign]).join(end) + end;
-    let needs: BTreeSet<&str> = lines(&['=']).into_iter().collect();
-    let new = value(InlineTable::from_iter([("path", "src")]));
-    // Only what says `workspace = true` has it.
-    let inherited: DocumentMut = "tokio.features = [\"test-util\"]".parse().unwrap();
-    let inherited = inherited.as_item();
-    let before = text('-');
-    let after = edited(&before, |document| match to {
-        Direction::Forth => add_wheel(document, &needs, &new, inherited),
-        Direction::Back => remove_wheel(document, needs, inherited),
-    });
-    let after = after.unwrap();
-    assert_eq!(after, text('+'));
+    let head = "[package]\nname = \"service\"\nedition = \"2024\"\n[workspace]\n";
+    let text = |sign: char| head.to_owned() + &lines(&[' ', sign]).join("\n") + "\n";
+    let code = lines(&['=']).join("\n");
+    service.write("Cargo.toml", &text('-'));
+    service.write("src/main.rs", &code);
+    service.run(["migrate --write --path wheel", "migrate --write --back"][to as usize], 0);
+    // Cargo adds the newest versions.
+    let versions = Regex::new(r#""[0-9.]+""#).unwrap();
+    let newest = |text: String| versions.replace_all(&text, "\"newest\"").into_owned();
+    assert_eq!(newest(service.read("Cargo.toml")), newest(text('+')));
     if to == Direction::Forth && !form.starts_with('~') {
-        let back = |document: &mut _| remove_wheel(document, BTreeSet::new(), inherited);
-        assert_eq!(edited(&after, back).unwrap(), before);
+        service.run("migrate --write --back", 0);
+        assert_eq!(service.read("Cargo.toml"), text('-'));
+        assert_eq!(service.read("src/main.rs"), code);
     }
 }
 
@@ -132,6 +135,7 @@ const FILES: [(&str, &str); 13] = [
 #[test]
 fn a_workspace_moves_forth_and_back() {
     let service = Service::new("workspace", "", "");
+    write_wheel(&service);
     for (name, text) in FILES {
         service.write(name, text);
     }
@@ -140,12 +144,13 @@ fn a_workspace_moves_forth_and_back() {
     assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
     let (told, _) = service.run("migrate --check", 1);
     let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
-    assert!(told.contains("2 files would change") && is_as_before(), "{told}");
-    assert!(told.contains(&listed) && told.contains("<--path, or --git>"), "{told}");
-    let (told, _) = service.run("migrate --write --git file:///u", 0);
+    assert!(told.contains("To make these 2 changes") && is_as_before(), "{told}");
+    assert!(told.contains(&listed) && told.contains("--path=<DIRECTORY>"), "{told}");
+    let (told, _) = service.run("migrate --write --path wheel", 0);
     // The new file has a line more.
     assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");
-    let wheel = "tokio-wheel = { git = \"file:///u\", features = [\"test-util\"] }\n";
+    let wheel =
+        "tokio-wheel = { version = \"0.1.0\", path = \"../wheel\", features = [\"test-util\"] }\n";
     let manifest = format!("{}{wheel}", FILES[2].1);
     assert_eq!(service.read("a/Cargo.toml"), manifest);
     service.run("migrate --check", 0);

@@ -27,7 +27,10 @@ impl File<'_> {
         let mut split = Split::default();
         let is_empty = self.split(statement, &[], &mut split);
         // Each module gets a statement of its own, with the same indentation, attributes and visibility.
-        let between = self.between(self.start(trees, at), tree.start);
+        let start = self.start(trees, at);
+        let indent = &self.source[self.source[..start].trim_end_matches(' ').len()..start];
+        let end = if self.source.contains("\r\n") { "\r\n" } else { "\n" };
+        let between = format!(";{end}{indent}{}", &self.source[start..tree.start]);
         let is_absolute = self.source[tree.start..].starts_with("::");
         let colons = if is_absolute { "::" } else { "" };
         let paths = split.moved.iter().map(|(module, items)| match &items[..] {
@@ -57,14 +60,6 @@ impl File<'_> {
                 _ => return trees[before.len()].span().byte_range().start,
             };
         }
-    }
-
-    /// Returns what separates two statements, of which the first is at `start` and its tree at `tree`.
-    fn between(&self, start: usize, tree: usize) -> String {
-        let before = &self.source[..start];
-        let indent = &before[before.trim_end_matches(' ').len()..];
-        let end = if self.source.contains("\r\n") { "\r\n" } else { "\n" };
-        format!(";{end}{indent}{}", &self.source[start..tree])
     }
 
     /// Splits a tree such as `tokio::{net, time::{self, sleep}}`, below a path. Returns `true` if nothing

@@ -5,7 +5,7 @@
 //! | `moves.rs` | tables of the paths that move, and advice on those that stay |
 //! | `rewrite.rs` | the changes of one file |
 //! | `imports.rs` | its `use` statements |
-//! | `manifest.rs` | the changes of one `Cargo.toml` |
+//! | `manifest.rs` | how cargo changes one `Cargo.toml` |
 
 mod imports;
 mod manifest;
@@ -15,16 +15,16 @@ mod rewrite;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use cargo_metadata::Package;
 use similar::TextDiff;
-use toml_edit::{DocumentMut, InlineTable, Item, value};
 
-use self::manifest::{add_wheel, edited, remove_wheel};
+use self::manifest::{back, forth};
 use self::moves::Direction;
 use self::rewrite::File;
+use crate::process;
 use crate::service::{Service, shown, sources};
 use crate::tree;
 
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long)]
     back: bool,
     /// Depend on tokio-wheel in this directory
-    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = |given: &str| dunce::canonicalize(given))]
+    #[arg(long, value_name = "CRATE", conflicts_with = "git")]
     path: Option<PathBuf>,
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
@@ -48,19 +48,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns the dependency on tokio-wheel. A path is relative to the manifest's folder.
-    fn dependency(&self, folder: &Path) -> Item {
-        let relative = |to: &PathBuf| {
-            let relative = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.clone());
-            relative.display().to_string().replace(MAIN_SEPARATOR, "/")
+    /// Returns how to add tokio-wheel, as arguments of `cargo add`.
+    fn source(&self) -> Vec<String> {
+        let from = match (&self.path, &self.git) {
+            (Some(path), _) => format!("--path={}", path.display()),
+            (_, Some(url)) => format!("--git={url}"),
+            _ if tree::clone().is_some() => "--path=<DIRECTORY>".to_owned(),
+            _ => return vec![format!("tokio-wheel@{}", env!("CARGO_PKG_VERSION"))],
         };
-        let entry = match (&self.path, &self.git) {
-            (Some(to), _) => ("path", relative(to)),
-            (_, Some(git)) => ("git", git.clone()),
-            _ if tree::clone().is_some() => ("path", "<--path, or --git>".to_owned()),
-            _ => ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        };
-        value(InlineTable::from_iter([entry]))
+        vec!["tokio-wheel".to_owned(), from]
     }
 }
 
@@ -70,6 +66,8 @@ struct Changes {
     /// The files, with their text before and after.
     files: Vec<(PathBuf, String, String)>,
     left: Vec<String>,
+    /// Cargo's arguments, which change the manifests.
+    commands: Vec<Vec<String>>,
 }
 
 pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
@@ -77,24 +75,26 @@ pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
     let is_named = options.path.is_some() || options.git.is_some();
     let is_open = !is_named && !options.back && tree::clone().is_some();
     ensure!(!(is_open && options.write), "{SOURCE}");
-    let root: DocumentMut = read(&service.manifest())?.parse()?;
-    let inherited = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
-    let inherited = inherited.cloned().unwrap_or_default();
     let mut changes = Changes::default();
     for package in &service.packages {
-        changes.add_package(package, options, &inherited)?;
+        changes.add_package(package, options)?;
     }
     if options.write {
         for (path, _, after) in &changes.files {
             fs::write(path, after).with_context(|| shown(path))?;
         }
+        for arguments in &changes.commands {
+            let mut cargo = process::cargo();
+            cargo.args(arguments);
+            ensure!(process::run(cargo)?.success(), "cargo has not changed the manifest");
+        }
     }
-    let count = changes.files.len();
+    let count = changes.files.len() + changes.commands.len();
     let source = if is_open { format!(", and {SOURCE}") } else { String::new() };
     let advice = match (count, options.write) {
-        (0, _) => "No file changes.".to_owned(),
-        (_, true) => format!("Changed {count} files. Now: cargo fmt && cargo check --all-targets"),
-        (_, false) => format!("{count} files would change. To change them, use --write{source}."),
+        (0, _) => "Nothing changes.".to_owned(),
+        (_, true) => format!("Made {count} changes. Now: cargo fmt && cargo check --all-targets"),
+        (_, false) => format!("To make these {count} changes, use --write{source}."),
     };
     // If the output is a closed pipe, this fails, so the files have been written before.
     writeln!(io::stdout(), "{}\n{advice}", changes.report())?;
@@ -102,12 +102,7 @@ pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
 }
 
 impl Changes {
-    fn add_package(
-        &mut self,
-        package: &Package,
-        options: &Options,
-        inherited: &Item,
-    ) -> Result<()> {
+    fn add_package(&mut self, package: &Package, options: &Options) -> Result<()> {
         let to = if options.back { Direction::Back } else { Direction::Forth };
         let (mut uses_wheel, mut needs) = (false, BTreeSet::new());
         for path in sources(package) {
@@ -121,24 +116,16 @@ impl Changes {
             for (line, what) in File::read(listed, to).left {
                 self.left.push(format!("{}:{line}: {what}", shown(&path)));
             }
-            self.add(path, before, after);
+            if before != after {
+                self.files.push((path, before, after));
+            }
         }
-        let path: PathBuf = package.manifest_path.clone().into();
-        let new = options.dependency(path.parent().unwrap_or(&path));
-        let before = read(&path)?;
-        let after = edited(&before, |document| match to {
-            Direction::Forth if uses_wheel => add_wheel(document, &needs, &new, inherited),
-            Direction::Back if !uses_wheel => remove_wheel(document, needs, inherited),
-            _ => {}
+        self.commands.extend(match to {
+            Direction::Forth if uses_wheel => forth(package, &needs, &options.source()),
+            Direction::Back if !uses_wheel => back(package, &needs),
+            _ => Vec::new(),
         });
-        self.add(path, before, after?);
         Ok(())
-    }
-
-    fn add(&mut self, path: PathBuf, before: String, after: String) {
-        if before != after {
-            self.files.push((path, before, after));
-        }
     }
 
     /// Returns the changes as a diff, and the list of what is left alone.
@@ -148,6 +135,9 @@ impl Changes {
             let (lines, path) = (TextDiff::from_lines(before, after), shown(path));
             let mut diff = lines.unified_diff();
             report += &diff.context_radius(0).header(&path, &path).to_string();
+        }
+        for command in &self.commands {
+            report += &format!("cargo {}\n", command.join(" "));
         }
         if !self.left.is_empty() {
             report += &format!("\nLook at these:\n  {}\n", self.left.join("\n  "));
