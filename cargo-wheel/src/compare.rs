@@ -15,7 +15,7 @@ use toml_edit::{Array, Value};
 
 use crate::counts::{self, Report, VARIABLE, short};
 use crate::process::{self, Running, put};
-use crate::service::{Service, without_the_tree};
+use crate::service::{MARK, Service, without_the_tree};
 use crate::tree::{Counting, TOKIO};
 use crate::verdict::{Measure, Spread, verdict};
 
@@ -153,10 +153,12 @@ impl Side {
         add("of these, system", None, system);
         add("voluntary context switches", None, switches);
         add("peak memory in MB", None, peak);
-        let [armed, cancelled, fired] = Report::read(&folder)?.totals();
-        add("timers armed per second", None, armed / wall);
-        add("cancelled per second", None, cancelled / wall);
-        add("fired per second", None, fired / wall);
+        let is_counted = self.lock.contains(MARK);
+        let rate = |count: u64| if is_counted { count as f64 / wall } else { f64::NAN };
+        let [armed, cancelled, fired] = Report::read(&folder)?.totals().map(rate);
+        add("timers armed per second", None, armed);
+        add("cancelled per second", None, cancelled);
+        add("fired per second", None, fired);
         Ok(numbers)
     }
 }
