@@ -48,8 +48,11 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     ensure!(cfg!(unix), "compare needs a Unix, because it asks the system what a program takes");
     let mut on_tree = service.clone();
     let _saved = on_tree.go_on_tree(Counting::Totals)?;
-    let tokio = Side::new(service, "tokio", without_the_tree(service.read_lock()?))?;
-    let tree = Side::new(&on_tree, "tokio-wheel", fs::read_to_string(service.lock())?)?;
+    let tree = Side::new(&on_tree, "tokio-wheel")?;
+    put(&service.lock(), without_the_tree(service.read_lock()?))?;
+    // Cargo removes what only the tree needs, which `--locked` would forbid later.
+    service.relock(&["update", "--workspace"])?;
+    let tokio = Side::new(service, "tokio")?;
     for side in [&tokio, &tree] {
         let built = process::run(side.cargo(options)?)?;
         ensure!(built.success(), "cargo has failed: {built}");
@@ -109,7 +112,8 @@ struct Side {
 
 impl Side {
     /// Cargo runs the program by this command, as the `runner` of the platform.
-    fn new(service: &Service, name: &str, lock: String) -> Result<Self> {
+    fn new(service: &Service, name: &str) -> Result<Self> {
+        let lock = fs::read_to_string(service.lock())?;
         let mut service = service.clone();
         let measure = env::current_exe()?.display().to_string();
         let runner = Array::from_iter([Value::from(measure), "measure".into()]);

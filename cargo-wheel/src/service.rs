@@ -83,7 +83,7 @@ impl Service {
     }
 
     /// Changes the lock file, or returns the error that cargo prints.
-    fn relock(&self, arguments: &[&str]) -> Result<()> {
+    pub(crate) fn relock(&self, arguments: &[&str]) -> Result<()> {
         process::go_on()?;
         let output = self.cargo(arguments)?.output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());

@@ -176,7 +176,8 @@ fn compare_says_which_is_faster() {
         "",
         "fn main() { std::thread::sleep(std::time::Duration::from_millis(200)) }",
     );
-    let (out, _) = service.unchanged(|| service.run("compare --rounds 2 -- run --release", 0));
+    let (out, _) =
+        service.unchanged(|| service.run("compare --rounds 2 -- run --release --locked", 0));
     assert_eq!(
         out.lines().last().unwrap(),
         "No difference beyond the spread of the rounds.",
