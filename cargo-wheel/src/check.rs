@@ -4,18 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use cargo_metadata::semver::Version;
-use cargo_metadata::{Metadata, Package};
+use cargo_metadata::semver::{Version, VersionReq};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, Package};
 use toml_edit::{Document, TableLike};
-use walkdir::WalkDir;
 
-use crate::migrate::{is_source, shown};
 use crate::process::Saved;
-use crate::service::{Service, timer_users};
+use crate::service::{Service, shown, sources, timer_users};
 use crate::tree::TOKIO;
 
 /// Packages with timers of their own, which neither way moves.
-#[rustfmt::skip]
 const OWN_TIMERS: [(&str, &str); 11] = [
     ("async-io", "a heap, in the thread of its reactor"),
     ("async-timer", "a timer of the system for each"),
@@ -31,33 +28,28 @@ const OWN_TIMERS: [(&str, &str); 11] = [
 ];
 
 pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
-    let saved = Saved::of([service.lock()]);
+    let _saved = Saved::of(service.lock());
     let metadata = service.metadata(arguments)?;
-    drop(saved);
     let users = timer_users(&metadata);
-    let own = |package: &&&Package| metadata.workspace_members.contains(&package.id);
+    let is_own = |package: &&&Package| metadata.workspace_members.contains(&package.id);
+    let (own, others): (Vec<_>, Vec<_>) = users.iter().partition(is_own);
     list("On tokio's timers", users.iter().map(named));
-    list("moved by changed imports (cargo wheel migrate)", users.iter().filter(own).map(named));
-    let others = users.iter().filter(|package| !own(package)).map(named);
-    list("moved only by the patched tree (cargo wheel try, cargo wheel patch)", others);
+    list("moved by changed imports (cargo wheel migrate)", own.into_iter().map(named));
+    list("moved only by the patched tree (cargo wheel try)", others.into_iter().map(named));
     let stay = metadata.packages.iter().filter_map(|package| {
         let row = OWN_TIMERS.iter().find(|row| *package.name == *row.0)?;
         Some(format!("{}: {}", named(&package), row.1))
     });
     list("not moved, because they have timers of their own", stay);
     let obstacles = [requirements, old_tokios, alternative_timers, second_copies];
-    let obstacles = obstacles.iter().flat_map(|find| find(&metadata)).collect::<Vec<_>>();
+    let obstacles: Vec<_> = obstacles.iter().flat_map(|find| find(&metadata)).collect();
     list("In the way", obstacles.iter().cloned());
-    println!(
-        "{}",
-        match obstacles.is_empty() {
-            _ if users.is_empty() =>
-                "No package asks for tokio's timers, so there is nothing to gain.",
-            true =>
-                "Nothing is in the way. Next, for example: cargo wheel compare -- run --release",
-            false => "Remove what is in the way, and check again.",
-        }
-    );
+    let next = match (users.is_empty(), obstacles.is_empty()) {
+        (true, _) => "No package asks for tokio's timers, so there is nothing to gain.",
+        (_, true) => "Nothing is in the way. Next: cargo wheel compare -- run --release",
+        (_, false) => "Remove what is in the way, and check again.",
+    };
+    println!("{next}");
     Ok(u8::from(!obstacles.is_empty()))
 }
 
@@ -79,27 +71,30 @@ fn tokios(metadata: &Metadata) -> impl Iterator<Item = &Version> {
 /// Requirements for tokio 1 that exclude the tree's version.
 pub(crate) fn requirements(metadata: &Metadata) -> Vec<String> {
     let ours = Version::parse(TOKIO).expect("a version");
-    let on = metadata.packages.iter().flat_map(|package| {
-        let tokios = package.dependencies.iter().filter(|on| on.name == "tokio");
-        tokios.map(move |on| (package, &on.req))
-    });
-    let excluding = on.filter(|(_, wanted)| {
+    let excludes = |wanted: &VersionReq| {
         !wanted.matches(&ours) && tokios(metadata).any(|tokio| wanted.matches(tokio))
-    });
-    let mut told: Vec<_> = excluding
-        .map(|(package, wanted)| {
-            let remedy = match package.source {
-                Some(_) => {
-                    format!("cargo update {}@{}, or use another", package.name, package.version)
-                }
-                None => format!("require \"{}.{}\" there", ours.major, ours.minor),
-            };
-            let (place, name) = (depends(package, "tokio"), named(&package));
-            format!("{place}: {name} requires tokio {wanted}, and the tree has {TOKIO}: {remedy}")
-        })
-        .collect();
+    };
+    let mut told = Vec::new();
+    for (package, on) in dependents(metadata, "tokio").filter(|(_, on)| excludes(&on.req)) {
+        let (place, wanted, name) = (place_of(package, on), &on.req, &package.name);
+        let remedy = format!("change that, or cargo update {name}@{}", package.version);
+        told.push(format!("{place} requires tokio {wanted}, and the tree has {TOKIO}: {remedy}"));
+    }
     told.dedup();
     told
+}
+
+/// Returns what depends on a package, except for the tests of packages that are not the service's.
+fn dependents<'a>(
+    metadata: &'a Metadata,
+    name: &'a str,
+) -> impl Iterator<Item = (&'a Package, &'a Dependency)> {
+    metadata.packages.iter().flat_map(move |package| {
+        let counts = move |on: &&Dependency| {
+            on.name == name && (package.source.is_none() || on.kind != DependencyKind::Development)
+        };
+        package.dependencies.iter().filter(counts).map(move |on| (package, on))
+    })
 }
 
 fn old_tokios(metadata: &Metadata) -> Vec<String> {
@@ -110,26 +105,15 @@ fn old_tokios(metadata: &Metadata) -> Vec<String> {
 
 /// Calls of `enable_alt_timer`, in the packages that depend on tokio.
 fn alternative_timers(metadata: &Metadata) -> Vec<String> {
-    let users = metadata.packages.iter().filter(|package| {
-        !package.name.starts_with("tokio")
-            && package.dependencies.iter().any(|on| on.name == "tokio")
-    });
-    let folders = users.map(|package| package.manifest_path.with_file_name(""));
-    let files = folders.flat_map(|folder| WalkDir::new(folder).into_iter().filter_entry(is_source));
-    let files = files
-        .filter_map(Result::ok)
-        .filter(|file| file.path().extension().is_some_and(|ending| ending == "rs"));
-    let mut told: Vec<_> = files
-        .flat_map(|file| {
-            let text = fs::read_to_string(file.path()).unwrap_or_default();
-            let calls =
-                text.lines().zip(1..).filter(|(line, _)| line.contains(".enable_alt_timer()"));
-            let told = calls.map(|(_, line)| {
-                format!("{}:{line}: enable_alt_timer: remove this call", shown(file.path()))
-            });
-            told.collect::<Vec<_>>()
-        })
-        .collect();
+    let mut told = Vec::new();
+    for file in dependents(metadata, "tokio").flat_map(|(package, _)| sources(package)) {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let calls = text.lines().zip(1..).filter(|(line, _)| line.contains(".enable_alt_timer()"));
+        let place = shown(&file);
+        told.extend(
+            calls.map(|(_, line)| format!("{place}:{line}: enable_alt_timer: remove this call")),
+        );
+    }
     told.sort();
     told.dedup();
     told
@@ -137,33 +121,27 @@ fn alternative_timers(metadata: &Metadata) -> Vec<String> {
 
 /// What depends on this crate itself, beside the tree.
 pub(crate) fn second_copies(metadata: &Metadata) -> Vec<String> {
-    let users = metadata
-        .packages
-        .iter()
-        .filter(|package| package.dependencies.iter().any(|on| on.name == "tokio-wheel"));
-    let told = users.map(|package| {
-        let (place, name) = (depends(package, "tokio-wheel"), named(&package));
-        format!("{place}: {name} depends on tokio-wheel. On the tree that is a second copy, with a driver, metrics and an Elapsed of its own: use tokio::wheel there, or depend on tokio-wheel-whole-tree")
+    let told = dependents(metadata, "tokio-wheel").map(|(package, on)| {
+        format!("{} depends on tokio-wheel. On the tree that is a second copy, with a driver, metrics and an Elapsed of its own: use tokio::wheel there, or depend on tokio-wheel-whole-tree", place_of(package, on))
     });
     told.collect()
 }
 
-/// Returns where a package depends on another.
-fn depends(package: &Package, on: &str) -> String {
+/// Returns where a package depends on another, and its name.
+fn place_of(package: &Package, on: &Dependency) -> String {
     let tables = ["dependencies", "dev-dependencies", "build-dependencies", "target", "workspace"];
-    place(package.manifest_path.as_std_path(), on, &tables)
+    let manifest = package.manifest_path.as_std_path();
+    let place = place(manifest, &on.name, &tables).unwrap_or_else(|| shown(manifest));
+    format!("{place}: {}", named(&package))
 }
 
 /// Returns a manifest, and the line on which it names a package in one of the tables or below.
-pub(crate) fn place(manifest: &Path, package: &str, tables: &[&str]) -> String {
-    let text = fs::read_to_string(manifest).unwrap_or_default();
-    let document =
-        Document::parse(text.as_str()).unwrap_or_else(|_| Document::parse("").expect("nothing"));
+pub(crate) fn place(manifest: &Path, package: &str, tables: &[&str]) -> Option<String> {
+    let text = fs::read_to_string(manifest).ok()?;
+    let document = Document::parse(text.as_str()).ok()?;
     let mut tables = tables.iter().filter_map(|name| document.get(name)?.as_table_like());
-    let line = tables
-        .find_map(|table| offset(table, package))
-        .map(|offset| 1 + text[..offset].matches('\n').count());
-    line.map_or(shown(manifest), |line| format!("{}:{line}", shown(manifest)))
+    let offset = tables.find_map(|table| offset(table, package))?;
+    Some(format!("{}:{}", shown(manifest), 1 + text[..offset].matches('\n').count()))
 }
 
 fn offset(table: &dyn TableLike, package: &str) -> Option<usize> {

@@ -4,18 +4,15 @@
 //! | --- | --- |
 //! | `tree.rs` | the packages that take tokio's place, written from the sources of this crate and of tokio |
 //! | `service.rs` | the workspace of a service, and how its lock file takes the tree's tokio |
-//! | `lock.rs` | what a lock file says, and the same file without the tree |
 //! | `process.rs` | running programs; interruption; files that are restored |
 //! | `check.rs`, `patch.rs` | the commands of these names |
-//! | `compare.rs`, `measure.rs`, `verdict.rs` | rounds on both sides, what a round takes, and the sentence |
+//! | `compare.rs`, `verdict.rs` | rounds on both sides, what a round takes, and the sentence |
 //! | `counts.rs` | the counts that a counting tree reports, and the command `timers` |
 //! | `migrate/` | the command that changes imports |
 
 mod check;
 mod compare;
 mod counts;
-mod lock;
-mod measure;
 mod migrate;
 mod patch;
 mod process;
@@ -23,12 +20,12 @@ mod service;
 mod tree;
 mod verdict;
 
+use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{env, fs};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use self::service::Service;
@@ -66,13 +63,7 @@ enum Command {
     /// Run a program on the tree, and print which lines of code arm timers
     ///
     /// Example: cargo wheel timers -- run --release
-    Timers {
-        /// Print a table after this many seconds each
-        #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
-        every: u64,
-        #[command(flatten)]
-        cargo: Cargo,
-    },
+    Timers(Cargo),
     /// Run cargo with every timer of the dependency tree on tokio-wheel, and leave nothing behind
     ///
     /// Example: cargo wheel try -- test --workspace
@@ -93,12 +84,12 @@ enum Command {
     ///
     /// Examples:{n}  cargo wheel migrate{n}  cargo wheel migrate --write --path ../tokio-wheel
     Migrate(migrate::Options),
-    /// Write the manifests of the tree's packages to a folder
+    /// Run a program in cargo's stead, and write down what it takes
     #[command(hide = true)]
-    Tree { folder: PathBuf },
-    /// Run a program in cargo's stead, and write down what it took
-    #[command(hide = true)]
-    Measure(measure::Options),
+    Measure {
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<OsString>,
+    },
 }
 
 #[derive(clap::Args)]
@@ -108,62 +99,41 @@ struct Cargo {
     arguments: Vec<OsString>,
 }
 
-impl Cargo {
-    fn service(&self, manifest: Option<&Path>) -> anyhow::Result<Service> {
-        let own = self.arguments.iter().take_while(|word| *word != "--");
-        let is_named =
-            own.into_iter().any(|word| word.to_string_lossy().starts_with("--manifest-path"));
-        ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
-        Service::open(manifest)
-    }
-}
-
 fn main() -> ExitCode {
-    const ERROR: u8 = 2;
     // Cargo runs `cargo-wheel wheel …`.
     let mut words: Vec<_> = env::args_os().collect();
     if words.get(1).is_some_and(|word| word == "wheel") {
         words.remove(1);
     }
     let status = process::listen().and_then(|()| run(Options::parse_from(words)));
-    ExitCode::from(status.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ERROR
-    }))
+    let status = status.inspect_err(|error| eprintln!("error: {error:#}"));
+    ExitCode::from(status.unwrap_or(2))
 }
 
-fn run(options: Options) -> anyhow::Result<u8> {
-    let manifest = options.manifest_path.as_deref();
-    let service = || Service::open(manifest);
+fn run(options: Options) -> Result<u8> {
+    let service = || Service::open(options.manifest_path.as_deref());
     match options.command {
         Command::Check { arguments } => check::check(&service()?, &arguments),
-        Command::Compare(options) => compare::compare(&options.cargo.service(manifest)?, &options),
-        Command::Timers { every, cargo } => {
-            let mut service = cargo.service(manifest)?;
-            let _saved = service.go_on_tree(Counting::Lines)?;
-            counts::timers(&service, &cargo.arguments, every)
-        }
+        Command::Compare(options) => compare::compare(&service()?, &options),
+        Command::Timers(cargo) => counts::timers(service()?, &cargo.arguments),
         Command::Try(cargo) => {
-            let mut service = cargo.service(manifest)?;
+            let mut service = service()?;
             let _saved = service.go_on_tree(Counting::Off)?;
             service.tell_what_moved()?;
-            process::run(service.cargo_with(&cargo.arguments)).map(process::code)
+            process::run(service.cargo(&cargo.arguments)?).map(process::code)
         }
         Command::Patch(options) => patch::patch(&service()?, &options),
         Command::Audit { arguments } => audit(&service()?, &arguments),
-        Command::Migrate(options) => migrate::main(manifest, &options),
-        Command::Tree { folder } => tree::commit(&folder),
-        Command::Measure(options) => measure::measure(&options),
+        Command::Migrate(options) => migrate::migrate(&service()?, &options),
+        Command::Measure { program } => compare::measure(&program),
     }
 }
 
 /// cargo-audit looks up packages of the registry only, and the tree's tokio comes from elsewhere.
-fn audit(service: &Service, arguments: &[OsString]) -> anyhow::Result<u8> {
+fn audit(service: &Service, arguments: &[OsString]) -> Result<u8> {
     let file = service.target.join("without-the-tree.lock");
-    fs::create_dir_all(&service.target)?;
-    fs::write(&file, service.read_lock()?.without_the_tree())?;
+    process::put(&file, service::without_the_tree(service.read_lock()?))?;
     let mut command = process::cargo();
     command.arg("audit").arg("--file").arg(&file).args(arguments);
-    let status = process::run(command).context("cargo install --locked cargo-audit")?;
-    Ok(process::code(status))
+    process::run(command).map(process::code)
 }

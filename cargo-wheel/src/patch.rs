@@ -1,13 +1,12 @@
 //! Puts a service on the tree for good, and takes it off again.
 
-use std::fs;
+use std::{fs, mem};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::lock::Lock;
-use crate::process::Saved;
-use crate::service::Service;
-use crate::tree::{self, Counting, TOKIO, put};
+use crate::process::{Saved, put};
+use crate::service::{MARK, Service, without_the_tree};
+use crate::tree::{self, Counting, TOKIO};
 
 /// The folder of the tree in a workspace. It also has the lock file of before and after.
 const FOLDER: &str = "whole-tree";
@@ -29,6 +28,17 @@ pub(crate) struct Options {
     tag: Option<String>,
 }
 
+impl Options {
+    /// Returns where a package of the tree comes from, as in its table in a manifest.
+    fn source(&self, package: &str) -> String {
+        match (&self.git, &self.tag) {
+            (None, _) => format!("path = \"{FOLDER}/{package}\""),
+            (Some(url), None) => format!("git = \"{url}\""),
+            (Some(url), Some(tag)) => format!("git = \"{url}\"\ntag = \"{tag}\""),
+        }
+    }
+}
+
 pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
     if options.undo {
         return undo(service);
@@ -36,71 +46,55 @@ pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
     service.has_no_other_patch()?;
     let folder = service.root.join(FOLDER);
     ensure!(!folder.exists(), "{}: this is in the way: remove it first", folder.display());
-    let saved = Saved::of([service.manifest(), service.lock()]);
+    let saved = [service.manifest(), service.lock()].map(Saved::of);
     if let Err(error) = write(service, options) {
         // It may not be there yet.
         let _ = fs::remove_dir_all(&folder);
         return Err(error);
     }
-    saved.keep();
-    let guard = match &options.git {
-        Some(url) => format!("git = \"{url}\""),
-        None => format!("path = \"{FOLDER}/guard\""),
-    };
-    println!("on the tree: {}, tokio {TOKIO}+wheel", service.root.display());
-    println!(
-        "If another tokio is ever locked, cargo only warns. This dependency makes it an error:"
-    );
-    println!("    tokio-wheel-guard = {{ {guard} }}");
+    // Nothing is to be restored.
+    mem::forget(saved);
+    println!("on the tree: {}, tokio {TOKIO}{MARK}", service.root.display());
+    println!("If another tokio is ever locked, cargo only warns. This makes it an error:");
+    println!("    tokio-wheel-guard = {{ {} }}", options.source("guard").replace('\n', ", "));
     Ok(0)
 }
 
 fn write(service: &Service, options: &Options) -> Result<()> {
     let folder = service.root.join(FOLDER);
     let before = fs::read_to_string(service.lock()).ok();
-    let source = match (&options.git, &options.tag) {
-        (None, _) => format!("path = \"{FOLDER}/tokio\""),
-        (Some(url), None) => format!("git = \"{url}\""),
-        (Some(url), Some(tag)) => format!("git = \"{url}\"\ntag = \"{tag}\""),
-    };
     if options.git.is_none() {
         tree::write(&folder, service, Counting::Off)?;
     }
     let manifest = fs::read_to_string(service.manifest())?;
     let end = if manifest.ends_with('\n') { "" } else { "\n" };
-    put(
-        &service.manifest(),
-        format!("{manifest}{end}{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}"),
-    )?;
+    let source = options.source("tokio");
+    let section = format!("{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}");
+    put(&service.manifest(), manifest + end + &section)?;
     service.take_the_tree()?;
     if let Some(before) = before {
-        put(&folder.join("before.lock"), &before)?;
-        put(&folder.join("after.lock"), &fs::read_to_string(service.lock())?)?;
+        put(&folder.join("before.lock"), before)?;
     }
-    Ok(())
+    put(&folder.join("after.lock"), fs::read(service.lock())?)
 }
 
 /// Restores the lock file if it is as `patch` left it. Otherwise it keeps what changed since.
 fn undo(service: &Service) -> Result<u8> {
     let (folder, lock, path) = (service.root.join(FOLDER), service.lock(), service.manifest());
     let manifest = fs::read_to_string(&path)?;
-    let parts = manifest
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = parts.with_context(|| {
+    let (before, rest) = manifest.split_once(BEGIN).unwrap_or_default();
+    let (_, after) = rest.split_once(END).with_context(|| {
         format!("{}: cargo wheel patch has written nothing here", path.display())
     })?;
     put(&path, format!("{before}{after}"))?;
     let read = |name| fs::read_to_string(folder.join(name));
-    let now = fs::read_to_string(&lock)?;
-    match (read("before.lock"), read("after.lock")) {
-        (Ok(before), Ok(after)) if after == now => put(&lock, &before)?,
-        (Ok(_), _) => put(&lock, Lock::parse(&now)?.without_the_tree())?,
-        _ => fs::remove_file(&lock)?,
+    let is_kept = read("after.lock").ok() == fs::read_to_string(&lock).ok();
+    match read("before.lock") {
+        Ok(before) if is_kept => put(&lock, before)?,
+        Err(_) if is_kept => fs::remove_file(&lock)?,
+        _ => put(&lock, without_the_tree(service.read_lock()?))?,
     }
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    fs::remove_dir_all(&folder)?;
     println!("off the tree: {}", service.root.display());
     Ok(0)
 }

@@ -37,10 +37,8 @@ impl Measure {
 
     /// The tree's value as a multiple of tokio's, round by round.
     pub(crate) fn ratio(&self) -> Spread {
-        Spread::of(self.rounds.iter().map(|[tokio, tree]| match tokio == tree {
-            true => 1.0,
-            false => tree / tokio,
-        }))
+        let ratio = |[tokio, tree]: &[f64; 2]| if tokio == tree { 1.0 } else { tree / tokio };
+        Spread::of(self.rounds.iter().map(ratio))
     }
 
     /// Returns whether the tree is better, if no round of one side is as good as one of the other.
@@ -56,20 +54,16 @@ impl Measure {
 
 /// Returns the sentence, and whether the service is slower. The first measure that differs decides.
 pub(crate) fn verdict(measures: &[Measure]) -> (String, bool) {
-    let differing = measures.iter().filter_map(|measure| {
-        let told = format!("{:.2} times the {}", measure.ratio().median, measure.name);
-        Some((measure.is_better()?, told))
-    });
-    let (better, worse): (Vec<_>, Vec<_>) =
-        differing.clone().partition(|(is_better, _)| *is_better);
-    let join = |told: Vec<(bool, String)>| {
-        told.into_iter().map(|(_, told)| told).collect::<Vec<_>>().join(", ")
+    let told = |is_better: bool| {
+        let those = measures.iter().filter(|measure| measure.is_better() == Some(is_better));
+        let told = those.map(|one| format!("{:.2} times the {}", one.ratio().median, one.name));
+        told.collect::<Vec<_>>().join(", ")
     };
-    let (word, told, but) = match differing.clone().next() {
+    let (word, told, but) = match measures.iter().find_map(Measure::is_better) {
         None => return ("No difference beyond the spread of the rounds.".to_owned(), false),
-        Some((true, _)) => ("Faster", better, worse),
-        Some((false, _)) => ("Slower", worse, better),
+        Some(true) => ("Faster", told(true), told(false)),
+        Some(false) => ("Slower", told(false), told(true)),
     };
-    let but = if but.is_empty() { String::new() } else { format!("; but {}", join(but)) };
-    (format!("{word} on tokio-wheel: {}{but}.", join(told)), word == "Slower")
+    let but = if but.is_empty() { but } else { format!("; but {but}") };
+    (format!("{word} on tokio-wheel: {told}{but}."), word == "Slower")
 }

@@ -1,45 +1,31 @@
 //! Counts per line of code that arms a timer, for `cargo wheel timers`.
 
+use std::collections::BTreeMap;
 use std::panic::Location;
-use std::sync::OnceLock;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::Poll;
 
 use crate::clock::Tick;
 
-/// More lines than a service has. What does not fit is counted with another line.
-const MOST: usize = 1024;
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Line {
-    location: OnceLock<&'static Location<'static>>,
     armed: AtomicU64,
     cancelled: AtomicU64,
     fired: AtomicU64,
-    reset: AtomicU64,
     /// The sum of the durations, in microseconds.
     micros: AtomicU64,
 }
 
-static LINES: [Line; MOST] = [const {
-    Line {
-        location: OnceLock::new(),
-        armed: AtomicU64::new(0),
-        cancelled: AtomicU64::new(0),
-        fired: AtomicU64::new(0),
-        reset: AtomicU64::new(0),
-        micros: AtomicU64::new(0),
-    }
-}; MOST];
+static LINES: RwLock<BTreeMap<&Location<'_>, &Line>> = RwLock::new(BTreeMap::new());
 
 impl Line {
-    /// Finds the line in the table, which is open-addressed and never shrinks.
     fn of(location: &'static Location<'static>) -> &'static Self {
-        let place =
-            location.line() as usize * 31 + location.column() as usize + location.file().len();
-        let mut lines = (0..MOST).map(|step| &LINES[(place + step) % MOST]);
-        let found = lines.find(|line| *line.location.get_or_init(|| location) == location);
-        found.unwrap_or(&LINES[place % MOST])
+        let found = LINES.read().expect("not poisoned").get(location).copied();
+        found.unwrap_or_else(|| {
+            let mut lines = LINES.write().expect("not poisoned");
+            lines.entry(location).or_insert_with(|| Box::leak(Box::default()))
+        })
     }
 
     fn arm(&self, deadline: Tick) {
@@ -66,9 +52,8 @@ impl Operation {
     }
 
     pub(crate) fn reset(&mut self, deadline: Tick) {
-        match self.is_armed.swap(true, Relaxed) {
-            true => _ = self.line.reset.fetch_add(1, Relaxed),
-            false => self.line.arm(deadline),
+        if !self.is_armed.swap(true, Relaxed) {
+            self.line.arm(deadline);
         }
     }
 
@@ -105,9 +90,9 @@ impl Polling<'_> {
 }
 
 pub(super) fn text(_drivers: &[crate::Metrics]) -> String {
-    let lines = LINES.iter().filter_map(|line| Some((line, line.location.get()?)));
-    let lines = lines.map(|(line, at)| {
-        let counts = [&line.armed, &line.cancelled, &line.fired, &line.reset, &line.micros];
+    let lines = LINES.read().expect("not poisoned");
+    let lines = lines.iter().map(|(at, line)| {
+        let counts = [&line.armed, &line.cancelled, &line.fired, &line.micros];
         let counts = counts.map(|count| count.load(Relaxed).to_string());
         format!("{}\t{}:{}\n", counts.join("\t"), at.file(), at.line())
     });

@@ -1,7 +1,7 @@
 //! Writes what was counted to a file of this process, five times a second and when a driver ends.
 //! `cargo wheel` reads the files.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, path::PathBuf, process, thread};
 
@@ -12,21 +12,22 @@ use super::{counts, original};
 const PAUSE: Duration = Duration::from_millis(200);
 
 static DRIVERS: Mutex<Vec<crate::Metrics>> = Mutex::new(Vec::new());
-static START: OnceLock<Instant> = OnceLock::new();
+
+/// When the first driver has started.
+static START: LazyLock<Instant> = LazyLock::new(|| {
+    thread::spawn(|| {
+        loop {
+            thread::sleep(PAUSE);
+            write();
+        }
+    });
+    Instant::now()
+});
 
 #[track_caller]
 pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static, handle: &Handle) {
-    let metrics = crate::metrics();
-    DRIVERS.lock().unwrap_or_else(PoisonError::into_inner).push(metrics);
-    START.get_or_init(|| {
-        thread::spawn(|| {
-            loop {
-                thread::sleep(PAUSE);
-                write();
-            }
-        });
-        Instant::now()
-    });
+    DRIVERS.lock().expect("not poisoned").push(crate::metrics());
+    LazyLock::force(&START);
     let reported = async {
         // Dropped after the task, which is the driver.
         let _end = End;
@@ -48,9 +49,9 @@ fn write() {
     let Some(folder) = env::var_os("CARGO_WHEEL_REPORT").map(PathBuf::from) else {
         return;
     };
-    let drivers = DRIVERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let elapsed = START.get().map_or(0, |start| start.elapsed().as_micros());
-    let text = format!("{elapsed}\n{}", counts::text(&drivers));
+    // The lock is held until the end, so that one thread writes at a time.
+    let drivers = DRIVERS.lock().expect("not poisoned");
+    let text = format!("{}\n{}", START.elapsed().as_micros(), counts::text(&drivers));
     let file = folder.join(process::id().to_string());
     let new = file.with_extension("new");
     // A folder that is gone means that nobody reads any more.

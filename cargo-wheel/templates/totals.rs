@@ -5,8 +5,7 @@ pub(crate) use super::original::Operation;
 pub(super) fn text(drivers: &[crate::Metrics]) -> String {
     let counts = drivers.iter().map(|driver| {
         let now = driver.snapshot();
-        let (armed, cancelled, fired) = (now.registered, now.cancelled, now.fired);
-        format!("{armed}\t{cancelled}\t{fired}\t{}\t0\t\n", now.reset)
+        format!("{}\t{}\t{}\t0\t\n", now.registered, now.cancelled, now.fired)
     });
     counts.collect()
 }

@@ -1,29 +1,22 @@
 //! Tests that compare forms of code and of manifests with tables, and a test that moves a workspace
 //! forth and back.
 
-#[allow(dead_code, unused_imports)]
-#[path = "../src/migrate/mod.rs"]
-mod migrate;
+#[path = "../src/migrate/imports.rs"]
+mod imports;
+#[path = "../src/migrate/moves.rs"]
+mod moves;
+#[path = "../src/migrate/rewrite.rs"]
+mod rewrite;
+#[allow(dead_code, reason = "the tests of the commands use all of it")]
+mod support;
 
-use std::collections::BTreeSet;
-use std::path::{MAIN_SEPARATOR_STR, Path};
-use std::{env, fs, process};
+use std::path::MAIN_SEPARATOR_STR;
 
-use clap::Parser as _;
-use toml_edit::DocumentMut;
+use regex_lite::Regex;
 
-use migrate::Options;
-use migrate::manifest::Manifest;
-use migrate::moves::Direction;
-use migrate::rewrite::File;
-
-mod tree {
-    //! As if the command was installed from a clone.
-
-    pub(crate) fn clone() -> Option<std::path::PathBuf> {
-        Some("clone".into())
-    }
-}
+use moves::Direction;
+use rewrite::File;
+use support::Service;
 
 /// Returns the two sections of a table.
 fn sections(text: &'static str) -> [(Direction, &'static str); 2] {
@@ -81,94 +74,93 @@ fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     assert_eq!(file.uses_wheel, uses_wheel, "from: {before}");
 }
 
+/// Writes a package that has this crate's name and features.
+fn write_wheel(service: &Service) {
+    let head = "[package]\nname = \"tokio-wheel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    let features = "[features]\nstream = []\ntest-util = []\ntower = []\n";
+    service.write("wheel/Cargo.toml", &format!("{head}{features}"));
+    service.write("wheel/src/lib.rs", "");
+}
+
 #[test]
 fn each_manifest_changes() {
+    let service = Service::new("manifests", "", "");
+    write_wheel(&service);
     for (to, text) in sections(include_str!("manifests.txt")) {
         for form in text.trim_end().split("\n\n") {
-            check_manifest(form, to, "\n");
-            check_manifest(form, to, "\r\n");
+            check_manifest(&service, form, to);
         }
     }
 }
 
-fn check_manifest(form: &'static str, to: Direction, end: &str) {
-    let lines = |signs: &[char]| -> Vec<&'static str> {
+fn check_manifest(service: &Service, form: &str, to: Direction) {
+    let lines = |signs: &[char]| -> Vec<&str> {
         let lines = form.lines().filter(|line| line.starts_with(signs));
         lines.filter_map(|line| line.get(2..)).collect()
     };
-    let text = |sign: char| lines(&[' ', sign]).join(end) + end;
-    let needs: BTreeSet<&str> = lines(&['=']).into_iter().collect();
-    let here = env::current_dir().unwrap();
-    let options = Options::parse_from(["", "--path", "src"]);
-    // Only what says `workspace = true` has it.
-    let inherited: DocumentMut = "tokio.features = [\"test-util\"]".parse().unwrap();
-    let inherited = inherited.as_item();
-    let mut manifest = Manifest::parse(here.join("Cargo.toml"), text('-')).unwrap();
-    match to {
-        Direction::Forth => manifest.add_wheel(&needs, &options, inherited),
-        Direction::Back => manifest.remove_wheel(needs, inherited),
-    }
-    assert_eq!(manifest.text(), text('+'));
+    let head = "[package]\nname = \"service\"\nedition = \"2024\"\n[workspace]\n";
+    let text = |sign: char| head.to_owned() + &lines(&[' ', sign]).join("\n") + "\n";
+    let code = lines(&['=']).join("\n");
+    service.write("Cargo.toml", &text('-'));
+    service.write("src/main.rs", &code);
+    service.run(["migrate --write --path wheel", "migrate --write --back"][to as usize], 0);
+    // Cargo adds the newest versions.
+    let versions = Regex::new(r#""[0-9.]+""#).unwrap();
+    let newest = |text: String| versions.replace_all(&text, "\"newest\"").into_owned();
+    assert_eq!(newest(service.read("Cargo.toml")), newest(text('+')));
     if to == Direction::Forth && !form.starts_with('~') {
-        manifest.remove_wheel(BTreeSet::new(), inherited);
-        assert_eq!(manifest.text(), text('-'));
+        service.run("migrate --write --back", 0);
+        assert_eq!(service.read("Cargo.toml"), text('-'));
+        assert_eq!(service.read("src/main.rs"), code);
     }
 }
 
 #[rustfmt::skip]
-const FILES: [(&str, &str); 11] = [
-    ("Cargo.toml", "[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
-    (".a/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
-    (".a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\nuse tokio_util::time::DelayQueue;\n"),
-    (".a/src/net.rs", "use tokio::net;\n"),
-    (".a/target/built.rs", "use tokio::time;\n"),
-    (".a/.hidden/lib.rs", "use tokio::time;\n"),
-    (".a/vendor/b/.cargo-checksum.json", ""),
-    (".a/vendor/b/lib.rs", "use tokio::time;\n"),
-    (".a/notes.txt", "use tokio::time;\n"),
-    (".a/b/Cargo.toml", "[package]\n[dependencies]\ntokio.workspace = true\n"),
-    (".a/b/lib.rs", "use tokio::net;\n"),
+const FILES: [(&str, &str); 13] = [
+    ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"a/b\"]\n[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
+    ("src/main.rs", "use tokio::time;\n"),
+    ("a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\ntokio.workspace = true\n"),
+    ("a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\nuse tokio_util::time::DelayQueue;\n"),
+    ("a/src/net.rs", "use tokio::net;\n"),
+    ("a/target/built.rs", "use tokio::time;\n"),
+    ("a/.hidden/lib.rs", "use tokio::time;\n"),
+    ("a/vendor/b/Cargo.toml", ""),
+    ("a/vendor/b/lib.rs", "use tokio::time;\n"),
+    ("a/notes.txt", "use tokio::time;\n"),
+    ("a/b/Cargo.toml", "[package]\nname = \"b\"\n[dependencies]\ntokio.workspace = true\n"),
+    ("a/b/src/lib.rs", "use tokio::net;\n"),
+    ("a/b/tests/tests.rs", "use tokio::net;\n"),
 ];
-
-fn write(root: &Path, name: &str, text: &str) {
-    let path = root.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
 
 #[test]
 fn a_workspace_moves_forth_and_back() {
-    let root = &env::temp_dir().join(format!("cargo-wheel-{}", process::id()));
+    let service = Service::new("workspace", "", "");
+    write_wheel(&service);
     for (name, text) in FILES {
-        write(root, name, text);
+        service.write(name, text);
     }
-    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let is_as_before = || FILES.iter().all(|(name, text)| read(name) == *text);
-    let run = |arguments: &[&str]| {
-        let options = Options::parse_from([&[""], arguments].concat());
-        migrate::migrate(&root.join(".a"), &options)
-    };
-    let refusal = run(&["--write"]).unwrap_err().to_string();
+    let is_as_before = || FILES.iter().all(|(name, text)| service.read(name) == *text);
+    let refusal = service.run("migrate --write", 2).1;
     assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
-    let (told, changes) = run(&["--check"]).unwrap();
-    let listed = [".a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
-    assert!(changes == 2 && is_as_before(), "{told}");
-    assert!(told.contains(&listed) && told.contains("<--path, or --git>"), "{told}");
-    let (told, _) = run(&["--write", "--git", "u"]).unwrap();
+    let (told, _) = service.run("migrate --check", 1);
+    let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
+    assert!(told.contains("To make these 2 changes") && is_as_before(), "{told}");
+    assert!(told.contains(&listed) && told.contains("--path=<DIRECTORY>"), "{told}");
+    let (told, _) = service.run("migrate --write --path wheel", 0);
     // The new file has a line more.
     assert!(told.contains(&listed.replace(":3:", ":4:")), "{told}");
-    let wheel = "tokio-wheel = { git = \"u\", features = [\"test-util\"] }\n";
-    let manifest = format!("{}{wheel}", FILES[1].1);
-    assert_eq!(read(".a/Cargo.toml"), manifest);
-    assert_eq!(run(&["--check"]).unwrap().1, 0);
+    let wheel =
+        "tokio-wheel = { version = \"0.1.0\", path = \"../wheel\", features = [\"test-util\"] }\n";
+    let manifest = format!("{}{wheel}", FILES[2].1);
+    assert_eq!(service.read("a/Cargo.toml"), manifest);
+    service.run("migrate --check", 0);
     // What only tokio-wheel has keeps the dependency.
-    write(root, ".a/src/lib.rs", "use wheel::{Builder, time};\n");
-    run(&["--write", "--back"]).unwrap();
-    assert_eq!(read(".a/Cargo.toml"), manifest);
-    write(root, ".a/src/lib.rs", "use wheel::time;\n");
-    run(&["--write", "--back"]).unwrap();
-    assert_eq!(read(".a/src/lib.rs"), "use tokio::time;\n");
-    write(root, ".a/src/lib.rs", FILES[2].1);
+    service.write("a/src/lib.rs", "use wheel::{Builder, time};\n");
+    service.run("migrate --write --back", 0);
+    assert_eq!(service.read("a/Cargo.toml"), manifest);
+    service.write("a/src/lib.rs", "use wheel::time;\n");
+    service.run("migrate --write --back", 0);
+    assert_eq!(service.read("a/src/lib.rs"), "use tokio::time;\n");
+    service.write("a/src/lib.rs", FILES[3].1);
     assert!(is_as_before());
-    fs::remove_dir_all(root).unwrap();
 }

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use toml_edit::DocumentMut;
+
 use support::{MAIN, Service, alone, printed};
 
 /// The folder of this repository.
@@ -57,15 +59,46 @@ const COMMIT: &str = "git init --quiet && git add --all --force && \
 fn the_manifests_are_what_the_command_writes() {
     let _alone = alone();
     let service = Service::new("manifests", "", MAIN);
-    service.run("tree tree", 0);
+    service.run("patch", 0);
+    let version = tokio();
+    let by_git = format!("git = \"https://github.com/tokio-rs/tokio\", tag = \"tokio-{version}\"");
     for package in ["tokio", "wheel", "guard"] {
         let manifest = format!("{package}/Cargo.toml");
         let committed = fs::read_to_string(examples().join(&manifest)).unwrap();
+        let written = service.read(&format!("whole-tree/{manifest}"));
         assert_eq!(
-            service.read(&format!("tree/{manifest}")),
+            written.replace("path = \"../real\"", &by_git),
             committed,
             "run .ci/whole-tree follow"
         );
+    }
+}
+
+/// The tree's copy of this crate has its features and dependencies, except that its tokio is the real one,
+/// and that nothing needs hyper, which depends on tokio.
+#[test]
+fn the_copy_has_what_this_crate_depends_on() {
+    let parse = |manifest: PathBuf| -> DocumentMut {
+        fs::read_to_string(manifest).unwrap().parse().unwrap()
+    };
+    let ours = parse(root().join("Cargo.toml"));
+    let copy = parse(examples().join("wheel/Cargo.toml"));
+    assert_eq!(ours["package"]["version"].as_str(), copy["package"]["version"].as_str());
+    let rows = |manifest: &DocumentMut, table: &str| -> Vec<String> {
+        let rows = manifest[table].as_table_like().unwrap();
+        let rows = rows.iter().map(|(name, item)| match name {
+            "tokio" => format!("tokio: {}", item["features"]),
+            _ => format!("{name}: {item}"),
+        });
+        rows.collect()
+    };
+    for (table, absent) in [
+        ("dependencies", &["hyper: "][..]),
+        ("features", &["default: ", "full: ", "high-resolution: ", "hyper: "]),
+    ] {
+        let mut ours = rows(&ours, table);
+        ours.retain(|row| !absent.iter().any(|name| row.starts_with(name)));
+        assert_eq!(ours, rows(&copy, table));
     }
 }
 
@@ -113,7 +146,7 @@ fn the_committed_manifests_work_by_git() {
     let service = example("service", "by-git");
     let [real, ours] = ["tokio.git", "ours.git"].map(|name| service.0.join(name));
     fs::create_dir(&real).unwrap();
-    copy(&service.0.join(format!("whole-tree/real-{}", tokio())), &real);
+    copy(&service.0.join("whole-tree/real"), &real);
     for folder in ["src", "cargo-wheel/templates", "examples/whole-tree"] {
         fs::create_dir_all(ours.join(folder)).unwrap();
         copy(&root().join(folder), &ours.join(folder));

@@ -3,43 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::rewrite::File;
-use super::tokens::{Cursor, Token};
+use proc_macro2::TokenTree;
 
-/// A tree such as `tokio::{net, time::{self, sleep}}`. A glob is a name.
-pub(crate) struct Tree<'a> {
-    names: Vec<&'a Token<'a>>,
-    children: Vec<Tree<'a>>,
-    range: Range<usize>,
-}
-
-impl<'a> Tree<'a> {
-    /// Parses the tree at the cursor. Returns `None` for anything else, such as a macro's `$path`.
-    pub(crate) fn parse(cursor: &mut Cursor<'a>) -> Option<Self> {
-        let start = cursor.token()?.range.start;
-        cursor.take_colons();
-        let mut names = cursor.take_path();
-        let mut children = Vec::new();
-        if names.is_empty() || cursor.take_colons() {
-            if cursor.is("*") {
-                names.extend(cursor.token());
-                cursor.at += 1;
-            } else if cursor.take("{") {
-                while !cursor.take("}") {
-                    children.push(Tree::parse(cursor)?);
-                    cursor.take(",");
-                }
-            } else {
-                return None;
-            }
-        }
-        if cursor.take("as") {
-            cursor.take_name();
-        }
-        let range = start..cursor.tokens[cursor.at - 1].range.end;
-        Some(Tree { names, children, range })
-    }
-}
+use super::rewrite::{File, is};
 
 /// What moves out of a group.
 #[derive(Default)]
@@ -50,56 +16,80 @@ struct Split {
 }
 
 impl File<'_> {
-    /// Moves what a statement imports. `start` is where its attributes begin.
-    pub(crate) fn import(&mut self, tree: &Tree<'_>, start: usize) {
+    /// Moves what a statement imports. Returns how many tokens it has.
+    pub(crate) fn import(&mut self, trees: &[TokenTree], at: usize) -> usize {
+        let statement = trees[at + 1..].split(|tree| is(tree, ';')).next().unwrap_or_default();
+        // `use<'a>` in a type is no statement.
+        if statement.first().is_none_or(|first| is(first, '<')) {
+            return 1;
+        }
+        let tree = range_of(statement);
         let mut split = Split::default();
-        let is_empty = self.split(tree, &[], &mut split);
-        let is_absolute = self.source[tree.range.start..].starts_with("::");
-        let colons = if is_absolute { "::" } else { "" };
+        let is_empty = self.split(statement, &[], &mut split);
         // Each module gets a statement of its own, with the same indentation, attributes and visibility.
-        let head = &self.source[start..tree.range.start];
-        let before = &self.source[..start];
-        let indent = &before[before.trim_end_matches(' ').len()..];
-        let is_crlf = self.source.contains("\r\n");
-        let end = if is_crlf { "\r\n" } else { "\n" };
-        let between = format!(";{end}{indent}{head}");
+        let start = self.start(trees, at);
+        let indent = &self.source[self.source[..start].trim_end_matches(' ').len()..start];
+        let end = if self.source.contains("\r\n") { "\r\n" } else { "\n" };
+        let between = format!(";{end}{indent}{}", &self.source[start..tree.start]);
+        let is_absolute = self.source[tree.start..].starts_with("::");
+        let colons = if is_absolute { "::" } else { "" };
         let paths = split.moved.iter().map(|(module, items)| match &items[..] {
             [item] => format!("{colons}{module}::{item}"),
             items => format!("{colons}{module}::{{{}}}", items.join(", ")),
         });
         let new = paths.collect::<Vec<_>>().join(&between);
         if is_empty {
-            self.edits.push((tree.range.clone(), new));
+            self.edits.push((tree, new));
         } else if !new.is_empty() {
             split.removed.sort_by_key(|range| range.start);
-            let removed = split.removed.into_iter();
-            self.edits.extend(removed.map(|range| (range, String::new())));
-            self.edits.push((tree.range.end..tree.range.end, between + &new));
+            self.edits.extend(split.removed.into_iter().map(|range| (range, String::new())));
+            self.edits.push((tree.end..tree.end, between + &new));
+        }
+        1 + statement.len()
+    }
+
+    /// Returns where a statement begins, with its attributes and visibility.
+    fn start(&self, trees: &[TokenTree], at: usize) -> usize {
+        let begins = |tree, start| self.text_of(tree).starts_with(start);
+        let mut before = &trees[..at];
+        loop {
+            before = match before {
+                [rest @ .., a, b] if begins(a, "#") && begins(b, "[") => rest,
+                [rest @ .., a, b] if begins(a, "pub") && begins(b, "(") => rest,
+                [rest @ .., a] if begins(a, "pub") => rest,
+                _ => return trees[before.len()].span().byte_range().start,
+            };
         }
     }
 
-    /// Splits a tree below a path. Returns `true` if nothing of the tree stays.
-    fn split(&mut self, tree: &Tree<'_>, above: &[&str], split: &mut Split) -> bool {
-        let names = tree.names.iter().map(|name| name.text);
-        let path: Vec<&str> = above.iter().copied().chain(names).collect();
+    /// Splits a tree such as `tokio::{net, time::{self, sleep}}`, below a path. Returns `true` if nothing
+    /// of it stays.
+    fn split(&mut self, tree: &[TokenTree], above: &[&str], split: &mut Split) -> bool {
+        let range = range_of(tree);
+        let names = tree.iter().take_while(|tree| self.text_of(tree) != "as");
+        // A glob is a name.
+        let names = names.filter(|tree| matches!(tree, TokenTree::Ident(_)) || is(tree, '*'));
+        let names: Vec<_> = names.collect();
+        let texts = names.iter().map(|name| self.text_of(name));
+        let path: Vec<&str> = above.iter().copied().chain(texts).collect();
         if let Some(moved) = self.moves(&path) {
-            let item = tree.names[moved.count - above.len()].range.start;
-            let item = self.source[item..tree.range.end].to_owned();
+            let item = names[moved.count - above.len()].span().byte_range().start;
+            let item = self.source[item..range.end].to_owned();
             split.moved.entry(moved.module).or_default().push(item);
             return true;
         }
-        if tree.children.is_empty() {
-            self.list(tree.range.start, &path);
+        let Some(TokenTree::Group(group)) = tree.last() else {
+            self.list(range.start, &path);
             return false;
+        };
+        let inner: Vec<_> = group.stream().into_iter().collect();
+        let children = inner.split(|tree| is(tree, ',')).filter(|child| !child.is_empty());
+        let (gone, stay): (Vec<_>, Vec<_>) =
+            children.partition(|child| self.split(child, &path, split));
+        if !stay.is_empty() {
+            split.removed.extend(gone.iter().map(|child| self.with_comma(range_of(child))));
         }
-        let children = tree.children.iter();
-        let gone = children.filter(|child| self.split(child, &path, split));
-        let gone: Vec<&Tree<'_>> = gone.collect();
-        if gone.len() < tree.children.len() {
-            let ranges = gone.iter().map(|child| self.with_comma(child.range.clone()));
-            split.removed.extend(ranges);
-        }
-        gone.len() == tree.children.len()
+        stay.is_empty() && !gone.is_empty()
     }
 
     /// Extends a range by the comma and the space that follow it, or else by the comma before.
@@ -111,4 +101,9 @@ impl File<'_> {
         let before = before.trim_end().strip_suffix(',').unwrap_or(before);
         before.len()..range.end
     }
+}
+
+fn range_of(trees: &[TokenTree]) -> Range<usize> {
+    let place = |at: usize| trees[at].span().byte_range();
+    place(0).start..place(trees.len() - 1).end
 }

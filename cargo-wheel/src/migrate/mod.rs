@@ -2,30 +2,33 @@
 //!
 //! | file | subject |
 //! | --- | --- |
-//! | `tokens.rs` | the tokens of a Rust file, and their byte ranges |
 //! | `moves.rs` | tables of the paths that move, and advice on those that stay |
-//! | `imports.rs` | `use` statements |
 //! | `rewrite.rs` | the changes of one file |
-//! | `manifest.rs` | the changes of one `Cargo.toml` |
-//! | `service.rs` | all files and manifests of a service |
+//! | `imports.rs` | its `use` statements |
+//! | `manifest.rs` | how cargo changes one `Cargo.toml` |
 
 mod imports;
-pub(crate) mod manifest;
-pub(crate) mod moves;
-pub(crate) mod rewrite;
-mod service;
-mod tokens;
+mod manifest;
+mod moves;
+mod rewrite;
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{Context as _, Result, ensure};
+use cargo_metadata::Package;
+use similar::TextDiff;
 
-use self::service::Service;
-pub(crate) use self::service::{is_source, shown};
+use self::manifest::{back, forth};
+use self::moves::Direction;
+use self::rewrite::File;
+use crate::process;
+use crate::service::{Service, shown, sources};
 use crate::tree;
 
-#[derive(clap::Parser)]
+#[derive(clap::Args)]
 pub(crate) struct Options {
     /// Write the changes to the files
     #[arg(long)]
@@ -37,42 +40,112 @@ pub(crate) struct Options {
     #[arg(long)]
     back: bool,
     /// Depend on tokio-wheel in this directory
-    #[arg(long, value_name = "CRATE", conflicts_with = "git", value_parser = |given: &str| dunce::canonicalize(given))]
+    #[arg(long, value_name = "CRATE", conflicts_with = "git")]
     path: Option<PathBuf>,
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
     git: Option<String>,
-    /// The files to change are below this directory, by default the manifest's
-    directory: Option<PathBuf>,
 }
 
-pub(crate) fn main(manifest: Option<&Path>, options: &Options) -> anyhow::Result<u8> {
-    let here = manifest.and_then(Path::parent).filter(|path| *path != Path::new(""));
-    let directory = options.directory.as_deref().or(here).unwrap_or(Path::new("."));
-    let (report, changes) = migrate(directory, options)?;
-    // If the output is a closed pipe, this fails, so the files have been written before.
-    io::stdout().write_all(report.as_bytes())?;
-    Ok(u8::from(options.check && changes > 0))
-}
-
-/// Returns what to print, and the number of files that change.
-pub(crate) fn migrate(directory: &Path, options: &Options) -> anyhow::Result<(String, usize)> {
-    const SOURCE: &str = "name where tokio-wheel comes from, by --path DIRECTORY or by --git URL: this command is from a clone, whose version may not be published";
-    let is_open =
-        options.path.is_none() && options.git.is_none() && !options.back && tree::clone().is_some();
-    ensure!(!(is_open && options.write), "{SOURCE}");
-    let service = Service::migrate(directory, options)?;
-    if options.write {
-        service.write()?;
+impl Options {
+    /// Returns how to add tokio-wheel, as arguments of `cargo add`.
+    fn source(&self) -> Vec<String> {
+        let from = match (&self.path, &self.git) {
+            (Some(path), _) => format!("--path={}", path.display()),
+            (_, Some(url)) => format!("--git={url}"),
+            _ if tree::clone().is_some() => "--path=<DIRECTORY>".to_owned(),
+            _ => return vec![format!("tokio-wheel@{}", env!("CARGO_PKG_VERSION"))],
+        };
+        vec!["tokio-wheel".to_owned(), from]
     }
-    let changes = service.changes.len();
-    let advice = match options.write {
-        _ if changes == 0 => "No file changes.".to_owned(),
-        true => format!("Changed {changes} files. Now run: cargo fmt && cargo check --all-targets"),
-        false if is_open => {
-            format!("{changes} files would change. To change them, run with --write, and {SOURCE}.")
+}
+
+/// What changes in a service, and what is left alone.
+#[derive(Default)]
+struct Changes {
+    /// The files, with their text before and after.
+    files: Vec<(PathBuf, String, String)>,
+    left: Vec<String>,
+    /// Cargo's arguments, which change the manifests.
+    commands: Vec<Vec<String>>,
+}
+
+pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
+    const SOURCE: &str = "name where tokio-wheel comes from, by --path DIRECTORY or by --git URL: this command is from a clone, whose version may not be published";
+    let is_named = options.path.is_some() || options.git.is_some();
+    let is_open = !is_named && !options.back && tree::clone().is_some();
+    ensure!(!(is_open && options.write), "{SOURCE}");
+    let mut changes = Changes::default();
+    for package in &service.packages {
+        changes.add_package(package, options)?;
+    }
+    if options.write {
+        for (path, _, after) in &changes.files {
+            fs::write(path, after).with_context(|| shown(path))?;
         }
-        false => format!("{changes} files would change. Run with --write to change them."),
+        for arguments in &changes.commands {
+            let mut cargo = process::cargo();
+            cargo.args(arguments);
+            ensure!(process::run(cargo)?.success(), "cargo has not changed the manifest");
+        }
+    }
+    let count = changes.files.len() + changes.commands.len();
+    let source = if is_open { format!(", and {SOURCE}") } else { String::new() };
+    let advice = match (count, options.write) {
+        (0, _) => "Nothing changes.".to_owned(),
+        (_, true) => format!("Made {count} changes. Now: cargo fmt && cargo check --all-targets"),
+        (_, false) => format!("To make these {count} changes, use --write{source}."),
     };
-    Ok((format!("{}\n{advice}\n", service.report()), changes))
+    // If the output is a closed pipe, this fails, so the files have been written before.
+    writeln!(io::stdout(), "{}\n{advice}", changes.report())?;
+    Ok(u8::from(options.check && count > 0))
+}
+
+impl Changes {
+    fn add_package(&mut self, package: &Package, options: &Options) -> Result<()> {
+        let to = if options.back { Direction::Back } else { Direction::Forth };
+        let (mut uses_wheel, mut needs) = (false, BTreeSet::new());
+        for path in sources(package) {
+            let before = read(&path)?;
+            let file = File::read(&before, to);
+            uses_wheel |= file.uses_wheel;
+            needs.extend(&file.needs);
+            let after = file.text();
+            // With --write, the lines are those of the new file.
+            let listed = if options.write { &after } else { &before };
+            for (line, what) in File::read(listed, to).left {
+                self.left.push(format!("{}:{line}: {what}", shown(&path)));
+            }
+            if before != after {
+                self.files.push((path, before, after));
+            }
+        }
+        self.commands.extend(match to {
+            Direction::Forth if uses_wheel => forth(package, &needs, &options.source()),
+            Direction::Back if !uses_wheel => back(package, &needs),
+            _ => Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Returns the changes as a diff, and the list of what is left alone.
+    fn report(&self) -> String {
+        let mut report = String::new();
+        for (path, before, after) in &self.files {
+            let (lines, path) = (TextDiff::from_lines(before, after), shown(path));
+            let mut diff = lines.unified_diff();
+            report += &diff.context_radius(0).header(&path, &path).to_string();
+        }
+        for command in &self.commands {
+            report += &format!("cargo {}\n", command.join(" "));
+        }
+        if !self.left.is_empty() {
+            report += &format!("\nLook at these:\n  {}\n", self.left.join("\n  "));
+        }
+        report
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| shown(path))
 }

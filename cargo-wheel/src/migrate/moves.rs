@@ -7,8 +7,6 @@ pub(crate) enum Direction {
     Back,
 }
 
-pub(crate) const WHEEL: &str = "tokio-wheel";
-
 /// A module of tokio or of a companion, the module of tokio-wheel that replaces it, and the items
 /// that both have.
 struct Move {
@@ -92,21 +90,15 @@ impl Direction {
         if (1..path.len()).any(|from| self.moves(&path[from..]).is_some()) {
             return Some("this is part of a longer path");
         }
-        let mut table = match self {
-            Direction::Forth => STAYS.iter(),
-            Direction::Back => ONLY_HERE.iter(),
-        };
-        let row = table.find(|(start, _)| starts_with(path, start))?;
+        let table = if self == Direction::Forth { &STAYS[..] } else { &ONLY_HERE };
+        let row = table.iter().find(|(start, _)| starts_with(path, start))?;
         // The crate's name alone may be a module's or a variable's.
         Some(row.1).filter(|_| path != ["wheel"])
     }
 
     /// Returns the text by which an old path in a string or a doc comment is found.
     pub(crate) fn old_path(self) -> &'static str {
-        match self {
-            Direction::Forth => "tokio::time",
-            Direction::Back => "wheel::",
-        }
+        if self == Direction::Forth { "tokio::time" } else { "wheel::" }
     }
 }
 
@@ -114,11 +106,3 @@ fn starts_with(path: &[&str], start: &str) -> bool {
     let mut names = path.iter();
     start.split("::").all(|start| names.next() == Some(&start))
 }
-
-/// The packages that tokio-wheel replaces parts of, and the versions to depend on.
-#[rustfmt::skip]
-pub(crate) const COMPANIONS: [(&str, &str); 3] = [
-    ("tokio", "1.54"),
-    ("tokio-util", "0.7.16"),
-    ("tokio-stream", "0.1"),
-];

@@ -1,25 +1,20 @@
 //! Finds what moves in a file, and lists what is left alone.
+//!
+//! A token knows its place in the text. So an edit replaces a few names, and comments, strings and
+//! the formatting around them stay byte for byte. Macros need no rule of their own, because their
+//! bodies are tokens like all others.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::imports::Tree;
+use proc_macro2::{TokenStream, TokenTree};
+use regex_lite::Regex;
+
 use super::moves::{CHECK, Direction, Moved};
-use super::tokens::{Cursor, Kind, Token, tokens};
 
-/// Without its feature `stream`, a `DelayQueue` has `next` and `poll_expired`, but is no `Stream`.
-const STREAMS: [&str; 7] = [
-    "FusedStream",
-    "Stream",
-    "StreamExt",
-    "StreamMap",
-    "TryStreamExt",
-    "poll_next",
-    "poll_next_unpin",
-];
-
-/// Functions that ask for the type of an error.
-const CASTS: [&str; 5] = ["downcast", "downcast_mut", "downcast_ref", "is", "of"];
+/// Without its feature `stream`, a `DelayQueue` has `next` and `poll_expired`, but is no `Stream`. Code
+/// that uses it as one names one of these.
+const STREAMS: [&str; 5] = ["IntervalStream", "Stream", "StreamExt", "StreamMap", "TryStreamExt"];
 
 #[derive(Default)]
 pub(crate) struct File<'a> {
@@ -33,30 +28,25 @@ pub(crate) struct File<'a> {
     pub(crate) uses_wheel: bool,
     /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
-    /// Whether the file names streams.
     has_streams: bool,
-    /// The names of errors called `Elapsed` in this file.
-    errors: Vec<&'a str>,
 }
 
 impl<'a> File<'a> {
     /// Finds what moves in a file.
     pub(crate) fn read(source: &'a str, direction: Direction) -> Self {
         let mut file = File { source, direction, ..File::default() };
-        match tokens(source) {
-            Ok(tokens) => {
-                let mut names = tokens.iter().filter(|token| token.kind == Kind::Name);
-                file.has_streams = names.any(|name| STREAMS.contains(&name.text));
-                let renamed = tokens
-                    .windows(3)
-                    .filter(|three| three[0].text == "Elapsed" && three[1].text == "as");
-                file.errors = renamed.map(|three| three[2].text).chain(["Elapsed"]).collect();
-                file.walk(Cursor { tokens: &tokens, at: 0 });
-            }
+        file.list_casts();
+        // The places of the tokens leave a byte order mark out, and three spaces are as long.
+        match source.replace('\u{feff}', "   ").parse::<TokenStream>() {
+            Ok(stream) => file.walk(stream),
             Err(error) => {
                 let line = error.span().start().line;
                 file.left.push((line, "the file is not valid Rust from here on".to_owned()));
             }
+        }
+        file.left.sort_by_key(|(line, _)| *line);
+        if !file.has_streams {
+            file.needs.remove("stream");
         }
         file
     }
@@ -74,67 +64,83 @@ impl<'a> File<'a> {
         text + &self.source[end..]
     }
 
-    fn walk(&mut self, mut cursor: Cursor<'_>) {
-        while let Some(token) = cursor.token() {
-            let at = cursor.at;
-            if token.kind == Kind::Name && token.text != "use" {
-                let path = cursor.take_path();
-                self.list_cast(&cursor.tokens[..at], &path);
-                self.path(&path);
-                continue;
-            }
-            cursor.at += 1;
-            let old = self.direction.old_path();
-            if token.kind == Kind::Literal && token.text.contains(old) {
-                self.leave(token.range.start, old, "this is in a string or a doc comment");
-            } else if token.text == "use" {
-                match Tree::parse(&mut cursor) {
-                    Some(tree) => self.import(&tree, start(&cursor.tokens[..=at])),
-                    None => cursor.at = at + 1,
+    pub(crate) fn text_of(&self, tree: &TokenTree) -> &'a str {
+        &self.source[tree.span().byte_range()]
+    }
+
+    /// Lists where the type of an error is asked for, as by `error.is::<Elapsed>()`. No compiler notices if
+    /// the error is another crate's.
+    fn list_casts(&mut self) {
+        let regex = |text: &str| Regex::new(text).expect("a regular expression");
+        let renamed = regex(r"\bElapsed\s+as\s+(\w+)");
+        let renamed = renamed.captures_iter(self.source).map(|found| found.extract().1);
+        let names: Vec<_> = renamed.map(|[name]| name).chain(["Elapsed"]).collect();
+        let names = names.join("|");
+        let asked = format!(r"::<\s*(?:[\w:]*:)?(?:{names})\s*,?\s*>");
+        let casts = regex(&(r"\b(downcast|downcast_mut|downcast_ref|is|of)".to_owned() + &asked));
+        for cast in casts.captures_iter(self.source).filter_map(|found| found.get(1)) {
+            self.leave(cast.start(), &format!("{}::<Elapsed>", cast.as_str()), CHECK);
+        }
+    }
+
+    fn walk(&mut self, stream: TokenStream) {
+        let trees: Vec<TokenTree> = stream.into_iter().collect();
+        let mut at = 0;
+        while let Some(tree) = trees.get(at) {
+            at += match tree {
+                TokenTree::Ident(word) if word == "use" => self.import(&trees, at),
+                TokenTree::Ident(_) => self.path(&trees, at),
+                TokenTree::Punct(_) => 1,
+                // A doc comment is read as `#[doc = "…"]`, at the place of the comment.
+                TokenTree::Group(group) if !self.text_of(tree).starts_with('/') => {
+                    self.walk(group.stream());
+                    1
                 }
+                TokenTree::Group(_) | TokenTree::Literal(_) => {
+                    let old = self.direction.old_path();
+                    if self.text_of(tree).contains(old) {
+                        let start = tree.span().byte_range().start;
+                        self.leave(start, old, "this is in a string or a doc comment");
+                    }
+                    1
+                }
+            };
+        }
+    }
+
+    /// Moves a path that is written out, in an expression, a type or a macro. Returns how many tokens
+    /// it has.
+    fn path(&mut self, trees: &[TokenTree], at: usize) -> usize {
+        let mut names = vec![&trees[at]];
+        let mut rest = &trees[at + 1..];
+        while let [a, b, name @ TokenTree::Ident(_), after @ ..] = rest
+            && is(a, ':')
+            && is(b, ':')
+        {
+            names.push(name);
+            rest = after;
+        }
+        let start = names[0].span().byte_range().start;
+        let texts: Vec<&str> = names.iter().map(|name| self.text_of(name)).collect();
+        match self.moves(&texts) {
+            Some(moved) => {
+                let end = names[moved.count - 1].span().byte_range().end;
+                self.edits.push((start..end, moved.module.to_owned()));
             }
+            None => self.list(start, &texts),
         }
-    }
-
-    /// Moves a path that is written out, in an expression, a type or a macro.
-    fn path(&mut self, path: &[&Token<'_>]) {
-        let names: Vec<&str> = path.iter().map(|name| name.text).collect();
-        if let Some(moved) = self.moves(&names) {
-            let range = path[0].range.start..path[moved.count - 1].range.end;
-            self.edits.push((range, moved.module.to_owned()));
-        } else {
-            self.list(path[0].range.start, &names);
-        }
-    }
-
-    /// Lists a path that is the type in `error.is::<Elapsed>()`. No compiler notices if the error is
-    /// another crate's.
-    fn list_cast(&mut self, before: &[Token<'_>], path: &[&Token<'_>]) {
-        let is_error = path.last().is_some_and(|name| self.errors.contains(&name.text));
-        let before = match before {
-            [before @ .., a, b] if a.text == ":" && b.text == ":" => before,
-            before => before,
-        };
-        let [.., cast, _, colon, bracket] = before else {
-            return;
-        };
-        if is_error && colon.text == ":" && bracket.text == "<" && CASTS.contains(&cast.text) {
-            let what = format!("{}::<Elapsed>", cast.text);
-            self.leave(path[0].range.start, &what, CHECK);
-        }
+        3 * names.len() - 2
     }
 
     /// Returns the new module of a path that moves, and records what that needs.
     pub(crate) fn moves(&mut self, path: &[&str]) -> Option<Moved> {
+        self.has_streams |= path.iter().any(|name| STREAMS.contains(name));
         let moved = self.direction.moves(path)?;
         // tokio-util's trait has methods for cancellation tokens too.
         if moved.module == "wheel::ext" && self.source.contains(".with_cancellation_token") {
             return None;
         }
-        let is_queue = self.direction == Direction::Forth && moved.module == "wheel";
-        if self.has_streams || !is_queue {
-            self.needs.extend(moved.need);
-        }
+        self.needs.extend(moved.need);
         self.uses_wheel |= self.direction == Direction::Forth;
         Some(moved)
     }
@@ -154,17 +160,6 @@ impl<'a> File<'a> {
     }
 }
 
-/// Returns where a statement begins, with its attributes and visibility. The last token is its
-/// `use`.
-fn start(tokens: &[Token<'_>]) -> usize {
-    let mut start = 0;
-    for (at, token) in tokens.iter().enumerate() {
-        let is_end = matches!(token.text, ";" | "{" | "}") || token.text.starts_with('/');
-        // An attribute of the whole file, such as `#![allow(…)]`, ends in a bracket.
-        let is_inner = token.text == "]" && tokens[start..at].iter().any(|token| token.text == "!");
-        if is_end || is_inner {
-            start = at + 1;
-        }
-    }
-    tokens[start].range.start
+pub(crate) fn is(tree: &TokenTree, sign: char) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
