@@ -17,7 +17,7 @@ use crate::counts::{self, Report, VARIABLE, short};
 use crate::process::{self, Running, put};
 use crate::service::{MARK, Service, without_the_tree};
 use crate::tree::{Counting, TOKIO};
-use crate::verdict::{Measure, Spread, verdict};
+use crate::verdict::{Measure, Spread, TINY, verdict};
 
 /// How long a server starts before the load does.
 const START: Duration = Duration::from_secs(1);
@@ -78,14 +78,16 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     Ok(u8::from(is_slower))
 }
 
-/// A number of a round: what it is, whether more is better if the verdict depends on it, and its value.
-type Number = (String, Option<bool>, f64);
+/// A number of a round: what it is, whether more is better if the verdict depends on it, the least
+/// difference that counts, and its value.
+type Number = (String, Option<bool>, f64, f64);
 
 fn add_round(measures: &mut Vec<Measure>, [tokio, tree]: [Vec<Number>; 2]) {
-    for (at, ((name, more_is_better, tokio), (.., tree))) in tokio.into_iter().zip(tree).enumerate()
+    for (at, ((name, more_is_better, least, tokio), (.., tree))) in
+        tokio.into_iter().zip(tree).enumerate()
     {
         if at == measures.len() {
-            measures.push(Measure { name, more_is_better, rounds: Vec::new() });
+            measures.push(Measure { name, more_is_better, least, rounds: Vec::new() });
         }
         measures[at].rounds.push([tokio, tree]);
     }
@@ -147,10 +149,10 @@ impl Side {
         let more = options.metric.iter().map(|regex| (regex, true));
         for (regex, is_more) in more.chain(options.less.iter().map(|regex| (regex, false))) {
             let number = number(regex, &printed).with_context(|| printed.clone())?;
-            numbers.push((regex.to_string(), Some(is_more), number));
+            numbers.push((regex.to_string(), Some(is_more), 0.0, number));
         }
         let mut add =
-            |name: &str, is_more, number| numbers.push((name.to_owned(), is_more, number));
+            |name: &str, is_more, number| numbers.push((name.to_owned(), is_more, TINY, number));
         add("seconds", Some(false), wall);
         add("seconds of CPU", Some(false), user + system);
         add("of these, user", None, user);

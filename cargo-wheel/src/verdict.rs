@@ -6,11 +6,13 @@ pub(crate) struct Measure {
     pub(crate) rounds: Vec<[f64; 2]>,
     /// Whether more is better, if the verdict depends on this measure.
     pub(crate) more_is_better: Option<bool>,
+    /// A smaller difference than this is none.
+    pub(crate) least: f64,
 }
 
 /// A smaller difference may come from the layout of the binaries alone: a share, and in seconds.
 const SMALL: f64 = 0.03;
-const TINY: f64 = 0.02;
+pub(crate) const TINY: f64 = 0.02;
 
 /// A median, with minimum and maximum.
 #[derive(Clone, Copy)]
@@ -46,7 +48,7 @@ impl Measure {
         let [tokio, tree] = [0, 1].map(|side| self.side(side));
         let is_apart = tokio.most < tree.least || tree.most < tokio.least;
         let is_small = (self.ratio().median - 1.0).abs() < SMALL;
-        let is_tiny = (tokio.median - tree.median).abs() < TINY;
+        let is_tiny = (tokio.median - tree.median).abs() < self.least;
         let is_better = self.more_is_better? == (tree.median > tokio.median);
         (is_apart && !is_small && !is_tiny).then_some(is_better)
     }

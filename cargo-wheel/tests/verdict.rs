@@ -3,10 +3,10 @@
 #[path = "../src/verdict.rs"]
 mod verdict;
 
-use verdict::{Measure, verdict};
+use verdict::{Measure, TINY, verdict};
 
 fn measure(name: &str, more_is_better: Option<bool>, rounds: &[[f64; 2]]) -> Measure {
-    Measure { name: name.to_owned(), rounds: rounds.to_vec(), more_is_better }
+    Measure { name: name.to_owned(), rounds: rounds.to_vec(), more_is_better, least: TINY }
 }
 
 #[test]
@@ -18,6 +18,7 @@ fn each_sentence() {
     let shown = || measure("memory", None, &[[1.0, 2.0], [1.1, 2.2]]);
     let small = || measure("CPU", Some(false), &[[2.0, 1.96], [2.0, 1.96]]);
     let tiny = || measure("CPU", Some(false), &[[0.002, 0.004], [0.002, 0.004]]);
+    let milliseconds = || Measure { least: 0.0, ..tiny() };
     let check = |measures: &[Measure], sentence: &str, is_slower| {
         assert_eq!(verdict(measures), (sentence.to_owned(), is_slower));
     };
@@ -27,6 +28,7 @@ fn each_sentence() {
         false,
     );
     check(&[worse()], "Slower on tokio-wheel: 2.00 times the latency.", true);
+    check(&[milliseconds()], "Slower on tokio-wheel: 2.00 times the CPU.", true);
     let both = "Faster on tokio-wheel: 0.50 times the CPU, 3.00 times the calls.";
     check(&[same(), less(), more()], both, false);
     let but = "Faster on tokio-wheel: 0.50 times the CPU; but 2.00 times the latency.";
