@@ -63,6 +63,24 @@ pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], count as usize)
 }
 
+/// Arms timers of which each is due before all earlier ones, so the alarm is re-armed each time.
+pub(crate) fn earliest<T: Timers>() -> Measured {
+    const TIMERS: usize = 100_000;
+    let stage = Stage::bare::<T>(1);
+    let far = stage.crowd::<T>(1);
+    let cost = stage.on_worker(|cx| {
+        let mut at = tokio::time::Instant::now() + Duration::from_secs(1700);
+        each(TIMERS, |some| {
+            for _ in 0..some {
+                at -= Duration::from_millis(1);
+                arm(black_box(pin!(T::sleep_until(at))), cx);
+            }
+        })
+    });
+    drop(far);
+    Measured::cancelled([Value::nanos("each", cost)], TIMERS)
+}
+
 /// Makes timeouts around a future that is ready, which need no timer.
 pub(crate) fn ready_timeout<T: Timers, F, E>(
     timeout: impl Fn(Duration, Ready<usize>) -> F + Send + 'static,

@@ -7,7 +7,7 @@ use crate::benchmark::{Benchmark, Measured};
 use crate::blocked::blocked;
 use crate::busy::busy;
 use crate::bytes::bytes;
-use crate::cancel::{cancel_in_random_order, moving, ready_timeout, register_cancel};
+use crate::cancel::{cancel_in_random_order, earliest, moving, ready_timeout, register_cancel};
 use crate::fire::{fire_counting, fire_tasks};
 use crate::lateness::lateness;
 use crate::loops::loops;
@@ -43,6 +43,7 @@ pub(crate) fn all() -> Vec<Benchmark> {
         "conns-0", 9, [Wheel, Tokio, Bare], moving::<T>(Conns(1000), 0), "a thousand tasks in turn, each with a timer, current-thread runtime";
         "conns-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Conns(1000), 2), "the same on two workers";
         "calls-2", 9, [Wheel, Tokio, Alt, Bare], moving::<T>(Calls(64), 2), "64 pairs of tasks call each other under timeouts, two workers";
+        "earliest", 7, [Wheel, Tokio, Alt, Bare], earliest::<T>(), "every timer is due before all earlier ones";
         "ready-timeout", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T, _, _>(T::timeout), "a timeout around a ready future";
         "ready-pending", 11, [Wheel, Tokio, Alt, Bare], ready_timeout::<T, _, _>(T::timeout_if_pending), "the same with timeout_if_pending, which Tokio lacks";
         "repoll", 11, [Wheel, Tokio, Alt, Bare], repoll::<T>(), "poll a pending timer again";

@@ -68,9 +68,11 @@ struct Local {
     /// The runtime for which the driver of `home` runs.
     runtime: Cell<Option<runtime::Id>>,
     worker: Cell<Option<Worker>>,
-    /// Number of timers that this thread has made, or polled first, without a binding since it was
-    /// last bound.
-    unbound: Cell<u32>,
+    /// Number of timers that this thread has made without a binding since it was last bound.
+    made_unbound: Cell<u32>,
+    /// Number of timers, made elsewhere, that it has polled first without a binding. They are
+    /// counted apart, because some may be another runtime's, and do not lead to a binding.
+    polled_unbound: Cell<u32>,
 }
 
 thread_local! {
@@ -80,7 +82,8 @@ thread_local! {
             of_wheel: Cell::new(ptr::null()),
             runtime: Cell::new(None),
             worker: Cell::new(None),
-            unbound: Cell::new(0),
+            made_unbound: Cell::new(0),
+            polled_unbound: Cell::new(0),
         }
     };
 }
@@ -182,7 +185,9 @@ fn by_handle() -> Arc<Home> {
             home
         }
     };
-    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread && is_time_to_bind() {
+    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread
+        && is_time_to_bind(|local| &local.made_unbound)
+    {
         request_binding(&handle, &home);
     }
     home
@@ -221,7 +226,7 @@ pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
         return None;
     }
     let bound = LOCAL.with(|local| local.home_if(|own| local.is_bound(own)));
-    if bound.is_none() && is_time_to_bind() {
+    if bound.is_none() && is_time_to_bind(|local| &local.polled_unbound) {
         let handle = Handle::try_current().ok()?;
         let driver = registry::find(handle.id())?;
         if home.is_beside(&driver.homes()[0]) {
@@ -239,11 +244,14 @@ const BINDING_INTERVAL: u32 = 256;
 /// Counts a timer of an unbound worker, and returns `true` if this is the time to request a binding.
 /// It is so only for some of the timers, because the task that binds the thread may wait behind a
 /// task that makes many, or be stolen by another thread.
-fn is_time_to_bind() -> bool {
+fn is_time_to_bind(count: impl FnOnce(&Local) -> &Cell<u32>) -> bool {
     if worker_index().is_none() {
         return false;
     }
-    let unbound = LOCAL.with(|local| local.unbound.replace(local.unbound.get().saturating_add(1)));
+    let unbound = LOCAL.with(|local| {
+        let unbound = count(local);
+        unbound.replace(unbound.get().saturating_add(1))
+    });
     unbound == 0 || unbound >= BINDING_INTERVAL && unbound.is_power_of_two()
 }
 
@@ -273,7 +281,10 @@ fn bind(driver: &Driver, runtime: runtime::Id) {
     if driver.is_open() {
         let index = index as u32;
         set_home(home, runtime, Some(Worker { index, binding }));
-        LOCAL.with(|local| local.unbound.set(0));
+        LOCAL.with(|local| {
+            local.made_unbound.set(0);
+            local.polled_unbound.set(0);
+        });
     }
 }
 

@@ -7,9 +7,10 @@
 //!   is usually written by its own worker only. A home refers to its driver without keeping it
 //!   alive: the driver lives as long as its service and its handles. What is left of a closed driver
 //!   is freed with the last timer or handle.
-//! * **Only dropping its `Service` closes a driver.** The driver task owns the service, so a driver
-//!   runs until that task ends. (If another thread installs a driver for the same runtime first,
-//!   the service is dropped without a task.)
+//! * **A driver closes with its task.** The task owns the driver's `Service`, whose drop closes the
+//!   driver. (A service is dropped without a task if another thread installs a driver for the same
+//!   runtime first. If a hook of the runtime panics while the task is spawned, Tokio never polls the
+//!   task, and the driver closes at once.)
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};

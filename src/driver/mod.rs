@@ -101,8 +101,8 @@
 //!   (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
-//!   waits only if every shard is locked. (The list of queued cancels has a lock, too, which a
-//!   thread holds only to copy cancels.) Three operations wait while the shard is busy, usually for
+//!   waits only if every shard is locked. (Queueing a cancel, and applying
+//!   queued ones, may wait for the lock of their list, under which cancels are only copied.) Three operations wait while the shard is busy, usually for
 //!   one critical section: a reset; a poll with another waker; and, if the clock may be paused, the
 //!   retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows

@@ -7,8 +7,8 @@
 //!   spawned after the lock is released, because a runtime that has ended drops the task inside
 //!   `spawn`, and the drop of its [`Service`] takes the lock.
 //! * **A driver can be found before its task is spawned**, because a hook that the runtime calls
-//!   for new tasks may make timers. It can be found for as long as its [`Service`] lives. The drop
-//!   of the service first closes the driver, and then takes it out.
+//!   for new tasks may make timers. It can be found until it closes: whoever closes a driver then
+//!   takes it out.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -63,7 +63,8 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 }
 
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
-/// runtime that has ended, or is about to, that driver has shut down, too.
+/// runtime that has ended, or is about to, that driver has shut down, too. (So it has for a moment if a
+/// hook panics while the driver's task is spawned.)
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
     match find(handle.id()) {

@@ -20,7 +20,8 @@
 //!
 //! # After the end of the driver
 //!
-//! A driver shuts down with its runtime, or if its task panics. All of its pending timers have then
+//! A driver shuts down with its runtime, if its task panics, or if a hook panics while its task is
+//! spawned. All of its pending timers have then
 //! elapsed, and are woken. The next poll of each timer hands over to a timer of Tokio's own with the
 //! same deadline, in the runtime of that poll. A poll outside any runtime panics with Tokio's
 //! message. In a runtime that is shutting down, Tokio's timer stays pending while tasks are still polled, and panics after

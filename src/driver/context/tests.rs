@@ -31,8 +31,8 @@ fn a_thread_that_was_bound_requests_its_next_binding_soon() {
     let runtime = builder.worker_threads(1).enable_time().build().unwrap();
     let requests = runtime.spawn(async {
         drop(sleep(Duration::ZERO));
-        let before = super::LOCAL.with(|local| local.unbound.get());
-        while super::LOCAL.with(|local| local.unbound.get()) > 0 {
+        let before = super::LOCAL.with(|local| local.made_unbound.get());
+        while super::LOCAL.with(|local| local.made_unbound.get()) > 0 {
             tokio::task::yield_now().await;
         }
         before
@@ -59,15 +59,20 @@ fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
 
 /// Otherwise the worker's own timers would wait long for their binding.
 #[test]
-fn polling_the_timers_of_a_custom_driver_uses_up_no_request() {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
-    let _guard = runtime.enter();
-    let custom = crate::Builder::new().build().unwrap();
-    let mut sleep = custom.sleep(Duration::from_secs(3_600));
+fn polling_the_timers_of_another_driver_uses_up_no_request() {
+    let build = || {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).enable_time().build().unwrap()
+    };
+    let (runtime, other) = (build(), build());
+    let hour = Duration::from_secs(3_600);
+    let custom = runtime.block_on(async { crate::Builder::new().build().unwrap().sleep(hour) });
+    let foreign = other.block_on(async { sleep(hour) });
     let count = runtime.spawn(async move {
-        assert!(futures::poll!(&mut sleep).is_pending());
-        super::LOCAL.with(|local| local.unbound.get())
+        for mut sleep in [custom, foreign] {
+            assert!(futures::poll!(&mut sleep).is_pending());
+        }
+        super::LOCAL.with(|local| local.made_unbound.get())
     });
     assert_eq!(runtime.block_on(count).unwrap(), 0);
 }
