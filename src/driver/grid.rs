@@ -1,10 +1,8 @@
 //! [`Grid`]: when Tokio's milliseconds begin.
 //!
 //! Tokio fires at whole milliseconds since the runtime was built, and does not say when that was. So
-//! the first timer of a driver that is less than a millisecond ahead (or, if the clock may be
-//! paused, the first one of all) asks Tokio, through a probe, whether it has reached given
-//! deadlines. (On a current-thread runtime the first pass may ask
-//! instead.) The latest deadline that it has reached is the end of one of its milliseconds, and the
+//! once its task was spawned, a driver asks Tokio, through a probe, whether it has reached given
+//! deadlines. The latest deadline that it has reached is the end of one of its milliseconds, and the
 //! others follow at intervals of one millisecond.
 
 use crate::clock::{MILLISECOND, Tick};
@@ -13,7 +11,7 @@ use crate::platform::{AtomicU64, Ordering};
 /// The grid of a runtime's milliseconds: the offset at which each of them begins, or [`UNKNOWN`].
 pub(super) struct Grid(AtomicU64);
 
-/// The offset of a grid that was not found yet.
+/// The offset of a grid that was not found: not yet, or because Tokio could not be asked.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Grid {

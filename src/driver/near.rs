@@ -70,15 +70,14 @@ impl Alarm {
     /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
     /// the real time, if it was read.
     fn with_tokio(&self, when: Tick, now: Option<Tick>) -> Option<Tick> {
-        match self.tokios_millisecond(when) {
+        match self.grid.round_up(when) {
             None => self.unless_long_due(when),
             Some(tokios) => (!self.has_come(tokios, now)).then_some(tokios),
         }
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
-    /// while Tokio cannot be asked, for example before the runtime has taken the driver task. A
-    /// deadline that passed less than a millisecond ago waits until the alarm next fires.
+    /// while they are not known, because the driver task is just being spawned. A deadline that passed less than a millisecond ago waits until the alarm next fires.
     fn unless_long_due(&self, when: Tick) -> Option<Tick> {
         let now = self.now();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
@@ -101,12 +100,12 @@ impl Alarm {
 
     /// Returns the end of Tokio's last millisecond: Tokio has fired its own timers up to there (see
     /// `pass.rs`). Returns `now` on a multi-thread runtime, with high resolution, if the clock may
-    /// be paused, and while Tokio cannot be asked.
+    /// be paused, and while Tokio's milliseconds are not known.
     pub(super) fn last_millisecond(&self, now: Tick) -> Tick {
         if !self.settings.current_thread || self.settings.is_precise || self.may_pause() {
             return now;
         }
-        let next = self.tokios_millisecond(Tick(now.0 + 1));
+        let next = self.grid.round_up(Tick(now.0 + 1));
         next.map_or(now, |next| Tick(next.0 - MILLISECOND))
     }
 

@@ -63,8 +63,6 @@ pub(in crate::driver) struct AlarmTimer {
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// Whether the runtime has taken the driver task, which means that it was spawned.
-    pub(in crate::driver) has_task: bool,
     /// The tick that is armed for, or [`Tick::NEVER`] if nothing is armed.
     pub(super) armed: Tick,
     /// Whether that was armed before the clock was found to be paused, so that it has to be armed
@@ -93,7 +91,6 @@ impl AlarmTimer {
             precise,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
-            has_task: false,
             armed: Tick::NEVER,
             is_unsure: false,
         }
@@ -118,19 +115,20 @@ impl AlarmTimer {
     }
 
     /// Returns when Tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
-    /// early enough to set the timerfd. If the deadline is at most [`TIMERFD_RANGE`] ahead, sets the timerfd
-    /// instead and returns `None`.
+    /// early enough to set the timerfd. If the deadline is at most [`TIMERFD_RANGE`] ahead, sets the
+    /// timerfd instead and returns `None`, unless that fails.
     pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(precise) = &mut self.precise else {
             return Some(target);
         };
+        if target.saturating_since(now) > TIMERFD_RANGE {
+            return Some(target.saturating_sub(TIMERFD_RANGE));
+        }
         if precise.set(target, now, &self.waker) {
             self.armed = target;
             return None;
         }
-        // A tick ahead, so that the interval does not fire while it is being armed.
-        let soonest = now.saturating_add(Duration::from_nanos(1));
-        Some(target.saturating_sub(TIMERFD_RANGE).max(soonest))
+        Some(target)
     }
 
     /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
@@ -232,13 +230,8 @@ impl HighResolution {
         }
     }
 
-    /// Sets the timerfd for `target`, to wake the waker, and returns `true`. Returns `false` if
-    /// Tokio's interval has to fire instead, because the target is far or the timerfd could not be
-    /// set.
+    /// Sets the timerfd for `target`, to wake the waker. Returns `false` if it could not be set.
     fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
-        if target.saturating_since(now) > TIMERFD_RANGE {
-            return false;
-        }
         // It has expired, but its wake-up was not delivered yet: do not set it again.
         if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
             return true;

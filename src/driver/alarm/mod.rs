@@ -106,16 +106,12 @@ impl Alarm {
         alarm
     }
 
-    /// Notes that the driver task was spawned; it may not have been polled yet. Because closing a
-    /// driver takes the timer out under this lock, the runtime has not ended while the lock is held
-    /// and there is a timer. So the runtime's clock can be read.
+    /// Finds the grid, and notes if the clock may be paused. Call this after the driver task was
+    /// spawned: because closing a driver takes the timer out under the mutex, the runtime has not
+    /// ended while the mutex is held and there is a timer.
     pub(super) fn begin(&self) {
-        if let Some(timer) = lock(&self.timer).as_mut() {
-            timer.has_task = true;
-            if self.settings.current_thread {
-                self.note_clock(timer);
-            }
-        }
+        self.ask(|timer| self.grid.find(|deadline| timer.has_come(deadline)));
+        self.now();
     }
 
     /// Gives back the interval, to be dropped, because it would keep the handle of its runtime
@@ -164,26 +160,16 @@ impl Alarm {
         self.may_pause.load(Ordering::Relaxed)
     }
 
-    /// Returns the Tokio millisecond in which this deadline fires, and asks Tokio if its
-    /// milliseconds are not known. Returns `None` while Tokio [cannot be asked](Self::ask).
-    pub(super) fn tokios_millisecond(&self, deadline: Tick) -> Option<Tick> {
-        self.grid.round_up(deadline).or_else(|| {
-            self.ask(|timer| self.grid.find(|deadline| timer.has_come(deadline)))?;
-            self.grid.round_up(deadline)
-        })
-    }
-
-    /// Asks Tokio about its own time. Returns `None` if the runtime has not taken the driver task
-    /// yet, if the driver has shut down, if a task dump traces this thread, or if Tokio panics.
-    /// Tokio panics if its time driver has shut down. The driver task is normally dropped before
-    /// that, but a waker that blocks can delay the drop.
+    /// Asks Tokio about its own time. Returns `None` if the driver has shut down, if a task dump
+    /// traces this thread, or if Tokio panics. Tokio panics if its time driver has shut down. The
+    /// driver task is normally dropped before that, but a waker that blocks can delay the drop.
     pub(super) fn ask<R>(&self, ask: impl FnOnce(&mut AlarmTimer) -> R) -> Option<R> {
         // In a traced poll, every timer of Tokio's is pending, so its answer means nothing.
         if is_traced(Waker::noop()) {
             return None;
         }
         let mut timer = lock(&self.timer);
-        let timer = timer.as_mut().filter(|timer| timer.has_task)?;
+        let timer = timer.as_mut()?;
         contain(|| ask(timer))
     }
 }

@@ -65,9 +65,15 @@ fn polling_the_timers_of_another_driver_uses_up_no_request() {
         builder.worker_threads(1).enable_time().build().unwrap()
     };
     let (runtime, other) = (build(), build());
-    let hour = Duration::from_secs(3_600);
-    let custom = runtime.block_on(async { crate::Builder::new().build().unwrap().sleep(hour) });
-    let foreign = other.block_on(async { sleep(hour) });
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let inside = |runtime: &tokio::runtime::Runtime, make: fn() -> crate::Sleep| {
+        let _guard = runtime.enter();
+        make()
+    };
+    let custom = inside(&runtime, || {
+        crate::Builder::new().build().unwrap().sleep(HOUR)
+    });
+    let foreign = inside(&other, || sleep(HOUR));
     let count = runtime.spawn(async move {
         for mut sleep in [custom, foreign] {
             assert!(futures::poll!(&mut sleep).is_pending());

@@ -122,7 +122,6 @@ impl Model {
         let alarm = &self.driver.alarm;
         self.know_the_grid();
         if let Some(timer) = lock(&alarm.timer).as_mut() {
-            timer.has_task = true;
             alarm.set_may_pause(timer);
         }
         self.driver.rearm();
