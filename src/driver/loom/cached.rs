@@ -1,5 +1,6 @@
-//! The cached entry. Either a timer takes it over, or a thread removes it: a pass, a thread that counts
-//! the timers, one that arms another timer, or the end of the driver.
+//! The cached entry, which `shard.rs` describes: that of a cancelled timer, kept for the next timer.
+//! Either a timer takes it over, or a thread removes it: a pass, a thread that counts the timers, one
+//! that arms another timer, or the end of the driver.
 
 use super::model::{Armed, Model, assert_dropped, check, shards};
 

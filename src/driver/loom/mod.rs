@@ -8,8 +8,8 @@
 //! late or gone.
 //!
 //! `.ci/run loom` runs all models: once with one timer or late cancel per critical section, and once
-//! with two. One model is run with
-//! `RUSTFLAGS="--cfg loom" cargo test --release --lib loom_arm_and_arm`.
+//! with two. To run one model, give its full path, because a part of a name may match several:
+//! `RUSTFLAGS="--cfg loom" cargo test --release --lib driver::loom::plan::loom_arm_and_arm -- --exact`.
 //!
 //! `.ci/breakages` lists changes that break the driver, and the models that fail then.
 //! `.ci/run breakages` makes each change in a copy, and checks that these models do fail.

@@ -20,7 +20,7 @@ use crate::settings::Settings;
 
 /// The time at which every model begins.
 const START: Tick = Tick(1);
-/// Maximum number of times that the driver has something to do.
+/// A model fails if the driver still has something to do after this many rounds.
 const ROUNDS: usize = 20;
 /// How late the alarm may be: by Tokio's millisecond, which is one tick in a model, or by the spacing.
 const LATENESS: u64 = 1;

@@ -41,7 +41,7 @@ fn loom_reset_to_earlier_while_the_driver_plans() {
     reset_while_firing(2, 1, &[20]);
 }
 
-/// A paused clock would stop at the deadline of a timer that is gone.
+/// If the alarm stayed armed for the timer that is gone, a paused clock would stop at its deadline.
 #[test]
 fn loom_drop_and_arm_where_the_clock_may_be_paused() {
     check(current_thread(1), |model| {
