@@ -20,7 +20,8 @@
 //! tokio-wheel = { path = "../tokio-wheel" }
 //! ```
 //!
-//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change:
+//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change. (Code that
+//! names Tokio's `Elapsed` [changes, too](docs::differences#elapsed-is-another-type).)
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
@@ -62,11 +63,12 @@
 //!
 //! # Limits
 //!
-//! * A runtime's clock may advance by at most 500 years. A timer with a later deadline never fires.
+//! * Deadlines are represented up to 500 years ahead. A timer with a later deadline never fires.
 //! * A driver has one *shard* per worker. A shard is a wheel with its own lock, and holds just under 2³²
 //!   timers at most.
 //! * If a worker thread has entered another runtime, a timer that is created there usually belongs to the
-//!   [worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to) rather than to the entered one.
+//!   [worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to) rather than to the entered
+//!   one, and blocking the worker until it fires can block forever.
 //!
 //! # Features
 //!
