@@ -6,7 +6,8 @@
 //! * **A timer counts a reference to its [`Home`], not to its driver**, because the count of a home
 //!   is usually written by its own worker only. A home refers to its driver without keeping it
 //!   alive: the driver lives as long as its service and its handles. What is left of a closed driver
-//!   is freed with the last timer or handle.
+//!   is freed with the last timer or handle, except that a thread keeps its last home, which is empty
+//!   by then, until it gets another home or ends.
 //! * **A driver closes with its task.** The task owns the driver's `Service`, whose drop closes the
 //!   driver. (A service is dropped without a task if another thread installs a driver for the same
 //!   runtime first. If a hook of the runtime panics while the task is spawned, Tokio never polls the

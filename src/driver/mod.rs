@@ -8,7 +8,8 @@
 //!   armed timer has an *entry* in the wheel of one shard, with its deadline and the waker of its
 //!   task. The shard's *clock* is the tick to which its wheel was advanced, and its *next* is the
 //!   tick at which it needs the next expiry pass. It is never later than the earliest deadline in
-//!   the wheel, and earlier if the timer with that deadline was cancelled.
+//!   the wheel. It is earlier if the timer that it was lowered for was cancelled or reset, or if a
+//!   search for the earliest deadline stopped at the start of a slot with many timers.
 //! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
@@ -29,7 +30,8 @@
 //!
 //! # Files
 //!
-//! The files are listed from the bottom up: each uses only those above it. They build on the crate's
+//! The files are listed from the bottom up: each uses only those above it, except that a driver
+//! (`lifecycle.rs`) requests passes and runs them when its alarm fires (`pass.rs`). They build on the crate's
 //! `platform.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants, ticks and
 //! rounding), on `timing_wheel/`, and on `metrics/`.
 //!
@@ -132,7 +134,7 @@
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |
 //! | resetting | the shard's lock, the entry; the slot, if the entry has to move |
-//! | an expiry pass | per shard in which something is due: its lock, entries, slots, published line; per timer its task; once, the alarm, and the published line of each shard |
+//! | an expiry pass | per shard in which something is due or a cancel is queued: its lock, entries, slots, published line; per timer its task; once, the alarm, and the published line of each shard |
 //!
 //! So a task that stays on its worker writes only the cache lines of that worker. A task that was
 //! stolen writes the list of late cancels of its former worker once for each timer that it took

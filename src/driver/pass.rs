@@ -36,6 +36,8 @@
 //!
 //! # Ground rules
 //!
+//! * **Passes may overlap**, on two workers: the alarm's and one that was requested. Each critical
+//!   section of a shard is one pass's, and none moves the shard's clock back.
 //! * **To request a pass, wake the driver task.** If a task is woken while it is being polled,
 //!   Tokio polls it again, so no request is lost.
 //! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other

@@ -157,8 +157,9 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// Incremented whenever the shard's worker thread changes, without any lock. A thread that was
-    /// bound with a different number is no longer the shard's worker.
+    /// The number of the present binding. Every request for a binding, every binding and the end of
+    /// the driver increment it, without any lock. A thread that was bound with another number is not
+    /// the shard's worker any more.
     binding: AtomicU32,
 }
 
@@ -309,13 +310,13 @@ impl Shard {
         self.clock() == Tick::NEVER
     }
 
-    /// Returns the number of the thread that is this shard's worker now.
+    /// Returns the number of the present binding.
     #[inline]
     pub(super) fn binding(&self) -> u32 {
         self.published.binding.load(Ordering::Acquire)
     }
 
-    /// Ends the binding of the shard's present worker and returns the number of the next one.
+    /// Ends the present binding and returns the number of the next one.
     pub(super) fn end_binding(&self) -> u32 {
         self.published.binding.fetch_add(1, Ordering::AcqRel) + 1
     }

@@ -144,7 +144,7 @@ impl Timer {
     ///
     /// # Panics
     ///
-    /// Panics if the runtime has shut down.
+    /// May panic if the runtime has shut down, as the head of this file says.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.is_idle() {
             self.come_here();

@@ -3,8 +3,8 @@
 //! # Ground rules
 //!
 //! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
-//!   no thread waits behind a mass expiry. The timer then belongs to the other shard, even when it
-//!   is armed again. Spinning alone is not enough. If the pass runs on the same processor as this
+//!   no thread waits behind a mass expiry. The timer then belongs to the other shard until it is armed
+//!   again, if this thread is bound to a worker of the driver, and otherwise for good. Spinning alone is not enough. If the pass runs on the same processor as this
 //!   thread, the pass is preempted again and again while it holds the lock, so arming would wait for
 //!   milliseconds while a million timers fire.
 //! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
