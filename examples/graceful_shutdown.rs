@@ -56,7 +56,7 @@ async fn main() -> std::io::Result<()> {
     connections.close();
     match timeout(Duration::from_secs(10), connections.wait()).await {
         Ok(()) => println!("all connections have ended"),
-        Err(_) => println!("{} connections are cut off after 10 s", connections.len()),
+        Err(_) => println!("{} connections did not end within 10 s", connections.len()),
     }
     // The timers need no shutdown: their driver ends with the runtime.
     client.await?.map(drop)

@@ -193,7 +193,7 @@ fn by_handle() -> Arc<Home> {
     home
 }
 
-/// Returns this thread's home in a known driver, and notes it for [`is_here`].
+/// Returns this thread's home in a known driver, and notes it for [`is_own_home`].
 pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
     let home = home_in(driver);
     LOCAL.with(|local| local.of_wheel.set(Arc::as_ptr(home)));
@@ -209,19 +209,19 @@ fn home_in(driver: &Driver) -> &Arc<Home> {
 /// operation takes the shard's lock.
 #[cfg(not(all(test, loom)))]
 #[inline]
-pub(super) fn is_here(home: &Home) -> bool {
+pub(super) fn is_own_home(home: &Home) -> bool {
     LOCAL.with(|local| ptr::eq(local.home.get(), home) || ptr::eq(local.of_wheel.get(), home))
 }
 
 #[cfg(all(test, loom))]
-pub(super) use crate::platform::fake::is_here;
+pub(super) use crate::platform::fake::is_own_home;
 
 /// Returns the home of the worker that this thread is bound to, if it has the same driver as `home`,
 /// which must not be one of this thread's homes. A worker that is not bound requests a binding, because
 /// it may poll many timers that were made elsewhere, and make none. The timers of a custom driver stay
 /// where they were made, because no thread is bound to its shards.
 #[inline(never)]
-pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
+pub(super) fn own_home_beside(home: &Home) -> Option<Arc<Home>> {
     if !home.alarm.settings.is_default {
         return None;
     }
@@ -229,11 +229,11 @@ pub(super) fn home_beside(home: &Home) -> Option<Arc<Home>> {
     if bound.is_none() && is_time_to_bind(|local| &local.polled_unbound) {
         let handle = Handle::try_current().ok()?;
         let driver = registry::find(handle.id())?;
-        if home.is_beside(&driver.homes()[0]) {
+        if home.has_same_driver(&driver.homes()[0]) {
             request_binding(&handle, home);
         }
     }
-    bound.filter(|own| own.is_beside(home))
+    bound.filter(|own| own.has_same_driver(home))
 }
 
 /// Number of timers that an unbound worker makes, or polls first, before its second request for a

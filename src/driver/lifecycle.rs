@@ -174,7 +174,7 @@ impl Home {
     }
 
     /// Returns `true` if both have the same driver.
-    pub(super) fn is_beside(&self, other: &Home) -> bool {
+    pub(super) fn has_same_driver(&self, other: &Home) -> bool {
         Arc::ptr_eq(&self.alarm, &other.alarm)
     }
 
@@ -183,7 +183,9 @@ impl Home {
     /// **No timer is lost.** This thread has stored a `next` no later than the deadline, and now loads
     /// what a thread that arms the alarm stores before it loads every `next` again. All of these are
     /// sequentially consistent, so either this thread sees how the alarm is armed, or the other one
-    /// sees the deadline; see `Alarm::settle`.
+    /// sees the deadline; see `Alarm::settle`. (`lower_next` stores nothing if `next` is early enough
+    /// already, and `publish_fast_path` nothing if the value is the same. The store that they rely on
+    /// then came before, under the shard's lock or the alarm's mutex.)
     ///
     /// Call this even if `next` was early enough already, because the thread that published that
     /// `next` may be preempted before it arms the alarm. Only extending a timer is exempt: the alarm

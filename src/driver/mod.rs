@@ -59,7 +59,7 @@
 //! ```text
 //! sleep → Timer::new_at → context::home          this thread's home; arms nothing
 //! first poll → Timer::poll
-//!   ├ come_here                                  to this thread's home, if that has the same driver
+//!   ├ move_to_own_home                           to this thread's home, if that has the same driver
 //!   ├ deadline from `fast_path_from` on: arm_at_home
 //!   │   ├ Shard::arm                             one try of the lock
 //!   │   │   ├ ShardState::put                    takes over the cached entry, or inserts one

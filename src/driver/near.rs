@@ -51,34 +51,36 @@ impl Alarm {
             Some(tick) => deadline.round_up(tick.get(), self.opened),
         };
         if self.may_pause() {
-            return self.with_tokio(when, None);
+            return self.in_tokios_millisecond(when, None);
         }
+        // If the alarm is firing now, it has fired the timers up to the shard's clock.
         let fires_at = self.armed_for().max(Tick(clock.0 + 1));
-        if let Some(tokios) = self.with_the_alarm(when, fires_at) {
+        if let Some(tokios) = self.in_the_alarms_millisecond(when, fires_at) {
             return Some(tokios);
         }
         let now = Tick::really_now();
         if when.0 >= now.0.saturating_add(MILLISECOND) {
             Some(when)
         } else if self.settings.is_precise {
-            self.unless_long_due(when)
+            self.at_own_deadline(when)
         } else {
-            self.with_tokio(when, Some(now))
+            self.in_tokios_millisecond(when, Some(now))
         }
     }
 
     /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
     /// the real time, if it was read.
-    fn with_tokio(&self, when: Tick, now: Option<Tick>) -> Option<Tick> {
+    fn in_tokios_millisecond(&self, when: Tick, now: Option<Tick>) -> Option<Tick> {
         match self.grid.round_up(when) {
-            None => self.unless_long_due(when),
+            None => self.at_own_deadline(when),
             Some(tokios) => (!self.has_come(tokios, now)).then_some(tokios),
         }
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
-    /// while they are not known, because the driver task is just being spawned. A deadline that passed less than a millisecond ago waits until the alarm next fires.
-    fn unless_long_due(&self, when: Tick) -> Option<Tick> {
+    /// while they are not known, because the driver task is just being spawned. A deadline that passed
+    /// less than a millisecond ago waits until the alarm next fires.
+    fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
         let now = self.now();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
         let soonest = now.saturating_add(Duration::from_nanos(1));
@@ -89,7 +91,7 @@ impl Alarm {
     /// millisecond or is firing in it now. Then no clock has to be read, which matters because many
     /// timers that are due together may come here. (If the millisecond has passed by then, the pass
     /// that follows fires the timer.)
-    fn with_the_alarm(&self, when: Tick, fires_at: Tick) -> Option<Tick> {
+    fn in_the_alarms_millisecond(&self, when: Tick, fires_at: Tick) -> Option<Tick> {
         if self.settings.is_precise {
             return None;
         }

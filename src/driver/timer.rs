@@ -147,7 +147,7 @@ impl Timer {
     /// May panic if the runtime has shut down, as the head of this file says.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.is_idle() {
-            self.come_here();
+            self.move_to_own_home();
             let is_fast = deadline >= self.home.shard.fast_path_from();
             if is_fast && self.arm_at_home(deadline, waker.clone()).is_ok() {
                 return Poll::Pending;

@@ -114,21 +114,27 @@ impl AlarmTimer {
         }
     }
 
-    /// Returns when Tokio has to fire for a deadline: at the deadline or, if there is a timerfd,
-    /// early enough to set the timerfd. If the deadline is at most [`TIMERFD_RANGE`] ahead, sets the
-    /// timerfd instead and returns `None`, unless that fails.
-    pub(super) fn tokio_fires_at(&mut self, target: Tick, now: Tick) -> Option<Tick> {
-        let Some(precise) = &mut self.precise else {
-            return Some(target);
-        };
-        if target.saturating_since(now) > TIMERFD_RANGE {
-            return Some(target.saturating_sub(TIMERFD_RANGE));
-        }
-        if precise.set(target, now, &self.waker) {
+    /// Sets the timerfd for a target that is at most [`TIMERFD_RANGE`] ahead. Returns `false` if the
+    /// interval has to fire instead, because the target is further ahead, because there is no timerfd,
+    /// or because it could not be set.
+    pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> bool {
+        let is_near = target.saturating_since(now) <= TIMERFD_RANGE;
+        let precise = self.precise.as_mut().filter(|_| is_near);
+        let is_set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
+        if is_set {
             self.armed = target;
-            return None;
         }
-        Some(target)
+        is_set
+    }
+
+    /// Returns when the interval has to fire for a target that the timerfd is not set for: at the
+    /// target or, if that is far and there is a timerfd, early enough to set it.
+    pub(super) fn interval_fires_at(&self, target: Tick, now: Tick) -> Tick {
+        let is_far = target.saturating_since(now) > TIMERFD_RANGE;
+        match self.precise {
+            Some(_) if is_far => target.saturating_sub(TIMERFD_RANGE),
+            _ => target,
+        }
     }
 
     /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because

@@ -284,13 +284,13 @@ impl Alarm {
         if self.has_fired.load(Ordering::SeqCst) {
             timer.forget_timerfd();
         }
-        let at = if self.may_pause() {
-            Some(target)
-        } else {
-            timer.tokio_fires_at(target, now)
-        };
-        // `None` means that the timerfd is set instead.
-        let Some(at) = at else { return true };
+        let mut at = target;
+        if !self.may_pause() {
+            if timer.set_timerfd(target, now) {
+                return true;
+            }
+            at = timer.interval_fires_at(target, now);
+        }
         // Tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
         if timer.armed < target || timer.is_unsure {
             self.disarm(timer);
@@ -300,7 +300,8 @@ impl Alarm {
         }
         // Tokio's clock has passed the target, because this thread was preempted or because the
         // previous pass took a long time. The caller wakes the driver task, but that may wait in
-        // the queue of a worker that blocks, so Tokio has to fire as well.
+        // the queue of a worker that blocks, so Tokio has to fire as well. (A current-thread runtime
+        // has no other worker, and its clock may be paused.)
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);

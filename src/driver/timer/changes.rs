@@ -35,17 +35,18 @@ pub(super) struct NotArmed {
 impl Timer {
     /// Moves a timer that is not armed to this thread's home, if that has the same driver.
     #[inline(always)]
-    pub(super) fn come_here(&mut self) {
-        if context::is_here(&self.home) {
+    pub(super) fn move_to_own_home(&mut self) {
+        if context::is_own_home(&self.home) {
             return;
         }
-        if let Some(home) = context::home_beside(&self.home) {
+        if let Some(home) = context::own_home_beside(&self.home) {
             self.home = home;
         }
     }
 
     /// Arms the timer for the tick at which it fires (see `near.rs`). If the shard's clock passes that
-    /// tick before the lock is taken, asks again. Refused as due if that tick has come.
+    /// tick before the lock is taken, or if another shard takes the timer and its clock is ahead, asks
+    /// again. Refused as due if that tick has come.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), NotArmed> {
         let mut tried = Tick::ZERO;
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
@@ -168,7 +169,7 @@ impl Timer {
     /// such waker, but firing has woken the task already.)
     #[cold]
     fn reset_unarmed(&mut self, deadline: Tick) {
-        self.come_here();
+        self.move_to_own_home();
         let kept = match &mut self.state {
             State::Tokios { sleep } => return sleep.as_mut().reset(deadline.to_instant()),
             State::Done { waker } => waker.take(),
@@ -205,7 +206,7 @@ impl Timer {
             return;
         };
         state.overwrite(State::Idle);
-        let held = context::is_here(home).then(|| home.shard.try_lock());
+        let held = context::is_own_home(home).then(|| home.shard.try_lock());
         let waker = match held.flatten() {
             Some(held) => home.shard.cancel(held, entry),
             None => {

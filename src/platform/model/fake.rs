@@ -130,7 +130,7 @@ pub(crate) fn worker_index() -> Option<usize> {
 /// Returns `true` if this thread is the worker of the shard. In a model, every thread is the worker of
 /// all shards in use, unless the model has sent it [elsewhere](go_elsewhere). (A busy shard queues even
 /// its own worker's cancels.)
-pub(crate) fn is_here<S>(_shard: &S) -> bool {
+pub(crate) fn is_own_home<S>(_shard: &S) -> bool {
     !ELSEWHERE.with(Cell::get)
 }
 
