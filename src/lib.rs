@@ -2,7 +2,7 @@
 //! and wait for each reply under a timeout.
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. A timeout takes that lock when it is
-//! armed (first polled) and again when it is cancelled (dropped). tokio-wheel gives each worker its own
+//! armed (first polled, if its future is not ready) and again when it is cancelled (dropped). tokio-wheel gives each worker its own
 //! [hierarchical timing wheel](timing_wheel), behind the same API. Most timers are cancelled before they
 //! fire, and arming and cancelling such a timer usually writes only memory of the worker that runs the task.
 //!
@@ -63,12 +63,14 @@
 //!
 //! # Limits
 //!
+//! * Timers fire up to two milliseconds after their deadlines, like Tokio's, unless high resolution is on.
 //! * Deadlines are represented up to 500 years ahead. A timer with a later deadline never fires.
 //! * A driver has one *shard* per worker. A shard is a wheel with its own lock, and holds just under 2³²
-//!   timers at most.
+//!   timers. Arming one more panics.
 //! * If a worker thread has entered another runtime, a timer that is created there usually belongs to the
 //!   [worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to) rather than to the entered
-//!   one, and blocking the worker until it fires can block forever.
+//!   one, and blocking the worker until it fires can block forever. Create such a timer from a [`Handle`] of the
+//!   entered runtime's driver.
 //!
 //! # Features
 //!
