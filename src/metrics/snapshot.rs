@@ -13,8 +13,8 @@ use super::LagHistogram;
 ///   counts what happened between two snapshots. `pending` is the number at the end of the interval.
 ///
 /// A timer counts once it is *registered*, which happens at its first poll or reset, and again if it is
-/// reset after it has fired. Timers that are never polled, and timers that are already due at their first
-/// poll, are not counted.
+/// reset after it has fired. Timers that are never polled, and timers that complete at their first poll, are
+/// not counted.
 ///
 /// [How to read the counts](crate::docs::metrics).
 ///
