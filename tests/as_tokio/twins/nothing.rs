@@ -73,7 +73,7 @@ fn loops_of_zero_length_sleeps_follow_the_clock() {
     let cases = cross3(KINDS, naps, [false, true]);
     same(cases, body::<Tokio>, body::<Ours>);
 
-    // An interval's first tick waits for the clock with Tokio's timers, and completes immediately with ours.
+    // An interval's first tick waits for the clock with Tokio's timers, and may complete immediately with ours.
     let cases = KINDS.map(|kind| (kind, Nap::FirstTick, false));
     let either = [Ok(Pace::OfTheClock), Ok(Pace::Spins)];
     let waits = Ok(Pace::OfTheClock);
