@@ -64,7 +64,7 @@ struct Local {
     /// The address of the home of this thread's timers of the free functions.
     home: Cell<*const Home>,
     /// The address of the home in which it made its last timer of a [`Handle`](crate::Handle).
-    of_wheel: Cell<*const Home>,
+    of_handle: Cell<*const Home>,
     /// The runtime for which the driver of `home` runs.
     runtime: Cell<Option<runtime::Id>>,
     worker: Cell<Option<Worker>>,
@@ -79,7 +79,7 @@ thread_local! {
     static LOCAL: Local = const {
         Local {
             home: Cell::new(ptr::null()),
-            of_wheel: Cell::new(ptr::null()),
+            of_handle: Cell::new(ptr::null()),
             runtime: Cell::new(None),
             worker: Cell::new(None),
             made_unbound: Cell::new(0),
@@ -196,7 +196,7 @@ fn by_handle() -> Arc<Home> {
 /// Returns this thread's home in a known driver, and notes it for [`is_own_home`].
 pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
     let home = home_in(driver);
-    LOCAL.with(|local| local.of_wheel.set(Arc::as_ptr(home)));
+    LOCAL.with(|local| local.of_handle.set(Arc::as_ptr(home)));
     Arc::clone(home)
 }
 
@@ -210,7 +210,7 @@ fn home_in(driver: &Driver) -> &Arc<Home> {
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_own_home(home: &Home) -> bool {
-    LOCAL.with(|local| ptr::eq(local.home.get(), home) || ptr::eq(local.of_wheel.get(), home))
+    LOCAL.with(|local| ptr::eq(local.home.get(), home) || ptr::eq(local.of_handle.get(), home))
 }
 
 #[cfg(all(test, loom))]

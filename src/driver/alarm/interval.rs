@@ -118,8 +118,7 @@ impl AlarmTimer {
     /// interval has to fire instead, because the target is further ahead, because there is no timerfd,
     /// or because it could not be set.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> bool {
-        let is_near = target.saturating_since(now) <= TIMERFD_RANGE;
-        let precise = self.precise.as_mut().filter(|_| is_near);
+        let precise = self.precise.as_mut().filter(|_| !is_far(target, now));
         let is_set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
         if is_set {
             self.armed = target;
@@ -130,9 +129,8 @@ impl AlarmTimer {
     /// Returns when the interval has to fire for a target that the timerfd is not set for: at the
     /// target or, if that is far and there is a timerfd, early enough to set it.
     pub(super) fn interval_fires_at(&self, target: Tick, now: Tick) -> Tick {
-        let is_far = target.saturating_since(now) > TIMERFD_RANGE;
         match self.precise {
-            Some(_) if is_far => target.saturating_sub(TIMERFD_RANGE),
+            Some(_) if is_far(target, now) => target.saturating_sub(TIMERFD_RANGE),
             _ => target,
         }
     }
@@ -205,6 +203,12 @@ pub(super) const TIMERFD_RANGE: Duration = if cfg!(all(test, loom)) {
 } else {
     Duration::from_secs(1)
 };
+
+/// Returns `true` if a target is too far ahead for the timerfd.
+fn is_far(target: Tick, now: Tick) -> bool {
+    target.saturating_since(now) > TIMERFD_RANGE
+}
+
 /// How long it may take until the wake-up of an expired timerfd is delivered.
 const AWAITED: Duration = Duration::from_millis(10);
 /// The spacing of wake-ups, unless a builder sets another.

@@ -45,7 +45,7 @@ impl Timer {
     }
 
     /// Arms the timer for the tick at which it fires (see `near.rs`). If the shard's clock passes that
-    /// tick before the lock is taken, or if another shard takes the timer and its clock is ahead, asks
+    /// tick before the lock is taken, or if another shard takes the timer and its clock is later, asks
     /// again. Refused as due if that tick has come.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), NotArmed> {
         let mut tried = Tick::ZERO;
