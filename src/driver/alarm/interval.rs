@@ -65,9 +65,6 @@ pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) waker: Waker,
     /// The tick that is armed for, or [`Tick::NEVER`] if nothing is armed.
     pub(super) armed: Tick,
-    /// Whether that was armed before the clock was found to be paused, so that it has to be armed
-    /// again in any case.
-    pub(super) is_unsure: bool,
 }
 
 impl AlarmTimer {
@@ -92,14 +89,12 @@ impl AlarmTimer {
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
             armed: Tick::NEVER,
-            is_unsure: false,
         }
     }
 
     /// Notes that one of the two sources has fired: neither counts as set any more.
     pub(super) fn forget_all(&mut self, now: Tick) {
         self.armed = Tick::NEVER;
-        self.is_unsure = false;
         if let Some(precise) = &mut self.precise {
             precise.last_wakeup = now;
         }
@@ -148,7 +143,6 @@ impl AlarmTimer {
         // armed then.
         let is_pending = polled.is_some_and(|polled| polled.is_pending());
         self.armed = if is_pending { target } else { Tick::NEVER };
-        self.is_unsure = false;
         is_pending
     }
 

@@ -127,15 +127,15 @@ impl Alarm {
         if !self.settings.current_thread {
             return Tick::really_now();
         }
-        let mut timer = lock(&self.timer);
-        let now = timer.as_mut().and_then(|timer| self.note_clock(timer));
+        let timer = lock(&self.timer);
+        let now = timer.as_ref().and_then(|timer| self.note_clock(timer));
         now.unwrap_or(Tick::ZERO)
     }
 
     /// Reads the clock of a current-thread runtime and notes if it may be paused. A clock that does
     /// not show the real time is paused, or was resumed after an advance. If Tokio is built to
     /// pause clocks, every clock may be paused.
-    fn note_clock(&self, timer: &mut AlarmTimer) -> Option<Tick> {
+    fn note_clock(&self, timer: &AlarmTimer) -> Option<Tick> {
         if self.may_pause() {
             return timer.now();
         }
@@ -143,15 +143,14 @@ impl Alarm {
         let now = timer.now()?;
         let is_virtual = now < before || now > Tick::really_now();
         if is_virtual || cfg!(feature = "test-util") {
-            self.set_may_pause(timer);
+            self.set_may_pause();
         }
         Some(now)
     }
 
-    /// Notes that the clock may be paused. What is armed was armed by the real clock.
-    pub(super) fn set_may_pause(&self, timer: &mut AlarmTimer) {
+    /// Notes that the clock may be paused. If a timerfd is set, its next expiry arms the interval.
+    pub(super) fn set_may_pause(&self) {
         self.may_pause.store(true, Ordering::Relaxed);
-        timer.is_unsure = timer.armed != Tick::NEVER;
     }
 
     /// Returns `true` if the clock is, or may be, paused.
@@ -229,7 +228,7 @@ impl Alarm {
             timer.forget_all(now);
         }
         let target = self.settle(shards, now);
-        if timer.armed == target && !timer.is_unsure {
+        if timer.armed == target {
             true
         } else if target != Tick::NEVER {
             self.set(timer, target, now)
@@ -292,7 +291,7 @@ impl Alarm {
             at = timer.interval_fires_at(target, now);
         }
         // Tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
-        if timer.armed < target || timer.is_unsure {
+        if timer.armed < target {
             self.disarm(timer);
         }
         if timer.arm(at, target) {

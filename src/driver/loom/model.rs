@@ -119,11 +119,8 @@ impl Model {
 
     /// Notes that the clock may be paused, as a driver does that finds a paused clock.
     pub(super) fn may_be_paused(&self) {
-        let alarm = &self.driver.alarm;
         self.know_the_grid();
-        if let Some(timer) = lock(&alarm.timer).as_mut() {
-            alarm.set_may_pause(timer);
-        }
+        self.driver.alarm.set_may_pause();
         self.driver.rearm();
     }
 
