@@ -1,5 +1,5 @@
 //! The alarm. Its interval may fire late, early, spuriously, or while a thread is arming it. The driver
-//! must always notice that the alarm has fired, and must not take an old firing for a later one.
+//! must always notice that the alarm has fired, and must not mistake an old firing for a later one.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -62,14 +62,14 @@ fn loom_a_spurious_alarm_and_another() {
     });
 }
 
-/// The alarm is late. The driver task runs a pass before the alarm fires, and re-arms the alarm while
-/// it fires.
+/// The alarm is late, so the driver task may run a pass first. That pass re-arms the alarm, which may
+/// fire at the same time.
 #[test]
 fn loom_a_pass_and_a_late_alarm() {
     check(shards(2), |model| {
         let timers = [model.arm(0, 10), model.arm(1, 30)];
         fake::advance_to(Tick(12).to_instant());
-        // A timer for now does not take the fast path, even if the alarm is late.
+        // Even if the alarm is late, a timer that is due now does not take the fast path.
         model.driver.rearm();
         let fast_path_from = model.home(0).shard.fast_path_from();
         assert_eq!(fast_path_from, Tick(12 + MILLISECOND));

@@ -1,6 +1,6 @@
-//! The cached entry, which `shard.rs` describes: that of a cancelled timer, kept for the next timer.
-//! Either a timer takes it over, or a thread removes it: a pass, a thread that counts the timers, one
-//! that arms another timer, or the end of the driver.
+//! The cached entry, which `shard.rs` describes: a cancelled timer's entry, kept for the next timer.
+//! Either a timer takes it over, or it is removed: by a pass, by a search for the next deadline, by a
+//! count of the timers, or by the end of the driver.
 
 use super::model::{Armed, Model, assert_dropped, check, shards};
 
@@ -90,7 +90,7 @@ fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
     });
 }
 
-/// Both threads use the shard as its worker does: each caches an entry, or finds one cached.
+/// Both threads use the shard as its worker does: each caches its entry, or finds another entry cached.
 #[test]
 fn loom_cache_and_cache() {
     check(shards(1), |model| {

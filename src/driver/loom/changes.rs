@@ -1,6 +1,6 @@
-//! Late cancels and resets. A cancel is queued if it comes from a thread that is not the shard's worker,
-//! or finds the shard locked; the next thread that locks the shard applies it. A reset waits for the
-//! shard instead.
+//! Late cancels and resets. A cancel is queued if its thread is not the shard's worker, or if the shard
+//! is locked. A thread that locks the shard later applies the cancel. A reset waits for the shard
+//! instead.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn loom_cancel_and_fire() {
     });
 }
 
-/// The worker reads the length of the list for the last time, and then releases the shard.
+/// The cancel may come after the arming thread has last read the list's length, before it unlocks.
 #[test]
 fn loom_cancel_and_the_owner_arms() {
     check(shards(1), |model| {
@@ -36,8 +36,8 @@ fn loom_cancel_and_the_owner_arms() {
     });
 }
 
-/// The published length of the list is never less than its length: the next thread that locks the
-/// shard applies both cancels.
+/// The published length of the list is never less than its actual length, so a count of the timers
+/// applies both cancels.
 #[test]
 fn loom_cancel_and_cancel() {
     check(shards(1), |model| {
@@ -70,7 +70,7 @@ fn loom_extend_twice_and_fire() {
     });
 }
 
-/// Checks what an owner does with a timer that it has extended, while a pass fires another timer.
+/// Extends a timer and then calls `then`, while a pass fires another timer. Both timers must fire.
 fn extend_and(then: impl Fn(&Model, Armed) -> Armed + Send + Sync + 'static) {
     check(shards(1), move |model| {
         let (due, mut timer) = (model.arm(0, 10), model.arm(0, 30));
@@ -105,7 +105,7 @@ fn loom_reset_to_earlier_and_fire_the_last() {
     reset_while_firing(1, 0, &[20]);
 }
 
-/// Whichever thread is first, each stores a deadline that is the earliest at that moment.
+/// Whichever thread comes second must not raise the shard's `next` to its own deadline.
 #[test]
 fn loom_reset_to_earlier_and_arm_on_one_shard() {
     check(shards(1), |model| {
@@ -146,7 +146,7 @@ fn loom_more_cancels_than_one_critical_section_applies() {
     });
 }
 
-/// One thread cancels a timer, and applies late cancels, while the worker caches an entry.
+/// One thread cancels two timers, and applies late cancels, while the worker caches an entry.
 #[test]
 fn loom_apply_and_cache() {
     check(shards(1), |model| {
@@ -184,7 +184,7 @@ fn loom_cancels_and_shutdown() {
     });
 }
 
-/// The first cancel is queued, and the second cancel applies it unless the pass has.
+/// With batches of two, the first cancel stays queued until the second cancel or the pass applies it.
 #[test]
 fn loom_cancel_and_fire_what_waits_already() {
     check(shards(1), |model| {
@@ -199,8 +199,8 @@ fn loom_cancel_and_fire_what_waits_already() {
     });
 }
 
-/// One of the cancels may be queued while the pass fires its timer, and is then refused. The other is
-/// applied in the same critical section.
+/// One of the cancels may be queued while the pass fires its timer, and is then refused. With batches
+/// of two, the same critical section applies the other.
 #[test]
 fn loom_cancels_and_fire_one_of_them() {
     check(shards(1), |model| {

@@ -1,5 +1,5 @@
-//! A timer is dropped, reset or polled while a pass fires it: a timer that is due belongs to the
-//! driver, any other belongs to its owner, and no entry is freed twice.
+//! A timer is dropped, reset or polled while a pass may fire it. The entry of a timer that is due
+//! belongs to the driver, and any other entry to its timer. No entry is freed twice.
 
 use super::model::{Armed, Model, assert_dropped, check, reset_while_firing, shards};
 use crate::clock::Tick;
@@ -70,13 +70,13 @@ fn loom_extend_and_fire() {
     });
 }
 
-/// If the new deadline has passed by the reset, the reset fires the timer.
+/// If the new deadline has passed when the timer is reset, the reset fires the timer.
 #[test]
 fn loom_move_earlier_and_fire() {
     reset_while_firing(2, 0, &[9]);
 }
 
-/// The waker that was kept after the first time is woken for the second.
+/// The timer keeps the waker of the poll that was ready, and wakes it at the new deadline.
 #[test]
 fn loom_reset_after_it_was_ready_and_fire() {
     check(shards(1), |model| {
@@ -119,8 +119,8 @@ fn loom_fire_and_fire() {
     });
 }
 
-/// The pass of the driver task has an earlier time than that of the alarm, but may run later. It does
-/// not move the clock back, so the timer that has fired is not taken for a pending one.
+/// The driver task's pass has an earlier time than the alarm's pass, but may run later. It must not
+/// move the clock back, because a timer that has fired would then count as pending.
 #[test]
 fn loom_two_passes_and_drop() {
     check(shards(1), |model| {

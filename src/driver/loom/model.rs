@@ -22,7 +22,7 @@ use crate::settings::Settings;
 const START: Tick = Tick(1);
 /// A model fails if the driver still has something to do after this many rounds.
 const ROUNDS: usize = 20;
-/// How late the alarm may be: by Tokio's millisecond, which is one tick in a model, or by the spacing.
+/// How late the alarm may fire: by Tokio's millisecond or by the spacing. In a model, both are one tick.
 const LATENESS: u64 = 1;
 /// The spacing of a driver with high resolution, which is as short as possible.
 const SPACING: Duration = Duration::from_nanos(LATENESS);
@@ -67,8 +67,8 @@ pub(super) fn check(settings: Settings, model: impl Fn(Model) + Send + Sync + 's
     });
 }
 
-/// Checks that both timers fire if a pass fires one of them, while the owner of the other, in shard
-/// `home`, resets it to these deadlines.
+/// Arms two timers, the second in shard `home`. While a pass fires the first timer, resets the second
+/// to each of these deadlines. Checks that both fire.
 pub(super) fn reset_while_firing(number: usize, home: usize, deadlines: &'static [u64]) {
     check(shards(number), move |model| {
         let (due, mut timer) = (model.arm(0, 10), model.arm(home, 40));
@@ -79,7 +79,7 @@ pub(super) fn reset_while_firing(number: usize, home: usize, deadlines: &'static
     });
 }
 
-/// Asserts that these wakers were dropped, and were woken at most `wakes` times.
+/// Asserts that no clone of these wakers is left, and that each was woken at most `wakes` times.
 pub(super) fn assert_dropped(wakers: impl IntoIterator<Item = Arc<Wakes>>, wakes: usize) {
     for waker in wakers {
         assert!(waker.count() <= wakes, "woken {} times", waker.count());
@@ -94,7 +94,7 @@ pub(super) struct Model {
     pub(super) time: TimeDriver,
     /// The runtime's side of the descriptor, if the driver has high resolution.
     io: Option<IoDriver>,
-    /// The wakes of the driver task since its last poll.
+    /// The wakes of the driver task that `poll_task_if_woken` has not consumed.
     pub(super) task: Arc<Wakes>,
 }
 
@@ -117,7 +117,7 @@ impl Model {
         model
     }
 
-    /// Notes that the clock may be paused, as a driver does that finds a paused clock.
+    /// Notes that the clock may be paused, as a driver does when it finds a paused clock.
     pub(super) fn may_be_paused(&self) {
         self.know_the_grid();
         self.driver.alarm.set_may_pause();
@@ -179,7 +179,7 @@ impl Model {
         self.race_outside(enter, own)
     }
 
-    /// Runs `own` while another thread polls Tokio's time driver at this time, which fires the
+    /// Runs `own` while another thread polls Tokio's time driver at the time `now`, which fires the
     /// alarm.
     pub(super) fn while_firing<T>(&self, now: u64, own: impl FnOnce() -> T) -> T {
         self.race(move |model| model.poll_at(now), own).1
@@ -234,7 +234,7 @@ impl Model {
         self.driver.close();
     }
 
-    /// Lets the alarm fire next, but does not poll the driver task.
+    /// Moves the clock to the alarm's time and fires the alarm, without polling the driver task.
     pub(super) fn fire_without_the_task(&self) {
         if let Some(at) = self.fires_at() {
             self.descriptor_polled_at(at.0);
@@ -242,7 +242,7 @@ impl Model {
         }
     }
 
-    /// Runs the runtime at the present time, until it has nothing to do.
+    /// Runs the runtime at the present time until it has nothing to do, and then checks the alarm.
     pub(super) fn settle(&self) {
         fake::settle();
         let now = || clock().0;
@@ -276,7 +276,7 @@ impl Model {
         panic!("the alarm fires forever");
     }
 
-    /// Applies the late cancels, and returns the number of pending timers.
+    /// Returns the number of pending timers. Counting them first applies the late cancels.
     pub(super) fn pending(&self) -> usize {
         self.driver.shards().map(|shard| shard.pending()).sum()
     }
@@ -287,8 +287,8 @@ impl Model {
         assert!(!shards.any(Shard::has_late_cancels), "a cancel is queued");
     }
 
-    /// Lets the time run out, and asserts that these timers fire, and that there are no others. No
-    /// timer may be cancelled while a pass fires it, because its late cancel would remain queued.
+    /// Lets time run out, and asserts that these timers fire and that no others are left. This fails
+    /// if a late cancel was queued while its timer fired, and no later pass has applied the cancel.
     pub(super) fn assert_all_fire(&self, timers: impl IntoIterator<Item = Armed>) {
         self.run_out();
         self.assert_no_late_cancels();
@@ -296,7 +296,7 @@ impl Model {
         self.assert_empty();
     }
 
-    /// Asserts that there is no timer, and that counting the timers applies every late cancel.
+    /// Asserts that no timer is left, and that counting the timers has applied every late cancel.
     pub(super) fn assert_empty(&self) {
         self.settle();
         assert_eq!(self.pending(), 0, "an entry is left");
@@ -304,9 +304,9 @@ impl Model {
     }
 }
 
-/// When a waker was woken, and whether a thread of the runtime woke it.
+/// The wakes of a waker: when each came, and whether it came from a thread of the runtime.
 ///
-/// All wakers of a model are of this kind, even the driver task's.
+/// Nearly all wakers of the models are of this kind, even the driver task's.
 #[derive(Default)]
 pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
 
@@ -337,7 +337,7 @@ impl Wakes {
         self.0.lock().unwrap().len()
     }
 
-    /// Returns `true` if no waker of this kind is left.
+    /// Returns `true` if no clone of the waker is left.
     pub(super) fn is_freed(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1
     }
@@ -364,7 +364,7 @@ impl Armed {
         polled
     }
 
-    /// Keeps the waker, as the owner of a timer does after a poll that was ready.
+    /// Stores the waker in the timer, as the timer's owner does after a poll that was ready.
     pub(super) fn keep(&mut self) {
         self.timer.keep(&self.wakes.waker());
     }
@@ -382,8 +382,8 @@ impl Armed {
         self.timer.reset(self.deadline);
     }
 
-    /// Asserts that the timer has fired: its waker was woken once, at the deadline and not before,
-    /// or a poll was ready.
+    /// Asserts that the timer has fired: either its waker was woken once, neither early nor late, or
+    /// a poll was ready.
     pub(super) fn assert_fired(self) {
         let wakes = self.wakes.0.lock().unwrap().clone();
         if self.ready {

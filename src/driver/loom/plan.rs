@@ -1,4 +1,4 @@
-//! Arming: the alarm is armed for the earliest of all deadlines, whichever thread stores it first.
+//! Arming: whichever thread stores its deadline first, the alarm is armed for the earliest one.
 
 use super::model::{assert_dropped, check, current_thread, reset_while_firing, shards};
 

@@ -6,7 +6,7 @@ use super::model::{assert_dropped, check, current_thread, shards};
 
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 
-/// Returns `None` if `f` panics as Tokio does if a runtime has ended.
+/// Returns `None` if `f` panics with the message of Tokio's timers in a runtime that has ended.
 fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(value) => Some(value),
@@ -16,7 +16,7 @@ fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// The driver closes its alarm before its shards. In between, a timer cannot ask for Tokio's
-/// millisecond. It must then not count as due: `poll` asserts that it is not ready early.
+/// millisecond. The timer must not count as due then: `poll` asserts that it is not ready early.
 #[test]
 fn loom_insert_where_the_clock_may_be_paused_and_shutdown() {
     check(current_thread(1), |model| {
