@@ -1,10 +1,10 @@
 //! A replacement for `tokio::time`, for programs with several workers whose tasks send each other requests
 //! and wait for each reply under a timeout.
 //!
-//! `tokio::time` keeps all of a runtime's timers behind one lock. A timeout takes that lock when it is
-//! armed (first polled, if its future is not ready) and again when it is cancelled (dropped). tokio-wheel gives each worker its own
-//! [hierarchical timing wheel](timing_wheel), behind the same API. Most timers are cancelled before they
-//! fire, and arming and cancelling such a timer usually writes only memory of the worker that runs the task.
+//! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not ready at the
+//! first poll, the timeout takes that lock to arm its timer, and again to cancel it. tokio-wheel gives each
+//! worker its own [hierarchical timing wheel](timing_wheel), behind the same API. Most timers are cancelled
+//! before they fire. Arming and cancelling a timer usually writes only memory of the worker that runs the task.
 //!
 //! An ordinary HTTP server does not need this crate, because timers are a small share of its work. [Should
 //! you switch?](docs::should_you_switch) helps you decide.
@@ -20,8 +20,9 @@
 //! tokio-wheel = { path = "../tokio-wheel" }
 //! ```
 //!
-//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change. (Code that
-//! names Tokio's `Elapsed` [changes, too](docs::differences#elapsed-is-another-type).)
+//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change. But code that
+//! names Tokio's `Elapsed` [changes, too](docs::differences#elapsed-is-another-type), and [tests under a paused
+//! clock](docs::testing) need tokio-wheel's feature `test-util` in `[dev-dependencies]`.
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
@@ -38,17 +39,15 @@
 //! # }
 //! ```
 //!
-//! The first timer of a runtime starts a *driver*, which keeps the runtime's timers and fires them.
-//! [Tests under a paused clock](docs::testing) need no change except tokio-wheel's feature `test-util`
-//! in `[dev-dependencies]`.
 //! New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
-//! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
+//! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()). The first timer of a runtime starts a
+//! *driver*, which keeps the runtime's timers and fires them.
 //!
 //! # Where to find what
 //!
 //! | if you want to | see |
 //! | --- | --- |
-//! | wait, or limit the time of a future | [`sleep()`], [`timeout()`], [`interval()`], and [`FutureExt`](ext::FutureExt) |
+//! | wait, or put a timeout on a future | [`sleep()`], [`timeout()`], [`interval()`], and [`FutureExt`](ext::FutureExt) |
 //! | keep many values until their deadlines pass | [`DelayQueue`], as in tokio-util |
 //! | count timers, and see how late they fire | [`metrics()`] |
 //! | change the driver's settings, or run a second driver | [`Builder`], and the [`Handle`] that it returns |
@@ -63,13 +62,14 @@
 //!
 //! # Limits
 //!
-//! * Timers fire up to two milliseconds after their deadlines, like Tokio's, unless high resolution is on.
-//! * Deadlines are represented up to 500 years ahead. A timer with a later deadline never fires.
-//! * A driver has one *shard* per worker. A shard is a wheel with its own lock, and holds just under 2³²
-//!   timers. Arming one more panics.
-//! * If a worker thread has entered another runtime, a timer that is created there usually belongs to the
-//!   [worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to) rather than to the entered
-//!   one, and blocking the worker until it fires can block forever. Create such a timer from a [`Handle`] of the
+//! * A timer fires up to two milliseconds after its deadline, or later if workers block, as with Tokio. On
+//!   Linux, [high resolution](docs::high_resolution) shortens the two milliseconds to tens of microseconds.
+//! * A timer whose deadline is more than 500 years ahead never fires.
+//! * By default, a driver has one *shard* per worker: a wheel with its own lock. A shard holds just under
+//!   2³² timers, and arming another one panics.
+//! * On a worker thread that has entered another runtime, a new timer usually belongs to the [worker's
+//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to) instead of the entered one. If you block the
+//!   worker until the timer fires, the wait may never end. So create the timer from a [`Handle`] of the
 //!   entered runtime's driver.
 //!
 //! # Features
