@@ -103,11 +103,6 @@ impl Local {
         })
     }
 
-    /// Returns `true` if the home's driver still runs for this runtime.
-    fn is_of(&self, home: &Home, handle: &Handle) -> bool {
-        self.runtime.get() == Some(handle.id()) && !home.shard.is_closed()
-    }
-
     /// Returns this thread's home, if it is of such a kind.
     #[inline]
     fn home_if(&self, is_such: impl FnOnce(&Home) -> bool) -> Option<Arc<Home>> {
@@ -176,8 +171,10 @@ pub(crate) fn require_runtime() {
 #[track_caller]
 fn by_handle() -> Arc<Home> {
     let handle = Handle::current();
-    let own = LOCAL.with(|local| local.home_if(|home| local.is_of(home, &handle)));
-    let home = match own {
+    let is_of = |local: &Local, home: &Home| {
+        local.runtime.get() == Some(handle.id()) && !home.shard.is_closed()
+    };
+    let home = match LOCAL.with(|local| local.home_if(|home| is_of(local, home))) {
         Some(home) => home,
         None => {
             let home = Arc::clone(home_in(&registry::driver_of(&handle)));
@@ -218,11 +215,12 @@ pub(super) use crate::platform::fake::is_own_home;
 
 /// Returns the home of the worker that this thread is bound to, if it has the same driver as `home`,
 /// which must not be one of this thread's homes. A worker that is not bound requests a binding, because
-/// it may poll many timers that were made elsewhere, and make none. The timers of a custom driver stay
-/// where they were made, because no thread is bound to its shards.
+/// it may poll many timers that were made elsewhere, and make none. The timers of a custom driver, and
+/// of a current-thread runtime, stay where they were made, because no thread is bound to their shards.
 #[inline(never)]
 pub(super) fn own_home_beside(home: &Home) -> Option<Arc<Home>> {
-    if !home.alarm.settings.is_default {
+    let settings = &home.alarm.settings;
+    if !settings.is_default || settings.current_thread {
         return None;
     }
     let bound = LOCAL.with(|local| local.home_if(|own| local.is_bound(own)));
@@ -255,15 +253,12 @@ fn is_time_to_bind(count: impl FnOnce(&Local) -> &Cell<u32>) -> bool {
     unbound == 0 || unbound >= BINDING_INTERVAL && unbound.is_power_of_two()
 }
 
-/// Spawns a task that binds the thread that runs it, most likely this thread. Does nothing on a
+/// Spawns a task that binds the thread that runs it, most likely this thread. Do not call this for a
 /// current-thread runtime, whose thread may run others.
 fn request_binding(handle: &Handle, home: &Home) {
     let Some(index) = worker_index() else { return };
     let driver = home.driver().filter(|driver| driver.is_open());
     let Some(driver) = driver else { return };
-    if handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return;
-    }
     // End the previous binding. Its thread no longer runs this worker, unless it is this thread.
     end_binding(driver.home(index), index);
     let runtime = handle.id();
