@@ -24,13 +24,13 @@
 //! # The check for late timers
 //!
 //! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
-//! the time. If that timer is late, or due within [`SOON`], the task runs a check:
+//! the time. If that timer is late, or due within [`SOON`](super::shard::SOON), the task runs a check:
 //!
 //! * **Late.** Tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
 //!   them. If a timer is late on a busy multi-thread runtime, the check wakes the driver task,
 //!   which runs sooner than that.
 //! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
-//!   asleep would wake up for nothing. If the next deadline is within [`SOON`] and its timer was
+//!   asleep would wake up for nothing. If the next deadline is that near and its timer was
 //!   cancelled, the check re-arms the alarm for the timer after it. (It does not see a cancel that
 //!   is still queued.)
 //!
@@ -51,7 +51,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::lifecycle::{Driver, Home};
-use super::shard::{Pass, SOON};
+use super::shard::Pass;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{lock, thread_local};
@@ -114,11 +114,9 @@ impl Driver {
     }
 }
 
-/// How long, in nanoseconds, a thread waits after one check before another may request a pass.
-const BETWEEN_REQUESTS: u64 = 250_000;
-/// How long it waits before another check may re-arm the alarm. This is longer, because an idle
-/// runtime gains less from re-arming than it pays for Tokio's lock.
-const BETWEEN_ARMINGS: u64 = SOON / 2;
+/// How long, in nanoseconds, a thread waits after a check has requested a pass or searched the shard
+/// before another check may do so.
+const BETWEEN_CHECKS: u64 = 250_000;
 
 thread_local! {
     /// When this thread last checked for late timers, and when it last made such a check that was not
@@ -138,11 +136,7 @@ impl Home {
         let [last_check, last_act] = CHECKED.with(Cell::get);
         let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
         let is_late = self.shard.next() <= now;
-        let interval = match is_late {
-            true => BETWEEN_REQUESTS,
-            false => BETWEEN_ARMINGS,
-        };
-        let is_too_soon = now.0.abs_diff(last_act) < interval;
+        let is_too_soon = now.0.abs_diff(last_act) < BETWEEN_CHECKS;
         let acted = if is_too_soon { last_act } else { now.0 };
         CHECKED.with(|checked| checked.set([now.0, acted]));
         if is_too_soon {
