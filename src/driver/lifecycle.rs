@@ -17,8 +17,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
+use super::alarm::Alarm;
 use super::alarm::interval::AlarmTimer;
-use super::alarm::{self, Alarm};
 use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
@@ -220,13 +220,8 @@ impl Home {
 
     #[cold]
     fn retract_now(&self) {
-        if !self.shard.refresh(self.shard.wait()) {
-            return;
-        }
-        if let Some(driver) = self.driver() {
-            if self.alarm.armed_for() < alarm::earliest(driver.shards()) {
-                driver.rearm();
-            }
+        if self.shard.refresh(self.shard.wait()) {
+            self.rearm();
         }
     }
 }
