@@ -10,13 +10,12 @@
 //!   them. They are atomics so that other threads can *read* them without the lock.
 //! * **Time decides who owns an entry.** An entry whose deadline is later than `clock` belongs to
 //!   its timer. An entry at or before `clock` belongs to the driver. Both sides compare with the
-//!   same clock under the same lock ([`admit`](Shard::admit)), so a timer uses its key only while
+//!   same clock under the same lock ([`admits`](Shard::admits)), so a timer uses its key only while
 //!   its entry is certainly there, and dropping a timer that has fired does not touch the shard's
 //!   entries. (A timer that is dropped after its entry became due can still be woken once,
 //!   spuriously.)
 //! * **A shard is closed by its clock.** The end of the driver sets `clock` to [`Tick::NEVER`]. From
-//!   then on no deadline is later than the clock, so every operation is refused, as
-//!   [`Closed`](Refused::Closed).
+//!   then on no deadline is later than the clock, so every operation is refused.
 //! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
 //!   deadlock. Memory is freed after the release, too.
@@ -87,7 +86,7 @@ use std::task::Waker;
 
 pub(super) use self::expiry::Pass;
 pub(super) use self::operations::Reset;
-use super::wakers;
+use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
@@ -116,14 +115,6 @@ pub(super) const SOON: u64 = 3 * MILLISECOND;
 pub(super) struct EntryRef {
     pub(super) key: u32,
     pub(super) when: Tick,
-}
-
-/// The reason for which a shard refuses an operation.
-pub(super) enum Refused {
-    /// The deadline is not after the shard's clock: the entry is, or would be, the driver's.
-    Due,
-    /// The driver has shut down.
-    Closed,
 }
 
 /// The entry of an armed timer always has a waker, and the cached entry has none.
@@ -333,16 +324,12 @@ impl Shard {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
 
-    /// Returns `Ok` if an entry with this deadline belongs to its timer, or would if it were armed
-    /// now. Without the lock, only a refusal is reliable, because the driver may take the entry at
-    /// any moment.
+    /// Returns `true` if an entry with this deadline belongs to its timer, or would if it were armed
+    /// now. Without the lock, only `false` is reliable, because the driver may take the entry at
+    /// any moment. A closed shard admits no deadline.
     #[inline]
-    pub(super) fn admit(&self, when: Tick) -> Result<(), Refused> {
-        match self.clock() {
-            clock if when > clock => Ok(()),
-            Tick::NEVER => Err(Refused::Closed),
-            _ => Err(Refused::Due),
-        }
+    pub(super) fn admits(&self, when: Tick) -> bool {
+        when > self.clock()
     }
 }
 
@@ -399,14 +386,18 @@ impl Shard {
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
         drop(cancels);
         for (entry, waker) in batch.iter().zip(&mut wakers) {
-            if self.admit(entry.when).is_ok() {
+            if self.admits(entry.when) {
                 *waker = state.retire(entry.key);
             }
         }
         let garbage = state.entries.take_garbage();
         drop(state);
         drop((emptied, garbage));
-        wakers::discard(wakers.into_iter().flatten());
+        // A task's waker may be the last reference to a runtime that has ended, and that runtime's
+        // hooks own values of the user, so the drop runs user code.
+        for waker in wakers.into_iter().flatten() {
+            contain(|| drop(waker));
+        }
     }
 
     /// Returns `true` if late cancels are queued.
@@ -420,7 +411,7 @@ impl Shard {
     pub(super) fn cancel_later(&self, entry: EntryRef) {
         // Do not queue a cancel that would be refused. Most timers that are dropped elsewhere have
         // fired, and after a shutdown nothing would empty the list.
-        if self.admit(entry.when).is_err() {
+        if !self.admits(entry.when) {
             return;
         }
         let mut cancels = platform::wait(&self.late.0);

@@ -45,7 +45,7 @@ use tokio::task::coop;
 
 use super::context;
 use super::lifecycle::{Driver, Home};
-use super::shard::{EntryRef, Refused};
+use super::shard::EntryRef;
 use super::wakers::WakerId;
 use crate::clock::Tick;
 
@@ -162,35 +162,43 @@ impl Timer {
         if let State::Tokios { sleep } = &mut self.state {
             return poll_tokios(sleep, waker);
         }
-        let armed = match &self.state {
-            State::Idle => self.arm(deadline, waker.clone()).map_err(|it| it.why),
+        let is_pending = match &self.state {
+            State::Idle => self.arm(deadline, waker.clone()).is_ok(),
             State::Armed { .. } => self.poll_armed(waker),
-            // The state stays as it is, so that the waker of an earlier poll is kept.
-            State::Done { .. } if !self.home.shard.is_closed() => return Poll::Ready(()),
-            _ended => Err(Refused::Closed),
+            _ => false,
         };
-        match armed {
-            Ok(()) => Poll::Pending,
-            Err(Refused::Closed) => self.hand_over(deadline, waker),
-            Err(Refused::Due) => {
-                self.state = State::Done { waker: None };
-                Poll::Ready(())
-            }
+        if is_pending {
+            return Poll::Pending;
         }
+        if self.home.shard.is_closed() {
+            return self.hand_over(deadline, waker);
+        }
+        // A timer that was done before keeps the waker of an earlier poll.
+        if !matches!(self.state, State::Done { .. }) {
+            self.state = State::Done { waker: None };
+        }
+        Poll::Ready(())
     }
 
-    /// Gives an armed timer the waker of this poll. Refused as due if the timer has fired.
+    /// Gives an armed timer the waker of this poll. Returns `false` if the timer has fired, or if the
+    /// driver has shut down.
     #[inline(never)]
-    fn poll_armed(&mut self, waker: &Waker) -> Result<(), Refused> {
-        let entry = self.state.entry().ok_or(Refused::Closed)?;
+    fn poll_armed(&mut self, waker: &Waker) -> bool {
+        let shard = &self.home.shard;
         // Without the lock, and without a clone of the waker: most such timers have fired.
-        self.home.shard.admit(entry.when)?;
-        let waker = waker.clone();
-        let id = WakerId::of(&waker);
-        let old = self.home.shard.replace_waker(entry, waker)?;
-        self.state.set_armed(entry.key, entry.when, id);
+        let Some(entry) = self.state.entry().filter(|it| shard.admits(it.when)) else {
+            return false;
+        };
+        let clone = waker.clone();
+        let id = WakerId::of(&clone);
+        let Ok(old) = shard.replace_waker(entry, clone) else {
+            return false;
+        };
+        if let State::Armed { waker, .. } = &mut self.state {
+            *waker = id;
+        }
         drop(old);
-        Ok(())
+        true
     }
 
     /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
@@ -206,7 +214,7 @@ impl Timer {
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle => false,
-            State::Armed { when, .. } => self.home.shard.admit(*when).is_err(),
+            State::Armed { when, .. } => !self.home.shard.admits(*when),
             State::Done { .. } => true,
             State::Tokios { sleep } => sleep.is_elapsed(),
         }
@@ -264,11 +272,6 @@ impl State {
             State::Done { waker: Some(_) } | State::Tokios { .. }
         ));
         mem::forget(mem::replace(self, next));
-    }
-
-    #[inline(always)]
-    fn set_armed(&mut self, key: u32, when: Tick, waker: WakerId) {
-        self.overwrite(State::Armed { key, when, waker });
     }
 
     /// Notes the new deadline of an armed timer.

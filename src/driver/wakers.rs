@@ -41,15 +41,6 @@ pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     }
 }
 
-/// Drops the wakers of cancelled timers. A task's waker may be the last reference to a runtime that
-/// has ended, and that runtime's hooks own values of the user, so the drop runs user code.
-#[inline]
-pub(super) fn discard(wakers: impl IntoIterator<Item = Waker>) {
-    for waker in wakers {
-        contain(|| drop(waker));
-    }
-}
-
 /// Runs what may be, or call, user code. Returns `None` if that panics. The panic hook has reported
 /// the panic by then, and it reaches neither another timer nor the caller.
 #[inline]

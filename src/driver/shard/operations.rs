@@ -6,7 +6,7 @@
 
 use std::task::Waker;
 
-use super::{EntryRef, Held, Refused, Shard};
+use super::{EntryRef, Held, Shard};
 use crate::clock::Tick;
 use crate::platform;
 
@@ -16,17 +16,19 @@ pub(in crate::driver) enum Reset {
     Moved,
     /// The new deadline has passed: the timer has fired, and its waker has to be woken.
     Fired(Option<Waker>),
+    /// Nothing: the timer had fired already, or the driver has shut down.
+    Refused,
 }
 
 impl Shard {
     /// Arms a timer and returns its key. Gives the waker back if the shard is busy or does not
-    /// [`admit`](Self::admit) the timer.
+    /// [`admit`](Self::admits) the timer.
     #[inline(always)]
     pub(in crate::driver) fn arm(&self, when: Tick, waker: Waker) -> Result<u32, Waker> {
         let Some(mut state) = self.try_lock() else {
             return Err(waker);
         };
-        if self.admit(when).is_err() {
+        if !self.admits(when) {
             return Err(waker);
         }
         let key = state.put(when, waker);
@@ -43,25 +45,24 @@ impl Shard {
     #[must_use = "to be dropped outside the lock"]
     #[inline]
     pub(in crate::driver) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
-        let waker = match self.admit(entry.when) {
-            Ok(()) => state.retire(entry.key),
-            Err(_refused) => None,
+        let waker = match self.admits(entry.when) {
+            true => state.retire(entry.key),
+            false => None,
         };
         self.unlock(state);
         waker
     }
 
-    /// Gives an armed timer another waker and returns the old one. Waits for the lock.
+    /// Gives an armed timer another waker and returns the old one, or gives this one back if the
+    /// shard does not [`admit`](Self::admits) the timer. Waits for the lock.
     pub(in crate::driver) fn replace_waker(
         &self,
         entry: EntryRef,
         waker: Waker,
-    ) -> Result<Option<Waker>, Refused> {
+    ) -> Result<Option<Waker>, Waker> {
         let mut state = platform::wait(&self.state);
-        if let Err(refused) = self.admit(entry.when) {
-            // Release the lock before the waker is dropped.
-            drop(state);
-            return Err(refused);
+        if !self.admits(entry.when) {
+            return Err(waker);
         }
         let old = state.entries.get_mut(entry.key).replace(waker);
         self.unlock(state);
@@ -69,14 +70,14 @@ impl Shard {
     }
 
     /// Resets an armed timer to a later deadline and returns `true`. Returns `false` and changes
-    /// nothing if the shard is busy or does not [`admit`](Self::admit) the timer, if the deadline is
+    /// nothing if the shard is busy or does not [`admit`](Self::admits) the timer, if the deadline is
     /// earlier, or if the entry has survived its page (see `Core::extend`).
     #[inline(always)]
     pub(in crate::driver) fn extend(&self, entry: EntryRef, deadline: Tick) -> bool {
         let Some(mut state) = self.try_lock() else {
             return false;
         };
-        if self.admit(entry.when).is_err() {
+        if !self.admits(entry.when) {
             return false;
         }
         let is_extended = state.entries.extend(entry.key, deadline.0);
@@ -86,15 +87,15 @@ impl Shard {
 
     /// Resets an armed timer to any deadline, and fires it if the deadline is not after the shard's
     /// clock. Waits for the lock.
-    pub(in crate::driver) fn reset(
-        &self,
-        entry: EntryRef,
-        deadline: Tick,
-    ) -> Result<Reset, Refused> {
+    pub(in crate::driver) fn reset(&self, entry: EntryRef, deadline: Tick) -> Reset {
         // Without the lock first, because most timers that are reset here have fired.
-        self.admit(entry.when)?;
+        if !self.admits(entry.when) {
+            return Reset::Refused;
+        }
         let mut state = platform::wait(&self.state);
-        self.admit(entry.when)?;
+        if !self.admits(entry.when) {
+            return Reset::Refused;
+        }
         state.resets += 1;
         let reset = if deadline <= self.clock() {
             state.lag.record(0);
@@ -107,6 +108,6 @@ impl Shard {
             Reset::Moved
         };
         self.unlock(state);
-        Ok(reset)
+        reset
     }
 }

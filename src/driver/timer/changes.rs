@@ -21,15 +21,9 @@ use std::task::Waker;
 use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
-use crate::driver::shard::{Refused, Reset};
+use crate::driver::shard::Reset;
 use crate::driver::wakers::{self, WakerId};
 use crate::platform::{TRIES, back_off};
-
-/// Why a timer was not armed, and the waker that it would have had.
-pub(super) struct NotArmed {
-    pub(super) why: Refused,
-    waker: Waker,
-}
 
 /// Arming.
 impl Timer {
@@ -46,8 +40,8 @@ impl Timer {
 
     /// Arms the timer for the tick at which it fires (see `near.rs`). If the shard's clock passes that
     /// tick before the lock is taken, or if another shard takes the timer and its clock is later, asks
-    /// again. Refused as due if that tick has come.
-    pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), NotArmed> {
+    /// again. Gives the waker back if that tick has come, or if the driver has shut down.
+    pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
             let armed = self.arm_at_home(when, waker);
@@ -57,16 +51,7 @@ impl Timer {
             };
             tried = when;
         }
-        Err(self.refuse(waker))
-    }
-
-    /// Refuses a timer that is due, or whose driver has shut down.
-    fn refuse(&self, waker: Waker) -> NotArmed {
-        let why = match self.home.shard.is_closed() {
-            true => Refused::Closed,
-            false => Refused::Due,
-        };
-        NotArmed { why, waker }
+        Err(waker)
     }
 
     /// Arms the timer in its own shard. Gives the waker back if the shard is busy or refuses.
@@ -74,7 +59,8 @@ impl Timer {
     pub(super) fn arm_at_home(&mut self, when: Tick, waker: Waker) -> Result<(), Waker> {
         let id = WakerId::of(&waker);
         let key = self.home.shard.arm(when, waker)?;
-        self.state.set_armed(key, when, id);
+        let waker = id;
+        self.state.overwrite(State::Armed { key, when, waker });
         self.home.ensure_alarm(when);
         Ok(())
     }
@@ -94,7 +80,7 @@ impl Timer {
                 self.home = Arc::clone(home);
                 waker = match self.arm_at_home(when, waker) {
                     Ok(()) => return Ok(()),
-                    Err(waker) if self.home.shard.admit(when).is_err() => return Err(waker),
+                    Err(waker) if !self.home.shard.admits(when) => return Err(waker),
                     Err(waker) => waker,
                 };
                 std::hint::spin_loop();
@@ -147,17 +133,16 @@ impl Timer {
         // If the deadline has passed, use `Tick::ZERO`, which fires immediately.
         let when = self.when(deadline).unwrap_or(Tick::ZERO);
         match self.home.shard.reset(entry, when) {
-            Ok(Reset::Moved) => {
+            Reset::Moved => {
                 self.state.set_when(when);
                 self.home.retract();
                 self.home.ensure_alarm(when);
             }
-            Ok(Reset::Fired(waker)) => {
+            Reset::Fired(waker) => {
                 self.home.retract();
                 self.finish(waker);
             }
-            // The timer has fired, or the driver has shut down.
-            Err(_refused) => {
+            Reset::Refused => {
                 self.state.overwrite(State::Idle);
                 self.reset_unarmed(deadline);
             }
@@ -176,7 +161,7 @@ impl Timer {
             _ => None,
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
-        if let Err(NotArmed { waker, .. }) = self.arm(deadline, waker) {
+        if let Err(waker) = self.arm(deadline, waker) {
             self.finish(Some(waker));
         }
     }
