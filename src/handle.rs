@@ -279,7 +279,10 @@ impl Handle {
     /// # }
     /// ```
     pub fn pending(&self) -> usize {
-        self.driver.shards().map(|shard| shard.pending()).sum()
+        self.driver
+            .shards()
+            .map(|shard| shard.snapshot().pending)
+            .sum()
     }
 
     /// Returns a handle to the counts of this driver's timers.
@@ -303,7 +306,7 @@ impl Handle {
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle")
-            .field("shards", &self.driver.homes().len())
+            .field("shards", &self.driver.homes.len())
             .finish_non_exhaustive()
     }
 }

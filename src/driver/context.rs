@@ -227,7 +227,7 @@ pub(super) fn own_home_beside(home: &Home) -> Option<Arc<Home>> {
     if bound.is_none() && is_time_to_bind(|local| &local.polled_unbound) {
         let handle = Handle::try_current().ok()?;
         let driver = registry::find(handle.id())?;
-        if home.has_same_driver(&driver.homes()[0]) {
+        if home.has_same_driver(&driver.homes[0]) {
             request_binding(&handle, home);
         }
     }

@@ -27,7 +27,7 @@ use crate::settings::Settings;
 
 /// Fires the timers of one runtime.
 pub(crate) struct Driver {
-    homes: Box<[Arc<Home>]>,
+    pub(crate) homes: Box<[Arc<Home>]>,
     pub(super) alarm: Arc<Alarm>,
     /// The waker of the driver task, once that task was polled.
     pub(super) task: Mutex<Option<Waker>>,
@@ -118,10 +118,6 @@ impl Driver {
         self.homes.iter().map(|home| &home.shard)
     }
 
-    pub(crate) fn homes(&self) -> &[Arc<Home>] {
-        &self.homes
-    }
-
     /// Returns the home for a worker's index, or for any other thread's number.
     pub(crate) fn home(&self, number: usize) -> &Arc<Home> {
         &self.homes[number % self.homes.len()]
@@ -136,22 +132,12 @@ impl Driver {
 /// Arming the alarm.
 impl Driver {
     /// Arms the alarm for the earliest deadline. If Tokio's clock has passed that, requests a pass.
-    #[cold]
-    pub(super) fn rearm(&self) {
-        // If the clock may be paused, nothing depends on the time.
-        let now = match self.alarm.may_pause() {
-            true => Tick::ZERO,
-            false => Tick::really_now(),
-        };
-        self.rearm_at(now);
-    }
-
-    /// Does the same at a time that was read a short while ago.
     ///
     /// While a task dump traces this thread, Tokio arms nothing, so the driver task re-arms the
     /// alarm after the dump. On a worker, Tokio wakes that task itself after the dump; on any
     /// other thread, this function does.
-    pub(super) fn rearm_at(&self, now: Tick) {
+    #[cold]
+    pub(super) fn rearm(&self) {
         if cfg!(tokio_unstable) {
             let task = lock(&self.task).clone();
             if is_traced(task.as_ref().unwrap_or(Waker::noop())) {
@@ -161,7 +147,7 @@ impl Driver {
                 return;
             }
         }
-        if !self.alarm.rearm(self.shards(), now) {
+        if !self.alarm.rearm(self.shards()) {
             self.request_pass();
         }
     }

@@ -46,7 +46,6 @@
 //!   is due.
 
 use std::cell::Cell;
-use std::mem;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 
@@ -96,13 +95,7 @@ impl Driver {
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
-        // Slow wakers may have made `seen` too old for a timerfd, but not for Tokio's milliseconds.
-        match self.settings().is_precise {
-            true => self.rearm(),
-            false => self.rearm_at(pass.seen),
-        }
-        // Its batch is empty.
-        mem::forget(pass);
+        self.rearm();
     }
 
     /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is

@@ -188,17 +188,6 @@ impl ShardState {
         cached
     }
 
-    /// Retires the entry of a cancelled timer: caches it, or removes it if another is cached.
-    /// Returns the timer's waker.
-    #[inline(always)]
-    fn retire(&mut self, key: u32) -> Option<Waker> {
-        if self.cached.is_some() {
-            return self.entries.remove(key);
-        }
-        self.cached = Some(key);
-        self.entries.get_mut(key).take()
-    }
-
     /// Removes the cached entry from the wheel.
     fn remove_cached(&mut self) {
         if let Some(cached) = self.cached.take() {
@@ -206,18 +195,15 @@ impl ShardState {
         }
     }
 
-    /// Returns the number of timers in the wheel, without the cached entry.
-    fn pending(&self) -> usize {
-        self.entries.len() - usize::from(self.cached.is_some())
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        let (fired, cached) = (self.lag.count(), u64::from(self.cached.is_some()));
+    /// Returns the counts. Removes the cached entry first, which is no timer's.
+    fn snapshot(&mut self) -> Snapshot {
+        self.remove_cached();
+        let fired = self.lag.count();
         Snapshot {
             registered: self.entries.inserted() + self.reused,
             fired,
-            cancelled: self.entries.removed() - fired + self.reused + cached,
-            pending: self.pending(),
+            cancelled: self.entries.removed() - fired + self.reused,
+            pending: self.entries.len(),
             reset: self.resets,
             cascaded: self.entries.cascaded(),
             lag: self.lag.clone(),
@@ -371,13 +357,13 @@ impl Shard {
     #[cold]
     #[inline(never)]
     fn unlock_and_tidy(&self, mut state: Held<'_>) {
+        let mut wakers = [const { None }; BATCH];
+        let mut cancels = platform::wait(&self.late.0);
+        let rest = cancels.len().saturating_sub(BATCH);
         let mut batch = [EntryRef {
             key: 0,
             when: Tick::ZERO,
         }; BATCH];
-        let mut wakers = [const { None }; BATCH];
-        let mut cancels = platform::wait(&self.late.0);
-        let rest = cancels.len().saturating_sub(BATCH);
         let batch = &mut batch[..cancels.len() - rest];
         batch.copy_from_slice(&cancels[rest..]);
         cancels.truncate(rest);
@@ -385,10 +371,8 @@ impl Shard {
         let is_too_large = rest == 0 && cancels.capacity() > KEPT;
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
         drop(cancels);
-        for (entry, waker) in batch.iter().zip(&mut wakers) {
-            if self.admits(entry.when) {
-                *waker = state.retire(entry.key);
-            }
+        for (&mut entry, waker) in batch.iter_mut().zip(&mut wakers) {
+            *waker = self.retire(&mut state, entry);
         }
         let garbage = state.entries.take_garbage();
         drop(state);
@@ -398,6 +382,20 @@ impl Shard {
         for waker in wakers.into_iter().flatten() {
             contain(|| drop(waker));
         }
+    }
+
+    /// Retires the entry of a cancelled timer, if the shard [`admits`](Self::admits) the timer:
+    /// caches the entry, or removes it if another is cached. Returns the timer's waker.
+    #[inline(always)]
+    fn retire(&self, state: &mut ShardState, entry: EntryRef) -> Option<Waker> {
+        if !self.admits(entry.when) {
+            return None;
+        }
+        if state.cached.is_some() {
+            return state.entries.remove(entry.key);
+        }
+        state.cached = Some(entry.key);
+        state.entries.get_mut(entry.key).take()
     }
 
     /// Returns `true` if late cancels are queued.
@@ -420,6 +418,16 @@ impl Shard {
         self.published.late_cancels.store(queued, Ordering::Relaxed);
         drop(cancels);
         if queued >= BATCH {
+            self.tidy();
+        }
+    }
+
+    /// Applies late cancels if any are queued and the shard is free. After an operation that may have
+    /// to move the alarm, the caller does that first, because the wakers that are dropped here are
+    /// other tasks', and their drops may take long. (Garbage waits for the next `unlock`.)
+    #[inline]
+    pub(super) fn tidy(&self) {
+        if self.has_late_cancels() {
             if let Some(state) = self.try_lock() {
                 self.unlock_and_tidy(state);
             }

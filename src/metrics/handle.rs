@@ -161,7 +161,7 @@ impl Metrics {
     #[must_use]
     #[track_caller]
     pub fn shard(&self, index: usize) -> MetricsSnapshot {
-        let homes = self.driver().map_or(&[][..], |driver| driver.homes());
+        let homes = self.driver().map_or(&[][..], |driver| &driver.homes);
         let count = homes.len();
         assert!(
             index < count,
@@ -184,7 +184,7 @@ impl Metrics {
     /// ```
     #[must_use]
     pub fn num_shards(&self) -> usize {
-        self.driver().map_or(0, |driver| driver.homes().len())
+        self.driver().map_or(0, |driver| driver.homes.len())
     }
 }
 

@@ -109,25 +109,21 @@ impl AlarmTimer {
         }
     }
 
-    /// Sets the timerfd for a target that is at most [`TIMERFD_RANGE`] ahead. Returns `false` if the
-    /// interval has to fire instead, because the target is further ahead, because there is no timerfd,
-    /// or because it could not be set.
-    pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> bool {
-        let precise = self.precise.as_mut().filter(|_| !is_far(target, now));
-        let is_set = precise.is_some_and(|precise| precise.set(target, now, &self.waker));
-        if is_set {
-            self.armed = target;
+    /// Sets the timerfd for `target` and returns `None`, or returns when the interval has to fire
+    /// instead: at the target if there is no timerfd or it could not be set, and [`TIMERFD_RANGE`]
+    /// before a target that is further ahead, to set the timerfd then.
+    pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
+        let Some(precise) = &mut self.precise else {
+            return Some(target);
+        };
+        if target.saturating_since(now) > TIMERFD_RANGE {
+            return Some(target.saturating_sub(TIMERFD_RANGE));
         }
-        is_set
-    }
-
-    /// Returns when the interval has to fire for a target that the timerfd is not set for: at the
-    /// target or, if that is far and there is a timerfd, early enough to set it.
-    pub(super) fn interval_fires_at(&self, target: Tick, now: Tick) -> Tick {
-        match self.precise {
-            Some(_) if is_far(target, now) => target.saturating_sub(TIMERFD_RANGE),
-            _ => target,
+        if !precise.set(target, now, &self.waker) {
+            return Some(target);
         }
+        self.armed = target;
+        None
     }
 
     /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
@@ -198,11 +194,6 @@ pub(super) const TIMERFD_RANGE: Duration = if cfg!(all(test, loom)) {
     Duration::from_secs(1)
 };
 
-/// Returns `true` if a target is too far ahead for the timerfd.
-fn is_far(target: Tick, now: Tick) -> bool {
-    target.saturating_since(now) > TIMERFD_RANGE
-}
-
 /// How long it may take until the wake-up of an expired timerfd is delivered.
 const AWAITED: Duration = Duration::from_millis(10);
 /// The spacing of wake-ups, unless a builder sets another.
@@ -234,10 +225,11 @@ impl HighResolution {
         }
     }
 
-    /// Sets the timerfd for `target`, to wake the waker. Returns `false` if it could not be set.
+    /// Sets the timerfd for `target`, or leaves it alone if it has expired and its wake-up was not
+    /// delivered yet. Either way it wakes the waker. Returns `false` if it could not be set.
     fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
-        // It has expired, but its wake-up was not delivered yet: do not set it again.
-        if self.set_to <= now && now < self.set_to.saturating_add(AWAITED) {
+        let is_awaited = self.set_to <= now && now < self.set_to.saturating_add(AWAITED);
+        if is_awaited {
             return true;
         }
         let at = target.max(self.last_wakeup.saturating_add(self.spacing));

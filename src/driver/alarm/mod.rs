@@ -209,20 +209,20 @@ impl Alarm {
 
 /// Arming.
 impl Alarm {
-    /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none. `now`
-    /// is the real time, or a time read a short while ago. If the clock may be paused, nothing
-    /// depends on it. Returns `false` if a pass is needed, because the alarm could not be armed: its
-    /// time had come, or Tokio panicked.
+    /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none.
+    /// Returns `false` if a pass is needed, because the alarm could not be armed: its time had come,
+    /// or Tokio panicked.
     #[cold]
-    pub(super) fn rearm<'a>(
-        &self,
-        shards: impl Iterator<Item = &'a Shard> + Clone,
-        now: Tick,
-    ) -> bool {
+    pub(super) fn rearm<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone) -> bool {
         let mut timer = lock(&self.timer);
         // There is no timer if the driver has shut down.
         let Some(timer) = timer.as_mut() else {
             return true;
+        };
+        // If the clock may be paused, nothing depends on the time.
+        let now = match self.may_pause() {
+            true => Tick::ZERO,
+            false => Tick::really_now(),
         };
         if self.take_fired() {
             timer.forget_all(now);
@@ -283,13 +283,13 @@ impl Alarm {
         if self.has_fired.load(Ordering::SeqCst) {
             timer.forget_timerfd();
         }
-        let mut at = target;
-        if !self.may_pause() {
-            if timer.set_timerfd(target, now) {
-                return true;
-            }
-            at = timer.interval_fires_at(target, now);
-        }
+        let at = match self.may_pause() {
+            true => Some(target),
+            false => timer.set_timerfd(target, now),
+        };
+        let Some(at) = at else {
+            return true;
+        };
         // Tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
         if timer.armed < target {
             self.disarm(timer);

@@ -132,7 +132,7 @@ impl Model {
     }
 
     pub(super) fn home(&self, shard: usize) -> &Arc<Home> {
-        &self.driver.homes()[shard]
+        &self.driver.homes[shard]
     }
 
     /// Creates a timer in a shard, without polling it.
@@ -278,7 +278,10 @@ impl Model {
 
     /// Returns the number of pending timers. Counting them first applies the late cancels.
     pub(super) fn pending(&self) -> usize {
-        self.driver.shards().map(|shard| shard.pending()).sum()
+        self.driver
+            .shards()
+            .map(|shard| shard.snapshot().pending)
+            .sum()
     }
 
     /// Asserts that passes have applied every late cancel.

@@ -103,22 +103,11 @@ impl Shard {
         before != self.next()
     }
 
-    /// Returns the number of timers that are armed and have not fired.
-    pub(crate) fn pending(&self) -> usize {
-        self.count(ShardState::pending)
-    }
-
-    /// Returns the counts.
+    /// Returns the counts. Applies all late cancels first, so that the entries of cancelled timers
+    /// are freed.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.count(ShardState::snapshot)
-    }
-
-    /// Counts under the lock. Applies all late cancels and removes the cached entry first, so that
-    /// the entries of cancelled timers are freed.
-    fn count<C>(&self, count: impl FnOnce(&ShardState) -> C) -> C {
         let mut state = self.wait();
-        state.remove_cached();
-        let counts = count(&state);
+        let counts = state.snapshot();
         self.unlock(state);
         counts
     }

@@ -22,7 +22,7 @@ pub(in crate::driver) enum Reset {
 
 impl Shard {
     /// Arms a timer and returns its key. Gives the waker back if the shard is busy or does not
-    /// [`admit`](Self::admits) the timer.
+    /// [`admit`](Self::admits) the timer. Call [`tidy`](Self::tidy) once the alarm is armed.
     #[inline(always)]
     pub(in crate::driver) fn arm(&self, when: Tick, waker: Waker) -> Result<u32, Waker> {
         let Some(mut state) = self.try_lock() else {
@@ -33,11 +33,6 @@ impl Shard {
         }
         let key = state.put(when, waker);
         self.lower_next(when);
-        // An insert leaves no garbage, so this does not look for any. Moving the cached entry to an
-        // earlier deadline may leave some, which the next `unlock` takes out.
-        if self.has_late_cancels() {
-            self.unlock_and_tidy(state);
-        }
         Ok(key)
     }
 
@@ -45,10 +40,7 @@ impl Shard {
     #[must_use = "to be dropped outside the lock"]
     #[inline]
     pub(in crate::driver) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
-        let waker = match self.admits(entry.when) {
-            true => state.retire(entry.key),
-            false => None,
-        };
+        let waker = self.retire(&mut state, entry);
         self.unlock(state);
         waker
     }
@@ -86,7 +78,7 @@ impl Shard {
     }
 
     /// Resets an armed timer to any deadline, and fires it if the deadline is not after the shard's
-    /// clock. Waits for the lock.
+    /// clock. Waits for the lock. Call [`tidy`](Self::tidy) once the alarm is armed.
     pub(in crate::driver) fn reset(&self, entry: EntryRef, deadline: Tick) -> Reset {
         // Without the lock first, because most timers that are reset here have fired.
         if !self.admits(entry.when) {
@@ -97,17 +89,14 @@ impl Shard {
             return Reset::Refused;
         }
         state.resets += 1;
-        let reset = if deadline <= self.clock() {
+        if deadline <= self.clock() {
             state.lag.record(0);
-            Reset::Fired(state.entries.remove(entry.key))
-        } else {
-            state
-                .entries
-                .reschedule_lazily(entry.key, deadline.0, |_| ());
-            self.lower_next(deadline);
-            Reset::Moved
-        };
-        self.unlock(state);
-        reset
+            return Reset::Fired(state.entries.remove(entry.key));
+        }
+        state
+            .entries
+            .reschedule_lazily(entry.key, deadline.0, |_| ());
+        self.lower_next(deadline);
+        Reset::Moved
     }
 }

@@ -62,6 +62,7 @@ impl Timer {
         let waker = id;
         self.state.overwrite(State::Armed { key, when, waker });
         self.home.ensure_alarm(when);
+        self.home.shard.tidy();
         Ok(())
     }
 
@@ -72,7 +73,7 @@ impl Timer {
         let Some(driver) = self.home.driver() else {
             return Err(waker);
         };
-        let (homes, own) = (driver.homes(), self.home.index);
+        let (homes, own) = (&driver.homes, self.home.index);
         let others = homes[own + 1..].iter().chain(&homes[..own]);
         let mut tries = 0;
         loop {
@@ -137,6 +138,7 @@ impl Timer {
                 self.state.set_when(when);
                 self.home.retract();
                 self.home.ensure_alarm(when);
+                self.home.shard.tidy();
             }
             Reset::Fired(waker) => {
                 self.home.retract();
@@ -177,9 +179,7 @@ impl Timer {
 impl Timer {
     /// Cancels the timer; the next poll arms it again.
     pub(crate) fn cancel(&mut self) {
-        if matches!(self.state, State::Armed { .. }) {
-            self.disarm();
-        }
+        self.disarm();
         self.state = State::Idle;
     }
 
