@@ -11,7 +11,6 @@
 //! | driver | deadline | the timer fires |
 //! | --- | --- | --- |
 //! | one whose clock may be paused | any | in Tokio's millisecond; immediately if that has come |
-//! | any except high resolution | in the millisecond for which the alarm is armed | in that millisecond; no clock is read |
 //! | any | at least a millisecond ahead | at its deadline |
 //! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
 //! | any other | nearer | in Tokio's millisecond; immediately if that has come |
@@ -43,20 +42,16 @@ use crate::clock::{MILLISECOND, Tick};
 
 impl Alarm {
     /// Returns when a timer with a deadline before `fast_path_from` fires, or `None` if it is due
-    /// already. `clock` is the clock of the timer's shard.
+    /// already.
     #[cold]
-    pub(super) fn when_near(&self, deadline: Tick, clock: Tick) -> Option<Tick> {
+    pub(super) fn when_near(&self, deadline: Tick) -> Option<Tick> {
         let when = match self.settings.tick {
             None => deadline,
             Some(tick) => deadline.round_up(tick.get(), self.opened),
         };
         if self.may_pause() {
-            return self.in_tokios_millisecond(when, None);
-        }
-        // If the alarm is firing now, it has fired the timers up to the shard's clock.
-        let fires_at = self.armed_for().max(Tick(clock.0 + 1));
-        if let Some(tokios) = self.in_the_alarms_millisecond(when, fires_at) {
-            return Some(tokios);
+            // The real time is not used, because the runtime is a current-thread runtime.
+            return self.in_tokios_millisecond(when, Tick::ZERO);
         }
         let now = Tick::really_now();
         if when.0 >= now.0.saturating_add(MILLISECOND) {
@@ -64,17 +59,22 @@ impl Alarm {
         } else if self.settings.is_precise {
             self.at_own_deadline(when)
         } else {
-            self.in_tokios_millisecond(when, Some(now))
+            self.in_tokios_millisecond(when, now)
         }
     }
 
     /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
-    /// the real time, if it was read.
-    fn in_tokios_millisecond(&self, when: Tick, now: Option<Tick>) -> Option<Tick> {
-        match self.grid.round_up(when) {
-            None => self.at_own_deadline(when),
-            Some(tokios) => (!self.has_come(tokios, now)).then_some(tokios),
-        }
+    /// the real time, which is used on a multi-thread runtime.
+    fn in_tokios_millisecond(&self, when: Tick, now: Tick) -> Option<Tick> {
+        let Some(tokios) = self.grid.round_up(when) else {
+            return self.at_own_deadline(when);
+        };
+        let has_come = match self.settings.current_thread {
+            // There is no answer if the driver is about to shut down, which wakes the timer.
+            true => self.ask(|timer| timer.has_come_by_now(tokios)) == Some(true),
+            false => tokios <= now,
+        };
+        (!has_come).then_some(tokios)
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
@@ -87,19 +87,6 @@ impl Alarm {
         (!is_long_due).then(|| when.max(soonest))
     }
 
-    /// Returns the Tokio millisecond in which this deadline fires, if the alarm is armed for that
-    /// millisecond or is firing in it now. Then no clock has to be read, which matters because many
-    /// timers that are due together may come here. (If the millisecond has passed by then, the pass
-    /// that follows fires the timer.)
-    fn in_the_alarms_millisecond(&self, when: Tick, fires_at: Tick) -> Option<Tick> {
-        if self.settings.is_precise {
-            return None;
-        }
-        let tokios = self.grid.round_up(when)?;
-        let is_same = fires_at <= tokios && tokios.0 - fires_at.0 < MILLISECOND;
-        is_same.then_some(tokios)
-    }
-
     /// Returns the end of Tokio's last millisecond: Tokio has fired its own timers up to there (see
     /// `pass.rs`). Returns `now` on a multi-thread runtime, with high resolution, if the clock may
     /// be paused, and while Tokio's milliseconds are not known.
@@ -109,14 +96,5 @@ impl Alarm {
         }
         let next = self.grid.round_up(Tick(now.0 + 1));
         next.map_or(now, |next| Tick(next.0 - MILLISECOND))
-    }
-
-    /// Returns `true` if this millisecond of Tokio's has come. Returns `false` if the driver is
-    /// about to shut down, which wakes the timer.
-    fn has_come(&self, tokios: Tick, now: Option<Tick>) -> bool {
-        if !self.settings.current_thread {
-            return tokios <= now.unwrap_or_else(Tick::really_now);
-        }
-        self.ask(|timer| timer.has_come_by_now(tokios)) == Some(true)
     }
 }

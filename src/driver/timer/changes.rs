@@ -21,6 +21,7 @@ use std::task::Waker;
 use super::{State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
+use crate::driver::lifecycle::Home;
 use crate::driver::shard::Reset;
 use crate::driver::wakers::{self, WakerId};
 use crate::platform::{TRIES, back_off};
@@ -94,10 +95,13 @@ impl Timer {
     /// Returns when a timer with this deadline fires, or `None` if it is due already or the driver
     /// has shut down.
     fn when(&self, deadline: Tick) -> Option<Tick> {
-        match self.home.shard.clock() {
-            _ if deadline >= self.home.shard.fast_path_from() => Some(deadline),
-            Tick::NEVER => None,
-            clock => self.home.alarm.when_near(deadline, clock),
+        let Home { shard, alarm, .. } = &*self.home;
+        if deadline >= shard.fast_path_from() {
+            Some(deadline)
+        } else if shard.is_closed() {
+            None
+        } else {
+            alarm.when_near(deadline)
         }
     }
 }
