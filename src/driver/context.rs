@@ -102,20 +102,23 @@ impl Local {
             home.shard.binding() == worker.binding && worker_index() == Some(worker.index as usize)
         })
     }
+}
 
-    /// Returns this thread's home, if it is of such a kind.
-    #[inline]
-    fn home_if(&self, is_such: impl FnOnce(&Home) -> bool) -> Option<Arc<Home>> {
+/// Returns this thread's home, if it is of such a kind.
+#[inline]
+fn home_if(is_such: impl FnOnce(&Local, &Home) -> bool) -> Option<Arc<Home>> {
+    LOCAL.with(|local| {
         let find = |place: &Cell<Option<Arc<Home>>>| {
+            // Taken out, so that no borrow is held while `is_such` runs.
             let home = place.take()?;
-            let found = is_such(&home).then(|| Arc::clone(&home));
+            let found = is_such(local, &home).then(|| Arc::clone(&home));
             // The place is empty, so `forget` leaks nothing.
             mem::forget(place.replace(Some(home)));
             found
         };
         // A destructor of another thread-local may make timers after `HOME` is gone.
         HOME.try_with(find).ok().flatten()
-    }
+    })
 }
 
 std::thread_local! {
@@ -144,7 +147,7 @@ fn set_home(home: &Arc<Home>, runtime: runtime::Id, worker: Option<Worker>) {
 #[inline]
 #[track_caller]
 pub(crate) fn home() -> Arc<Home> {
-    match LOCAL.with(|local| local.home_if(|home| local.is_bound(home))) {
+    match home_if(Local::is_bound) {
         Some(home) => home,
         None => by_handle(),
     }
@@ -174,7 +177,7 @@ fn by_handle() -> Arc<Home> {
     let is_of = |local: &Local, home: &Home| {
         local.runtime.get() == Some(handle.id()) && !home.shard.is_closed()
     };
-    let home = match LOCAL.with(|local| local.home_if(|home| is_of(local, home))) {
+    let home = match home_if(is_of) {
         Some(home) => home,
         None => {
             let home = Arc::clone(home_in(&registry::driver_of(&handle)));
@@ -223,7 +226,7 @@ pub(super) fn own_home_beside(home: &Home) -> Option<Arc<Home>> {
     if !settings.is_default || settings.current_thread {
         return None;
     }
-    let bound = LOCAL.with(|local| local.home_if(|own| local.is_bound(own)));
+    let bound = home_if(Local::is_bound);
     if bound.is_none() && is_time_to_bind(|local| &local.polled_unbound) {
         let handle = Handle::try_current().ok()?;
         let driver = registry::find(handle.id())?;
@@ -284,7 +287,8 @@ fn bind(driver: &Driver, runtime: runtime::Id) {
 }
 
 /// Ends the binding of the home's thread and returns the number of the next. If several workers
-/// share a shard, only the first of them ends it.
+/// share a shard, only the first of them ends it. The others share its number, so their bindings end
+/// with the first one's, and `is_bound` tells them apart by their index.
 fn end_binding(home: &Home, index: usize) -> u32 {
     match index == home.index {
         true => home.shard.end_binding(),

@@ -92,9 +92,10 @@ impl Driver {
     pub(super) fn begin(&self) {
         self.alarm.begin();
         // A timer may have been armed before the task was spawned, and cancelled before the clock
-        // was found to be paused. The alarm must not stay armed for it.
+        // was found to be paused. The alarm must not stay armed for it. `rearm` ends the fast path,
+        // and the retracting searches each shard.
         self.rearm();
-        self.homes.iter().for_each(|home| home.retract());
+        self.homes.iter().for_each(|home| home.retract_if_paused());
     }
 
     /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
@@ -134,22 +135,26 @@ impl Driver {
     /// Arms the alarm for the earliest deadline. If Tokio's clock has passed that, requests a pass.
     ///
     /// While a task dump traces this thread, Tokio arms nothing, so the driver task re-arms the
-    /// alarm after the dump. On a worker, Tokio wakes that task itself after the dump; on any
-    /// other thread, this function does.
+    /// alarm after the dump.
     #[cold]
     pub(super) fn rearm(&self) {
-        if cfg!(tokio_unstable) {
-            let task = lock(&self.task).clone();
-            if is_traced(task.as_ref().unwrap_or(Waker::noop())) {
-                if worker_index().is_none() {
-                    self.request_pass();
-                }
-                return;
-            }
+        if cfg!(tokio_unstable) && self.is_left_to_the_task() {
+            return;
         }
         if !self.alarm.rearm(self.shards()) {
             self.request_pass();
         }
+    }
+
+    /// Returns `true` while a task dump traces this thread. On a worker, `is_traced` leaves the
+    /// task's waker with Tokio, which wakes it after the dump. On any other thread, this wakes it.
+    fn is_left_to_the_task(&self) -> bool {
+        let task = lock(&self.task).clone();
+        let is_traced = is_traced(task.as_ref().unwrap_or(Waker::noop()));
+        if is_traced && worker_index().is_none() {
+            self.request_pass();
+        }
+        is_traced
     }
 }
 
@@ -178,8 +183,9 @@ impl Home {
     /// is early enough for the entry's old deadline, because whoever stored that called this, and a
     /// pass that has raised `next` since re-arms the alarm at its end.
     ///
-    /// Of many timers that are due together, only the first takes the alarm's mutex, because the
-    /// others find `armed_for` early enough.
+    /// The second comparison alone would do. The first reads only the shard's own cache line, and
+    /// decides for every timer on the fast path. Of many timers that are due together, only the first
+    /// takes the alarm's mutex, because the others find `armed_for` early enough.
     #[inline(always)]
     pub(super) fn ensure_alarm(&self, when: Tick) {
         if when < self.shard.fast_path_from() && when < self.alarm.armed_for() {
@@ -198,15 +204,15 @@ impl Home {
     /// Re-arms the alarm after a timer of this home was cancelled or reset, if the clock may be
     /// paused. Without this, Tokio would advance the paused clock to the old deadline.
     #[inline(always)]
-    pub(super) fn retract(&self) {
+    pub(super) fn retract_if_paused(&self) {
         if self.alarm.may_pause() {
-            self.retract_now();
+            self.retract();
         }
     }
 
     #[cold]
-    fn retract_now(&self) {
-        if self.shard.refresh(self.shard.wait()) {
+    fn retract(&self) {
+        if self.shard.search_next(self.shard.wait()) {
             self.rearm();
         }
     }

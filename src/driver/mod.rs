@@ -31,9 +31,9 @@
 //! # Files
 //!
 //! The files are listed from the bottom up: each uses only those above it, except that a driver
-//! (`lifecycle.rs`) requests passes and runs them when its alarm fires (`pass.rs`). They build on the crate's
-//! `platform.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants, ticks and
-//! rounding), on `timing_wheel/`, and on `metrics/`.
+//! (`lifecycle.rs`) requests passes and runs them when its alarm fires (`pass.rs`). They build on the
+//! crate's `platform.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants,
+//! ticks and rounding), on `timing_wheel/`, and on `metrics/`.
 //!
 //! | file | what it explains |
 //! | --- | --- |
@@ -74,7 +74,7 @@
 //! and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it if there is
 //! one already. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks the shard
 //! later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
-//! may be paused, `Home::retract` then re-arms the alarm without this timer.
+//! may be paused, `Home::retract_if_paused` then re-arms the alarm without this timer.
 //!
 //! **Fire.** The thread that polls Tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
@@ -103,10 +103,10 @@
 //!   (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
-//!   waits only if every shard is locked. (Queueing a cancel, and applying
-//!   queued ones, may wait for the lock of their list, under which cancels are only copied.) Three operations wait while the shard is busy, usually for
-//!   one critical section: a reset; a poll with another waker; and, if the clock may be paused, the
-//!   retracting after a cancel.
+//!   waits only if every shard is locked. (Queueing a cancel, and applying queued ones, may wait for
+//!   the lock of their list, under which cancels are only copied.) Three operations wait while the
+//!   shard is busy, usually for one critical section: a reset; a poll with another waker; and, if the
+//!   clock may be paused, the retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
 //!   a different time from the real one; see `alarm/mod.rs`.
 //! * **Every rare situation is behind one comparison**, that of the deadline with the shard's

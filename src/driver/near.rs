@@ -11,6 +11,7 @@
 //! | driver | deadline | the timer fires |
 //! | --- | --- | --- |
 //! | one whose clock may be paused | any | in Tokio's millisecond; immediately if that has come |
+//! | one that does not know Tokio's milliseconds yet | nearer than a millisecond | as with high resolution |
 //! | any | at least a millisecond ahead | at its deadline |
 //! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
 //! | any other | nearer | in Tokio's millisecond; immediately if that has come |
@@ -71,7 +72,7 @@ impl Alarm {
         };
         let has_come = match self.settings.current_thread {
             // There is no answer if the driver is about to shut down, which wakes the timer.
-            true => self.ask(|timer| timer.has_come_by_now(tokios)) == Some(true),
+            true => self.ask(|timer| timer.has_reached(tokios)) == Some(true),
             false => tokios <= now,
         };
         (!has_come).then_some(tokios)
@@ -81,7 +82,7 @@ impl Alarm {
     /// while they are not known, because the driver task is just being spawned. A deadline that passed
     /// less than a millisecond ago waits until the alarm next fires.
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
-        let now = self.now();
+        let now = self.read_clock();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
         let soonest = now.saturating_add(Duration::from_nanos(1));
         (!is_long_due).then(|| when.max(soonest))

@@ -61,7 +61,7 @@ impl Driver {
         if !self.is_open() || self.alarm.note_fired() {
             return;
         }
-        let now = self.alarm.now();
+        let now = self.alarm.read_clock();
         if self.alarm.is_early(now) {
             // The runtime may be about to shut down, so do not touch the interval here. The driver
             // task re-arms it, if that task still runs.
@@ -75,7 +75,7 @@ impl Driver {
     pub(super) fn poll_task(&self, task: &Waker) {
         let task = task.clone();
         let before = lock(&self.task).replace(task);
-        let now = self.alarm.now();
+        let now = self.alarm.read_clock();
         // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
         // before Tokio's time driver has reached their deadlines.
         if before.is_none() && self.alarm.may_pause() {
@@ -89,7 +89,7 @@ impl Driver {
     pub(super) fn run_pass(&self, now: Tick) {
         let mut pass = Pass::at(now);
         for shard in self.shards() {
-            shard.fire_due(&mut pass, || self.alarm.now());
+            shard.fire_due(&mut pass, || self.alarm.read_clock());
         }
         self.passes.fetch_add(1, Ordering::Relaxed);
         if pass.is_idle {
@@ -111,11 +111,16 @@ impl Driver {
 /// before another check may do so.
 const BETWEEN_CHECKS: u64 = 250_000;
 
+/// When this thread last checked for late timers, and when a check last acted, by the clock of the
+/// runtime for which it checked. The clock of the present runtime may be behind that.
+#[derive(Clone, Copy)]
+struct Checked {
+    at: u64,
+    acted_at: u64,
+}
+
 thread_local! {
-    /// When this thread last checked for late timers, and when it last made such a check that was not
-    /// too soon after another, by the clock of the runtime for which it checked. The clock of the
-    /// present runtime may be behind that.
-    static CHECKED: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
+    static CHECKED: Cell<Checked> = const { Cell::new(Checked { at: 0, acted_at: 0 }) };
 }
 
 impl Home {
@@ -126,17 +131,24 @@ impl Home {
         // If this thread last checked more than a millisecond ago, its tasks probably have long
         // polls, or the worker was preempted. Do not request a pass then, because the tasks that a
         // pass wakes would delay Tokio's own poll of its timers.
-        let [last_check, last_act] = CHECKED.with(Cell::get);
-        let are_polls_quick = now.0.abs_diff(last_check) < MILLISECOND;
+        let Checked { at, mut acted_at } = CHECKED.with(Cell::get);
+        let are_polls_quick = now.0.abs_diff(at) < MILLISECOND;
         let is_late = self.shard.next() <= now;
-        let is_too_soon = now.0.abs_diff(last_act) < BETWEEN_CHECKS;
-        let acted = if is_too_soon { last_act } else { now.0 };
-        CHECKED.with(|checked| checked.set([now.0, acted]));
+        let is_too_soon = now.0.abs_diff(acted_at) < BETWEEN_CHECKS;
+        if !is_too_soon {
+            acted_at = now.0;
+        }
+        CHECKED.with(|checked| {
+            checked.set(Checked {
+                at: now.0,
+                acted_at,
+            })
+        });
         if is_too_soon {
             return;
         }
         if !is_late {
-            self.leave_cancelled_out();
+            self.try_retract();
         } else if are_polls_quick && !self.alarm.settings.current_thread {
             if let Some(driver) = self.driver() {
                 driver.request_pass();
@@ -146,9 +158,9 @@ impl Home {
 
     /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
     /// busy.
-    pub(super) fn leave_cancelled_out(&self) {
+    pub(super) fn try_retract(&self) {
         let held = self.shard.try_lock();
-        if held.is_some_and(|state| self.shard.refresh(state)) {
+        if held.is_some_and(|state| self.shard.search_next(state)) {
             self.rearm();
         }
     }

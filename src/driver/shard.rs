@@ -53,6 +53,8 @@
 //!   threads that drop many timers could then delay the timers that are due. [`extend`](Shard::extend)
 //!   applies none, and leaves them to the next thread that locks the shard. An empty list gives back
 //!   a capacity above [`KEPT`].
+//! * **Arming and resetting apply late cancels last** ([`tidy`](Shard::tidy)), because the wakers that
+//!   are dropped then run user code, and the alarm must not wait for that.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next thread that locks the shard, which is the pass at the
 //!   timer's own deadline at the latest.
@@ -260,8 +262,8 @@ impl Shard {
         Tick(self.published.next.load(Ordering::SeqCst))
     }
 
-    /// Returns `true` if the shard's next timer is late, or due within [`SOON`]. In the last
-    /// milliseconds of the clock's range the sum overflows, and it returns `false`.
+    /// Returns `true` if the shard's next timer is late, or due within [`SOON`]. The sum wraps, so
+    /// that [`Tick::NEVER`] is never soon. (In the last milliseconds of the clock's range, nothing is.)
     #[inline]
     pub(super) fn is_due_soon(&self, now: Tick) -> bool {
         self.next().0 <= now.0.wrapping_add(SOON)
@@ -422,9 +424,8 @@ impl Shard {
         }
     }
 
-    /// Applies late cancels if any are queued and the shard is free. After an operation that may have
-    /// to move the alarm, the caller does that first, because the wakers that are dropped here are
-    /// other tasks', and their drops may take long. (Garbage waits for the next `unlock`.)
+    /// Applies late cancels if any are queued and the shard is free. Garbage waits for the next
+    /// `unlock`.
     #[inline]
     pub(super) fn tidy(&self) {
         if self.has_late_cancels() {

@@ -21,11 +21,10 @@
 //! # After the end of the driver
 //!
 //! A driver shuts down with its runtime, if its task panics, or if a hook panics while its task is
-//! spawned. All of its pending timers have then
-//! elapsed, and are woken. The next poll of each timer hands over to a timer of Tokio's own with the
-//! same deadline, in the runtime of that poll. A poll outside any runtime panics with Tokio's
-//! message. In a runtime that is shutting down, Tokio's timer stays pending while tasks are still polled, and panics after
-//! that.
+//! spawned. All of its pending timers have then elapsed, and are woken. The next poll of each timer
+//! hands over to a timer of Tokio's own with the same deadline, in the runtime of that poll. A poll
+//! outside any runtime panics with Tokio's message. In a runtime that is shutting down, Tokio's timer
+//! stays pending while tasks are still polled, and panics after that.
 //!
 //! **Poll Tokio's timer a second time if it is ready.** A runtime that shuts down sets a mark and
 //! then fires all of its timers. A poll of Tokio's timer checks the mark first and the timer
@@ -57,6 +56,8 @@ pub(crate) struct Timer {
 
 enum State {
     Idle,
+    /// `key` and `when` are not an [`EntryRef`], because the enum's tag fits into the padding after
+    /// `key`. So a `Sleep` is 48 bytes.
     Armed {
         key: u32,
         when: Tick,

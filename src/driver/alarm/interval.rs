@@ -63,8 +63,9 @@ pub(in crate::driver) struct AlarmTimer {
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// The tick that is armed for, or [`Tick::NEVER`] if nothing is armed.
-    pub(super) armed: Tick,
+    /// The target that the interval or the timerfd was last set for, or [`Tick::NEVER`] if neither is
+    /// set.
+    pub(super) set_for: Tick,
 }
 
 impl AlarmTimer {
@@ -88,13 +89,13 @@ impl AlarmTimer {
             precise,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
-            armed: Tick::NEVER,
+            set_for: Tick::NEVER,
         }
     }
 
     /// Notes that one of the two sources has fired: neither counts as set any more.
     pub(super) fn forget_all(&mut self, now: Tick) {
-        self.armed = Tick::NEVER;
+        self.set_for = Tick::NEVER;
         if let Some(precise) = &mut self.precise {
             precise.last_wakeup = now;
         }
@@ -122,7 +123,7 @@ impl AlarmTimer {
         if !precise.set(target, now, &self.waker) {
             return Some(target);
         }
-        self.armed = target;
+        self.set_for = target;
         None
     }
 
@@ -138,7 +139,7 @@ impl AlarmTimer {
         // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
         // armed then.
         let is_pending = polled.is_some_and(|polled| polled.is_pending());
-        self.armed = if is_pending { target } else { Tick::NEVER };
+        self.set_for = if is_pending { target } else { Tick::NEVER };
         is_pending
     }
 
@@ -154,7 +155,7 @@ impl AlarmTimer {
 
     /// Returns `true` if Tokio has reached the millisecond in which this deadline fires. Leaves the
     /// probe unregistered.
-    pub(in crate::driver) fn has_come(&mut self, deadline: Tick) -> bool {
+    pub(in crate::driver) fn tokio_has_reached(&mut self, deadline: Tick) -> bool {
         let _unseen = spans::unseen();
         self.probe.as_mut().reset(deadline.to_instant());
         let probe = pin!(coop::unconstrained(self.probe.as_mut()));
@@ -168,11 +169,11 @@ impl AlarmTimer {
     /// Returns `true` if Tokio has reached a millisecond of its own, or if the clock passed it at
     /// least a millisecond ago. Tokio's time is never ahead of the clock, and is behind it until
     /// Tokio reads the clock again.
-    pub(in crate::driver) fn has_come_by_now(&mut self, tokios: Tick) -> bool {
+    pub(in crate::driver) fn has_reached(&mut self, tokios: Tick) -> bool {
         match now_if_current(&self.runtime).map(Tick::of) {
             Some(now) if now < tokios => false,
             Some(now) if now.0 - tokios.0 >= MILLISECOND => true,
-            _ => self.has_come(tokios),
+            _ => self.tokio_has_reached(tokios),
         }
     }
 

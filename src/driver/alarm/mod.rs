@@ -3,7 +3,8 @@
 //!
 //! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
 //! `interval.rs`). Its waker runs an expiry pass. Tokio calls that waker on the thread that polls
-//! Tokio's time driver, and at that moment holds no lock that another thread would wait for.
+//! Tokio's drivers, and does not hold its timer lock then. (But no other worker can poll Tokio's
+//! drivers before the pass is over, as with Tokio's own expiry.)
 //!
 //! **Why does the pass run in the alarm's waker, and not in the driver task?** A task that is woken
 //! waits in a run queue, which may be long. If the worker that owns the queue blocks, the task
@@ -17,10 +18,17 @@
 //!
 //! # From a deadline to Tokio's timer
 //!
-//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the *target*, the earliest
-//! deadline, publishes it as `armed_for` and in each shard's `fast_path_from`, and looks at the
-//! shards again until none has an earlier deadline. [`set`](Alarm::set) arms Tokio's interval, or
-//! the timerfd.
+//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the target, publishes it, and
+//! looks at the shards again until none has an earlier deadline. [`set`](Alarm::set) arms Tokio's
+//! interval, or the timerfd.
+//!
+//! | tick | meaning |
+//! | --- | --- |
+//! | a shard's `next` | the shard needs a pass then. It may be too early, but is never too late |
+//! | the target | the earliest `next` of all shards |
+//! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
+//! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once one of them has fired. Only under the mutex |
+//! | `at`, `HighResolution::set_to` | when the interval or the timerfd fires for the target |
 //!
 //! # Ground rules
 //!
@@ -28,7 +36,8 @@
 //!   has the argument for the thread that arms a timer, and [`settle`](Alarm::settle) for the thread
 //!   that arms the alarm.
 //! * **The alarm fires at `armed_for` or earlier**, except that Tokio rounds it up to a
-//!   millisecond, and that a timerfd keeps a minimum distance, the *spacing*, between wake-ups.
+//!   millisecond, that a timerfd keeps a minimum distance, the *spacing*, between wake-ups, and that
+//!   Tokio fires a millisecond from now if the target has passed while it was set (see `set`).
 //!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
 //!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if
 //!   the clock may be paused, it is [`Tick::NEVER`].)
@@ -41,7 +50,7 @@
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
 //!   Without it, if the alarm fired while another thread was arming it, the arming thread would
-//!   find the target equal to `AlarmTimer::armed`, and would leave the alarm unset.
+//!   find the target equal to `AlarmTimer::set_for`, and would leave the alarm unset.
 //! * **The alarm may fire while it is being armed**, on the arming thread, if Tokio's clock has
 //!   passed the target. Firing is only recorded then, because the arming thread is inside an
 //!   operation of its own timer and must not run another task's waker there. The thread then
@@ -66,8 +75,7 @@ use crate::settings::Settings;
 
 /// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
-    /// When the alarm fires at the latest, as published to threads that hold no lock.
-    /// (`AlarmTimer::armed`, under the mutex, is what Tokio or the timerfd is set for.)
+    /// The target, as published to threads that hold no lock. See the table above.
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
@@ -110,8 +118,9 @@ impl Alarm {
     /// spawned: because closing a driver takes the timer out under the mutex, the runtime has not
     /// ended while the mutex is held and there is a timer.
     pub(super) fn begin(&self) {
-        self.ask(|timer| self.grid.find(|deadline| timer.has_come(deadline)));
-        self.now();
+        self.ask(|timer| self.grid.find(|deadline| timer.tokio_has_reached(deadline)));
+        // This notes whether the clock may be paused.
+        let _now = self.read_clock();
     }
 
     /// Gives back the interval, to be dropped, because it would keep the handle of its runtime
@@ -123,7 +132,7 @@ impl Alarm {
     /// Returns the time by the driver's own clock, or [`Tick::ZERO`] if the driver has shut down or
     /// its runtime cannot be entered. On a current-thread runtime, also notes if the clock may be
     /// paused.
-    pub(super) fn now(&self) -> Tick {
+    pub(super) fn read_clock(&self) -> Tick {
         if !self.settings.current_thread {
             return Tick::really_now();
         }
@@ -228,7 +237,7 @@ impl Alarm {
             timer.forget_all(now);
         }
         let target = self.settle(shards, now);
-        if timer.armed == target {
+        if timer.set_for == target {
             true
         } else if target != Tick::NEVER {
             self.set(timer, target, now)
@@ -278,8 +287,8 @@ impl Alarm {
     /// far. Returns `false` if the interval fired immediately, because Tokio's clock has passed the
     /// target, or if Tokio panicked.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
-        // If the alarm has fired since `rearm` consumed the record, the timerfd's expiry may have
-        // been delivered. So do not wait for it.
+        // 1. The timerfd, if it can be set. If the alarm has fired since `rearm` consumed the record,
+        // the timerfd's expiry may have been delivered. So do not wait for it.
         if self.has_fired.load(Ordering::SeqCst) {
             timer.forget_timerfd();
         }
@@ -290,17 +299,19 @@ impl Alarm {
         let Some(at) = at else {
             return true;
         };
-        // Tokio moves a timer to a later time lazily, and would still wake up for the earlier time.
-        if timer.armed < target {
+        // 2. Otherwise the interval. Tokio moves a timer to a later time lazily, and would still wake
+        // up, or advance a paused clock, for the earlier time.
+        if timer.set_for < target {
             self.disarm(timer);
         }
         if timer.arm(at, target) {
             return true;
         }
-        // Tokio's clock has passed the target, because this thread was preempted or because the
-        // previous pass took a long time. The caller wakes the driver task, but that may wait in
-        // the queue of a worker that blocks, so Tokio has to fire as well. (A current-thread runtime
-        // has no other worker, and its clock may be paused.)
+        // 3. Tokio's clock has passed the target, because this thread was preempted or because the
+        // previous pass took a long time, so the interval has fired on this thread. The caller wakes
+        // the driver task, but that may wait in the queue of a worker that blocks, so Tokio has to
+        // fire again in a millisecond. (A current-thread runtime has no other worker to run the
+        // pass, and its clock may be paused.)
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);

@@ -102,7 +102,7 @@ fn arm_for_a_timer_that_is_gone(model: &Model) -> Arc<Wakes> {
 fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     check(shards(2), |model| {
         let gone = arm_for_a_timer_that_is_gone(&model);
-        model.home(0).leave_cancelled_out();
+        model.home(0).try_retract();
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.interval_fires_at(), Some(next.deadline));
@@ -118,7 +118,7 @@ fn loom_a_check_and_arm() {
     check(shards(2), |model| {
         let gone = arm_for_a_timer_that_is_gone(&model);
         let check_and_arm = || {
-            model.home(0).leave_cancelled_out();
+            model.home(0).try_retract();
             model.arm(0, 30)
         };
         let both = model.race(|model| model.arm(1, 20), check_and_arm);
@@ -181,7 +181,7 @@ fn loom_arm_in_a_pass_after_a_check() {
         model.know_the_grid();
         let due = [10, 10].map(|deadline| model.arm(0, deadline));
         let near = model.while_firing(10, || {
-            model.home(0).leave_cancelled_out();
+            model.home(0).try_retract();
             model.arm(0, 11)
         });
         model.assert_all_fire(due.into_iter().chain([near]));

@@ -124,8 +124,7 @@ impl Model {
         self.driver.rearm();
     }
 
-    /// Tells the driver when Tokio's milliseconds begin, so that it reads no clock for timers that
-    /// are due in the alarm's millisecond.
+    /// Tells the driver when Tokio's milliseconds begin, so that it rounds near deadlines to them.
     pub(super) fn know_the_grid(&self) {
         let grid = &self.driver.alarm.grid;
         grid.find(|deadline| deadline == Tick(0));

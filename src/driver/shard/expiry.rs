@@ -16,7 +16,7 @@ use crate::settings::BATCH;
 pub(in crate::driver) struct Pass {
     /// The tick up to which due timers fire.
     now: Tick,
-    /// The time as last read.
+    /// The time as last read, by which the lag is measured. `now` stays, so that the pass ends.
     pub(in crate::driver) seen: Tick,
     /// The wakers that a critical section has taken out, and their number.
     batch: [Option<Waker>; BATCH],
@@ -95,7 +95,7 @@ impl Shard {
 
     /// Publishes the earliest deadline again after a timer was cancelled or reset, and releases the
     /// lock. Returns `true` if that deadline changed.
-    pub(in crate::driver) fn refresh(&self, mut state: Held<'_>) -> bool {
+    pub(in crate::driver) fn search_next(&self, mut state: Held<'_>) -> bool {
         state.remove_cached();
         let before = self.next();
         self.publish_next(&state);

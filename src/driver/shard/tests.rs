@@ -223,7 +223,7 @@ fn a_timer_that_has_fired_extends_no_entry() {
 fn a_cached_entry_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
-    assert!(shard.refresh(shard.wait()));
+    assert!(shard.search_next(shard.wait()));
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
@@ -283,7 +283,7 @@ fn a_search_for_the_next_deadline_frees_what_it_removes() {
     let (shard, entries) = shard_of(4 * PAGE);
     for entry in entries {
         assert!(cancel(shard, entry));
-        shard.refresh(shard.try_lock().unwrap());
+        shard.search_next(shard.try_lock().unwrap());
         assert!(!shard.wait().entries.has_garbage());
     }
 }

@@ -3,10 +3,10 @@
 //! # Ground rules
 //!
 //! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
-//!   no thread waits behind a mass expiry. The timer then belongs to the other shard until it is armed
-//!   again, if this thread is bound to a worker of the driver, and otherwise for good. Spinning alone is not enough. If the pass runs on the same processor as this
-//!   thread, the pass is preempted again and again while it holds the lock, so arming would wait for
-//!   milliseconds while a million timers fire.
+//!   no thread waits behind a mass expiry. If this thread is bound to a worker of the driver, the timer
+//!   belongs to the other shard until it is armed again, and otherwise for good. Spinning alone is not
+//!   enough: if the pass runs on the same processor as this thread, the pass is preempted again and
+//!   again while it holds the lock, so arming would wait for milliseconds while a million timers fire.
 //! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
 //!   one of this thread's, the cancel caches the entry, or removes it. On any other thread, and while
 //!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be paused,
@@ -44,6 +44,8 @@ impl Timer {
     /// again. Gives the waker back if that tick has come, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
+        // A tick that was refused is not tried again. Either `when` now returns a later one, because
+        // the shard's clock has moved on, or the timer is due.
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
             let armed = self.arm_at_home(when, waker);
             waker = match armed.or_else(|waker| self.arm_anywhere(when, waker)) {
@@ -140,12 +142,12 @@ impl Timer {
         match self.home.shard.reset(entry, when) {
             Reset::Moved => {
                 self.state.set_when(when);
-                self.home.retract();
+                self.home.retract_if_paused();
                 self.home.ensure_alarm(when);
                 self.home.shard.tidy();
             }
             Reset::Fired(waker) => {
-                self.home.retract();
+                self.home.retract_if_paused();
                 self.finish(waker);
             }
             Reset::Refused => {
@@ -203,7 +205,7 @@ impl Timer {
                 None
             }
         };
-        home.retract();
+        home.retract_if_paused();
         drop(waker);
     }
 }
