@@ -3,8 +3,8 @@
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not ready at the
 //! first poll, the timeout takes that lock to arm its timer, and again to cancel it. tokio-wheel gives each
-//! worker its own [hierarchical timing wheel](timing_wheel), behind the same API. Most timers are cancelled
-//! before they fire. Arming and cancelling a timer usually writes only memory of the worker that runs the task.
+//! worker its own [hierarchical timing wheel](timing_wheel), behind the same API. So arming and
+//! cancelling a timer usually writes only memory of the worker that runs the task.
 //!
 //! An ordinary HTTP server does not need this crate, because timers are a small share of its work. [Should
 //! you switch?](docs::should_you_switch) helps you decide.
@@ -62,15 +62,15 @@
 //!
 //! # Limits
 //!
-//! * A timer fires up to two milliseconds after its deadline, or later if workers block, as with Tokio. On
-//!   Linux, [high resolution](docs::high_resolution) shortens the two milliseconds to tens of microseconds.
+//! * As with Tokio, a timer fires up to 2 ms late (16 ms on Windows), or later if workers block. On Linux,
+//!   [high resolution](docs::high_resolution) shortens the 2 ms to tens of microseconds on an idle machine.
 //! * A timer whose deadline is more than 500 years ahead never fires.
 //! * By default, a driver has one *shard* per worker: a wheel with its own lock. A shard holds just under
 //!   2³² timers, and arming another one panics.
-//! * On a worker thread that has entered another runtime, a new timer usually belongs to the [worker's
-//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to) instead of the entered one. If you block the
-//!   worker until the timer fires, the wait may never end. So create the timer from a [`Handle`] of the
-//!   entered runtime's driver.
+//! * If a worker thread has entered another runtime, a new timer usually still belongs to the [worker's
+//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to). Blocking the worker on it may never end.
+//!   For a timer of the entered runtime, call [`Handle::current()`](Handle::current) there, and use that
+//!   handle's `sleep`.
 //!
 //! # Features
 //!
