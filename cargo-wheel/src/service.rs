@@ -181,14 +181,17 @@ fn is_on_tree(lock: &Lockfile) -> bool {
 /// Returns the same lock file with the real tokio as the registry's, without the package in its place
 /// and without this crate. Cargo removes what only this crate depends on when it uses the file.
 pub(crate) fn without_the_tree(mut lock: Lockfile) -> String {
-    lock.packages.retain(|package| !is_facade(&package.name, &package.version));
+    let facade =
+        lock.packages.iter().position(|package| is_facade(&package.name, &package.version));
+    let facade = facade.map(|index| lock.packages.remove(index).version);
+    let real = facade.map(|version| Version { build: BuildMetadata::EMPTY, ..version });
     lock.packages.retain(|package| !OURS.contains(&package.name.as_str()));
     for package in &mut lock.packages {
         package.dependencies.retain(|on| !OURS.contains(&on.name.as_str()));
         for on in package.dependencies.iter_mut().filter(|on| on.name.as_str() == "tokio") {
             on.version.build = BuildMetadata::EMPTY;
         }
-        if package.name.as_str() == "tokio" && package.version.to_string() == TOKIO {
+        if package.name.as_str() == "tokio" && Some(&package.version) == real.as_ref() {
             package.source = Some(SourceId::default());
         }
     }
