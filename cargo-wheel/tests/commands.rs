@@ -132,12 +132,20 @@ fn audit() {
     );
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", service.0.join("bin").display(), env::var("PATH").unwrap());
-    let output = service.wheel("audit -- --json").env("PATH", path).output().unwrap();
-    let (out, err) = printed(&output);
-    assert_eq!(output.status.code(), Some(7), "{err}");
+    let audited = || {
+        let output = service.wheel("audit -- --json").env("PATH", &path).output().unwrap();
+        let (out, err) = printed(&output);
+        assert_eq!(output.status.code(), Some(7), "{err}");
+        out
+    };
+    let out = audited();
     let without = packages(&out);
     assert!(!out.contains("wheel"), "{out}");
     assert!(off.iter().all(|package| without.contains(package)), "{off:#?}\n{without:#?}");
+    // A release of Tokio that is newer than this command.
+    service.write("Cargo.lock", &service.read("Cargo.lock").replace("1.54.1", "1.54.99"));
+    let real = "name = \"tokio\"\nversion = \"1.54.99\"\nsource = \"registry+";
+    assert!(audited().contains(real));
 }
 
 #[test]
