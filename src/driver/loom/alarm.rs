@@ -22,12 +22,12 @@ fn loom_alarm_and_rearm() {
 fn loom_a_late_alarm_and_rearm() {
     check(shards(2), |model| {
         let due = model.arm(0, 10);
-        let [later, latest] = model.while_firing(25, || [9, 40].map(|it| model.arm(1, it)));
-        model.assert_all_fire([due, later, latest]);
+        let [early, later] = model.while_firing(25, || [9, 40].map(|it| model.arm(1, it)));
+        model.assert_all_fire([due, early, later]);
     });
 }
 
-/// The driver task may be running when the alarm requests a pass.
+/// An early alarm requests a pass. The driver task may be running then.
 #[test]
 fn loom_an_early_alarm_and_rearm() {
     check(shards(2), |model| {
@@ -69,7 +69,7 @@ fn loom_a_pass_and_a_late_alarm() {
     check(shards(2), |model| {
         let timers = [model.arm(0, 10), model.arm(1, 30)];
         fake::advance_to(Tick(12).to_instant());
-        // Even if the alarm is late, a timer that is due now does not take the fast path.
+        // Once re-armed, even a late alarm keeps a timer that is due off the fast path.
         model.driver.rearm();
         let fast_path_from = model.home(0).shard.fast_path_from();
         assert_eq!(fast_path_from, Tick(12 + MILLISECOND));
@@ -111,8 +111,7 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     });
 }
 
-/// If another thread holds the shard's lock, the check does nothing, and the alarm fires once for
-/// nothing.
+/// While a check moves the alarm of a timer that is gone, another thread arms a timer.
 #[test]
 fn loom_a_check_and_arm() {
     check(shards(2), |model| {
@@ -141,8 +140,8 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     });
 }
 
-/// A thread may arm the alarm for a time that has passed, because it was preempted after it had read
-/// the clock. It may be preempted a second time.
+/// A thread that was preempted may arm the alarm for a time that has passed. It tries again a tick
+/// later, and may be preempted again.
 #[test]
 fn loom_the_alarm_fires_while_it_is_armed() {
     check(shards(2), |model| {
@@ -154,7 +153,7 @@ fn loom_the_alarm_fires_while_it_is_armed() {
 }
 
 #[test]
-fn loom_arm_for_the_alarms_millisecond_and_fire() {
+fn loom_arm_near_and_fire() {
     check(shards(1), |model| {
         model.know_the_grid();
         let due = [10, 10].map(|deadline| model.arm(0, deadline));
@@ -164,7 +163,7 @@ fn loom_arm_for_the_alarms_millisecond_and_fire() {
 }
 
 #[test]
-fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
+fn loom_arm_near_elsewhere_and_fire() {
     check(shards(2), |model| {
         model.know_the_grid();
         let due = model.arm(0, 10);
@@ -173,8 +172,7 @@ fn loom_arm_for_the_alarms_millisecond_elsewhere_and_fire() {
     });
 }
 
-/// A check disarms the alarm while the alarm fires. Tokio's present millisecond then begins later than
-/// the shard's clock.
+/// A check may disarm the alarm between two critical sections of a pass. Then this thread arms a timer.
 #[test]
 fn loom_arm_in_a_pass_after_a_check() {
     check(shards(1), |model| {

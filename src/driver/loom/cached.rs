@@ -82,7 +82,7 @@ fn loom_cache_and_shutdown() {
 }
 
 #[test]
-fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
+fn loom_use_again_for_an_earlier_deadline_and_fire() {
     check(shards(2), |model| {
         let (timer, near) = (model.arm(0, 60), model.arm(1, 20));
         let next = model.while_firing(20, || timer.replace_by(&model, 50));
@@ -90,7 +90,7 @@ fn loom_use_again_to_an_earlier_deadline_than_the_shards_and_fire() {
     });
 }
 
-/// Both threads use the shard as its worker does: each caches its entry, or finds another entry cached.
+/// Both threads use the shard as its worker does: each entry is cached, removed or queued.
 #[test]
 fn loom_cache_and_cache() {
     check(shards(1), |model| {

@@ -24,7 +24,7 @@ fn loom_cancel_and_fire() {
     });
 }
 
-/// The cancel may come after the arming thread has last read the list's length, before it unlocks.
+/// The cancel may be queued between the arming thread's last look at the list and its unlock.
 #[test]
 fn loom_cancel_and_the_owner_arms() {
     check(shards(1), |model| {
@@ -36,8 +36,8 @@ fn loom_cancel_and_the_owner_arms() {
     });
 }
 
-/// The published length of the list is never less than its actual length, so a count of the timers
-/// applies both cancels.
+/// After the race, the list's published length is not too small, so a count of the timers applies
+/// both cancels.
 #[test]
 fn loom_cancel_and_cancel() {
     check(shards(1), |model| {
@@ -83,7 +83,7 @@ fn extend_and(then: impl Fn(&Model, Armed) -> Armed + Send + Sync + 'static) {
 }
 
 #[test]
-fn loom_extend_and_drop_and_the_next_tenant_of_the_place() {
+fn loom_extend_and_drop_and_the_next_timer_with_the_key() {
     extend_and(|model, timer| timer.replace_by(model, 40));
 }
 
@@ -101,7 +101,7 @@ fn loom_extend_and_reset_to_earlier_and_fire() {
 }
 
 #[test]
-fn loom_reset_to_earlier_and_fire_the_last() {
+fn loom_reset_to_earlier_and_fire_another() {
     reset_while_firing(1, 0, &[20]);
 }
 
@@ -199,8 +199,8 @@ fn loom_cancel_and_fire_what_waits_already() {
     });
 }
 
-/// One of the cancels may be queued while the pass fires its timer, and is then refused. With batches
-/// of two, the same critical section applies the other.
+/// The pass may fire the first timer before its queued cancel is applied, which is then refused.
+/// With batches of two, the second is applied with it.
 #[test]
 fn loom_cancels_and_fire_one_of_them() {
     check(shards(1), |model| {
@@ -241,8 +241,8 @@ fn loom_apply_and_shutdown() {
     });
 }
 
-/// The waker panics when it is dropped, by the timer's own thread or by the thread that arms another
-/// timer. Afterwards the shard is unlocked and the alarm is armed.
+/// The waker panics when the timer's own thread, or the one that arms another timer, drops it.
+/// Afterwards the shard is unlocked and the alarm is armed.
 #[test]
 fn loom_cancel_with_a_waker_that_panics_and_arm() {
     struct Panics;

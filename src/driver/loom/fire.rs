@@ -1,5 +1,5 @@
-//! A timer is dropped, reset or polled while a pass may fire it. The entry of a timer that is due
-//! belongs to the driver, and any other entry to its timer. No entry is freed twice.
+//! A timer is dropped, reset or polled while a pass may fire it. A due entry belongs to the driver;
+//! any other, unless it is cached, to its timer. No entry is freed twice.
 
 use super::model::{Armed, Model, assert_dropped, check, reset_while_firing, shards};
 use crate::clock::Tick;
@@ -23,7 +23,7 @@ fn fire_and_arm(model: Model) -> Armed {
 }
 
 #[test]
-fn loom_drop_and_fire_and_the_next_tenant_of_the_place() {
+fn loom_drop_and_fire_and_the_next_timer_with_the_key() {
     check(shards(1), |model| {
         let timer = model.arm(0, 10);
         let (next, wakes) = model.race(fire_and_arm, || timer.drop());
@@ -119,7 +119,7 @@ fn loom_fire_and_fire() {
     });
 }
 
-/// The driver task's pass has an earlier time than the alarm's pass, but may run later. It must not
+/// The driver task's pass may have an earlier time than the alarm's, and yet run later. It must not
 /// move the clock back, because a timer that has fired would then count as pending.
 #[test]
 fn loom_two_passes_and_drop() {

@@ -1,11 +1,11 @@
 //! Models of races between the threads of a driver. Each model runs in every order of the threads that
 //! has at most four preemptions.
 //!
-//! The driver, its shards, its alarm, its timers and its passes are real. `platform/model/fake.rs` replaces
-//! Tokio's interval and clock, and the kernel's timer. A model arms timers, and usually lets two threads
-//! race. After that, it lets the runtime run alone until nothing is armed, which shows every wake-up
-//! that was lost. If an entry is freed twice, the wheel panics. If a stale key is used, another timer is
-//! late or gone.
+//! The driver, its shards, its alarm, its timers and its passes are real. `platform/model/fake.rs`
+//! replaces Tokio's interval and clock, and the kernel's timer. A model arms timers, and usually
+//! lets two threads race. After that, it lets the runtime run alone until nothing is armed, which
+//! shows every wake-up that was lost. If an entry is freed twice, the wheel panics. If a stale key
+//! is used, another timer is late or gone.
 //!
 //! `.ci/run loom` runs all models: once with one timer or late cancel per critical section, and once
 //! with two. To run one model, give its full path, because a part of a name may match several:

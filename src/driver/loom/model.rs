@@ -22,7 +22,8 @@ use crate::settings::Settings;
 const START: Tick = Tick(1);
 /// A model fails if the driver still has something to do after this many rounds.
 const ROUNDS: usize = 20;
-/// How late the alarm may fire: by Tokio's millisecond or by the spacing. In a model, both are one tick.
+/// How late the alarm may fire: by Tokio's millisecond or by the spacing. In a model, both are one
+/// tick.
 const LATENESS: u64 = 1;
 /// The spacing of a driver with high resolution, which is as short as possible.
 const SPACING: Duration = Duration::from_nanos(LATENESS);
@@ -275,7 +276,7 @@ impl Model {
         panic!("the alarm fires forever");
     }
 
-    /// Returns the number of pending timers. Counting them first applies the late cancels.
+    /// Returns the number of pending timers. The count applies late cancels first.
     pub(super) fn pending(&self) -> usize {
         self.driver
             .shards()
@@ -289,8 +290,8 @@ impl Model {
         assert!(!shards.any(Shard::has_late_cancels), "a cancel is queued");
     }
 
-    /// Lets time run out, and asserts that these timers fire and that no others are left. This fails
-    /// if a late cancel was queued while its timer fired, and no later pass has applied the cancel.
+    /// Lets time run out, and asserts that these timers fire and that no others are left. This also
+    /// fails if a late cancel is still queued.
     pub(super) fn assert_all_fire(&self, timers: impl IntoIterator<Item = Armed>) {
         self.run_out();
         self.assert_no_late_cancels();

@@ -19,7 +19,7 @@ fn loom_arm_and_arm_on_one_shard() {
 }
 
 #[test]
-fn loom_arm_earlier_while_the_driver_plans() {
+fn loom_arm_earlier_during_a_pass() {
     check(shards(2), |model| {
         let late = model.arm(0, 30);
         let (_, early) = model.race(|model| model.poll_task(), || model.arm(1, 10));
@@ -28,7 +28,7 @@ fn loom_arm_earlier_while_the_driver_plans() {
 }
 
 #[test]
-fn loom_arm_outside_the_runtime_while_the_driver_plans() {
+fn loom_arm_outside_the_runtime_during_a_pass() {
     check(shards(2), |model| {
         let late = model.arm(0, 30);
         let (early, _) = model.race_outside(|model| model.arm(1, 10), || model.poll_at(30));
@@ -37,7 +37,7 @@ fn loom_arm_outside_the_runtime_while_the_driver_plans() {
 }
 
 #[test]
-fn loom_reset_to_earlier_while_the_driver_plans() {
+fn loom_reset_to_earlier_during_a_pass() {
     reset_while_firing(2, 1, &[20]);
 }
 

@@ -44,9 +44,10 @@ fn loom_the_descriptor_fires_and_tokio_is_armed() {
     });
 }
 
-/// In the order that matters, the driver task first fires the timer that is due, and sets the descriptor
-/// again. Then Tokio delivers the wake-up of the first expiry, which takes the waker. The later timer
-/// must fire although the driver task is not polled again, as if it waited behind a task that blocks.
+/// In the order that matters, the driver task first fires the timer that is due, and sets the
+/// descriptor again. Then Tokio delivers the wake-up of the first expiry, which takes the waker.
+/// The later timer must fire although the driver task is not polled again, as if it waited behind a
+/// task that blocks.
 #[test]
 fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     check(precise(1), |model| {
